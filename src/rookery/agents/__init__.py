@@ -1,0 +1,1 @@
+"""The dialects of the agents: pure, text in, facts out."""

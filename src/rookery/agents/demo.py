@@ -1,0 +1,72 @@
+"""The demo agent that comes with Rookery. Level: controlled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from rookery.agents import hooks
+from rookery.model.facts import Fact, SessionId
+from rookery.model.screens import Dialog, View, squeeze
+from rookery.model.sessions import Sender
+from rookery.ports import CommandLine, Order, Payload
+
+EVENTS = (
+    *("SessionStart", "UserPromptSubmit", "PermissionRequest", "PostToolUse"),
+    *("Stop", "StopFailure", "Interrupt", "SessionEnd"),
+)
+
+_RULE = re.compile(r"─{10,}")
+_OPTION = re.compile(r"\s*(?:❯ )?\d+\. ")
+_WORKING = "esc to interrupt)"
+_PASTED = re.compile(r"\[Pasted text #\d+(?: \+(\d+) lines)?\]")
+
+
+class Demo:
+    name = "demo"
+    program = ""
+    has_hooks = True
+    takes_id = True
+    pause = 0.0
+    quit = "/exit"
+
+    def command_line(self, order: Order) -> CommandLine:
+        settings = order.folder / "settings.json"
+        argv = [*order.command, "--session-id", order.native_id, "--settings", str(settings)]
+        if order.model:
+            argv += ["--model", order.model]
+        if order.permission_mode:
+            argv += ["--permission-mode", order.permission_mode]
+        return CommandLine(tuple(argv), {settings: hooks.settings(order.hook, EVENTS)})
+
+    def identify(self, payload: Payload) -> Sender:
+        return hooks.identify(self.name, payload)
+
+    def read_hook(self, payload: Payload, session: SessionId) -> Iterable[Fact]:
+        return hooks.read(payload, session)
+
+    def read_screen(self, lines: Sequence[str]) -> View:
+        rules = [number for number, line in enumerate(lines) if _RULE.fullmatch(line.strip())]
+        if len(rules) < 2:  # noqa: PLR2004 - the box stands between two
+            return View()
+        above, below = rules[-2:]
+        inside = lines[above + 1 : below]
+        working = any(_WORKING in line for line in lines[max(0, above - 3) : above])
+        if any(_OPTION.match(line) for line in inside):
+            return View(None, _dialog(inside), working)
+        return View(_draft(inside), None, working)
+
+    def holds(self, box: str, words: str) -> bool:
+        return bool(_PASTED.fullmatch(box.strip())) or squeeze(box) == squeeze(words)
+
+
+def _dialog(inside: Sequence[str]) -> Dialog:
+    text = " ".join(line.strip() for line in inside if not _OPTION.match(line))
+    kind = inside[0].strip()
+    return Dialog("question" if kind == "Question" else "permission", text)
+
+
+def _draft(inside: Sequence[str]) -> str | None:
+    if not inside or not inside[0].startswith("❯"):
+        return None
+    return "\n".join([inside[0][1:].strip(), *(line.strip() for line in inside[1:])]).strip()

@@ -1,0 +1,55 @@
+"""Any terminal program: no hooks, no turns of its own, a screen that cannot be read.
+
+Level: observed. Quiet for a while is idle; what it newly printed is its answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rookery.model.errors import HookUnreadable
+from rookery.model.facts import Fact, SessionId
+from rookery.model.screens import View
+from rookery.model.sessions import Sender
+from rookery.ports import CommandLine, Order, Payload
+
+
+class Shell:
+    name = "shell"
+    program = ""
+    has_hooks = False
+    takes_id = False
+    pause = 0.0
+    quit = ""
+
+    def command_line(self, order: Order) -> CommandLine:
+        return CommandLine(order.command, {})
+
+    def identify(self, payload: Payload) -> Sender:
+        raise HookUnreadable("a shell has no hooks")
+
+    def read_hook(self, payload: Payload, session: SessionId) -> Iterable[Fact]:
+        return ()
+
+    def read_screen(self, lines: Sequence[str]) -> View | None:
+        return None
+
+    def holds(self, box: str, words: str) -> bool:
+        return False
+
+
+def answer(lines: Sequence[str], words: str) -> str:
+    """Return what was printed after ``words``, without the prompt that follows.
+
+    ``lines`` begin where the words were typed, or before.
+    """
+    rows = [line.rstrip() for line in lines]
+    typed = words.strip().splitlines()[-1].rstrip()
+    for number, row in enumerate(rows):
+        if row.endswith(typed):
+            prompt = row[: -len(typed)].strip()
+            said = rows[number + 1 :]
+            if said and prompt and said[-1].strip() == prompt:
+                said.pop()
+            return "\n".join(said)
+    return "\n".join(rows)

@@ -1,0 +1,81 @@
+"""What the user may set, and what holds where nothing is set."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import tomllib
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from rookery.model.errors import ConfigBroken
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class AgentSettings(_Section):
+    """How one agent's program is run."""
+
+    command: tuple[str, ...] = ()  #: instead of its usual program
+    arguments: tuple[str, ...] = ()  #: after the program, before ours
+    environment: dict[str, str] = Field(default_factory=dict)
+
+
+class Limits(_Section):
+    start_deadline: float = Field(60.0, gt=0)  #: seconds for an agent to come up
+    tmux_sessions: int = Field(100, ge=1)
+    inactive_hours: float = Field(72.0, gt=0)  #: then a session is ended
+    listed_hours: float = Field(1.0, ge=0)  #: an ended session stays in the list
+    kept_sessions: int = Field(10_000, ge=1)
+    retention_days: float = Field(90.0, gt=0)
+    scrollback_lines: int = Field(10_000, ge=100)
+    live_ring_kb: int = Field(256, ge=16)
+    quit_seconds: float = Field(5.0, gt=0)  #: for an agent to leave in its own way
+    terminate_seconds: float = Field(5.0, gt=0)  #: and then after SIGTERM
+    typing_seconds: float = Field(3.0, ge=0)  #: words wait so long after a person's last key
+
+
+class Settings(_Section):
+    computer: str = Field(default_factory=socket.gethostname)
+    environment: dict[str, str] = Field(default_factory=dict)
+    limits: Limits = Limits()
+    agents: dict[str, AgentSettings] = Field(default_factory=dict)
+
+    def agent(self, name: str) -> AgentSettings:
+        return self.agents.get(name, AgentSettings())
+
+
+def load(path: Path) -> Settings:
+    """Read the configuration. A missing file is an empty one. Raises ``ConfigBroken``."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return Settings()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigBroken(f"{path}: {error}") from error
+    _check_owner(path)
+    try:
+        return Settings.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigBroken(f"{path} is not TOML: {error}") from error
+    except ValidationError as error:
+        raise ConfigBroken(f"{path}: {_first(error)}") from error
+
+
+def _check_owner(path: Path) -> None:
+    """Refuse command lines that somebody else could have written."""
+    found = path.stat()
+    if found.st_uid not in {os.getuid(), 0} or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise ConfigBroken(f"{path} can be changed by others; type:  chmod go-w '{path}'")
+
+
+def _first(error: ValidationError) -> str:
+    first = error.errors()[0]
+    key = ".".join(map(str, first["loc"]))
+    if first["type"] == "extra_forbidden":
+        return f"there is no key '{key}'; see docs/reference/configuration.md"
+    return f"'{key}': {first['msg']}"

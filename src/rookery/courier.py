@@ -1,0 +1,193 @@
+"""Carries words to sessions. The only place where they leave the daemon.
+
+Never twice; rather unsure than twice. Each step is on disk before the next is
+taken, and what a crash left half done is looked at, never pasted again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from sqlite3 import Connection
+from typing import assert_never
+
+import anyio
+
+from rookery.model.errors import Occupied, RuntimeFailed, WordsRefused
+from rookery.model.facts import DeliveryDoubted, DeliveryWaited, SessionId, TurnStarted
+from rookery.model.messages import Parcel, Step
+from rookery.ports import Agent, Clock, Runtime, Sight
+from rookery.store import messages, sessions, waits
+from rookery.store.database import Database
+from rookery.store.journal import Journal
+
+_log = logging.getLogger(__name__)
+
+#: Seconds an agent gets to say that it has the words: its hook takes 0.1 s, a spooled one more.
+PATIENCE = 10.0
+
+#: Seconds before a runtime that failed, or a box that was not free, is tried again.
+PAUSE = 1.0
+
+#: Seconds before something that should not have happened may happen again.
+TROUBLE = 10.0
+
+#: Seconds for pasted words to appear in the box.
+APPEARANCE = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Courier:
+    database: Database
+    journal: Journal
+    runtime: Runtime
+    agents: Mapping[str, Agent]
+
+    async def deliver(self) -> None:
+        """Serve the sessions that are owed words: all side by side, each one step at a time."""
+        served: set[SessionId] = set()
+        async with anyio.create_task_group() as tasks:
+            while True:
+                # Taken before the reading, so that nothing falls between it and the wait.
+                bell = self.database.bell()
+                for session in await self.database.read(messages.owed):
+                    if session not in served:
+                        served.add(session)
+                        tasks.start_soon(self._serve, session, served)
+                await bell.wait()
+
+    async def _serve(self, session: SessionId, served: set[SessionId]) -> None:
+        while True:
+            bell = self.database.bell()
+            # Not while it rings: whoever rang may have seen this session served and passed on.
+            if not await self._take_a_step(session) and not bell.is_set():
+                break
+        served.discard(session)
+
+    async def _take_a_step(self, session: SessionId) -> bool:
+        """Do the next thing for ``session``. False if there is nothing to do now."""
+        try:
+            if parcel := await self._under_way(session):
+                await self._see_through(parcel)
+                return True
+            return await self._paste(session)
+        except RuntimeFailed:
+            # Not known whether it did anything: the next step begins with a look.
+            await self._clock.sleep(PAUSE)
+        except Exception:  # noqa: BLE001 - a supervised boundary
+            # One recipient's trouble, or a full disk, must not stop all the others.
+            _log.exception("Words for %s are in trouble.", session)
+            await self._clock.sleep(TROUBLE)
+        return True
+
+    async def _paste(self, session: SessionId) -> bool:
+        take_up = partial(messages.take_up, recipient=session, at=self._clock.now())
+        parcel = await self.database.write(take_up)
+        if parcel is None:
+            return False
+        try:
+            await self.runtime.paste(parcel.recipient, parcel.words)
+        except Occupied as occupied:
+            await self._put_back(parcel, str(occupied))
+        except WordsRefused as refused:
+            await self._fail(parcel, str(refused))
+        else:
+            await self._mark(parcel, Step.PASTED)
+            agent = await self._agent(session)
+            await self.runtime.shown(session, parcel.words, within=APPEARANCE)
+            await self._clock.sleep(agent.pause)
+        return True
+
+    async def _see_through(self, parcel: Parcel) -> None:
+        """Bring a pasted parcel to its end: Enter may be pressed again, words never pasted."""
+        sight = await self.runtime.look(parcel.recipient, parcel.words, since=parcel.since)
+        match sight:
+            case Sight.HIDDEN:
+                await self._wait(parcel, "something else is on its screen.")
+                return
+            case Sight.BOX:
+                if not await self._submit(parcel):
+                    return
+            case Sight.AGENT:
+                await self._confirm(parcel)
+            case Sight.NOWHERE:
+                pass  # lost before the paste, or submitted and its proof still on the way
+            case _:
+                assert_never(sight)
+        if not await self._is_settled_in_time(parcel) and sight is not Sight.BOX:
+            await self._doubt(parcel)
+
+    async def _submit(self, parcel: Parcel) -> bool:
+        if parcel.step is Step.SENDING:
+            await self._mark(parcel, Step.PASTED)
+        try:
+            await self.runtime.submit(parcel.recipient, parcel.words)
+        except Occupied as occupied:
+            await self._wait(parcel, str(occupied))
+            return False
+        await self._confirm(parcel)
+        return True
+
+    async def _confirm(self, parcel: Parcel) -> None:
+        """Note that Enter was pressed: all the proof there is, where an agent tells nothing."""
+        agent = await self._agent(parcel.recipient)
+
+        def confirm(db: Connection) -> None:
+            moved = messages.move(db, parcel, Step.SUBMITTED)
+            if moved and not agent.has_hooks:
+                self.journal.append(db, TurnStarted(parcel.recipient, parcel.words))
+
+        await self.database.write(confirm)
+
+    async def _is_settled_in_time(self, parcel: Parcel) -> bool:
+        def is_settled(db: Connection) -> bool:
+            now = messages.under_way(db, parcel.recipient)
+            return now is None or now.id != parcel.id
+
+        return await waits.until(self.database, is_settled, seconds=PATIENCE, clock=self._clock)
+
+    async def _under_way(self, session: SessionId) -> Parcel | None:
+        return await self.database.read(partial(messages.under_way, recipient=session))
+
+    async def _agent(self, session: SessionId) -> Agent:
+        known = await self.database.read(lambda db: sessions.get(db, session))
+        return self.agents[known.agent]
+
+    async def _mark(self, parcel: Parcel, step: Step) -> None:
+        await self.database.write(partial(messages.move, parcel=parcel, step=step))
+
+    async def _put_back(self, parcel: Parcel, reason: str) -> None:
+        def put_back(db: Connection) -> None:
+            if messages.put_back(db, parcel, reason=reason):
+                self.journal.append(db, DeliveryWaited(parcel.recipient, reason))
+
+        await self.database.write(put_back)
+        await self._clock.sleep(PAUSE)
+
+    async def _wait(self, parcel: Parcel, reason: str) -> None:
+        def wait(db: Connection) -> None:
+            if messages.delay(db, parcel, reason=reason):
+                self.journal.append(db, DeliveryWaited(parcel.recipient, reason))
+
+        await self.database.write(wait)
+        await self._clock.sleep(PAUSE)
+
+    async def _fail(self, parcel: Parcel, reason: str) -> None:
+        def fail(db: Connection) -> None:
+            messages.fail(db, parcel, reason=reason)
+            self.journal.append(db, DeliveryWaited(parcel.recipient, reason))
+
+        await self.database.write(fail)
+
+    async def _doubt(self, parcel: Parcel) -> None:
+        def doubt(db: Connection) -> None:
+            if messages.move(db, parcel, Step.UNSURE):
+                self.journal.append(db, DeliveryDoubted(parcel.recipient, parcel.id))
+
+        await self.database.write(doubt)
+
+    @property
+    def _clock(self) -> Clock:
+        return self.journal.clock

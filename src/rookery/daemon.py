@@ -1,0 +1,250 @@
+"""Puts the pieces together. The only module that knows them all."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from datetime import timedelta
+from importlib import resources
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+
+import anyio
+import uvicorn
+import uvloop
+
+from rookery import __version__
+from rookery.agents.demo import Demo
+from rookery.agents.shell import Shell
+from rookery.clock import WallClock
+from rookery.config import Settings, load
+from rookery.courier import Courier
+from rookery.environment import login_environment, session_environment
+from rookery.gateway.hooks import HookDoor
+from rookery.gateway.http import build_app
+from rookery.gateway.operations import House
+from rookery.home import Home
+from rookery.intake import Intake
+from rookery.keeper import Deadlines, Keeper, Surroundings
+from rookery.model.errors import AlreadyRunning
+from rookery.ports import Agent, Runtime
+from rookery.runtimes.tmux.runtime import TmuxRuntime
+from rookery.runtimes.tmux.server import Site, version_of
+from rookery.store.database import Database
+from rookery.store.journal import Journal, Reader
+from rookery.timers import Spans, Timers
+from rookery.watch import Watch
+
+_log = logging.getLogger(__name__)
+
+#: Who reacts to the journal. New behaviour is a new line here.
+READERS: Mapping[str, Reader] = {}
+
+AGENTS: Mapping[str, Agent] = {agent.name: agent for agent in (Demo(), Shell())}
+
+#: Seconds for requests under way to end when the daemon stops.
+FAREWELL = 2
+
+#: Seconds for one thread to let another have a turn: the writer's work is many short steps.
+SWITCH = 0.0005
+
+
+def run(home: Home, *, ready: Callable[[], None]) -> None:
+    """Be the daemon of this home until it is told to stop; ``ready`` is called once it is."""
+    os.umask(0o077)
+    home.prepare()
+    settings = load(home.settings)
+    version_of("tmux")
+    with locked(home.lock), logged(home.log):
+        sys.setswitchinterval(SWITCH)
+        uvloop.run(serve(home, settings, ready=ready))
+
+
+async def serve(home: Home, settings: Settings, *, ready: Callable[[], None]) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with running(home, settings, stop=stop.set) as house, opened(home.door, house):
+        _log.info("Rookery %s is up, pid %d.", __version__, os.getpid())
+        ready()
+        await stop.wait()
+        _log.info("Rookery stops; agents in tmux live on.")
+
+
+@asynccontextmanager
+async def running(
+    home: Home, settings: Settings, *, stop: Callable[[], None]
+) -> AsyncIterator[House]:
+    """Run everything but the doors while the block lasts."""
+    clock = WallClock()
+    login = await asyncio.to_thread(login_environment, os.environ)
+    limits = settings.limits
+    runtime = TmuxRuntime(
+        Site("tmux", home.tmux, home.run, limits.scrollback_lines),
+        clock,
+        ring_size=limits.live_ring_kb * 1024,
+        typing=limits.typing_seconds,
+    )
+    async with Database(home.database) as database, anyio.create_task_group() as tasks:
+        journal = Journal(settings.computer, clock, READERS)
+        await journal.catch_up(database)
+        tasks.start_soon(runtime.keep)
+        keeper = _keeper(home, settings, login, (database, journal, runtime))
+        hooks = HookDoor(Intake(database, journal, AGENTS), home.hook_door, home.spool, clock)
+        async with hooks.open():
+            await keeper.recover()
+            tasks.start_soon(hooks.keep_draining)
+            tasks.start_soon(Watch(database, journal, runtime, AGENTS).watch)
+            tasks.start_soon(keeper.tend)
+            tasks.start_soon(Courier(database, journal, runtime, AGENTS).deliver)
+            tasks.start_soon(Timers(database, journal, runtime, _spans(settings)).run)
+            yield House(
+                database=database,
+                journal=journal,
+                runtime=runtime,
+                agents=AGENTS,
+                commands=_commands(login),
+                settings=settings,
+                home=home,
+                login=login,
+                started_at=clock.now(),
+                stop=stop,
+            )
+        tasks.cancel_scope.cancel()
+
+
+def _keeper(
+    home: Home,
+    settings: Settings,
+    login: Mapping[str, str],
+    held: tuple[Database, Journal, Runtime],
+) -> Keeper:
+    limits = settings.limits
+
+    def environment(agent: str, caller: Mapping[str, str]) -> Mapping[str, str]:
+        own = {**settings.environment, **settings.agent(agent).environment}
+        return session_environment(login, caller, own)
+
+    return Keeper(
+        *held,
+        agents=AGENTS,
+        deadlines=Deadlines(
+            limits.start_deadline, limits.quit_seconds, limits.terminate_seconds
+        ),
+        surroundings=Surroundings(environment, _hook(home), home.sessions, home.artifacts),
+    )
+
+
+def _commands(login: Mapping[str, str]) -> Mapping[str, tuple[str, ...]]:
+    """Say what to run for the agents that come with Rookery."""
+    # Isolated: a folder's own files must not be taken for the program's.
+    demo = (sys.executable, "-I", "-m", "rookery.demo")
+    return {"demo": demo, "shell": (login.get("SHELL", "/bin/sh"),)}
+
+
+def _hook(home: Home) -> tuple[str, ...]:
+    """Lay the hook program where it can stay, and say how it is run."""
+    program = (resources.files("rookery.programs") / "hook.py").read_bytes()
+    if not home.hook.exists() or home.hook.read_bytes() != program:
+        new = home.hook.with_suffix(".new")
+        new.write_bytes(program)
+        new.rename(home.hook)
+    # The interpreter itself, not a link that goes with an environment, nor a slow shim.
+    python = os.path.realpath(sys.executable)
+    return (python, "-I", "-S", str(home.hook), str(home.hook_door), str(home.spool))
+
+
+def _spans(settings: Settings) -> Spans:
+    limits = settings.limits
+    return Spans(
+        inactive=timedelta(hours=limits.inactive_hours),
+        retention=timedelta(days=limits.retention_days),
+        kept_sessions=limits.kept_sessions,
+    )
+
+
+@asynccontextmanager
+async def opened(door: Path, house: House) -> AsyncIterator[None]:
+    """Let the operations be asked for, through a socket for this user alone."""
+    config = uvicorn.Config(
+        build_app(house),
+        http="httptools",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=FAREWELL,
+    )
+    server = _Server(config)
+    listening = _listen(door)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(server.serve, [listening])
+        try:
+            yield
+        finally:
+            server.should_exit = True
+            _close(door)
+
+
+class _Server(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals to the daemon."""
+        yield
+
+
+def _close(door: Path) -> None:
+    door.unlink(missing_ok=True)
+
+
+def _listen(door: Path) -> socket.socket:
+    door.unlink(missing_ok=True)
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(str(door))
+    door.chmod(0o600)
+    listening.listen(512)
+    listening.setblocking(False)
+    return listening
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Be the only daemon of a home. Raises ``AlreadyRunning``."""
+    with path.open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            file.seek(0)
+            raise AlreadyRunning(f"pid {file.read().strip() or 'unknown'}.") from error
+        file.truncate(0)
+        file.write(f"{os.getpid()}\n")
+        file.flush()
+        yield
+        file.truncate(0)
+
+
+@contextmanager
+def logged(path: Path) -> Iterator[None]:
+    """Write what happens to a file that stays small."""
+    lines = RotatingFileHandler(path, maxBytes=5_000_000, backupCount=3, encoding="utf-8")
+    lines.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    root = logging.getLogger()
+    root.addHandler(lines)
+    root.setLevel(logging.INFO)
+    try:
+        yield
+    except BaseException as error:
+        with contextlib.suppress(Exception):
+            _log.critical("The daemon died.", exc_info=error)
+        raise
+    finally:
+        root.removeHandler(lines)
+        lines.close()

@@ -1,0 +1,1 @@
+"""An agent to try things with: it behaves like a real one and obeys a tiny script."""

@@ -1,0 +1,35 @@
+"""Runs the demo agent: ``python -m rookery.demo``."""
+
+from __future__ import annotations
+
+import sys
+import termios
+import time
+
+from rookery.demo import options
+from rookery.demo.hooks import Hooks
+from rookery.demo.loop import Loop
+from rookery.demo.program import Program
+from rookery.demo.signals import die_of
+from rookery.demo.terminal import Terminal
+
+
+def main() -> int:
+    asked = options.read(sys.argv[1:])
+    try:
+        terminal = Terminal(is_alternate=asked.alternate_screen)
+    except termios.error:
+        sys.stderr.write("The demo agent needs a terminal.\n")
+        return 2
+    hooks = Hooks(asked.hooks)
+    with terminal:
+        farewell = Loop(
+            Program(asked, hooks, time.monotonic), hooks, terminal, time.monotonic
+        ).run()
+    if farewell.signal is not None:
+        die_of(farewell.signal)
+    return farewell.code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,39 @@
+"""How a session begins: when the program starts, and after ``/clear``. Pure."""
+
+from __future__ import annotations
+
+from rookery.demo import dialog
+from rookery.demo.blocks import Block, Kind
+from rookery.demo.effects import (
+    Ask,
+    Consult,
+    Effects,
+    Leave,
+    Listen,
+    Print,
+    Renew,
+    Tell,
+    Wait,
+)
+from rookery.demo.options import Options
+from rookery.demo.verdicts import Ruling
+
+
+def opening(options: Options, folder: str) -> Effects:
+    """Start up. Words typed before it listens are lost, as with real agents."""
+    yield Wait(options.startup_delay)
+    if options.trust_dialog:
+        verdict = yield Ask(dialog.trust(folder), None)
+        if verdict.ruling is Ruling.REFUSE:
+            yield Leave(1)
+            return
+    yield Print(Block(Kind.BANNER, f"demo · {options.model} · {folder}"))
+    yield Listen()
+    yield Consult("SessionStart", {"source": options.source, "model": options.model})
+
+
+def clearing(options: Options) -> Effects:
+    yield Print(Block(Kind.PROMPT, "/clear"))
+    yield Tell("SessionEnd", {"reason": "clear"})
+    yield Renew()
+    yield Consult("SessionStart", {"source": "clear", "model": options.model})

@@ -1,0 +1,83 @@
+"""A choice put on the screen in the place of the box. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from rookery.demo.keys import Event, Key, Pasted, Typed
+from rookery.demo.verdicts import Ruling, Verdict
+
+_REFUSED = Verdict(Ruling.REFUSE)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    label: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Dialog:
+    title: str
+    text: str
+    prompt: str  #: the line above the options; none if empty
+    options: tuple[Option, ...]
+    question: str | None = None  #: None: what is asked is a permission
+    selected: int = 0
+
+    def pressed(self, event: Event) -> Dialog | Verdict:
+        """Return what became of it: the choice, or the dialog as it looks now.
+
+        A stray Enter chooses, as it does with real agents.
+        """
+        match event:
+            case Key.ENTER:
+                return self.options[self.selected].verdict
+            case Key.ESCAPE | Key.CANCEL:
+                return _REFUSED
+            case Key.UP | Key.DOWN:
+                step = 1 if event is Key.DOWN else -1
+                return replace(self, selected=(self.selected + step) % len(self.options))
+            case Typed(text):
+                return self._picked(text)
+            case Key() | Pasted():
+                return self
+            case _:
+                assert_never(event)
+
+    def heard(self, verdict: Verdict) -> Verdict | None:
+        """Return what a hook's verdict means here; None if it leaves the dialog standing."""
+        match verdict.ruling:
+            case Ruling.ALLOW if self.question is not None:
+                label = verdict.answers.get(self.question)
+                return None if label is None else Verdict(Ruling.ALLOW, label)
+            case Ruling.ALLOW | Ruling.DENY | Ruling.REFUSE:
+                return verdict
+            case _:
+                return None
+
+    def _picked(self, text: str) -> Dialog | Verdict:
+        for character in text:
+            if character in "123456789" and int(character) <= len(self.options):
+                return self.options[int(character) - 1].verdict
+        return self
+
+
+def trust(folder: str) -> Dialog:
+    options = (Option("Yes", Verdict(Ruling.ALLOW)), Option("No", _REFUSED))
+    return Dialog("Do you trust the files in this folder?", folder, "", options)
+
+
+def permission(tool: str, text: str) -> Dialog:
+    options = (
+        Option("Yes", Verdict(Ruling.ALLOW)),
+        Option("Yes, and don't ask again this session", Verdict(Ruling.ALWAYS)),
+        Option("No, and tell demo what to do differently (esc)", _REFUSED),
+    )
+    return Dialog(tool, text, "Do you want to proceed?", options)
+
+
+def question(text: str, labels: tuple[str, ...]) -> Dialog:
+    options = tuple(Option(label, Verdict(Ruling.ALLOW, label)) for label in labels)
+    return Dialog("Question", text, "", options, question=text)

@@ -1,0 +1,27 @@
+"""How a session ends. Every way to an end passes here, and only once."""
+
+from __future__ import annotations
+
+from sqlite3 import Connection
+
+from rookery.model.facts import Outcome, SessionEnded, SessionId
+from rookery.store import sessions
+from rookery.store.journal import Journal
+
+#: Characters of a reason: a screenful.
+LONGEST = 4_000
+
+
+def end(
+    db: Connection,
+    journal: Journal,
+    session: SessionId,
+    *,
+    outcome: Outcome,
+    reason: str,
+) -> bool:
+    """Write down that a session is over. False if it already was: then nothing is done."""
+    if sessions.get(db, session).status.is_over:
+        return False
+    journal.append(db, SessionEnded(session, reason[:LONGEST], outcome))
+    return True

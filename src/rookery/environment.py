@@ -1,0 +1,86 @@
+"""The environment that agents run in: the user's own, wherever the daemon was started from."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+#: What a caller's terminal knows better than the login shell. Nothing that could turn an
+#: agent to another server or another configuration.
+FROM_CALLER = (
+    *("PATH", "SSH_AUTH_SOCK", "LANG", "LC_ALL", "LC_CTYPE", "TZ"),
+    *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"),
+    *("http_proxy", "https_proxy", "no_proxy", "all_proxy"),
+)
+
+#: What the daemon hands to the login shell; the rest the shell makes itself.
+_SEED = (
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "XDG_RUNTIME_DIR",
+    "DBUS_SESSION_BUS_ADDRESS",
+)
+
+#: Of the terminal or the agent that the daemon happened to be started in.
+_FOREIGN = ("TMUX", "TMUX_PANE", "TERM_PROGRAM", "CLAUDECODE", "PWD", "OLDPWD", "SHLVL", "_")
+
+_MARK = "rookery-environment-follows"
+_SHOW = f"import os;print({_MARK!r},*(k+'='+v for k,v in os.environ.items()),sep='\\0',end='')"
+
+#: Seconds for the user's shell to read its start-up files.
+PATIENCE = 10.0
+
+
+def login_environment(own: Mapping[str, str]) -> dict[str, str]:
+    """Return what the user's login shell sets, or our own environment if it cannot be asked."""
+    user = pwd.getpwuid(os.getuid())
+    seed = {name: own[name] for name in _SEED if name in own}
+    seed = {"HOME": user.pw_dir, "USER": user.pw_name, "LOGNAME": user.pw_name} | seed
+    shell = seed.setdefault("SHELL", user.pw_shell or "/bin/sh")
+    if Path(shell).name not in {"bash", "zsh", "fish", "sh", "dash", "ksh"}:
+        return clean(own)
+    try:
+        answer = subprocess.run(
+            # Interactive, too: many set their PATH and keys in .bashrc or .zshrc only.
+            [shell, "-i", "-l", "-c", f"'{sys.executable}' -I -S -c \"{_SHOW}\""],
+            env={**seed, "TERM": "dumb"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=PATIENCE,
+            check=False,
+            start_new_session=True,
+            errors="surrogateescape",
+            cwd=seed["HOME"],
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return clean(own)
+    _, found, variables = answer.stdout.partition(_MARK + "\0")
+    pairs = (each.partition("=") for each in variables.split("\0"))
+    return clean({name: value for name, _, value in pairs}) if found else clean(own)
+
+
+def clean(environment: Mapping[str, str]) -> dict[str, str]:
+    """Take out what belongs to another terminal or another session."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if name and name not in _FOREIGN and not name.startswith("ROOKERY_")
+    }
+
+
+def session_environment(
+    login: Mapping[str, str], caller: Mapping[str, str], settings: Mapping[str, str]
+) -> dict[str, str]:
+    """Put together what an agent sees; the configuration has the last word, then UTF-8."""
+    from_caller = {name: caller[name] for name in FROM_CALLER if caller.get(name)}
+    made = {**login, **from_caller, **settings}
+    if "UTF-8" not in made.get("LC_ALL", made.get("LANG", "")).upper().replace("UTF8", "UTF-8"):
+        made |= {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
+    return made | {"COLORTERM": made.get("COLORTERM", "truecolor")}

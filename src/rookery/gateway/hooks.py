@@ -1,0 +1,103 @@
+"""The door for hooks: a plain socket, one call each, answered once it is on disk."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import struct
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from rookery.intake import Intake, read_call
+from rookery.model.errors import HookUnreadable, RookeryError
+from rookery.ports import Clock
+from rookery.programs.hook import TAKEN
+
+_log = logging.getLogger(__name__)
+
+#: Bytes of one call; a tool's input may hold a whole file.
+LARGEST = 8 * 1024 * 1024
+
+#: Seconds for a caller to say what it has to say.
+PATIENCE = 5.0
+
+#: Seconds between two looks for calls that could not reach us.
+SPOOL_ROUND = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class HookDoor:
+    intake: Intake
+    door: Path
+    spool: Path
+    clock: Clock
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        """Take in what was spooled while nobody listened, then listen."""
+        await self.drain()
+        self.door.unlink(missing_ok=True)
+        server = await asyncio.start_unix_server(self._answer, self.door, limit=LARGEST)
+        self.door.chmod(0o600)
+        try:
+            yield
+        finally:
+            server.close()
+            self.door.unlink(missing_ok=True)
+
+    async def keep_draining(self) -> None:
+        while True:
+            await self.clock.sleep(SPOOL_ROUND)
+            await self.drain()
+
+    async def drain(self) -> None:
+        """Take in, in their order, the calls that could not reach us."""
+        for file in sorted(self.spool.iterdir()):
+            if file.suffix == ".part":
+                continue
+            try:
+                await self._take_in(file.read_bytes())
+            except RookeryError:
+                _log.exception("What was spooled could not be taken in; it stays: %s", file)
+                return
+            file.unlink(missing_ok=True)
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            if is_ours(writer.get_extra_info("socket")):
+                async with asyncio.timeout(PATIENCE):
+                    call = await reader.read(LARGEST + 1)
+                    while part := await reader.read(LARGEST + 1):
+                        call += part
+                        if len(call) > LARGEST:
+                            return
+                await self._take_in(call)
+                writer.write(TAKEN)
+                await writer.drain()
+        except (TimeoutError, OSError, RookeryError) as error:
+            # Not answered: the caller spools it.
+            _log.warning("A hook call was not taken: %s", error)
+        finally:
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
+
+    async def _take_in(self, call: bytes) -> None:
+        try:
+            await self.intake.receive(read_call(call))
+        except HookUnreadable as error:
+            # Nothing can be made of it, now or later: kept where one can see it, not retried.
+            await self.intake.park(call.split(b" ", 1)[0].decode(errors="replace"), error)
+
+
+def is_ours(connection: socket.socket) -> bool:
+    """Whether a process of our own user is at the other end."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        return True  # the folder's and the socket's modes are all there is
+    told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    _, user, _ = struct.unpack("3i", told)
+    return bool(user == os.getuid())

@@ -1,0 +1,165 @@
+"""The operations over HTTP: their shapes are checked, their errors have one form."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import re
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any
+
+from fastapi import Body, FastAPI, Header, Path, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import TypeAdapter, create_model
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from rookery import __version__
+from rookery.gateway.operations import OPERATIONS, Asked, Caller, House, Operation
+from rookery.model import errors
+from rookery.model.errors import RookeryError
+from rookery.store import commands
+
+#: Bytes of one request: the longest message, written in JSON's most long-winded way.
+LARGEST = 8 * 1024 * 1024
+
+#: What each error means to a client. A kind stands for all below it.
+STATUS: dict[type[RookeryError], int] = {
+    errors.SessionUnknown: 404,
+    errors.SessionAmbiguous: 409,
+    errors.SessionOver: 409,
+    errors.NameTaken: 409,
+    errors.KeyReused: 409,
+    errors.LimitReached: 429,
+    errors.Forbidden: 403,
+    errors.CommandRefused: 400,
+    errors.StillWorking: 504,
+    errors.Occupied: 409,
+    errors.CommitFailed: 503,
+    errors.RuntimeFailed: 503,
+    RookeryError: 500,
+}
+
+
+def code_of(error: type[RookeryError]) -> str:
+    """Name an error for programs: ``SessionUnknown`` is ``session-unknown``."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "-", error.__name__).lower()
+
+
+def build_app(house: House) -> ASGIApp:
+    """Make the door: every operation of the table, and nothing else."""
+    app = FastAPI(title="Rookery", version=__version__, docs_url=None, redoc_url=None)
+    app.openapi_url = "/v1/openapi.json"
+    for operation in OPERATIONS:
+        app.add_api_route(
+            operation.path,
+            _endpoint(operation, house),
+            methods=[operation.method],
+            operation_id=operation.name,
+            summary=inspect.getdoc(operation.run),
+            response_model=operation.answers,
+        )
+    app.add_exception_handler(RookeryError, _refuse)
+    app.add_exception_handler(RequestValidationError, _refuse_shape)
+    return Bounded(app)
+
+
+def _endpoint(
+    operation: Operation[Any, Any], house: House
+) -> Callable[..., Awaitable[Response]]:
+    shape = TypeAdapter(operation.answers)
+    in_path = re.findall(r"{(\w+)}", operation.path)
+    rest = _without(operation.asks, in_path)
+
+    async def endpoint(**given: Any) -> Response:  # noqa: ANN401 - whatever its signature says
+        key, more = given.pop("idempotency_key", None), given.pop("rest", None)
+        asked = operation.asks(**given, **(more.model_dump() if more else {}))
+        digest = hashlib.sha256(asked.model_dump_json().encode()).hexdigest()
+        caller = Caller("person", commands.Key(key, operation.name, digest) if key else None)
+        answer = await operation.run(house, caller, asked)
+        return Response(shape.dump_json(answer), media_type="application/json")
+
+    # FastAPI reads a signature; ours is made of the table.
+    where = Body() if operation.method == "POST" else Query()
+    parameters = [
+        _parameter(name, Annotated[operation.asks.model_fields[name].annotation, Path()])
+        for name in in_path
+    ]
+    if rest.model_fields:
+        parameters.append(_parameter("rest", Annotated[rest, where]))
+    if operation.method == "POST":
+        key = Annotated[str | None, Header(max_length=200)]
+        parameters.append(_parameter("idempotency_key", key, default=None))
+    endpoint.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    endpoint.__name__ = operation.name
+    return endpoint
+
+
+def _parameter(
+    name: str, annotation: object, default: object = inspect.Parameter.empty
+) -> inspect.Parameter:
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, annotation=annotation, default=default)
+
+
+def _without(asks: type[Asked], names: list[str]) -> type[Asked]:
+    """Make the shape of what does not stand in the path."""
+    fields: dict[str, Any] = {
+        name: (field.annotation, field)
+        for name, field in asks.model_fields.items()
+        if name not in names
+    }
+    return create_model(
+        asks.__name__ if not names else f"{asks.__name__}Body", __base__=Asked, **fields
+    )
+
+
+async def _refuse(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RookeryError)  # noqa: S101 - registered for nothing else
+    kind = type(error)
+    status = next(STATUS[each] for each in kind.__mro__ if each in STATUS)
+    return _error(status, code_of(kind), str(error))
+
+
+async def _refuse_shape(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for nothing else
+    first = error.errors()[0]
+    where = ".".join(str(word) for word in first["loc"][1:])
+    message = f"{where}: {first['msg']}" if where else first["msg"]
+    return _error(400, "bad-input", f"This cannot be taken as it is: {message}")
+
+
+def _error(status: int, code: str, message: str) -> JSONResponse:
+    return JSONResponse({"error": {"code": code, "message": message}}, status)
+
+
+class Bounded:
+    """Turns away what is too large before it fills the memory."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        sizes = (int(value) for name, value in scope["headers"] if name == b"content-length")
+        if next(sizes, 0) > LARGEST:
+            refusal = _error(413, "bad-input", f"At most {LARGEST:,} bytes at a time.")
+            await refusal(scope, receive, send)
+            return
+        await self._app(scope, _counted(receive), send)
+
+
+def _counted(receive: Receive) -> Receive:
+    taken = 0
+
+    async def counted() -> Message:
+        nonlocal taken
+        message = await receive()
+        taken += len(message.get("body", b""))
+        if taken > LARGEST:  # it did not say how much it would be
+            return {"type": "http.disconnect"}
+        return message
+
+    return counted

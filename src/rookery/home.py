@@ -1,0 +1,114 @@
+"""Where everything of one Rookery lies: its files, its sockets, its tmux server."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rookery.model.errors import HomeUnusable
+
+#: Bytes of a unix socket's path, less room for the names of ours.
+_SOCKET_PATH = 90
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The folders of one instance. Two homes never meet."""
+
+    config: Path
+    state: Path
+    run: Path  #: sockets and what need not outlive a boot; for the owner alone
+
+    @property
+    def settings(self) -> Path:
+        return self.config / "config.toml"
+
+    @property
+    def database(self) -> Path:
+        return self.state / "rookery.db"
+
+    @property
+    def log(self) -> Path:
+        return self.state / "logs" / "rookery.log"
+
+    @property
+    def artifacts(self) -> Path:
+        return self.state / "artifacts"
+
+    @property
+    def hook(self) -> Path:
+        return self.state / "hook.py"
+
+    @property
+    def spool(self) -> Path:
+        return self.state / "spool"
+
+    @property
+    def sessions(self) -> Path:
+        return self.state / "sessions"
+
+    @property
+    def door(self) -> Path:
+        return self.run / "rookery.sock"
+
+    @property
+    def hook_door(self) -> Path:
+        return self.run / "hooks.sock"
+
+    @property
+    def tmux(self) -> Path:
+        return self.run / "tmux.sock"
+
+    @property
+    def lock(self) -> Path:
+        return self.run / "daemon.lock"
+
+    def prepare(self) -> None:
+        """Make the folders, private. Raises ``HomeUnusable``."""
+        for folder in (self.config, self.state, self.log.parent, self.artifacts, self.spool):
+            _make(folder)
+        _make(self.sessions)
+        _make(self.run)
+        _check(self.run)
+
+
+def find_home(environment: Mapping[str, str]) -> Home:
+    """Say where this user's Rookery is: below ``ROOKERY_HOME``, or in the usual places."""
+    if root := environment.get("ROOKERY_HOME"):
+        home = Path(root).expanduser().absolute()
+        return Home(home, home, _short(home / "run", environment))
+    user = Path(environment.get("HOME") or Path.home())
+    config = Path(environment.get("XDG_CONFIG_HOME") or user / ".config") / "rookery"
+    state = Path(environment.get("XDG_STATE_HOME") or user / ".local" / "state") / "rookery"
+    return Home(config, state, _short(state / "run", environment))
+
+
+def _short(run: Path, environment: Mapping[str, str]) -> Path:
+    """Take another folder where this one's name is too long for a socket."""
+    if len(os.fsencode(run)) <= _SOCKET_PATH:
+        return run
+    name = hashlib.sha256(os.fsencode(run)).hexdigest()[:16]
+    base = environment.get("XDG_RUNTIME_DIR") or "/tmp"  # noqa: S108 - owned and private, or refused
+    return Path(base) / f"rookery-{os.getuid()}-{name}"
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise HomeUnusable(f"{folder}: {error.strerror or error}") from error
+
+
+def _check(folder: Path) -> None:
+    """Refuse a folder that somebody else planted, may enter, or made a link of."""
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        raise HomeUnusable(
+            f"{folder} is not a folder of yours; remove it, or set ROOKERY_HOME."
+        )
+    if found.st_mode & 0o077:
+        folder.chmod(0o700)

@@ -1,0 +1,114 @@
+"""Where the world comes in: hooks become facts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+from sqlite3 import Connection
+from uuid import uuid4
+
+from rookery.model.errors import HookUnreadable
+from rookery.model.facts import SessionId
+from rookery.model.names import distinct, name_from
+from rookery.model.sessions import HEADLESS, Badge, Sender, Session
+from rookery.ports import Agent, Payload
+from rookery.store import sessions
+from rookery.store.database import Database
+from rookery.store.journal import Journal
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """One call of an agent's hook, as it came through the door."""
+
+    key: str  #: made by the hook program; a spooled hook comes again under the same one
+    agent: str
+    badge: Badge | None
+    payload: Payload
+
+
+def read_call(call: bytes) -> Hook:
+    """Read what the hook program sent. Raises ``HookUnreadable``."""
+    first, _, body = call.partition(b"\n")
+    try:
+        key, agent, badge, _pane, _pid = first.decode().split(" ")
+        payload = json.loads(body)
+    except ValueError as error:
+        raise HookUnreadable(error) from error
+    if not isinstance(payload, dict):
+        raise HookUnreadable("it is no JSON object")
+    return Hook(key, agent, None if badge == "-" else Badge(badge), payload)
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    database: Database
+    journal: Journal
+    agents: Mapping[str, Agent]
+
+    async def receive(self, hook: Hook) -> None:
+        """Write down what one hook call tells us.
+
+        Returns once it is committed: a hook that was answered is never lost, and one
+        that was not may come again.
+        """
+        if (agent := self.agents.get(hook.agent)) is None:
+            raise HookUnreadable(f"no agent is called {hook.agent!r}")
+        sender = agent.identify(hook.payload)
+
+        def take_in(db: Connection) -> None:
+            if self._is_new(db, hook.key):
+                session = self._resolve(db, sender, hook.badge)
+                self.journal.append(db, *agent.read_hook(hook.payload, session))
+
+        await self.database.write(take_in)
+
+    async def park(self, key: str, error: Exception) -> None:
+        """Keep the trace of a call that nothing can be made of."""
+
+        def park(db: Connection) -> None:
+            db.execute(
+                "insert into hooks (key, at, error) values (?, ?, ?) on conflict do nothing",
+                (key[:100], self.journal.clock.now().isoformat(), str(error)[:1000]),
+            )
+
+        await self.database.write(park)
+
+    def _is_new(self, db: Connection, key: str) -> bool:
+        added = db.execute(
+            "insert into hooks (key, at) values (?, ?) on conflict do nothing",
+            (key, self.journal.clock.now().isoformat()),
+        )
+        return added.rowcount == 1
+
+    def _resolve(self, db: Connection, sender: Sender, badge: Badge | None) -> SessionId:
+        """Find whose hook it is. Who is unknown is made known, never dropped."""
+        return (
+            sessions.known(db, sender)
+            or (badge and sessions.bind(db, badge, sender))
+            or self._register(db, sender)
+        )
+
+    def _register(self, db: Connection, sender: Sender) -> SessionId:
+        now = self.journal.clock.now()
+        folder = PurePath(sender.cwd).name
+        session = Session(
+            id=SessionId(str(uuid4())),
+            name=distinct(name_from(folder), sessions.taken_names(db)),
+            agent=sender.agent,
+            runtime=HEADLESS,
+            computer=self.journal.computer,
+            title=folder,
+            label=sender.native_id[:12],
+            native_id=sender.native_id,
+            project_path=sender.cwd,
+            origin="hook",
+            last_input_origin="hook",
+            since=now,
+            created_at=now,
+            last_activity_at=now,
+        )
+        sessions.add(db, session)
+        return session.id

@@ -1,0 +1,289 @@
+"""Brings sessions up, and lays them to rest: what the rows ask for is done to the runtime."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import shlex
+import signal
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from sqlite3 import Connection
+from uuid import uuid4
+
+import anyio
+
+from rookery import endings
+from rookery.model.errors import Occupied, RookeryError, RuntimeFailed
+from rookery.model.facts import SessionFound, SessionId, SessionRecovered
+from rookery.model.lifecycle import Status
+from rookery.model.names import distinct
+from rookery.model.screens import tail
+from rookery.model.sessions import OBSERVED, TMUX, Badge, NativeId, Session, tmux_name
+from rookery.ports import Agent, Clock, Launch, Order, Place, Runtime
+from rookery.store import sessions, waits
+from rookery.store.database import Database
+from rookery.store.journal import Journal
+
+_log = logging.getLogger(__name__)
+
+#: Seconds after SIGKILL for a program to be gone; the system may be busy writing for it.
+LAST_WAIT = 5.0
+
+#: Seconds before something that the runtime could not do is tried again.
+PAUSE = 1.0
+
+#: Seconds before something that should not have happened may happen again.
+TROUBLE = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Deadlines:
+    """Seconds for an agent to come up, to leave by itself, and to obey SIGTERM."""
+
+    start: float
+    quit: float
+    terminate: float
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What every program that we start needs to know of us."""
+
+    #: Makes its environment of what the caller's was, for an agent.
+    environment: Callable[[str, Mapping[str, str]], Mapping[str, str]]
+    hook: tuple[str, ...]  #: the hook program and its arguments, without the agent's name
+    sessions: Path  #: a folder for each session's files
+    artifacts: Path  #: what stays of a session
+
+
+@dataclass(frozen=True, slots=True)
+class Keeper:
+    database: Database
+    journal: Journal
+    runtime: Runtime
+    agents: Mapping[str, Agent]
+    deadlines: Deadlines
+    surroundings: Surroundings
+
+    async def recover(self) -> None:
+        """Find again what lived on while the daemon was away, and end what did not."""
+        known = await self.database.read(sessions.live)
+        ours = [each for each in known if each.runtime in {TMUX, OBSERVED}]
+        held = await self._find(ours)
+        await self.database.write(lambda db: self._meet_strangers(db, held))
+        for session in await self.database.read(sessions.live):
+            if place := held.get(session.tmux_session or ""):
+                await self.runtime.adopt(session.id, self.agents[session.agent], place)
+        await self.database.write(lambda db: self._take_stock(db, ours, held))
+
+    async def _find(self, ours: Sequence[Session]) -> Mapping[str, Place]:
+        held = await self.runtime.find()
+        if any(each.tmux_session not in held for each in ours):
+            # A look that failed, or came too early, is no death: it takes two.
+            await self._clock.sleep(PAUSE)
+            held = {**held, **await self.runtime.find()}
+        return held
+
+    def _take_stock(
+        self, db: Connection, ours: Sequence[Session], held: Mapping[str, Place]
+    ) -> None:
+        for session in ours:
+            if place := held.get(session.tmux_session or ""):
+                sessions.place(db, session.id, place)
+                self.journal.append(db, SessionRecovered(session.id))
+            elif session.status is not Status.STARTING:  # that one is still to be started
+                self._end(db, session.id, "lost while the daemon was away")
+
+    def _meet_strangers(self, db: Connection, held: Mapping[str, Place]) -> None:
+        """Make a row for what runs on our server and has none; it is watched, never ended."""
+        for name in sorted(set(held) - sessions.tmux_sessions(db)):
+            now, place = self._clock.now(), held[name]
+            session = Session(
+                id=SessionId(str(uuid4())),
+                name=distinct(name, sessions.taken_names(db)),
+                agent="shell",
+                runtime=OBSERVED,
+                computer=self.journal.computer,
+                native_id=NativeId(f"tmux_{place.tmux_pane}"),
+                tmux_session=name,
+                tmux_pane=place.tmux_pane,
+                owner="discovery",
+                since=now,
+                created_at=now,
+                last_activity_at=now,
+            )
+            sessions.add(db, session)
+            self.journal.append(db, SessionFound(session.id))
+
+    async def tend(self) -> None:
+        """Care for the sessions that are to be started, ended or cleared away."""
+        served: set[SessionId] = set()
+        async with anyio.create_task_group() as tasks:
+            while True:
+                bell = self.database.bell()
+                for session in await self.database.read(sessions.in_care):
+                    if session not in served:
+                        served.add(session)
+                        tasks.start_soon(self._serve, session, served)
+                await bell.wait()
+
+    async def _serve(self, session: SessionId, served: set[SessionId]) -> None:
+        while True:
+            bell = self.database.bell()
+            if not await self._take_a_step(session) and not bell.is_set():
+                break
+        served.discard(session)
+
+    async def _take_a_step(self, session_id: SessionId) -> bool:
+        """Do the next thing for a session. False if there is nothing to do now."""
+        session = await self.database.read(lambda db: sessions.get(db, session_id))
+        try:
+            match session.status:
+                case Status.STARTING:
+                    await self._bring_up(session)
+                case Status.CLOSING:
+                    await self._close(session)
+                case status if status.is_over:
+                    return await self._clear_away(session)
+                case _:
+                    return False
+        except RuntimeFailed:
+            await self._clock.sleep(PAUSE)
+        except Exception:  # noqa: BLE001 - a supervised boundary
+            # One session's trouble, or a full disk, must not stop all the others.
+            _log.exception("%s is in trouble.", session_id)
+            await self._clock.sleep(TROUBLE)
+        return True
+
+    async def _bring_up(self, session: Session) -> None:
+        """Start its program, if that was not done before, and see it come up in time."""
+        try:
+            place = await self._launch(session)
+        except RookeryError as error:
+            await self._fail(session, f"it could not be started. {error}")
+            return
+        await self.database.write(lambda db: sessions.place(db, session.id, place))
+        waited = (self._clock.now() - session.created_at).total_seconds()
+        if not await self._leaves(
+            session.id, Status.STARTING, seconds=max(self.deadlines.start - waited, 0)
+        ):
+            said = tail(await self.runtime.read(session.id))
+            shown = f"; its screen shows:\n{said}" if said else ""
+            limit = f"{self.deadlines.start:g} s"
+            await self._fail(session, f"it did not come up within {limit}{shown}")
+
+    async def _launch(self, session: Session) -> Place:
+        """Run its program, or find it running: a crash may lie between the two."""
+        agent = self.agents[session.agent]
+        held = (await self.runtime.find()).get(tmux_name(session.id))
+        if held:
+            await self.runtime.adopt(session.id, agent, held)
+            return held
+        badge = Badge(secrets.token_urlsafe())
+
+        def hold(db: Connection) -> dict[str, object]:
+            sessions.set_badge(db, session.id, badge)
+            sessions.hold(db, session.id)
+            return sessions.launch_of(db, session.id)
+
+        asked = await self.database.write(hold)
+        return await self.runtime.start(self._order(session, agent, asked, badge))
+
+    def _order(
+        self, session: Session, agent: Agent, asked: Mapping[str, object], badge: Badge
+    ) -> Launch:
+        folder = self.surroundings.sessions / session.id
+        folder.mkdir(mode=0o700, exist_ok=True)
+        command, caller = asked["command"], asked["environment"]
+        assert isinstance(command, list)  # noqa: S101 - we wrote it
+        assert isinstance(caller, dict)  # noqa: S101
+        line = agent.command_line(
+            Order(
+                command=tuple(command),
+                native_id=session.native_id or NativeId(""),
+                model=session.model,
+                permission_mode=session.permission_mode,
+                hook=shlex.join([*self.surroundings.hook, agent.name]),
+                folder=folder,
+            )
+        )
+        for path, text in line.files.items():
+            path.touch(mode=0o600)
+            path.write_text(text, encoding="utf-8")
+        environment = self.surroundings.environment(agent.name, caller)
+        ours = {"ROOKERY_SESSION": session.id, "ROOKERY_BADGE": badge}
+        where = Path(session.project_path, session.subdir)
+        return Launch(session.id, agent, line.argv, {**environment, **ours}, where)
+
+    async def _close(self, session: Session) -> None:
+        """Have a session end: asked in its own way, then told, then made."""
+        if not await self.database.read(lambda db: sessions.is_held(db, session.id)):
+            await self._conclude(session)  # it was never started
+            return
+        for ask, seconds in (
+            (self._ask_to_quit, self.deadlines.quit),
+            (self._signal(signal.SIGTERM), self.deadlines.terminate),
+            (self._signal(signal.SIGKILL), LAST_WAIT),
+        ):
+            try:
+                await ask(session.id)
+            except Occupied:
+                continue
+            except RuntimeFailed:
+                break
+            if await self._leaves(session.id, Status.CLOSING, seconds=seconds):
+                return
+        await self._conclude(session)
+
+    async def _ask_to_quit(self, session: SessionId) -> None:
+        known = await self.database.read(lambda db: sessions.get(db, session))
+        if self.agents[known.agent].quit:
+            await self.runtime.quit(session)
+        else:
+            await self.runtime.signal(session, signal.SIGHUP)  # as if its terminal was closed
+
+    def _signal(self, number: int) -> Callable[[SessionId], Awaitable[None]]:
+        async def send(session: SessionId) -> None:
+            await self.runtime.signal(session, number)
+
+        return send
+
+    async def _clear_away(self, session: Session) -> bool:
+        """Keep what was on its screen, and let go of what held it."""
+        if not await self.database.read(lambda db: sessions.is_held(db, session.id)):
+            return False
+        await self._keep_the_screen(session)
+        await self.runtime.release(session.id)
+        await self.database.write(lambda db: sessions.let_go(db, session.id))
+        return True
+
+    async def _keep_the_screen(self, session: Session) -> None:
+        try:
+            lines = await self.runtime.read(session.id, history=True)
+        except RuntimeFailed:
+            return  # there is none any more
+        file = self.surroundings.artifacts / f"{session.id}.txt"
+        file.touch(mode=0o600)
+        text = "\n".join(line.rstrip() for line in lines).rstrip() + "\n"
+        file.write_text(text, encoding="utf-8", errors="replace")
+
+    async def _leaves(self, session: SessionId, status: Status, *, seconds: float) -> bool:
+        def has_left(db: Connection) -> bool:
+            return sessions.get(db, session).status is not status
+
+        return await waits.until(self.database, has_left, seconds=seconds, clock=self._clock)
+
+    async def _fail(self, session: Session, reason: str) -> None:
+        await self.database.write(lambda db: self._end(db, session.id, reason))
+
+    async def _conclude(self, session: Session) -> None:
+        await self.database.write(lambda db: self._end(db, session.id, session.reason))
+
+    def _end(self, db: Connection, session: SessionId, reason: str) -> None:
+        endings.end(db, self.journal, session, outcome="failed", reason=reason)
+
+    @property
+    def _clock(self) -> Clock:
+        return self.journal.clock

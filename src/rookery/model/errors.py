@@ -1,0 +1,145 @@
+"""What can go wrong.
+
+RookeryError
+├── CommandRefused
+│   ├── BadInput
+│   │   ├── ProjectUnknown
+│   │   ├── AgentUnknown
+│   │   ├── ProgramMissing
+│   │   └── WordsRefused
+│   ├── SessionUnknown
+│   ├── SessionAmbiguous
+│   ├── SessionOver
+│   ├── NameTaken
+│   ├── LimitReached
+│   ├── KeyReused
+│   └── Forbidden
+├── StillWorking
+├── HookUnreadable
+├── ConfigBroken
+├── HomeUnusable
+├── AlreadyRunning
+├── StoreBroken
+├── CommitFailed
+├── RuntimeFailed
+├── Occupied
+├── NotRunning
+├── Unreadable
+└── Answered
+"""
+
+from __future__ import annotations
+
+
+class RookeryError(Exception):
+    """Something went wrong in Rookery."""
+
+    def __str__(self) -> str:
+        return " ".join([type(self).__doc__ or "", *map(str, self.args)])
+
+
+class CommandRefused(RookeryError):
+    """The command cannot be carried out:"""
+
+
+class BadInput(CommandRefused):
+    """This cannot be taken as it is:"""
+
+
+class ProjectUnknown(BadInput):
+    """A session needs an existing folder to work in; this is none:"""
+
+
+class AgentUnknown(BadInput):
+    """There is no agent of that name:"""
+
+
+class ProgramMissing(BadInput):
+    """The agent's program was not found:"""
+
+
+class WordsRefused(BadInput):
+    """These words cannot be sent:"""
+
+
+class SessionUnknown(CommandRefused):
+    """There is no session called"""
+
+
+class SessionAmbiguous(CommandRefused):
+    """More than one session answers to that; say which:"""
+
+
+class SessionOver(CommandRefused):
+    """The session is over:"""
+
+
+class NameTaken(CommandRefused):
+    """A live session already has the name"""
+
+
+class LimitReached(CommandRefused):
+    """There are as many live sessions as allowed:"""
+
+
+class KeyReused(CommandRefused):
+    """That Idempotency-Key belongs to another command:"""
+
+
+class Forbidden(CommandRefused):
+    """That is not for you:"""
+
+
+class StillWorking(RookeryError):
+    """The time is up and it is not done yet; nothing was stopped:"""
+
+
+class HookUnreadable(RookeryError):
+    """The hook's payload lacks what its agent always sends:"""
+
+
+class ConfigBroken(RookeryError):
+    """The configuration cannot be used:"""
+
+
+class HomeUnusable(RookeryError):
+    """Rookery cannot keep its files here:"""
+
+
+class AlreadyRunning(RookeryError):
+    """A daemon already runs on this home:"""
+
+
+class StoreBroken(RookeryError):
+    """The database cannot be used:"""
+
+
+class CommitFailed(RookeryError):
+    """It is not known to be on disk; look, then ask again:"""
+
+
+class RuntimeFailed(RookeryError):
+    """The runtime could not do it, or cannot say whether it did:"""
+
+
+class Occupied(RookeryError):
+    """Nothing was typed, because"""
+
+
+class NotRunning(RookeryError):
+    """No daemon answers. Start one with:  rookery up"""
+
+
+class Unreadable(RookeryError):
+    """The daemon's answer makes no sense; is it another version? Try:  rookery status"""
+
+
+class Answered(RookeryError):
+    """The daemon said no. What it said is for the person, word for word."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+    def __str__(self) -> str:
+        return str(self.args[0])

@@ -1,0 +1,152 @@
+"""What can happen to a session.
+
+A fact is past tense and never wrong: it says what was seen, not what we want.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, NewType, TypeAlias
+
+Outcome: TypeAlias = Literal["completed", "failed"]
+
+#: Ours: a UUID that never changes. What the agent calls itself is a ``NativeId``.
+SessionId = NewType("SessionId", str)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRequested:
+    session: SessionId
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStarted:  # the agent is really up
+    session: SessionId
+    model: str = ""
+    transcript_path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFound:  # it was there, and we did not know it
+    session: SessionId
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecovered:  # it lived on while the daemon was away
+    session: SessionId
+
+
+@dataclass(frozen=True, slots=True)
+class OutputMissed:  # more was printed than could be kept
+    session: SessionId
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessageWritten:  # and not yet heard
+    session: SessionId
+    sender: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryWaited:  # words wait, and this is why
+    session: SessionId
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryDoubted:  # words went out, and nobody saw them arrive
+    session: SessionId
+    parcel: int
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted:
+    session: SessionId
+    prompt: str
+
+
+@dataclass(frozen=True, slots=True)
+class InputAsked:
+    session: SessionId
+    kind: Literal["permission", "question"]
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class InputSettled:  # it was answered, by whomever
+    session: SessionId
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUsed:
+    session: SessionId
+    tool: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnded:
+    session: SessionId
+    last_words: str = ""
+    how: Literal["finished", "interrupted", "failed"] = "finished"
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationLeft:  # the agent begins another under a new native id
+    session: SessionId
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class EndRequested:
+    session: SessionId
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEnded:
+    session: SessionId
+    reason: str
+    outcome: Outcome = "completed"
+
+
+Fact: TypeAlias = (
+    SessionRequested
+    | SessionStarted
+    | SessionFound
+    | SessionRecovered
+    | OutputMissed
+    | MessageWritten
+    | DeliveryWaited
+    | DeliveryDoubted
+    | TurnStarted
+    | InputAsked
+    | InputSettled
+    | ToolUsed
+    | TurnEnded
+    | ConversationLeft
+    | EndRequested
+    | SessionEnded
+)
+
+#: The names facts carry on disk and on the wire. Add to it; never rename.
+KINDS: Mapping[str, type[Fact]] = {
+    "session-requested": SessionRequested,
+    "session-started": SessionStarted,
+    "session-found": SessionFound,
+    "session-recovered": SessionRecovered,
+    "output-missed": OutputMissed,
+    "message-written": MessageWritten,
+    "delivery-waited": DeliveryWaited,
+    "delivery-doubted": DeliveryDoubted,
+    "turn-started": TurnStarted,
+    "input-asked": InputAsked,
+    "input-settled": InputSettled,
+    "tool-used": ToolUsed,
+    "turn-ended": TurnEnded,
+    "conversation-left": ConversationLeft,
+    "end-requested": EndRequested,
+    "session-ended": SessionEnded,
+}

@@ -1,0 +1,101 @@
+"""What a session becomes, and because of what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import assert_never
+
+from rookery.model import facts
+
+
+class Status(StrEnum):
+    """How far a session has come. It only ever moves down this list."""
+
+    STARTING = "starting"  #: there is a row; the agent is not up yet
+    RUNNING = "running"
+    CLOSING = "closing"  #: it was asked to end
+    COMPLETED = "completed"  #: it ended by itself, and well
+    FAILED = "failed"  #: it ended by itself, and badly
+    KILLED = "killed"  #: it ended because it was asked to
+
+    @property
+    def is_over(self) -> bool:
+        return self in {Status.COMPLETED, Status.FAILED, Status.KILLED}
+
+
+class Activity(StrEnum):
+    """What a running session does."""
+
+    WORKING = "working"  #: a turn runs
+    IDLE = "idle"  #: the turn is over; it waits for words
+    PERMISSION = "permission"  #: it waits for a verdict
+    QUESTION = "question"  #: it asked its person something
+
+
+#: A dialog stands on the screen: a key pressed now would answer it.
+ASKING = frozenset({Activity.PERMISSION, Activity.QUESTION})
+
+
+@dataclass(frozen=True, slots=True)
+class SessionState:
+    """Where a session stands. It has an activity exactly while it runs."""
+
+    status: Status = Status.STARTING
+    activity: Activity | None = None
+    reason: str = ""
+
+
+def advance(state: SessionState, fact: facts.Fact) -> SessionState:
+    """Return the state of a session after ``fact``.
+
+    A late fact (a Stop hook after the pane died) moves nothing: history may
+    still be written, but the dead stay dead.
+    """
+    match fact:
+        case _ if state.status.is_over:
+            return state
+        case facts.SessionEnded(_, reason, outcome):
+            if state.status is Status.CLOSING:
+                return SessionState(Status.KILLED, None, state.reason)
+            return SessionState(Status(outcome), None, reason)
+        case _ if state.status is Status.CLOSING:
+            return state
+        case facts.EndRequested(_, by):
+            return SessionState(Status.CLOSING, None, f"asked to end by {by}")
+        case _:
+            return _act(state, fact)
+
+
+def _act(state: SessionState, fact: facts.Fact) -> SessionState:  # noqa: PLR0911 - a table
+    match fact:
+        case facts.TurnStarted():
+            return SessionState(Status.RUNNING, Activity.WORKING)
+        case facts.TurnEnded(_, _, how):
+            return SessionState(Status.RUNNING, Activity.IDLE, "" if how == "finished" else how)
+        case facts.InputAsked(_, kind, message):
+            return SessionState(Status.RUNNING, Activity(kind), message)
+        case facts.InputSettled():
+            asked = state.activity in ASKING
+            return SessionState(Status.RUNNING, Activity.WORKING) if asked else state
+        case facts.SessionStarted() | facts.SessionFound():
+            # Claude says it again in mid-turn, after compaction: that makes nobody idle.
+            return state if state.activity else SessionState(Status.RUNNING, Activity.IDLE)
+        case facts.ToolUsed():
+            # A tool that ran had its verdict; one that reports after the stop wakes nobody.
+            idle = state.activity in {None, Activity.IDLE}
+            return state if idle else SessionState(Status.RUNNING, Activity.WORKING)
+        case (
+            facts.SessionRequested()
+            | facts.SessionRecovered()
+            | facts.OutputMissed()
+            | facts.MessageWritten()
+            | facts.DeliveryWaited()
+            | facts.DeliveryDoubted()
+            | facts.ConversationLeft()
+            | facts.EndRequested()
+            | facts.SessionEnded()
+        ):
+            return state
+        case _:
+            assert_never(fact)

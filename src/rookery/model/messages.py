@@ -1,0 +1,81 @@
+"""Words on their way to a session."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import NewType
+
+from rookery.model.errors import WordsRefused
+from rookery.model.facts import SessionId
+
+MessageId = NewType("MessageId", int)
+
+#: Bytes of one message; a terminal takes no more in one paste without trouble.
+LONGEST = 1_000_000
+
+#: C0 and C1 but tab and newline: ``ESC[201~`` would break out of a bracketed paste.
+_CONTROL = re.compile("[\x01-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+class Step(StrEnum):
+    """How far a message has come. Never twice; rather unsure than twice."""
+
+    PENDING = "pending"  #: nobody has touched it
+    SENDING = "sending"  #: the words may be in the box
+    PASTED = "pasted"  #: the words are in the box; Enter may have been pressed
+    SUBMITTED = "submitted"  #: Enter was pressed
+    ACKNOWLEDGED = "acknowledged"  #: a prompt fact had the same words
+    UNSURE = "unsure"  #: it may have arrived; only a proof moves it, never another try
+    FAILED = "failed"  #: it never left; the session was over first
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What will be typed, and how many characters of what was given will not."""
+
+    text: str
+    removed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    id: MessageId
+    recipient: SessionId
+    step: Step
+    removed: int  #: control characters that were taken out
+    waits_for: str = ""  #: why it has not left yet
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """All that waited for one session, joined, carried at once."""
+
+    id: int  #: that of its first message
+    recipient: SessionId
+    words: str
+    step: Step
+    since: datetime  #: when it was taken up
+
+
+def clean(text: str) -> Words:
+    """Take out what a terminal would obey instead of show. Raises ``WordsRefused``."""
+    if "\0" in text:
+        raise WordsRefused("they contain a NUL character.")
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise WordsRefused("they contain half of a character (a lone surrogate).") from None
+    if size > LONGEST:
+        raise WordsRefused(f"{size:,} bytes; {LONGEST:,} is the most. Send a file's path.")
+    kept, removed = _CONTROL.subn("", text.replace("\r\n", "\n"))
+    if not kept.strip():
+        raise WordsRefused("there is nothing in them.")
+    return Words(kept, removed)
+
+
+def same_words(ours: str, theirs: str) -> bool:
+    """Whether two texts differ in blanks only, which terminals re-flow."""
+    return ours.split() == theirs.split()

@@ -1,0 +1,57 @@
+"""What a session is called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container
+
+from rookery.model.errors import BadInput
+
+#: It goes into command lines, tmux targets and file names: nothing there may mean more.
+_VALID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?", re.ASCII)
+
+_WORD = re.compile(r"[^\W_]+")
+
+#: Words that tell nobody what a session is about.
+STOP_WORDS = frozenset(
+    _WORD.findall(
+        """a about all an and any are as at be been but by can could did do does for from
+        get had has have he her hers him his how i if in into is it its just let like make
+        may me my no not now of on or our out please shall she should so some such than that
+        the their them then there these they this those to up us was we were what when where
+        which who why will with would you your"""
+    )
+)
+
+#: Characters of a title, as wide as a terminal or a phone shows at once.
+TITLE = 70
+
+
+def checked(name: str) -> str:
+    """Return ``name`` if a session may be called so."""
+    if not _VALID.fullmatch(name) or ".." in name:
+        allowed = "letters, digits, '.', '_' and '-', at most 64 and no '..'"
+        raise BadInput(f"the name {name!r}. A name has {allowed}, and begins with a letter.")
+    return name
+
+
+def name_from(prompt: str) -> str:
+    """Make a name of what a session is asked to do."""
+    words = (word for word in _WORD.findall(prompt.lower()) if word.isascii())
+    telling = [word for word in words if word not in STOP_WORDS]
+    return "-".join(telling[:3])[:48] or "session"
+
+
+def title_from(prompt: str, name: str) -> str:
+    lines = (line.strip() for line in prompt.splitlines())
+    first = next((line for line in lines if line), name)
+    return first if len(first) <= TITLE else first[: TITLE - 1] + "…"
+
+
+def distinct(name: str, taken: Container[str]) -> str:
+    """Return ``name``, or ``name-2``, ``name-3`` … if others have it."""
+    number, candidate = 1, name
+    while candidate in taken:
+        number += 1
+        candidate = f"{name}-{number}"
+    return candidate

@@ -1,0 +1,90 @@
+"""What we know of one session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NewType
+
+from rookery.model.facts import SessionId
+from rookery.model.lifecycle import Activity, SessionState, Status
+
+#: What an agent calls its session. Unique among the live sessions of that agent.
+NativeId = NewType("NativeId", str)
+
+#: A capability, in the environment of what we start: it shows which session a process is.
+Badge = NewType("Badge", str)
+
+#: In a pane of our own tmux server.
+TMUX = "tmux"
+#: In a pane that we did not start. Its record may end; its process is never touched.
+OBSERVED = "observed"
+#: Known by its hooks only: nobody can speak to it.
+HEADLESS = "headless"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """One run of one agent, as stored, sent and shown."""
+
+    id: SessionId
+    name: str
+    agent: str
+    runtime: str
+    computer: str
+    status: Status = Status.STARTING
+    activity: Activity | None = None
+    reason: str = ""
+    since: datetime
+    title: str = ""
+    label: str = ""
+    native_id: NativeId | None = None
+    project_path: str = ""
+    subdir: str = ""
+    tmux_session: str | None = None
+    tmux_pane: str | None = None
+    owner: str = "person"
+    parent: SessionId | None = None
+    continues: SessionId | None = None
+    origin: str = ""
+    last_input_origin: str = ""
+    first_prompt: str = ""
+    model: str = ""
+    permission_mode: str = ""
+    budget: int | None = None  #: micro-dollars
+    transcript_path: str = ""
+    created_at: datetime
+    started_at: datetime | None = None
+    last_activity_at: datetime
+    ended_at: datetime | None = None
+    ended_by: str = ""
+
+    @property
+    def state(self) -> SessionState:
+        return SessionState(self.status, self.activity, self.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """From a prompt to the agent's stop."""
+
+    prompt: str
+    answer: str
+    started_at: datetime
+    ended_at: datetime | None
+    how: str = ""  #: finished, interrupted or failed; empty while it runs
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Who a hook says it comes from, in the agent's own words."""
+
+    agent: str
+    native_id: NativeId
+    cwd: str
+    is_new: bool  #: it says that it has just started
+
+
+def tmux_name(session: SessionId) -> str:
+    """Name the tmux session that holds ``session``."""
+    return f"rk_{session[:8]}"

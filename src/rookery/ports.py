@@ -1,0 +1,237 @@
+"""What we ask of the outside world, and nothing about how it answers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum, auto
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+from rookery.model.facts import Fact, SessionId
+from rookery.model.screens import View
+from rookery.model.sessions import NativeId, Sender
+
+Payload: TypeAlias = Mapping[str, Any]
+
+
+class Clock(Protocol):
+    """What time it is, and waiting for a later one. ``now`` is called from any thread."""
+
+    def now(self) -> datetime: ...
+    async def sleep(self, seconds: float) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What an agent's command line is made of."""
+
+    command: tuple[str, ...]  #: the program and what the configuration adds to it
+    native_id: NativeId
+    model: str
+    permission_mode: str
+    hook: str  #: the command that tells us of a hook, as one shell word list
+    folder: Path  #: of this session alone, private; its files go there
+
+
+@dataclass(frozen=True, slots=True)
+class CommandLine:
+    argv: tuple[str, ...]
+    files: Mapping[Path, str]  #: to be written, private, before it is run
+
+
+class Agent(Protocol):
+    """Knows one agent's dialect. Pure: text in, facts out."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def program(self) -> str:
+        """What to look for on the PATH; empty if it comes with Rookery."""
+        ...
+
+    @property
+    def has_hooks(self) -> bool:
+        """Whether it tells of its start, its prompts and its stops itself."""
+        ...
+
+    @property
+    def takes_id(self) -> bool:
+        """Whether we may choose its native id."""
+        ...
+
+    @property
+    def pause(self) -> float:
+        """Seconds it needs between a paste and Enter."""
+        ...
+
+    @property
+    def quit(self) -> str:
+        """What one types to leave it; empty if there is nothing."""
+        ...
+
+    def command_line(self, order: Order) -> CommandLine: ...
+
+    def identify(self, payload: Payload) -> Sender:
+        """Say who sent the hook. Raises ``HookUnreadable``."""
+        ...
+
+    def read_hook(self, payload: Payload, session: SessionId) -> Iterable[Fact]:
+        """Say what the hook tells us about ``session``."""
+        ...
+
+    def read_screen(self, lines: Sequence[str]) -> View | None:
+        """Say what the screen shows. ``None`` for a program whose screen cannot be read."""
+        ...
+
+    def holds(self, box: str, words: str) -> bool:
+        """Whether what stands in the box is ``words``, as the agent shows them."""
+        ...
+
+
+class Sight(Enum):
+    """What can be seen of some words."""
+
+    BOX = auto()  #: they, and nothing else, stand in the input box
+    AGENT = auto()  #: the agent has them
+    NOWHERE = auto()  #: the box is empty and the agent does not show them
+    HIDDEN = auto()  #: a dialog or somebody's draft is in the way; look again later
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A program to be held for a session."""
+
+    session: SessionId
+    agent: Agent
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
+    folder: Path  #: where it works
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a runtime holds a session."""
+
+    tmux_session: str
+    tmux_pane: str
+    pid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Exited:
+    """The program ended. Without a code or a signal, nobody could tell how."""
+
+    session: SessionId
+    code: int | None
+    signal: int | None
+    screen: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Vanished:
+    """What held it is gone: looked for twice, found neither time."""
+
+    session: SessionId
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """Its screen changed a moment ago."""
+
+    session: SessionId
+
+
+@dataclass(frozen=True, slots=True)
+class FellQuiet:
+    """It printed something and then nothing for a while."""
+
+    session: SessionId
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """It printed more than could be taken in."""
+
+    session: SessionId
+
+
+Sighting: TypeAlias = Exited | Vanished | Changed | FellQuiet | Skipped
+
+
+class Runtime(Protocol):
+    """Holds sessions and can speak to them. Each call may raise ``RuntimeFailed``."""
+
+    async def start(self, launch: Launch) -> Place:
+        """Run the program; if it already runs under that session's name, take it over."""
+        ...
+
+    async def find(self) -> Mapping[str, Place]:
+        """Say what is held now, by its name."""
+        ...
+
+    async def adopt(self, session: SessionId, agent: Agent, place: Place) -> None:
+        """Watch over what was found. Raises ``RuntimeFailed`` if it has gone meanwhile."""
+        ...
+
+    async def paste(self, session: SessionId, words: str) -> None:
+        """Put words into the empty input box. Raises ``Occupied`` with nothing done."""
+        ...
+
+    async def submit(self, session: SessionId, words: str) -> None:
+        """Press Enter on them. Raises ``Occupied`` if anything else stands there."""
+        ...
+
+    async def look(self, session: SessionId, words: str, *, since: datetime) -> Sight:
+        """Say where ``words`` are. Older traces of the same words do not count."""
+        ...
+
+    async def press(self, session: SessionId, *keys: str) -> None:
+        """Press keys by name, whatever is on the screen."""
+        ...
+
+    async def read(self, session: SessionId, *, history: bool = False) -> tuple[str, ...]:
+        """Return the screen as its lines, with what has scrolled away before them or not."""
+        ...
+
+    def attend(self, session: SessionId, *, to_screen: bool) -> None:
+        """Say whether ``Changed`` is wanted for a session; at first it is."""
+        ...
+
+    async def shown(self, session: SessionId, words: str, *, within: float) -> bool:
+        """Wait until pasted words stand in the box. False if they do not in time."""
+        ...
+
+    def check(self, session: SessionId, words: str) -> None:
+        """Raise ``WordsRefused`` if these would not arrive as they are."""
+        ...
+
+    async def printed(self, session: SessionId) -> tuple[str, ...]:
+        """Return what was printed since words were last typed, from the line they stand on."""
+        ...
+
+    async def is_attached(self, session: SessionId) -> bool:
+        """Whether a person looks at it in a terminal of theirs."""
+        ...
+
+    async def quit(self, session: SessionId) -> None:
+        """Ask the program to leave in its own way. Raises ``Occupied`` with nothing done."""
+        ...
+
+    async def signal(self, session: SessionId, number: int) -> None:
+        """Send a signal to the program and to all that it started."""
+        ...
+
+    async def release(self, session: SessionId) -> None:
+        """Let go of what held the session; nothing of it may run on."""
+        ...
+
+    def watch(self) -> AsyncIterator[Sighting]:
+        """Tell what is seen, for as long as one listens."""
+        ...
+
+    def see_again(self, sighting: Sighting) -> None:
+        """Tell once more what could not be written down."""
+        ...

@@ -1,0 +1,1 @@
+"""Holders of sessions: what runs them and what is seen of them."""

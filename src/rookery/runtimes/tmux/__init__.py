@@ -1,0 +1,1 @@
+"""Sessions in panes of a private tmux server."""

@@ -1,0 +1,74 @@
+"""What a pane shows, read in a way that the pane's own text cannot disturb.
+
+What a program prints may look like tmux speaking. So a screen never comes back on the line
+on which tmux answers: it goes through a buffer into a file of our own.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rookery.runtimes.tmux.protocol import line
+from rookery.runtimes.tmux.server import Server
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """All that matters before a key is pressed in a pane."""
+
+    lines: tuple[str, ...]
+    in_mode: bool  #: somebody scrolls or searches; keys would not reach the program
+    typed_at: int  #: when a person last pressed a key there, in seconds since 1970, or 0
+
+
+async def read_screen(server: Server, pane: str, *, history: bool = False) -> tuple[str, ...]:
+    """Return the pane's lines; with ``history``, all that tmux remembers, unwrapped."""
+    with _passing_file(server.site.folder) as file:
+        await server.ask(*_capture(pane, file, ("-S", "-", "-J") if history else ()))
+        return _lines(file)
+
+
+async def look_around(server: Server, pane: str) -> Surroundings:
+    clients = line("list-clients", "-F", "#{client_control_mode} #{client_activity} #{pane_id}")
+    with _passing_file(server.site.folder) as file:
+        *_, (mode, *_), people = await server.ask(
+            *_capture(pane, file),
+            line("display-message", "-p", "-t", pane, "#{pane_in_mode}"),
+            clients,
+        )
+        return Surroundings(_lines(file), mode != b"0", _last_key(people, pane))
+
+
+def _capture(pane: str, file: Path, options: tuple[str, ...] = ()) -> tuple[bytes, ...]:
+    buffer = file.name
+    return (
+        line("capture-pane", "-b", buffer, "-t", pane, *options),
+        line("save-buffer", "-b", buffer, str(file)),
+        line("delete-buffer", "-b", buffer),
+    )
+
+
+def _last_key(clients: tuple[bytes, ...], pane: str) -> int:
+    answers = (client.decode().split(" ") for client in clients)
+    return max(
+        (int(at) for control, at, shown in answers if control != "1" and shown == pane),
+        default=0,
+    )
+
+
+@contextmanager
+def _passing_file(folder: Path) -> Iterator[Path]:
+    file = folder / f"pass-{secrets.token_hex(8)}"
+    try:
+        yield file
+    finally:
+        file.unlink(missing_ok=True)
+
+
+def _lines(file: Path) -> tuple[str, ...]:
+    text = file.read_bytes().decode(errors="replace")
+    return tuple(text.removesuffix("\n").split("\n"))

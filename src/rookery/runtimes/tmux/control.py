@@ -1,0 +1,264 @@
+"""One control connection to a tmux server: questions go in, answers and events come out."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import PIPE, STDOUT
+from typing import Self, cast
+
+from rookery.model.errors import RuntimeFailed
+from rookery.runtimes.tmux.protocol import Event, Exited, Notice, Parser, Question, Reply
+
+#: Seconds for tmux to let us in: it takes some milliseconds, a busy computer more.
+WELCOME = 5.0
+
+#: Seconds for the child to leave once its input is closed; a stopped server never lets it go.
+FAREWELL = 2.0
+
+_log = logging.getLogger(__name__)
+
+
+class TmuxFailed(RuntimeFailed):
+    """tmux did not do it, or cannot say whether it did:"""
+
+
+class TmuxRefused(TmuxFailed):
+    """tmux refused:"""
+
+
+class TmuxGone(TmuxFailed):
+    """The connection to tmux is gone:"""
+
+
+class TmuxSilent(TmuxFailed):
+    """tmux did not answer, within seconds:"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    question: Question
+    answered: asyncio.Future[None]
+
+    def wake(self) -> None:
+        if not self.answered.done():  # its caller may have left
+            self.answered.set_result(None)
+
+
+class _Child(asyncio.SubprocessProtocol):
+    """The tmux client: its pipes and its end."""
+
+    def __init__(self, hear: Callable[[bytes], None], lose: Callable[[str], None]) -> None:
+        self.ended = asyncio.Event()
+        self._hear = hear
+        self._lose = lose
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.SubprocessTransport, transport)
+
+    def pipe_data_received(self, fd: int, chunk: bytes) -> None:
+        self._hear(chunk)
+
+    def pipe_connection_lost(self, fd: int, reason: Exception | None) -> None:
+        # Only here, not when the child ends: its last words may still be in the pipe then.
+        if fd == 1:
+            self._lose("it ended")
+
+    def process_exited(self) -> None:
+        self.ended.set()
+
+    def write(self, wire: bytes) -> None:
+        if not self._input.is_closing():  # else it has ended, and the other pipe will tell
+            self._input.write(wire)
+
+    def hang_up(self) -> None:
+        self._input.close()
+
+    async def leave(self) -> None:
+        """See the child end: by itself after ``hang_up``, or else killed."""
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(FAREWELL):
+                    await self.ended.wait()
+            if not self.ended.is_set():
+                self._kill()
+                await self.ended.wait()
+        finally:
+            # Whoever cancels us does not wait for it, but it must not stay either.
+            self._kill()
+            self._transport.close()
+
+    def _kill(self) -> None:
+        with suppress(ProcessLookupError):
+            self._transport.kill()
+
+    @property
+    def _input(self) -> asyncio.WriteTransport:
+        return cast(asyncio.WriteTransport, self._transport.get_pipe_transport(0))
+
+
+class ControlClient:
+    """Attached for as long as its ``async with`` block lasts, or until it is gone.
+
+    ``hear`` gets every event but the replies, in order, on the loop; it must not block.
+    """
+
+    def __init__(
+        self,
+        tmux: str,
+        socket: Path,
+        session: str,
+        *,
+        flags: str,
+        hear: Callable[[Event], None],
+    ) -> None:
+        # -N: no server of its own. -E: the session's environment is not that of each client.
+        where = (tmux, "-N", "-u", "-S", str(socket), "-C")
+        self._argv = (*where, "attach-session", "-E", "-t", f"={session}", "-f", flags)
+        self._hear = hear
+        self._parser = Parser()
+        self._mark = secrets.token_hex(16)
+        self._waiting: deque[_Waiting] = deque()
+        self._welcome: Reply | None = None
+        self._welcomed = asyncio.Event()
+        self._gone = asyncio.Event()
+        self._last_words = ""
+        self._child = _Child(self._receive, self._lose)
+
+    async def __aenter__(self) -> Self:
+        await self._start()
+        try:
+            await self._enter()
+        except BaseException:
+            await self.__aexit__()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._lose("it was closed")
+        await self._child.leave()
+
+    @property
+    def gone(self) -> asyncio.Event:
+        """Set once nothing can be asked any more."""
+        return self._gone
+
+    async def wait_gone(self) -> None:
+        await self._gone.wait()
+
+    async def ask(self, *commands: bytes, deadline: float = 5.0) -> list[tuple[bytes, ...]]:
+        """Send ``commands``, each made by ``line``, in one write; return what each printed.
+
+        Raises ``TmuxRefused`` if tmux refused one: the others may have been done all the
+        same. After ``TmuxGone`` and ``TmuxSilent`` nobody knows what was done.
+        """
+        question = Question(commands, self._mark)
+        if self._gone.is_set():
+            raise TmuxGone(self._last_words)
+        if commands:
+            await self._wait_for(question, deadline)
+        if not question.is_answered:
+            raise TmuxGone(self._last_words)
+        if question.refusal is not None:
+            raise TmuxRefused(question.refusal.decode(errors="replace"))
+        return question.replies
+
+    async def _wait_for(self, question: Question, deadline: float) -> None:
+        waiting = _Waiting(question, asyncio.get_running_loop().create_future())
+        # Stays in the queue when its caller leaves: the replies come all the same.
+        self._waiting.append(waiting)
+        self._child.write(question.wire)
+        try:
+            async with asyncio.timeout(deadline):
+                await waiting.answered
+        except TimeoutError:
+            self._lose("it did not answer")
+            raise TmuxSilent(deadline) from None
+
+    async def _start(self) -> None:
+        environment = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
+        # Of a daemon started in somebody's pane: tmux would refuse to nest.
+        environment.pop("TMUX", None)
+        environment.pop("TMUX_PANE", None)
+        try:
+            await asyncio.get_running_loop().subprocess_exec(
+                lambda: self._child,
+                *self._argv,
+                stdin=PIPE,
+                stdout=PIPE,
+                # Together, so that why it ended is read before its end.
+                stderr=STDOUT,
+                env=environment,
+                # A Ctrl-C on the daemon's terminal is not for the child.
+                start_new_session=True,
+            )
+        except OSError as error:
+            message = f"{self._argv[0]} cannot be run, {error.strerror}"
+            raise TmuxGone(message) from error
+
+    async def _enter(self) -> None:
+        try:
+            async with asyncio.timeout(WELCOME):
+                await self._welcomed.wait()
+        except TimeoutError:
+            raise TmuxSilent(WELCOME) from None
+        if self._welcome is None:
+            raise TmuxGone(self._last_words)
+        if not self._welcome.ok:
+            raise TmuxRefused(b"\n".join(self._welcome.lines).decode(errors="replace"))
+
+    def _receive(self, chunk: bytes) -> None:
+        for event in self._parser.feed(chunk):
+            if self._gone.is_set():
+                return
+            if isinstance(event, Reply):
+                self._take(event)
+            else:
+                self._notice(event)
+
+    def _take(self, reply: Reply) -> None:
+        if self._welcome is None:
+            # The first block is that of attach-session itself.
+            self._welcome = reply
+            self._welcomed.set()
+        elif not reply.is_ours:
+            return
+        elif not self._waiting:
+            self._lose("it answered what nobody asked")
+        else:
+            self._waiting[0].question.take(reply)
+            if self._waiting[0].question.is_answered:
+                self._waiting.popleft().wake()
+
+    def _notice(self, event: Event) -> None:
+        match event:
+            case Exited(reason) if reason:
+                self._last_words = reason
+            case Notice("garbage", (text,)) if self._waiting:
+                self._waiting[0].question.take_complaint(text)
+            case Notice("garbage", (text,)) if self._welcome is None:
+                self._last_words = text  # why it cannot even begin
+            case Notice("end" | "error"):
+                # The end of a block that has ended before: a pane's text forged that one.
+                self._lose("a reply was forged")
+        try:
+            self._hear(event)
+        except Exception:  # noqa: BLE001 - one bad hearer must not deafen the others
+            _log.exception("What was heard of tmux made a hearer fail: %r", type(event))
+
+    def _lose(self, reason: str) -> None:
+        if self._gone.is_set():
+            return
+        self._last_words = self._last_words or reason
+        self._gone.set()
+        self._welcomed.set()
+        self._child.hang_up()
+        while self._waiting:
+            self._waiting.popleft().wake()

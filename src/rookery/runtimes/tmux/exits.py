@@ -1,0 +1,67 @@
+"""How a pane's program ended: noticed at once, with its real status or signal."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+
+from rookery.ports import Clock
+from rookery.runtimes.tmux.control import TmuxRefused
+from rookery.runtimes.tmux.protocol import line
+from rookery.runtimes.tmux.server import Server
+
+#: tmux before 3.6 may lose the signal of a child's end; a nudge heals that within 20 ms.
+_TRIES = 50
+_PAUSE = 0.02
+
+_STATUS = "#{pane_dead} #{pane_dead_status} #{pane_dead_signal}"
+
+
+def watch_process(pid: int, ended: Callable[[], None]) -> int | None:
+    """Call ``ended`` once the process has ended. ``None`` if it has, or cannot be watched."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except (OSError, AttributeError):
+        return None
+    asyncio.get_running_loop().add_reader(descriptor, ended)
+    return descriptor
+
+
+def unwatch(descriptor: int) -> None:
+    asyncio.get_running_loop().remove_reader(descriptor)
+    os.close(descriptor)
+
+
+async def exit_of(
+    server: Server, pane: str, clock: Clock
+) -> tuple[int | None, int | None] | None:
+    """Return exit status and signal of a pane's program, or ``None`` if the pane is gone.
+
+    Both are ``None`` if tmux itself cannot say.
+    """
+    for _ in range(_TRIES):
+        try:
+            ((answer, *_),) = await server.ask(
+                line("display-message", "-p", "-t", pane, f"x{_STATUS}")
+            )
+        except TmuxRefused:
+            return None
+        dead, status, number = answer.decode().removeprefix("x").split(" ")
+        if not dead:  # an unknown pane gives empty words
+            return None
+        if dead == "1" and (status or number):
+            return (int(status) if status else None, _number(number))
+        with suppress(ProcessLookupError):
+            os.kill(server.pid, signal.SIGCHLD)
+        await clock.sleep(_PAUSE)
+    return None, None
+
+
+def _number(name: str) -> int | None:
+    """Return the number of a signal, which newer versions of tmux give by name."""
+    if not name:
+        return None
+    return int(name) if name.isdigit() else getattr(signal, f"SIG{name}", signal.SIGKILL)

@@ -1,0 +1,101 @@
+"""How words and keys get into a pane: exactly, once, and never into a dialog.
+
+Words travel through a private file and a buffer of tmux, never on a command line.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+from rookery.model.errors import Occupied, WordsRefused
+from rookery.model.screens import View
+from rookery.runtimes.tmux.captures import Surroundings
+from rookery.runtimes.tmux.panes import Pane
+from rookery.runtimes.tmux.protocol import line
+from rookery.runtimes.tmux.server import Server
+
+#: Bytes of one line that a terminal in its simplest mode takes at once.
+LONGEST_LINE = 4_000
+
+#: What may be pressed, and what tmux calls it.
+KEYS = {
+    "enter": "Enter",
+    "escape": "Escape",
+    "esc": "Escape",
+    "tab": "Tab",
+    "shift-tab": "BTab",
+    "space": "Space",
+    "backspace": "BSpace",
+    "up": "Up",
+    "down": "Down",
+    "left": "Left",
+    "right": "Right",
+    "home": "Home",
+    "end": "End",
+    "page-up": "PageUp",
+    "page-down": "PageDown",
+    **{f"ctrl-{letter}": f"C-{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"},
+    **{digit: digit for digit in "0123456789"},
+    **{letter: letter for letter in "yn"},
+}
+
+
+def why_occupied(around: Surroundings, view: View | None, *, typing_since: float) -> str:
+    """Say why no key may be pressed now; empty if one may.
+
+    ``typing_since`` is the moment after which a person's last key means that they are at it.
+    """
+    if around.in_mode:
+        return "somebody scrolls in the pane"
+    if around.typed_at > typing_since:
+        return "somebody typed there just now"
+    if view is None:
+        return ""
+    if view.dialog:
+        return f"a dialog is open: {view.dialog.text}"[:200]
+    return "" if view.box is not None else "its input box cannot be seen"
+
+
+def check_words(pane: Pane, words: str) -> None:
+    """Refuse what would not arrive as it is. Raises ``WordsRefused``."""
+    if pane.agent.read_screen(()) is not None or pane.takes_brackets:
+        return
+    if "\n" in words:
+        raise WordsRefused("this program takes one line at a time.")
+    if len(words.encode()) > LONGEST_LINE:
+        raise WordsRefused(f"this program takes at most {LONGEST_LINE:,} bytes at a time.")
+
+
+async def paste(server: Server, pane: str, words: str) -> None:
+    """Put words into a pane as one paste; the program is told that it is one, if it asked."""
+    file = _written(server.site.folder, words)
+    try:
+        await server.ask(
+            line("load-buffer", "-b", file.name, str(file)),
+            # Somebody may have begun to scroll in this very moment: keys would go astray.
+            line("copy-mode", "-q", "-t", pane),
+            line("paste-buffer", "-d", "-p", "-r", "-b", file.name, "-t", pane),
+        )
+    finally:
+        file.unlink(missing_ok=True)
+
+
+async def press(server: Server, pane: str, *keys: str) -> None:
+    names = [KEYS[key] for key in keys]
+    await server.ask(
+        line("copy-mode", "-q", "-t", pane),
+        line("send-keys", "-t", pane, *names),
+    )
+
+
+def occupied(reason: str) -> Occupied:
+    return Occupied(f"{reason}.")
+
+
+def _written(folder: Path, words: str) -> Path:
+    file = folder / f"words-{secrets.token_hex(8)}"
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as private:
+        private.write(words.encode())
+    return file

@@ -1,0 +1,64 @@
+"""What we remember of each pane while the daemon runs."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+from rookery.model.facts import SessionId
+from rookery.ports import Agent, Place
+
+_BRACKETED = b"\x1b[?2004"
+
+
+@dataclass(slots=True)
+class Pane:
+    """One program in one pane of our server."""
+
+    session: SessionId
+    agent: Agent
+    place: Place
+    ring_size: int
+    #: One writer at a time: words and keys of two must not mix.
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    #: The words that we put into the box in this life, until Enter was pressed on them.
+    pasted: str | None = None
+    #: The words that we pressed Enter on last, in this life.
+    entered: str | None = None
+    #: How many lines there were when words were last typed into a screen without a box.
+    mark: int = 0
+    takes_brackets: bool = False
+    is_over: bool = False
+    is_attended: bool = True  #: changes of its screen are told
+    #: Bytes printed since we watch, and the last of them.
+    printed: int = 0
+    ring: bytearray = field(default_factory=bytearray)
+    last_output: float = 0.0  #: on the loop's clock
+    stirred: asyncio.Event = field(default_factory=asyncio.Event)
+    changing: asyncio.TimerHandle | None = None
+    quieting: asyncio.TimerHandle | None = None
+    watching: int | None = None  #: a descriptor of its process
+
+    def take(self, payload: bytes, now: float) -> None:
+        """Note what it printed."""
+        self.last_output = now
+        self.printed += len(payload)
+        self._follow_brackets(payload)
+        self.ring += payload
+        if len(self.ring) > 2 * self.ring_size:  # not at every line: cutting costs a copy
+            del self.ring[: -self.ring_size]
+        self.stirred.set()
+        self.stirred = asyncio.Event()
+
+    def _follow_brackets(self, payload: bytes) -> None:
+        # The sequence may have begun at the end of what came before.
+        seen = bytes(self.ring[-len(_BRACKETED) :]) + payload
+        at = seen.rfind(_BRACKETED)
+        if at >= 0 and (rest := seen[at + len(_BRACKETED) :]):
+            self.takes_brackets = rest.startswith(b"h")
+
+    def forget_timers(self) -> None:
+        for timer in (self.changing, self.quieting):
+            if timer:
+                timer.cancel()
+        self.changing = self.quieting = None

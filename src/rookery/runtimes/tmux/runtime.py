@@ -1,0 +1,411 @@
+"""Holds sessions in panes of our own tmux server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from functools import partial
+from importlib import resources
+from pathlib import Path
+from typing import TypeAlias
+
+import psutil
+
+from rookery.model.errors import RuntimeFailed
+from rookery.model.facts import SessionId
+from rookery.model.screens import View
+from rookery.model.sessions import tmux_name
+from rookery.ports import (
+    Agent,
+    Changed,
+    Clock,
+    Exited,
+    FellQuiet,
+    Launch,
+    Place,
+    Sight,
+    Sighting,
+    Skipped,
+    Vanished,
+)
+from rookery.runtimes.tmux import captures, exits, inputs
+from rookery.runtimes.tmux.captures import Surroundings
+from rookery.runtimes.tmux.control import TmuxRefused
+from rookery.runtimes.tmux.panes import Pane
+from rookery.runtimes.tmux.protocol import Event, Notice, Output, Paused, line
+from rookery.runtimes.tmux.server import HUB, SIZE, Server, Site
+
+_log = logging.getLogger(__name__)
+
+#: Seconds from a change on the screen to a look at it: a redraw comes in many pieces.
+SETTLE = 0.15
+
+#: Seconds without output after which a program without turns counts as idle.
+QUIET = 1.5
+
+#: Seconds between the two looks that it takes to call a pane gone.
+SECOND_LOOK = 0.3
+
+_LISTED = "#{pane_id} #{pane_pid} #{window_id} #{session_name}"
+
+
+#: Something that an event asks for, and that takes a while.
+Chore: TypeAlias = Callable[[], Coroutine[None, None, None]]
+
+
+class TmuxRuntime:
+    def __init__(self, site: Site, clock: Clock, *, ring_size: int, typing: float) -> None:
+        self._clock = clock
+        self._ring_size = ring_size
+        self._typing = typing
+        self._panes: dict[SessionId, Pane] = {}
+        self._by_pane: dict[str, Pane] = {}
+        self._sightings: asyncio.Queue[Sighting] = asyncio.Queue()
+        self._chores: asyncio.Queue[Chore] = asyncio.Queue()
+        self.server = Server(site, clock, hear=self._hear, welcome=self._find_all_again)
+
+    async def keep(self) -> None:
+        """Be connected to tmux, and do what its events ask for. Runs for ever."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self.server.keep())
+            while True:
+                tasks.create_task(_supervised(await self._chores.get()))
+
+    async def watch(self) -> AsyncIterator[Sighting]:
+        while True:
+            yield await self._sightings.get()
+
+    def see_again(self, sighting: Sighting) -> None:
+        self._sightings.put_nowait(sighting)
+
+    async def find(self) -> Mapping[str, Place]:
+        found: dict[str, Place] = {}
+        for place, _, _ in await self._list():
+            # A person may have split the window: the first pane is the agent's.
+            found.setdefault(place.tmux_session, place)
+        return found
+
+    async def start(self, launch: Launch) -> Place:
+        name = tmux_name(launch.session)
+        if (place := (await self.find()).get(name)) is None:
+            file = self._write(launch)
+            program = resources.files("rookery.programs") / "launch.py"
+            width, height = SIZE.split("x")
+            words = (sys.executable, "-I", "-S", str(program), str(file))
+            await self.server.ask(
+                line("new-session", "-d", "-s", name, "-x", width, "-y", height, *words)
+            )
+            place = (await self.find()).get(name)
+        if place is None:
+            raise RuntimeFailed("the pane was closed at once.")
+        await self.adopt(launch.session, launch.agent, place)
+        return place
+
+    def _write(self, launch: Launch) -> Path:
+        file = self._launch_file(launch.session)
+        file.unlink(missing_ok=True)
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", errors="surrogateescape") as private:
+            environment = dict(launch.environment)
+            what = {"argv": launch.argv, "environment": environment}
+            json.dump({**what, "folder": str(launch.folder)}, private)
+        return file
+
+    async def adopt(self, session: SessionId, agent: Agent, place: Place) -> None:
+        if session in self._panes:
+            return
+        pane = Pane(session, agent, place, self._ring_size)
+        self._panes[session] = self._by_pane[place.tmux_pane] = pane
+        await self._link(pane)
+        self._watch_over(pane)
+        self._stir(pane)
+
+    async def paste(self, session: SessionId, words: str) -> None:
+        pane = self._pane(session)
+        inputs.check_words(pane, words)
+        async with pane.lock:
+            around, view = await self._survey(pane)
+            self._require_a_free_pane(around, view)
+            if view and view.box:
+                raise inputs.occupied("somebody's draft stands in its box")
+            if view is None:
+                pane.mark = max(len(_said(await self.read(session, history=True))) - 1, 0)
+            await inputs.paste(self.server, pane.place.tmux_pane, _typed(words, view))
+            # Not before: of a paste that failed nobody knows whether it was done.
+            pane.pasted = words
+
+    async def submit(self, session: SessionId, words: str) -> None:
+        pane = self._pane(session)
+        async with pane.lock:
+            around, view = await self._survey(pane)
+            self._require_a_free_pane(around, view)
+            if self._sight(pane, words, around, view) is not Sight.BOX:
+                raise inputs.occupied("something else stands in its box")
+            await inputs.press(self.server, pane.place.tmux_pane, "enter")
+            pane.pasted, pane.entered = None, words
+
+    async def look(self, session: SessionId, words: str, *, since: datetime) -> Sight:
+        pane = self._pane(session)
+        async with pane.lock:
+            return self._sight(pane, words, *await self._survey(pane))
+
+    async def shown(self, session: SessionId, words: str, *, within: float) -> bool:
+        """Wait until pasted words stand in the box. False if they do not in time."""
+        pane = self._pane(session)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                while await self.look(session, words, since=self._clock.now()) is not Sight.BOX:
+                    await pane.stirred.wait()
+                return True
+        return False
+
+    def check(self, session: SessionId, words: str) -> None:
+        inputs.check_words(self._pane(session), words)
+
+    def attend(self, session: SessionId, *, to_screen: bool) -> None:
+        if pane := self._panes.get(session):
+            pane.is_attended = to_screen
+
+    async def press(self, session: SessionId, *keys: str) -> None:
+        pane = self._pane(session)
+        async with pane.lock:
+            await inputs.press(self.server, pane.place.tmux_pane, *keys)
+
+    async def read(self, session: SessionId, *, history: bool = False) -> tuple[str, ...]:
+        pane = self._pane(session).place.tmux_pane
+        return await captures.read_screen(self.server, pane, history=history)
+
+    async def printed(self, session: SessionId) -> tuple[str, ...]:
+        return _said(await self.read(session, history=True))[self._pane(session).mark :]
+
+    async def is_attached(self, session: SessionId) -> bool:
+        pane = self._pane(session).place.tmux_pane
+        shown = line("list-clients", "-F", "#{client_control_mode} #{pane_id}")
+        (clients,) = await self.server.ask(shown)
+        return f"0 {pane}".encode() in clients
+
+    async def quit(self, session: SessionId) -> None:
+        pane = self._pane(session)
+        if not pane.agent.quit:
+            raise inputs.occupied("it has no way to be asked")
+        await self.paste(session, pane.agent.quit)
+        if not await self.shown(session, pane.agent.quit, within=2.0):
+            raise inputs.occupied("its box does not show what was typed")
+        await self._clock.sleep(pane.agent.pause)
+        await self.submit(session, pane.agent.quit)
+
+    async def signal(self, session: SessionId, number: int) -> None:
+        for each in _family(self._pane(session).place.pid):
+            with suppress(psutil.NoSuchProcess):
+                each.send_signal(number)
+
+    async def release(self, session: SessionId) -> None:
+        pane = self._panes.get(session)
+        place = pane.place if pane else (await self.find()).get(tmux_name(session))
+        if place:
+            with suppress(TmuxRefused):  # it has gone by itself
+                await self.server.ask(line("kill-pane", "-t", place.tmux_pane))
+        if pane:
+            self._forget(pane)
+        self._launch_file(session).unlink(missing_ok=True)
+
+    def _launch_file(self, session: SessionId) -> Path:
+        return self.server.site.folder / f"launch-{session}"
+
+    def _pane(self, session: SessionId) -> Pane:
+        if (pane := self._panes.get(session)) is None:
+            raise RuntimeFailed(f"nothing is held for {session}.")
+        return pane
+
+    async def _survey(self, pane: Pane) -> tuple[Surroundings, View | None]:
+        around = await captures.look_around(self.server, pane.place.tmux_pane)
+        return around, pane.agent.read_screen(around.lines)
+
+    def _sight(self, pane: Pane, words: str, around: Surroundings, view: View | None) -> Sight:
+        if view is None:
+            # Only this life knows what was typed into a screen that cannot be read.
+            if pane.pasted == words:
+                return Sight.BOX
+            return Sight.AGENT if pane.entered == words else Sight.NOWHERE
+        if view.dialog or view.box is None:
+            return Sight.HIDDEN
+        if not view.box:
+            return Sight.NOWHERE
+        # The box was empty when we pasted, and nobody has typed: whatever it shows is ours.
+        ours = pane.pasted == words and around.typed_at <= self._typing_since()
+        return Sight.BOX if ours or pane.agent.holds(view.box, words) else Sight.HIDDEN
+
+    def _require_a_free_pane(self, around: Surroundings, view: View | None) -> None:
+        """Raise ``Occupied`` if a key pressed now could do harm."""
+        if reason := inputs.why_occupied(around, view, typing_since=self._typing_since()):
+            raise inputs.occupied(reason)
+
+    def _typing_since(self) -> float:
+        return self._clock.now().timestamp() - self._typing
+
+    async def _list(self) -> list[tuple[Place, str, str]]:
+        """Return each of our panes, with its window and its session's name."""
+        (rows,) = await self.server.ask(line("list-panes", "-a", "-F", _LISTED))
+        listed = []
+        for row in rows:
+            pane, pid, window, name = row.decode(errors="replace").split(" ", 3)
+            if name.startswith("rk_"):
+                listed.append((Place(name, pane, int(pid)), window, name))
+        return listed
+
+    async def _link(self, pane: Pane) -> None:
+        """Have its output heard: only windows in the hub are."""
+        listing = line("list-windows", "-t", f"={HUB}", "-F", "#{window_id}")
+        own = line("display-message", "-p", "-t", pane.place.tmux_pane, "#{window_id}")
+        windows, (window, *_) = await self.server.ask(listing, own)
+        if window not in windows:
+            source = window.decode()
+            await self.server.ask(line("link-window", "-d", "-s", source, "-t", f"={HUB}:"))
+
+    def _watch_over(self, pane: Pane) -> None:
+        def ended() -> None:
+            if pane.watching is not None:
+                exits.unwatch(pane.watching)
+                pane.watching = None
+            self._chores.put_nowait(partial(self._see_off, pane))
+
+        pane.watching = exits.watch_process(pane.place.pid, ended)
+        if pane.watching is None:
+            ended()
+
+    async def _see_off(self, pane: Pane) -> None:
+        """Find out how the program of a pane ended, and say so once."""
+        while not pane.is_over:
+            try:
+                how = await exits.exit_of(self.server, pane.place.tmux_pane, self._clock)
+                if how is None and not await self._is_gone(pane):
+                    continue
+                screen = () if how is None else await self.read(pane.session)
+                break
+            except RuntimeFailed:
+                await self._clock.sleep(SECOND_LOOK)  # tmux is away: that says nothing of it
+        else:
+            return
+        pane.is_over = True
+        gone = Vanished(pane.session)
+        self._sightings.put_nowait(Exited(pane.session, *how, screen) if how else gone)
+
+    async def _is_gone(self, pane: Pane) -> bool:
+        for _ in range(2):
+            if pane.place in (await self.find()).values():
+                return False
+            await self._clock.sleep(SECOND_LOOK)
+        return True
+
+    async def _end_those_cut_off(self) -> None:
+        """See that ``kill-session`` does what it says: a window in the hub would live on."""
+        with suppress(RuntimeFailed):  # no line to tmux: all is looked at again when there is
+            cut_off = self._cut_off(await self.find())
+            if cut_off:
+                await self._clock.sleep(SECOND_LOOK)
+                for pane in self._cut_off(await self.find()):
+                    await self.server.ask(line("kill-pane", "-t", pane.place.tmux_pane))
+
+    def _cut_off(self, found: Mapping[str, Place]) -> list[Pane]:
+        known = [pane for pane in self._panes.values() if not pane.is_over]
+        return [pane for pane in known if pane.place.tmux_session not in found]
+
+    async def _find_all_again(self) -> None:
+        """After a line was lost: hear every pane again, and see which are gone."""
+        here = {place.tmux_pane for place, _, _ in await self._list()}
+        for pane in [each for each in self._panes.values() if not each.is_over]:
+            if pane.place.tmux_pane in here:
+                await self._link(pane)
+                self._stir(pane)
+            else:
+                self._chores.put_nowait(partial(self._see_off, pane))
+
+    def _hear(self, event: Event) -> None:
+        match event:
+            case Output(name, payload) if pane := self._by_pane.get(name):
+                pane.take(payload, asyncio.get_running_loop().time())
+                self._stir(pane)
+            case Paused(name) if pane := self._by_pane.get(name):
+                self._chores.put_nowait(partial(self._resume, pane))
+            case Notice("sessions-changed", _):
+                self._chores.put_nowait(self._end_those_cut_off)
+            case _:
+                pass
+
+    async def _resume(self, pane: Pane) -> None:
+        """Hear a pane again whose output came faster than it could be taken."""
+        self._sightings.put_nowait(Skipped(pane.session))
+        with suppress(RuntimeFailed):  # the line is lost; a new one begins unpaused
+            await self.server.resume(pane.place.tmux_pane)
+        self._stir(pane)
+
+    def _stir(self, pane: Pane) -> None:
+        """Say, a moment after a change, that there was one; and later that it is over."""
+        loop = asyncio.get_running_loop()
+        if pane.changing is None and pane.is_attended:
+            pane.changing = loop.call_later(SETTLE, self._changed, pane)
+        if pane.quieting is None and not pane.agent.has_hooks:
+            pane.quieting = loop.call_later(QUIET, self._grow_quiet, pane)
+
+    def _changed(self, pane: Pane) -> None:
+        pane.changing = None
+        self._sightings.put_nowait(Changed(pane.session))
+
+    def _grow_quiet(self, pane: Pane) -> None:
+        loop = asyncio.get_running_loop()
+        left = pane.last_output + QUIET - loop.time()
+        if left > 0:
+            pane.quieting = loop.call_later(left, self._grow_quiet, pane)
+        else:
+            pane.quieting = None
+            self._sightings.put_nowait(FellQuiet(pane.session))
+
+    def _forget(self, pane: Pane) -> None:
+        pane.is_over = True
+        pane.forget_timers()
+        if pane.watching is not None:
+            exits.unwatch(pane.watching)
+            pane.watching = None
+        self._panes.pop(pane.session, None)
+        self._by_pane.pop(pane.place.tmux_pane, None)
+
+
+async def _supervised(chore: Chore) -> None:
+    try:
+        await chore()
+    except Exception:  # noqa: BLE001 - one pane's trouble must not stop all the others
+        _log.exception("A chore of tmux failed.")
+
+
+def _typed(words: str, view: View | None) -> str:
+    """Return what to type. In a box, a backslash before Enter would make a new line of it."""
+    return words + " " if view and words.endswith("\\") else words
+
+
+def _said(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the lines down to the last that says something."""
+    count = len(lines)
+    while count and not lines[count - 1].strip():
+        count -= 1
+    return lines[:count]
+
+
+def _family(pid: int) -> Sequence[psutil.Process]:
+    """Return a pane's program and all that it started, also what it put into the background."""
+    try:
+        leader = psutil.Process(pid)
+        family = {leader, *leader.children(recursive=True)}
+    except psutil.NoSuchProcess:
+        return ()
+    for each in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            # A pane's program leads a session of its own: whoever is in it belongs to it.
+            if os.getsid(each.pid) == pid:
+                family.add(each)
+    return tuple(family)

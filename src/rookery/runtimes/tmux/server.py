@@ -1,0 +1,201 @@
+"""Our own tmux server, and the two lines that we keep to it.
+
+One line, deaf to output, carries commands; the other hears what the panes print, through a
+hub session into which every agent's window is linked. With only one of them, a daemon that
+stands still would freeze the agents.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import re
+import subprocess
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rookery.model.errors import RuntimeFailed
+from rookery.ports import Clock
+from rookery.runtimes.tmux.control import ControlClient, TmuxGone
+from rookery.runtimes.tmux.protocol import Event, line
+
+_log = logging.getLogger(__name__)
+
+HUB = "rookery"
+
+#: Rows and columns of a pane to which nobody is attached.
+SIZE = "200x50"
+
+#: Seconds for every question to tmux.
+DEADLINE = 5.0
+
+#: Seconds before a lost line is laid anew: first, and at most.
+BACK_OFF = (0.05, 2.0)
+
+OLDEST = (3, 2)
+
+CONFIGURATION = """\
+set -s exit-empty off
+set -s set-clipboard off
+set -s escape-time 10
+set -s focus-events on
+set -g default-terminal tmux-256color
+set -g default-size {size}
+set -g history-limit {lines}
+set -g remain-on-exit on
+set -g allow-rename off
+set -g update-environment ''
+set -g status-left '#S '
+set -g status-right 'leave it running: C-b d'
+set -gq allow-passthrough off
+set -gq remain-on-exit-format ''
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where this server and its files are."""
+
+    tmux: str  #: the program
+    socket: Path
+    folder: Path  #: for files that carry words and screens; private
+    lines: int  #: of scrollback
+
+
+class Server:
+    """Kept up, and kept connected to, for as long as ``keep`` runs."""
+
+    def __init__(
+        self,
+        site: Site,
+        clock: Clock,
+        *,
+        hear: Callable[[Event], None],
+        welcome: Callable[[], Awaitable[None]],
+    ) -> None:
+        """``welcome`` is called whenever both lines stand, the first time and every other."""
+        self.site = site
+        self._clock = clock
+        self._hear = hear
+        self._welcome = welcome
+        self._commands: ControlClient | None = None
+        self._outputs: ControlClient | None = None
+        self._connected = asyncio.Event()
+        self.pid = 0
+
+    async def ask(self, *commands: bytes) -> list[tuple[bytes, ...]]:
+        """Put questions in one go; what each printed comes back. Raises ``RuntimeFailed``."""
+        try:
+            async with asyncio.timeout(DEADLINE):
+                await self._connected.wait()
+        except TimeoutError:
+            raise RuntimeFailed("tmux cannot be reached.") from None
+        if self._commands is None:
+            raise TmuxGone("just now")
+        return await self._commands.ask(*commands, deadline=DEADLINE)
+
+    async def resume(self, pane: str) -> None:
+        """Let a pane's output flow again, after tmux held it back."""
+        if self._outputs is not None:
+            await self._outputs.ask(line("refresh-client", "-A", f"{pane}:continue"))
+
+    async def keep(self) -> None:
+        """Be connected; if a line is lost, or the server itself, begin anew."""
+        pause = BACK_OFF[0]
+        while True:
+            try:
+                async with self._connection() as (commands, outputs):
+                    await self._welcome()
+                    pause = BACK_OFF[0]
+                    await _first_of(commands.gone, outputs.gone)
+                _log.warning("A line to tmux was lost; laying it anew.")
+            except RuntimeFailed as error:
+                _log.warning("No line to tmux: %s", error)
+            await self._clock.sleep(pause)
+            pause = min(pause * 2, BACK_OFF[1])
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[tuple[ControlClient, ControlClient]]:
+        await asyncio.to_thread(start_server, self.site)
+        where = (self.site.tmux, self.site.socket, HUB)
+        async with (
+            ControlClient(*where, flags="no-output,ignore-size", hear=_ignore) as commands,
+            ControlClient(
+                *where, flags="ignore-size,pause-after=1", hear=self._hear
+            ) as outputs,
+        ):
+            ((answer,),) = await commands.ask(line("display-message", "-p", "#{pid}"))
+            self.pid = int(answer)
+            self._commands, self._outputs = commands, outputs
+            self._connected.set()
+            try:
+                yield commands, outputs
+            finally:
+                self._connected.clear()
+                self._commands = self._outputs = None
+
+
+def start_server(site: Site) -> None:
+    """Have a server with a hub on our socket; one that is there is left as it is."""
+    if _run(site, "has-session", "-t", f"={HUB}").returncode == 0:
+        return
+    configuration = site.folder / "tmux.conf"
+    configuration.write_text(CONFIGURATION.format(size=SIZE, lines=site.lines))
+    width, height = SIZE.split("x")
+    # The hub's own window keeps it, and prints nothing.
+    hub = ("new-session", "-d", "-s", HUB, "-x", width, "-y", height, "cat")
+    made = _run(site, "-f", str(configuration), *hub)
+    if made.returncode and _run(site, "has-session", "-t", f"={HUB}").returncode:
+        raise RuntimeFailed(f"tmux does not start: {made.stderr.strip()}")
+
+
+def version_of(tmux: str) -> tuple[int, int]:
+    """Return tmux's version. Raises ``RuntimeFailed`` for one that is missing or too old."""
+    try:
+        said = subprocess.run(
+            [tmux, "-V"], capture_output=True, text=True, timeout=DEADLINE, check=False
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise RuntimeFailed(
+            "tmux was not found. Install it:  apt install tmux  (or: brew install tmux)"
+        ) from error
+    found = re.search(r"(\d+)\.(\d+)", said)
+    version = (int(found[1]), int(found[2])) if found else (9, 9)  # "tmux master"
+    if version < OLDEST:
+        raise RuntimeFailed(f"{said.strip()} is too old; Rookery needs tmux 3.2 or newer.")
+    return version
+
+
+def _run(site: Site, *words: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "LC_ALL": "C.UTF-8"}
+    environment.pop("TMUX", None)
+    try:
+        return subprocess.run(
+            [site.tmux, "-u", "-S", str(site.socket), *words],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE,
+            check=False,
+            # What stops the daemon must never stop the agents.
+            start_new_session=True,
+            umask=0o077,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise RuntimeFailed(f"tmux cannot be run: {error}") from error
+
+
+async def _first_of(*events: asyncio.Event) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        waiting = [tasks.create_task(event.wait()) for event in events]
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        for each in waiting:
+            each.cancel()
+
+
+def _ignore(_: Event) -> None:
+    """Events of the line for commands are heard on the other."""

@@ -1,0 +1,186 @@
+"""What may be asked of a session. A command is checked, and may be refused."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from sqlite3 import Connection
+from uuid import uuid4
+
+from rookery.model.errors import (
+    AgentUnknown,
+    BadInput,
+    LimitReached,
+    NameTaken,
+    ProgramMissing,
+    ProjectUnknown,
+    SessionOver,
+)
+from rookery.model.facts import EndRequested, MessageWritten, SessionId, SessionRequested
+from rookery.model.messages import MessageId, Words, clean
+from rookery.model.names import checked, distinct, name_from, title_from
+from rookery.model.sessions import TMUX, NativeId, Session, tmux_name
+from rookery.ports import Agent
+from rookery.store import messages, sessions
+from rookery.store.journal import Journal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """What a session is to be."""
+
+    agent: str
+    project: str
+    name: str = ""
+    prompt: str = ""
+    model: str = ""
+    permission_mode: str = ""
+    runtime: str = TMUX
+    command: tuple[str, ...] = ()  #: for a shell: what to run
+    environment: Mapping[str, str] = field(default_factory=dict)  #: of the caller
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A start that was checked against the world, and may still be refused by the store."""
+
+    start: Start
+    agent: Agent
+    project: Path
+    command: tuple[str, ...]
+    words: Words | None
+    limit: int
+
+
+def plan(
+    start: Start,
+    agents: Mapping[str, Agent],
+    *,
+    command: tuple[str, ...],
+    path: str,
+    limit: int,
+) -> Plan:
+    """Check all that can be checked before anything is done.
+
+    ``command`` is what to run by configuration, empty for the agent's usual program, which
+    is then looked for on ``path``.
+    """
+    if (agent := agents.get(start.agent)) is None:
+        raise AgentUnknown(f"{start.agent!r}. There are: {', '.join(sorted(agents))}.")
+    if start.runtime != TMUX:
+        raise BadInput(f"the runtime {start.runtime!r}. There is: {TMUX}.")
+    if start.command and agent.name != "shell":
+        raise BadInput("a command line is for the agent 'shell' only.")
+    if start.name:
+        checked(start.name)
+    return Plan(
+        start=start,
+        agent=agent,
+        project=_folder(start.project),
+        command=_program(agent, start.command or command, path),
+        words=clean(start.prompt) if start.prompt else None,
+        limit=limit,
+    )
+
+
+def _folder(project: str) -> Path:
+    if "\0" in project:
+        raise ProjectUnknown(repr(project))
+    folder = Path(project).expanduser()
+    if not folder.is_absolute():
+        raise ProjectUnknown(f"{project!r}; give its whole path.")
+    if not folder.is_dir():
+        raise ProjectUnknown(f"{project}. Make it first, or name another with --project.")
+    if not os.access(folder, os.R_OK | os.X_OK):
+        raise ProjectUnknown(f"{project}, which you may not enter.")
+    return folder.resolve()
+
+
+def _program(agent: Agent, command: tuple[str, ...], path: str) -> tuple[str, ...]:
+    first, *rest = command or (agent.program,)
+    if (found := shutil.which(first, path=path)) is None:
+        raise ProgramMissing(
+            f"{first!r}. Install it, or say where it is in the configuration:"
+            f' [agents.{agent.name}] command = ["/path/to/{Path(first).name}"]'
+        )
+    return (found, *rest)
+
+
+def accept(db: Connection, journal: Journal, plan: Plan, *, owner: str) -> Session:
+    """Make room for a session, and let its first words wait for it."""
+    now, start = journal.clock.now(), plan.start
+    live = sessions.live(db)
+    if sum(each.runtime == TMUX for each in live) >= plan.limit:
+        raise LimitReached(f"{plan.limit}. End one, or raise limits.tmux_sessions.")
+    session_id = _new_id(db)
+    session = Session(
+        id=session_id,
+        name=_name(start, taken={each.name for each in live}),
+        agent=plan.agent.name,
+        runtime=TMUX,
+        computer=journal.computer,
+        title=title_from(start.prompt, start.name),
+        native_id=NativeId(session_id) if plan.agent.takes_id else None,
+        project_path=str(plan.project),
+        tmux_session=tmux_name(session_id),
+        owner=owner,
+        origin=owner,
+        last_input_origin=owner,
+        first_prompt=start.prompt[:2_000],
+        model=start.model,
+        permission_mode=start.permission_mode,
+        since=now,
+        created_at=now,
+        last_activity_at=now,
+    )
+    environment = dict(start.environment)
+    sessions.add(db, session, launch={"command": plan.command, "environment": environment})
+    journal.append(db, SessionRequested(session_id, owner))
+    if plan.words:
+        _write(db, journal, session_id, plan.words, sender=owner)
+    return sessions.get(db, session_id)
+
+
+def _new_id(db: Connection, make: Callable[[], object] = uuid4) -> SessionId:
+    """Make an id whose beginning, the name of its tmux session, is new as well."""
+    while True:
+        session = SessionId(str(make()))
+        begins = session[:8]
+        taken = "select 1 from sessions where id >= ? and id < ? || 'z'"
+        if not db.execute(taken, (begins, begins)).fetchone():
+            return session
+
+
+def _name(start: Start, *, taken: set[str]) -> str:
+    if not start.name:
+        return distinct(name_from(start.prompt), taken)
+    if start.name in taken:
+        raise NameTaken(f"{start.name!r}. Choose another, or end that one.")
+    return start.name
+
+
+def send(
+    db: Connection, journal: Journal, *, sender: str, recipient: SessionId, words: Words
+) -> MessageId:
+    """Have the recipient told, once it is idle. Refused if it is over."""
+    session = sessions.get(db, recipient)
+    if session.status.is_over or session.status == "closing":
+        raise SessionOver(f"{session.name} ({session.status}: {session.reason})")
+    return _write(db, journal, recipient, words, sender=sender)
+
+
+def _write(
+    db: Connection, journal: Journal, recipient: SessionId, words: Words, *, sender: str
+) -> MessageId:
+    cause = journal.append(db, MessageWritten(recipient, sender))
+    db.execute("update sessions set last_input_origin = ? where id = ?", (sender, recipient))
+    return messages.add(db, recipient, words, author=sender, cause=cause)
+
+
+def end(db: Connection, journal: Journal, session: SessionId, *, by: str) -> None:
+    """Ask a session to end. Asking twice is a success that does nothing."""
+    if sessions.get(db, session).status not in {"closing", "completed", "failed", "killed"}:
+        journal.append(db, EndRequested(session, by))

@@ -1,0 +1,195 @@
+"""One file, one thread that writes it, and a bell for what was written."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from sqlite3 import Connection, DatabaseError, Row, connect
+from threading import Thread
+from typing import Any, Self, TypeAlias, TypeVar
+
+from rookery.model.errors import CommitFailed, StoreBroken
+from rookery.store.migrations import migrate
+
+T = TypeVar("T")
+Work: TypeAlias = Callable[[Connection], T]
+Reply: TypeAlias = Callable[[], None]
+
+#: Most works in one transaction; a bound on how long the first waits for the last.
+BATCH = 256
+
+#: Seconds to wait for another program that holds the file, such as a backup.
+PATIENCE = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    work: Work[Any]
+    answer: asyncio.Future[Any]
+
+
+class Database:
+    """Open for as long as its ``async with`` block lasts."""
+
+    def __init__(
+        self, path: Path, *, batch: int = BATCH, connection: type[Connection] = Connection
+    ) -> None:
+        self.path = path
+        self._batch = batch
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._bell = asyncio.Event()
+        self._db = _prepare(path, connection)
+        self._last = last_entry(self._db)
+        self._writer = Thread(target=self._write_on, name="writer")
+        # A connection of its own: who reads never waits for the writer, nor it for them.
+        self._view = open_file(path)
+        self._reader = ThreadPoolExecutor(1, "reader")
+
+    async def __aenter__(self) -> Self:
+        self._loop = asyncio.get_running_loop()
+        self._writer.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._jobs.put(None)
+        self._writer.join()
+        self._reader.shutdown()
+        self._db.close()
+        self._view.close()
+
+    @property
+    def waiting(self) -> int:
+        """How many works wait for the writer."""
+        return self._jobs.qsize()
+
+    def bell(self) -> asyncio.Event:
+        """Return an event that is set once more entries have been committed."""
+        return self._bell
+
+    async def write(self, work: Work[T]) -> T:
+        """Do all of ``work`` or nothing of it, after what was asked for before; commit; answer.
+
+        Once asked for it is done, also when the caller does not wait for the answer.
+        """
+        answer: asyncio.Future[T] = self._loop.create_future()
+        self._jobs.put(_Job(work, answer))
+        return await answer
+
+    async def read(self, work: Work[T]) -> T:
+        """Let ``work`` look at one moment of the file."""
+        return await self._loop.run_in_executor(self._reader, self._look, work)
+
+    def _look(self, work: Work[T]) -> T:
+        self._view.execute("begin")
+        try:
+            return work(self._view)
+        finally:
+            self._view.rollback()
+
+    def _write_on(self) -> None:
+        is_open = True
+        while is_open:
+            waiting = [self._jobs.get()]
+            with suppress(Empty):
+                while len(waiting) < self._batch:
+                    waiting.append(self._jobs.get_nowait())
+            is_open = None not in waiting
+            if jobs := [job for job in waiting if job is not None]:
+                self._commit(jobs)
+
+    def _commit(self, jobs: Sequence[_Job]) -> None:
+        # All who wait share one transaction: a full commit costs a flush of the disk,
+        # and one flush serves a hundred works as well as one.
+        try:
+            self._db.execute("begin immediate")
+            replies = [self._attempt(job) for job in jobs]
+            last = last_entry(self._db)
+            self._db.commit()
+        except BaseException as failure:  # noqa: BLE001 - everyone who waits must hear of it
+            with suppress(DatabaseError):
+                self._db.rollback()
+            last, replies = self._last, [_failed(job, failure) for job in jobs]
+        news, self._last = last > self._last, last
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            self._loop.call_soon_threadsafe(self._hand_out, replies, news)
+
+    def _attempt(self, job: _Job) -> Reply:
+        # A savepoint each: one that raises leaves its neighbours' rows alone.
+        try:
+            with savepoint(self._db):
+                return partial(job.answer.set_result, job.work(self._db))
+        except Exception as error:
+            # Of a full disk, for instance, SQLite has dropped the whole transaction.
+            if not self._db.in_transaction:
+                raise
+            return partial(job.answer.set_exception, error)
+
+    def _hand_out(self, replies: Sequence[Reply], news: bool) -> None:
+        for reply in replies:
+            with suppress(asyncio.InvalidStateError):  # its caller has left
+                reply()
+        if news:
+            # Once for the whole batch: a bell only wakes, and who wakes reads all there is.
+            self._bell.set()
+            self._bell = asyncio.Event()
+
+
+def _failed(job: _Job, failure: BaseException) -> Reply:
+    # One error for each: raised in two tasks, an exception would mix their tracebacks.
+    error = CommitFailed(failure)
+    error.__cause__ = failure
+    return partial(job.answer.set_exception, error)
+
+
+@contextmanager
+def savepoint(db: Connection) -> Iterator[None]:
+    """All of the block or nothing of it, within the transaction that is open."""
+    db.execute("savepoint attempt")
+    try:
+        yield
+    except BaseException:
+        if db.in_transaction:
+            db.execute("rollback to attempt")
+            db.execute("release attempt")
+        raise
+    db.execute("release attempt")
+
+
+def open_file(path: Path | str, connection: type[Connection] = Connection) -> Connection:
+    db = connect(
+        path,
+        isolation_level=None,
+        check_same_thread=False,
+        factory=connection,
+        timeout=PATIENCE,
+    )
+    db.row_factory = Row
+    db.execute("pragma foreign_keys = on")
+    return db
+
+
+def last_entry(db: Connection) -> int:
+    (seq,) = db.execute("select coalesce(max(seq), 0) from entries").fetchone()
+    return int(seq)
+
+
+def _prepare(path: Path, connection: type[Connection]) -> Connection:
+    """Open the file for the writer, as safe as it gets, and bring its tables up to date."""
+    try:
+        # Before SQLite does: what agents said is for their owner's eyes.
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        db = open_file(path, connection)
+        db.execute("pragma journal_mode = wal")
+        # Normal loses acknowledged rows in a power cut; shared commits make full cheap.
+        db.execute("pragma synchronous = full")
+        migrate(db, path)
+    except (DatabaseError, OSError) as error:
+        raise StoreBroken(f"{path}: {error}") from error
+    return db

@@ -1,0 +1,146 @@
+"""Everything that happened, in order; and those who read it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from sqlite3 import Connection, Row
+from typing import TypeAlias
+
+from rookery.model.facts import KINDS, Fact
+from rookery.ports import Clock
+from rookery.store import messages, sessions, turns
+from rookery.store.database import Database, savepoint
+
+_NAMES = {fact: name for name, fact in KINDS.items()}
+
+#: Entries shown to a late reader in one work, so that writers need not wait for its history.
+PAGE = 200
+
+#: Characters kept of a text in the journal; the transcript has the rest.
+LONGEST = 64_000
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    seq: int
+    at: datetime
+    fact: Fact
+
+
+#: Decides what an entry leads to. It writes rows and cannot await, so it
+#: cannot touch the world.
+React: TypeAlias = Callable[[Connection, Entry], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    hears: frozenset[type[Fact]]  #: all else is not shown to it, and costs nothing
+    react: React
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """The journal of one computer."""
+
+    computer: str
+    clock: Clock
+    readers: Mapping[str, Reader]
+    _abreast: set[str] = field(default_factory=set)
+
+    def append(self, db: Connection, *facts: Fact) -> int:
+        """Write each fact, the state it leads to, and what readers make of it.
+
+        Returns the number of the last entry. All of it is one transaction, the writer's.
+        """
+        seq = 0
+        for fact in facts:
+            entry = self._enter(db, fact)
+            seq = entry.seq
+            # What a fact proves of a message is state too, not some reader's decision:
+            # readers may rely on it in whatever order they run.
+            sessions.move(db, fact, at=entry.at)
+            parcel = messages.witness(db, seq, fact)
+            turns.follow(db, seq, fact, at=entry.at, parcel=parcel)
+            self._show_to_those_abreast(db, entry)
+        return seq
+
+    async def catch_up(self, database: Database) -> None:
+        """Show each reader what it has missed. To be done before anything else is written."""
+        await database.write(self._forget_those_who_left)
+        for reader in self.readers:
+            while await database.write(partial(self.show_page, reader)):
+                pass
+            self._abreast.add(reader)
+
+    def show_page(self, reader: str, db: Connection) -> bool:
+        """Show a reader the next of what it has missed. False once it is abreast."""
+        db.execute("insert into bookmarks values (?, 0) on conflict do nothing", (reader,))
+        rows = db.execute(
+            "select * from entries where seq > (select coalesce(seq, 9e18) from bookmarks"
+            " where reader = ?) order by seq limit ?",
+            (reader, PAGE),
+        ).fetchall()
+        for row in rows:
+            self._show(db, reader, read_entry(row))
+        last = rows[-1]["seq"] if rows else None
+        db.execute("update bookmarks set seq = ? where reader = ?", (last, reader))
+        return bool(rows)
+
+    def _enter(self, db: Connection, fact: Fact) -> Entry:
+        at = self.clock.now()
+        added = db.execute(
+            "insert into entries (at, session, kind, body) values (?, ?, ?, ?)",
+            (at.isoformat(), fact.session, _NAMES[type(fact)], _body(fact)),
+        )
+        return Entry(added.lastrowid or 0, at, fact)
+
+    def _show_to_those_abreast(self, db: Connection, entry: Entry) -> None:
+        # Inside the writer's batch: deciding costs no commit of its own, and nobody
+        # ever sees a fact whose consequences are still missing.
+        for reader in self._abreast:
+            self._show(db, reader, entry)
+
+    def _show(self, db: Connection, reader: str, entry: Entry) -> None:
+        if type(entry.fact) not in self.readers[reader].hears:
+            return
+        try:
+            with savepoint(db):
+                self.readers[reader].react(db, entry)
+        except Exception as error:
+            if not db.in_transaction:
+                raise
+            # Parked, not retried: one poisonous entry must stop neither the journal,
+            # which only tells what happened, nor the reader, whom others wait for.
+            db.execute(
+                "insert or ignore into parked (reader, seq, at, error) values (?, ?, ?, ?)",
+                (reader, entry.seq, self.clock.now().isoformat(), repr(error)),
+            )
+
+    def _forget_those_who_left(self, db: Connection) -> None:
+        """Let a reader that is not here now find its place, should it ever come back."""
+        here = json.dumps(list(self.readers))
+        db.execute(
+            "update bookmarks set seq = (select coalesce(max(seq), 0) from entries)"
+            " where seq is null and reader not in (select value from json_each(?))",
+            (here,),
+        )
+
+
+def read_entry(row: Row) -> Entry:
+    fact = KINDS[row["kind"]](**json.loads(row["body"]))
+    return Entry(row["seq"], datetime.fromisoformat(row["at"]), fact)
+
+
+def _body(fact: Fact) -> str:
+    # Facts are flat, and asdict() would copy them deeply, on the one thread that all wait for.
+    return json.dumps({name: _cut(getattr(fact, name)) for name in fact.__match_args__})
+
+
+def _cut(value: object) -> object:
+    if isinstance(value, str) and len(value) > LONGEST:
+        return value[:LONGEST] + f"… ({len(value) - LONGEST} more characters)"
+    return value

@@ -1,0 +1,173 @@
+"""Words that wait, travel and arrive: rows to model and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
+from sqlite3 import Connection
+
+from rookery.model import facts
+from rookery.model.facts import SessionId
+from rookery.model.messages import Message, MessageId, Parcel, Step, Words, same_words
+from rookery.model.sessions import TMUX
+
+
+def add(
+    db: Connection, recipient: SessionId, words: Words, *, author: str, cause: int
+) -> MessageId:
+    row = db.execute(
+        "insert into messages (recipient, words, removed, author, cause, written_at)"
+        " values (?, ?, ?, ?, ?, (select at from entries where seq = ?)) returning id",
+        (recipient, words.text, words.removed, author, cause, cause),
+    ).fetchone()
+    return MessageId(row["id"])
+
+
+def get(db: Connection, message: MessageId) -> Message | None:
+    row = db.execute("select * from messages where id = ?", (message,)).fetchone()
+    if row is None:
+        return None
+    return Message(
+        id=MessageId(row["id"]),
+        recipient=SessionId(row["recipient"]),
+        step=Step(row["step"]),
+        removed=row["removed"],
+        waits_for=row["waits_for"],
+    )
+
+
+def owed(db: Connection) -> list[SessionId]:
+    """Name the sessions that have a parcel under way, or are idle and have words waiting.
+
+    Nobody can speak to a headless session: its words wait where one can see them.
+    """
+    rows = db.execute(
+        "select recipient from messages"
+        " where id = parcel and step in ('sending', 'pasted', 'submitted') union"
+        " select recipient from messages join sessions on sessions.id = recipient"
+        " where step = 'pending' and activity = 'idle' and runtime = ?",
+        (TMUX,),
+    )
+    return [SessionId(row["recipient"]) for row in rows]
+
+
+def is_owed(db: Connection, recipient: SessionId) -> bool:
+    """Whether words for it still wait or are on their way."""
+    return bool(
+        db.execute(
+            "select 1 from messages where recipient = ?"
+            " and step in ('pending', 'sending', 'pasted', 'submitted')",
+            (recipient,),
+        ).fetchone()
+    )
+
+
+def take_up(db: Connection, recipient: SessionId, at: datetime) -> Parcel | None:
+    """Join all that waits for an idle session into one parcel, from now on ``sending``."""
+    first = db.execute(
+        "select min(messages.id) as id from messages join sessions on sessions.id = recipient"
+        " where recipient = ? and step = 'pending' and activity = 'idle'",
+        (recipient,),
+    ).fetchone()["id"]
+    if first is None:
+        return None
+    db.execute(
+        "update messages set step = 'sending', parcel = ?, taken_up = ?, waits_for = ''"
+        " where recipient = ? and step = 'pending'",
+        (first, at.isoformat(), recipient),
+    )
+    return under_way(db, recipient)
+
+
+def put_back(db: Connection, parcel: Parcel, *, reason: str) -> bool:
+    """Undo ``take_up``: only for a runtime that swears it did nothing.
+
+    True if they wait for another reason than before.
+    """
+    returned = db.execute(
+        "update messages set step = 'pending', parcel = null"
+        " where parcel = ? and step = 'sending'",
+        (parcel.id,),
+    )
+    return returned.rowcount > 0 and delay(db, parcel, reason=reason)
+
+
+def delay(db: Connection, parcel: Parcel, *, reason: str) -> bool:
+    """Say why words wait. True if they wait for another reason than before."""
+    changed = db.execute(
+        "update messages set waits_for = ? where waits_for <> ? and (parcel = ?"
+        " or (recipient = ? and step = 'pending'))",
+        (reason, reason, parcel.id, parcel.recipient),
+    )
+    return changed.rowcount > 0
+
+
+def fail(db: Connection, parcel: Parcel, *, reason: str) -> None:
+    """Give up words that never left and never can."""
+    db.execute(
+        "update messages set step = 'failed', parcel = null, waits_for = ?"
+        " where parcel = ? and step = 'sending'",
+        (reason, parcel.id),
+    )
+
+
+def move(db: Connection, parcel: Parcel, step: Step) -> bool:
+    """Take a parcel on. False if it is settled: a proof may overtake its courier."""
+    moved = db.execute(
+        "update messages set step = ?, waits_for = '' where parcel = ?"
+        " and step in ('sending', 'pasted', 'submitted')",
+        (step, parcel.id),
+    )
+    return moved.rowcount > 0
+
+
+def under_way(db: Connection, recipient: SessionId) -> Parcel | None:
+    parcels = (each for each in _unproved(db, recipient) if each.step is not Step.UNSURE)
+    return next(parcels, None)
+
+
+def witness(db: Connection, seq: int, fact: facts.Fact) -> int | None:
+    """Settle the messages of which ``fact`` proves something. Returns the parcel it proved."""
+    match fact:
+        case facts.TurnStarted(session, prompt):
+            same = (each for each in _unproved(db, session) if same_words(each.words, prompt))
+            if parcel := next(same, None):
+                db.execute(
+                    "update messages set step = 'acknowledged', acknowledged_by = ?,"
+                    " waits_for = '' where parcel = ?",
+                    (seq, parcel.id),
+                )
+                return parcel.id
+        case facts.SessionEnded(session):
+            db.execute(
+                "update messages set step = 'failed' where recipient = ? and step = 'pending'",
+                (session,),
+            )
+            db.execute(
+                "update messages set step = 'unsure' where recipient = ?"
+                " and step in ('sending', 'pasted', 'submitted', 'unsure')",
+                (session,),
+            )
+        case _:
+            pass
+    return None
+
+
+def _unproved(db: Connection, recipient: SessionId) -> Iterator[Parcel]:
+    """Yield the parcels that left; newest first, as the same words may be said again."""
+    rows = db.execute(
+        "select * from messages where recipient = ?"
+        " and step in ('sending', 'pasted', 'submitted', 'unsure') order by parcel desc, id",
+        (recipient,),
+    ).fetchall()
+    for parcel, group in groupby(rows, key=itemgetter("parcel")):
+        first, *others = group
+        yield Parcel(
+            id=parcel,
+            recipient=recipient,
+            words="\n\n".join(row["words"] for row in (first, *others)),
+            step=Step(first["step"]),
+            since=datetime.fromisoformat(first["taken_up"]),
+        )

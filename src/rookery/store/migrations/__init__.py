@@ -1,0 +1,38 @@
+"""Numbered steps that bring the file from any earlier shape to the present one."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+from sqlite3 import Connection
+
+from rookery.model.errors import StoreBroken
+
+
+def migrate(db: Connection, path: Path | None = None) -> None:
+    """Apply each numbered file this database has not seen, together with its record.
+
+    A file of an earlier version is copied first. One of a later version is refused.
+    """
+    (version,) = db.execute("pragma user_version").fetchone()
+    steps = _steps()
+    if version > len(steps):
+        raise StoreBroken(f"it is of a newer Rookery (schema {version}); upgrade this one.")
+    if path and 0 < version < len(steps):
+        _copy(db, path.with_name(f"{path.name}.before-{len(steps)}"))
+    for number, step in enumerate(steps[version:], version + 1):
+        db.executescript(f"begin; {step}; pragma user_version = {number}; commit;")
+
+
+def _steps() -> list[str]:
+    files = sorted(
+        (file for file in resources.files(__package__).iterdir() if file.name.endswith(".sql")),
+        key=lambda file: file.name,
+    )
+    return [file.read_text(encoding="utf-8") for file in files]
+
+
+def _copy(db: Connection, copy: Path) -> None:
+    copy.unlink(missing_ok=True)
+    db.execute("vacuum into ?", (str(copy),))
+    copy.chmod(0o600)

@@ -1,0 +1,268 @@
+"""What is known of each session: rows to model and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from datetime import datetime
+from hashlib import sha256
+from sqlite3 import Connection, Row
+from typing import Any
+
+from rookery.model import facts
+from rookery.model.errors import SessionAmbiguous, SessionUnknown
+from rookery.model.facts import Fact, SessionId
+from rookery.model.lifecycle import Activity, SessionState, Status, advance
+from rookery.model.sessions import TMUX, Badge, NativeId, Sender, Session
+from rookery.ports import Place
+
+_COLUMNS = tuple(field.name for field in fields(Session))
+_TIMES = ("since", "created_at", "started_at", "last_activity_at", "ended_at")
+
+#: A question for the live ones must say so in these words, or their indexes are not used.
+LIVE = "status in ('starting', 'running', 'closing')"
+
+#: Characters of a word that may stand for a longer id; fewer would be guessing.
+_PREFIX = 4
+
+
+def add(
+    db: Connection,
+    session: Session,
+    *,
+    badge: Badge | None = None,
+    launch: Mapping[str, Any] | None = None,
+) -> None:
+    """Make a row for a session that is about to start, or was found."""
+    row = asdict(session)
+    for name in _TIMES:
+        row[name] = row[name].isoformat() if row[name] else None
+    row["badge"] = digest(badge) if badge else None
+    row["launch"] = json.dumps(dict(launch or {}))
+    names = ", ".join(row)
+    marks = ", ".join(f":{name}" for name in row)
+    db.execute(f"insert into sessions ({names}) values ({marks})", row)
+
+
+def get(db: Connection, session: SessionId) -> Session:
+    row = db.execute("select * from sessions where id = ?", (session,)).fetchone()
+    if row is None:
+        raise SessionUnknown(session)
+    return read_session(row)
+
+
+def resolve(db: Connection, word: str) -> Session:
+    """Find the session that somebody means: by id, name, native id, or the beginning of one."""
+    for question in (
+        "id = :word",
+        f"name = :word and {LIVE}",
+        f"native_id = :word and {LIVE}",
+        "name = :word",
+        "native_id = :word",
+    ):
+        if found := _find(db, question, word, limit=1):
+            return found[0]
+    if len(word) >= _PREFIX:
+        begins = (
+            "substr(id, 1, length(:word)) = :word or substr(name, 1, length(:word)) = :word"
+        )
+        found = _find(db, f"({begins}) and {LIVE}", word, limit=10) or _find(
+            db, "substr(id, 1, length(:word)) = :word", word, limit=10
+        )
+        if len(found) > 1:
+            raise SessionAmbiguous(", ".join(f"{each.name} ({each.id})" for each in found))
+        if found:
+            return found[0]
+    raise SessionUnknown(f"{word!r}. See them all with:  rookery ls --all")
+
+
+def _find(db: Connection, question: str, word: str, *, limit: int) -> list[Session]:
+    rows = db.execute(
+        f"select * from sessions where {question} order by created_at desc limit {limit}",
+        {"word": word},
+    )
+    return [read_session(row) for row in rows]
+
+
+def listed(db: Connection, *, ended_after: datetime, limit: int = 10_000) -> list[Session]:
+    """Return the live sessions and those that ended not long ago, oldest first."""
+    rows = db.execute(
+        f"select * from sessions where {LIVE} union all"
+        " select * from (select * from sessions where ended_at > ?"
+        " order by ended_at desc limit ?) order by created_at, id",
+        (ended_after.isoformat(), limit),
+    )
+    return [read_session(row) for row in rows]
+
+
+def live(db: Connection) -> list[Session]:
+    rows = db.execute(f"select * from sessions where {LIVE} order by created_at")
+    return [read_session(row) for row in rows]
+
+
+def taken_names(db: Connection) -> set[str]:
+    return {row["name"] for row in db.execute(f"select name from sessions where {LIVE}")}
+
+
+def tmux_sessions(db: Connection) -> set[str]:
+    """Name all the tmux sessions that ever were ours."""
+    rows = db.execute("select tmux_session from sessions where tmux_session is not null")
+    return {row["tmux_session"] for row in rows}
+
+
+def move(db: Connection, fact: Fact, *, at: datetime) -> None:
+    """Bring a session to where ``fact`` leads it."""
+    query = "select status, activity, reason from sessions where id = ?"
+    if (row := db.execute(query, (fact.session,)).fetchone()) is None:
+        raise SessionUnknown(fact.session)
+    state, now = _state(row), at.isoformat()
+    if state.status.is_over:
+        return
+    after = advance(state, fact)
+    values = {**_words(after), "now": now, "id": fact.session}
+    if after == state:
+        db.execute("update sessions set last_activity_at = :now where id = :id", values)
+    elif after.status is state.status:
+        # Most facts: and without a word of the status, whose indexes then stay untouched.
+        db.execute(
+            "update sessions set activity = :activity, reason = :reason, since = :now,"
+            " last_activity_at = :now where id = :id",
+            values,
+        )
+    else:
+        db.execute(
+            "update sessions set status = :status, activity = :activity, reason = :reason,"
+            " since = :now, last_activity_at = :now, ended_at = iif(:over, :now, null)"
+            " where id = :id",
+            {**values, "over": after.status.is_over},
+        )
+    _learn(db, fact, now)
+
+
+def _learn(db: Connection, fact: Fact, now: str) -> None:
+    """Keep what a fact tells of a session besides its state."""
+    match fact:
+        case facts.SessionStarted(session, model, transcript):
+            db.execute(
+                "update sessions set started_at = coalesce(started_at, ?),"
+                " model = case when ? = '' then model else ? end,"
+                " transcript_path = case when ? = '' then transcript_path else ? end"
+                " where id = ?",
+                (now, model, model, transcript, transcript, session),
+            )
+        case facts.SessionFound(session):
+            db.execute("update sessions set started_at = ? where id = ?", (now, session))
+        case facts.ConversationLeft(session):
+            db.execute("update sessions set native_id = null where id = ?", (session,))
+        case facts.EndRequested(session, by):
+            db.execute("update sessions set ended_by = ? where id = ?", (by, session))
+        case facts.SessionEnded(session):
+            db.execute(
+                "update sessions set ended_by = 'itself' where id = ? and ended_by = ''",
+                (session,),
+            )
+        case _:
+            pass
+
+
+def place(db: Connection, session: SessionId, place: Place) -> None:
+    """Remember where a runtime holds a session."""
+    db.execute(
+        "update sessions set tmux_session = ?, tmux_pane = ? where id = ?",
+        (place.tmux_session, place.tmux_pane, session),
+    )
+
+
+def hold(db: Connection, session: SessionId) -> None:
+    """Note that a runtime is about to hold something of this session."""
+    db.execute("update sessions set is_held = 1 where id = ?", (session,))
+
+
+def inactive(db: Connection, *, since: datetime) -> list[Session]:
+    """Return the live sessions of which nothing was heard since then."""
+    rows = db.execute(
+        f"select * from sessions where {LIVE} and last_activity_at < ?", (since.isoformat(),)
+    )
+    return [read_session(row) for row in rows]
+
+
+def let_go(db: Connection, session: SessionId) -> None:
+    """Note that no runtime holds anything of this session any more."""
+    db.execute("update sessions set is_held = 0 where id = ?", (session,))
+
+
+def in_care(db: Connection) -> list[SessionId]:
+    """Name the sessions that are to be started, ended or cleared away."""
+    rows = db.execute(
+        "select id from sessions where status in ('starting', 'closing') and runtime = ? union"
+        " select id from sessions"
+        " where is_held and status in ('completed', 'failed', 'killed')",
+        (TMUX,),
+    )
+    return [SessionId(row["id"]) for row in rows]
+
+
+def is_held(db: Connection, session: SessionId) -> bool:
+    row = db.execute("select is_held from sessions where id = ?", (session,)).fetchone()
+    return bool(row and row["is_held"])
+
+
+def launch_of(db: Connection, session: SessionId) -> dict[str, Any]:
+    """Return what was asked for when the session was to be started."""
+    row = db.execute("select launch from sessions where id = ?", (session,)).fetchone()
+    return dict(json.loads(row["launch"]))
+
+
+def set_badge(db: Connection, session: SessionId, badge: Badge) -> None:
+    db.execute("update sessions set badge = ? where id = ?", (digest(badge), session))
+
+
+def known(db: Connection, sender: Sender) -> SessionId | None:
+    """Find the session that has the sender's native id, a live one before one that is over.
+
+    A late hook belongs to the dead; a start is a new life and never does.
+    """
+    row = db.execute(
+        f"select id, {LIVE} as is_live from sessions"
+        " where agent = ? and native_id = ? order by is_live desc, since desc limit 1",
+        (sender.agent, sender.native_id),
+    ).fetchone()
+    if row is None or (sender.is_new and not row["is_live"]):
+        return None
+    return SessionId(row["id"])
+
+
+def bind(db: Connection, badge: Badge, sender: Sender) -> SessionId | None:
+    """Give the sender's native id to the session of ``badge``, if that has none yet.
+
+    A bound one is never bound again: a nested agent inherits the badge, not the session.
+    """
+    row = db.execute(
+        "update sessions set native_id = ? where badge = ? and agent = ? and native_id is null"
+        f" and {LIVE} returning id",
+        (sender.native_id, digest(badge), sender.agent),
+    ).fetchone()
+    return SessionId(row["id"]) if row else None
+
+
+def digest(badge: Badge) -> str:
+    return sha256(badge.encode()).hexdigest()
+
+
+def read_session(row: Row) -> Session:
+    known = {name: row[name] for name in _COLUMNS}
+    for name in _TIMES:
+        known[name] = datetime.fromisoformat(known[name]) if known[name] else None
+    known["native_id"] = NativeId(row["native_id"]) if row["native_id"] else None
+    state = _state(row)
+    return Session(**{**known, "status": state.status, "activity": state.activity})
+
+
+def _words(state: SessionState) -> dict[str, str | None]:
+    return {"status": state.status, "activity": state.activity, "reason": state.reason}
+
+
+def _state(row: Row) -> SessionState:
+    activity = Activity(row["activity"]) if row["activity"] else None
+    return SessionState(Status(row["status"]), activity, row["reason"])

@@ -1,0 +1,42 @@
+"""Waiting for what the store will say: on the bell, within a time."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from sqlite3 import Connection
+
+import anyio
+
+from rookery.ports import Clock
+from rookery.store.database import Database
+
+
+async def until(
+    database: Database, question: Callable[[Connection], bool], *, seconds: float, clock: Clock
+) -> bool:
+    """Wait until the answer is yes. False if it was not in time."""
+
+    async def ask() -> None:
+        while True:
+            # Taken before the reading, so that nothing falls between it and the wait.
+            bell = database.bell()
+            if await database.read(question):
+                return
+            await bell.wait()
+
+    return await within(seconds, ask, clock)
+
+
+async def within(seconds: float, wait: Callable[[], Awaitable[None]], clock: Clock) -> bool:
+    """Wait, but not longer than ``seconds`` of ``clock``. False if that was too short."""
+    async with anyio.create_task_group() as race:
+
+        async def expire() -> None:
+            await clock.sleep(seconds)
+            race.cancel_scope.cancel()
+
+        race.start_soon(expire)
+        await wait()
+        race.cancel_scope.cancel()
+        return True
+    return False

@@ -1,0 +1,78 @@
+"""What happens because time passes: the inactive are ended, the old is forgotten."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from sqlite3 import Connection
+
+from rookery import endings
+from rookery.model.errors import RuntimeFailed
+from rookery.model.facts import EndRequested
+from rookery.model.sessions import TMUX, Session
+from rookery.ports import Runtime
+from rookery.store import retention, sessions
+from rookery.store.database import Database
+from rookery.store.journal import Journal
+
+_log = logging.getLogger(__name__)
+
+#: Seconds between two rounds.
+ROUND = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    inactive: timedelta  #: then a session is ended
+    retention: timedelta  #: then an entry is forgotten
+    kept_sessions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Timers:
+    database: Database
+    journal: Journal
+    runtime: Runtime
+    spans: Spans
+
+    async def run(self) -> None:
+        while True:
+            try:
+                await self.round()
+            except Exception:  # noqa: BLE001 - a supervised boundary
+                _log.exception("A round of the clock failed; the next will try again.")
+            await self.journal.clock.sleep(ROUND)
+
+    async def round(self) -> None:
+        await self._end_the_inactive()
+        await self._forget()
+
+    async def _end_the_inactive(self) -> None:
+        since = self.journal.clock.now() - self.spans.inactive
+        for session in await self.database.read(partial(sessions.inactive, since=since)):
+            if not await self._is_attached(session):
+                await self.database.write(partial(self._end, session=session))
+
+    async def _is_attached(self, session: Session) -> bool:
+        try:
+            return session.runtime == TMUX and await self.runtime.is_attached(session.id)
+        except RuntimeFailed:
+            return True  # not known: then it is not the time to end it
+
+    def _end(self, db: Connection, session: Session) -> None:
+        if session.runtime == TMUX:
+            self.journal.append(db, EndRequested(session.id, "idle"))
+        else:  # not ours to end: only its record is
+            hours = self.spans.inactive.total_seconds() / 3600
+            reason = f"nothing was heard of it for {hours:g} h"
+            endings.end(db, self.journal, session.id, outcome="completed", reason=reason)
+
+    async def _forget(self) -> None:
+        before = self.journal.clock.now() - self.spans.retention
+        while await self.database.write(partial(retention.forget_aged, before=before)):
+            pass
+        keep = self.spans.kept_sessions
+        while await self.database.write(partial(retention.forget_sessions, keep=keep)):
+            pass

@@ -1,0 +1,154 @@
+"""What is seen of the sessions that a runtime holds becomes facts."""
+
+from __future__ import annotations
+
+import logging
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from sqlite3 import Connection
+from typing import assert_never
+
+from rookery import endings
+from rookery.agents import shell
+from rookery.model import facts
+from rookery.model.errors import RuntimeFailed, SessionUnknown
+from rookery.model.facts import SessionId
+from rookery.model.lifecycle import Activity, Status
+from rookery.model.screens import View, tail
+from rookery.model.sessions import Session
+from rookery.ports import (
+    Agent,
+    Changed,
+    Exited,
+    FellQuiet,
+    Runtime,
+    Sighting,
+    Skipped,
+    Vanished,
+)
+from rookery.store import sessions, turns
+from rookery.store.database import Database
+from rookery.store.journal import Journal
+
+_log = logging.getLogger(__name__)
+
+#: Seconds before something that should not have happened may happen again.
+TROUBLE = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    database: Database
+    journal: Journal
+    runtime: Runtime
+    agents: Mapping[str, Agent]
+
+    async def watch(self) -> None:
+        """Take in what the runtime sees, one sighting after the other."""
+        async for sighting in self.runtime.watch():
+            try:
+                await self._take_in(sighting)
+            except (RuntimeFailed, SessionUnknown):
+                continue  # it has gone meanwhile; another sighting tells how
+            except Exception:  # noqa: BLE001 - a supervised boundary
+                _log.exception("What was seen could not be written down: %r", sighting)
+                if isinstance(sighting, Exited | Vanished):
+                    await self.journal.clock.sleep(TROUBLE)
+                    self.runtime.see_again(sighting)
+
+    async def _take_in(self, sighting: Sighting) -> None:
+        match sighting:
+            case Exited() | Vanished():
+                await self.database.write(lambda db: self._end(db, sighting))
+            case Skipped(session):
+                gap = facts.OutputMissed(session, "it printed faster than it could be read")
+                await self.database.write(lambda db: self.journal.append(db, gap))
+            case Changed(session):
+                await self._read_screen(session)
+            case FellQuiet(session):
+                await self._note_quiet(session)
+            case _:
+                assert_never(sighting)
+
+    def _end(self, db: Connection, sighting: Exited | Vanished) -> None:
+        session = sessions.get(db, sighting.session)
+        if isinstance(sighting, Vanished):
+            endings.end(
+                db, self.journal, session.id, outcome="failed", reason="its tmux pane is gone"
+            )
+            return
+        reason = how_it_ended(sighting)
+        is_early = session.status is Status.STARTING
+        if is_early or sighting.code != 0:
+            said = tail(sighting.screen)
+            reason = f"{reason}; it said last:\n{said}" if said else reason
+        well = sighting.code == 0 and not is_early
+        outcome: facts.Outcome = "completed" if well else "failed"
+        endings.end(db, self.journal, session.id, outcome=outcome, reason=reason)
+
+    async def _read_screen(self, session_id: SessionId) -> None:
+        """Take from the screen what no hook tells."""
+        session = await self.database.read(lambda db: sessions.get(db, session_id))
+        agent = self.agents[session.agent]
+        if agent.has_hooks or session.status.is_over:
+            self.runtime.attend(session_id, to_screen=False)
+            return
+        lines = await self.runtime.read(session_id)
+        view = agent.read_screen(lines)
+        if view is None:
+            self.runtime.attend(session_id, to_screen=False)
+            if tail(lines):
+                await self._tell(session_id, SHELL_IS_UP)
+        else:
+            await self._tell(session_id, view)
+
+    async def _tell(self, session: SessionId, view: View) -> None:
+        def tell(db: Connection) -> None:
+            self.journal.append(db, *seen(sessions.get(db, session), view))
+
+        await self.database.write(tell)
+
+    async def _note_quiet(self, session_id: SessionId) -> None:
+        session = await self.database.read(lambda db: sessions.get(db, session_id))
+        if self.agents[session.agent].read_screen(()) is not None:
+            return
+        lines = await self.runtime.printed(session_id)
+
+        def note(db: Connection) -> None:
+            now = sessions.get(db, session_id)
+            if now.status is Status.STARTING:
+                self.journal.append(db, facts.SessionStarted(session_id))
+            elif now.activity is Activity.WORKING:
+                (turn,) = turns.of_session(db, session_id, last=1)
+                said = shell.answer(lines, turn.prompt)
+                self.journal.append(db, facts.TurnEnded(session_id, said))
+
+        await self.database.write(note)
+
+
+#: A program that has printed something, and has no box to wait for.
+SHELL_IS_UP = View(box="")
+
+
+def seen(session: Session, view: View) -> list[facts.Fact]:
+    """Say what a screen tells beyond what is known of its session."""
+    match session.status, session.activity:
+        case Status.STARTING, _ if view.box is not None:
+            return [facts.SessionStarted(session.id)]
+        case Status.RUNNING, Activity.WORKING | Activity.IDLE if view.dialog:
+            return [facts.InputAsked(session.id, view.dialog.kind, view.dialog.text)]
+        case Status.RUNNING, Activity.PERMISSION | Activity.QUESTION if not view.dialog:
+            return [facts.InputSettled(session.id)]
+        case Status.RUNNING, Activity.WORKING if view.box is not None and not view.is_working:
+            return [facts.TurnEnded(session.id)]
+        case _:
+            return []
+
+
+def how_it_ended(exited: Exited) -> str:
+    if exited.signal is not None:
+        return f"it was killed by {signal.Signals(exited.signal).name}"
+    if exited.code is not None:
+        return f"it exited with status {exited.code}"
+    return "it ended, and nobody could tell how"

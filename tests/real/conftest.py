@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.real.rookery import Rookery
+
+
+@pytest.fixture
+def cold(tmp_path: Path) -> Iterator[Rookery]:
+    """Give a home whose daemon does not run yet."""
+    rookery = Rookery(tmp_path)
+    yield rookery
+    rookery.clear_away()
+
+
+@pytest.fixture
+def rookery(cold: Rookery) -> Rookery:
+    """Give a home with its daemon running."""
+    cold.up()
+    return cold

@@ -1,0 +1,157 @@
+"""The live area of the demo agent."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rookery.demo import dialog
+from rookery.demo.blocks import Block, Kind
+from rookery.demo.draft import Draft
+from rookery.demo.layout import width
+from rookery.demo.painter import Painter
+from rookery.demo.screen import TALLEST_DRAFT, Frame, Row, View, Work, draw
+
+STATUS = "demo · default mode · 3 turns"
+RULE = "─" * 40
+
+
+def rows(view: View, columns: int = 40, lines: int = 30) -> list[str]:
+    return [row.text for row in draw(view, columns, lines).rows]
+
+
+def test_the_box_stands_between_two_rules() -> None:
+    view = View(Draft().typed("first\nsecond"), STATUS)
+
+    assert rows(view) == ["", RULE, "❯ first", "  second", RULE, f"  {STATUS}"]
+
+
+def test_the_cursor_is_at_the_end_of_the_draft() -> None:
+    frame = draw(View(Draft().typed("first\n漢é"), STATUS), 40, 30)
+
+    assert (frame.cursor_row, frame.cursor_column) == (3, 5)
+
+
+def test_a_running_turn_shows_how_long() -> None:
+    view = View(Draft(), STATUS, work=Work(3.6))
+
+    assert rows(view)[:3] == ["", "✽ Working… (3s · esc to interrupt)", RULE]
+
+
+def test_words_being_spoken_stand_above() -> None:
+    view = View(Draft(), STATUS, work=Work(0, "one two"))
+
+    assert rows(view)[:4] == ["", "● one two", "", "✢ Working… (0s · esc to interrupt)"]
+
+
+def test_queued_prompts_stand_dim_above_the_box() -> None:
+    view = View(Draft(), STATUS, work=Work(0), queued=("next\nthing",))
+
+    assert Row("  ❯ next…", is_dim=True) in draw(view, 40, 30).rows
+
+
+def test_nothing_but_a_word_is_shown_before_the_box() -> None:
+    assert rows(View(Draft(), STATUS, is_starting=True)) == ["", "Starting…"]
+
+
+def test_a_permission_takes_the_place_of_the_box() -> None:
+    view = View(
+        Draft().typed("kept"), STATUS, work=Work(1), dialog=dialog.permission("Bash", "ls")
+    )
+
+    assert rows(view, 60) == [
+        "",
+        "─" * 60,
+        " Bash",
+        "   ls",
+        " Do you want to proceed?",
+        " ❯ 1. Yes",
+        "   2. Yes, and don't ask again this session",
+        "   3. No, and tell demo what to do differently (esc)",
+        "─" * 60,
+        f"  {STATUS}",
+    ]
+
+
+def test_a_question_shows_its_options() -> None:
+    view = View(Draft(), STATUS, dialog=dialog.question("Which?", ("Red", "Blue")))
+
+    assert rows(view)[2:6] == [" Question", "   Which?", " ❯ 1. Red", "   2. Blue"]
+
+
+def test_a_draft_too_tall_is_shown_by_name() -> None:
+    fits = Draft().typed("\n".join("x" * TALLEST_DRAFT))
+    tall = fits.typed("\nx")
+
+    assert "❯ x" in rows(View(fits, STATUS))
+    assert rows(View(tall, STATUS))[2] == "❯ [Pasted text #1 +20 lines]"
+
+
+def test_of_a_draft_taller_than_the_screen_the_end_is_shown() -> None:
+    view = View(Draft().typed("\n".join("abcdefgh")), STATUS)
+
+    assert rows(view, lines=8) == ["", RULE, "  e", "  f", "  g", "  h", RULE, f"  {STATUS}"]
+
+
+@given(
+    text=st.text(max_size=300),
+    columns=st.integers(min_value=10, max_value=60),
+    lines=st.integers(min_value=3, max_value=30),
+    asks=st.booleans(),
+)
+def test_the_live_area_always_fits(text: str, columns: int, lines: int, *, asks: bool) -> None:
+    asked = dialog.permission("Bash", text) if asks else None
+    view = View(Draft().typed(text), text, work=Work(9, text), queued=(text,), dialog=asked)
+
+    frame = draw(view, columns, lines)
+
+    assert len(frame.rows) <= lines
+    assert 0 <= frame.cursor_row < len(frame.rows)
+    assert 0 <= frame.cursor_column < columns
+    assert all(width(row.text) <= columns for row in frame.rows)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "expected"),
+    [
+        (Kind.PROMPT, "a\nb", ["", "❯ a", "  b"]),
+        (Kind.WORDS, "a\nb", ["", "● a", "  b"]),
+        (Kind.RESULT, "ok", ["  ⎿ ok"]),
+    ],
+)
+def test_blocks_have_their_marks(kind: Kind, text: str, expected: list[str]) -> None:
+    assert Block(kind, text).rows(40) == expected
+
+
+def test_what_is_printed_stands_above_the_live_area() -> None:
+    frame = Frame((Row("top"), Row("box")), 1, 2)
+    painter = Painter()
+
+    first = painter.paint([], frame, 40)
+    second = painter.paint(["said"], frame, 40)
+
+    assert first == "\x1b[?7ltop\r\nbox\x1b[?7h\r\x1b[2C"
+    assert second == f"\r\x1b[1A\x1b7\x1b[2K\x1b[B\x1b[2K\x1b8said\r\n{first}"
+
+
+@pytest.mark.parametrize(("reflows", "above", "height"), [(True, 3, 5), (False, 2, 3)])
+def test_rows_that_a_narrower_terminal_broke_are_erased_too(
+    above: int, height: int, *, reflows: bool
+) -> None:
+    painter = Painter(reflows=reflows)
+    painter.paint([], Frame((Row("─" * 40), Row("─" * 20), Row("─" * 40)), 2, 10), 40)
+
+    erased = painter.erase(20)
+
+    assert erased.startswith(f"\r\x1b[{above}A\x1b7")
+    assert erased.count("\x1b[2K") == height
+
+
+def test_what_is_erased_need_not_be_erased_again() -> None:
+    painter = Painter()
+    painter.paint([], Frame((Row("box"),), 0, 0), 40)
+
+    painter.erase(40)
+
+    assert painter.erase(40) == ""
