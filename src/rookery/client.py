@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from urllib.parse import quote, urlencode
 
 from rookery.model.errors import Answered, NotRunning, Unreadable
@@ -19,6 +19,7 @@ PATIENCE = 30.0
 @dataclass(frozen=True, slots=True)
 class Client:
     door: Path
+    badge: str = ""  #: of the session that asks; without, it is the user
 
     def get(self, *path: str, timeout: float = 0.0, **query: object) -> Any:  # noqa: ANN401 - JSON
         """Ask a question. ``timeout`` is how long the daemon itself may wait for the answer."""
@@ -35,22 +36,49 @@ class Client:
         self, method: str, path: str, body: Mapping[str, object] | None, patience: float
     ) -> Any:  # noqa: ANN401 - JSON
         sent = b"" if body is None else json.dumps(body).encode()
-        head = (
-            f"{method} {path} HTTP/1.1\r\nHost: rookery\r\nConnection: close\r\n"
-            f"Content-Type: application/json\r\nContent-Length: {len(sent)}\r\n\r\n"
-        )
         try:
-            answer = self._exchange(head.encode() + sent, patience)
+            answer = self._exchange(self._head(method, path, len(sent)) + sent, patience)
         except TimeoutError as error:
             raise Unreadable(f"it did not answer within {patience:g} s.") from error
         except OSError as error:
             raise NotRunning from error
         return _read(answer)
 
-    def _exchange(self, request: bytes, patience: float) -> bytes:
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(patience)
+    def lines(self, *path: str, **query: object) -> Iterator[str]:
+        """Follow a stream, line by line, for as long as it lasts."""
+        words = urlencode({name: _word(value) for name, value in query.items()})
+        with self._connected() as connection, connection.makefile("rb") as answer:
+            connection.sendall(self._head("GET", f"{_path(path)}?{words}", 0))
+            if b" 200 " not in answer.readline():
+                head = b"HTTP/1.1 500 refused\r\n" + answer.read()
+                _read(head)
+            for line in _unchunked(answer):
+                yield line.decode(errors="replace").rstrip("\r\n")
+
+    def _connected(self) -> socket.socket:
+        connection = socket.socket(socket.AF_UNIX)
+        try:
             connection.connect(str(self.door))
+        except OSError as error:
+            connection.close()
+            raise NotRunning from error
+        return connection
+
+    def _head(self, method: str, path: str, length: int) -> bytes:
+        words = [
+            f"{method} {path} HTTP/1.1",
+            "Host: rookery",
+            "Connection: close",
+            "Content-Type: application/json",
+            f"Content-Length: {length}",
+        ]
+        if self.badge:
+            words.append(f"Authorization: Bearer {self.badge}")
+        return "\r\n".join([*words, "", ""]).encode()
+
+    def _exchange(self, request: bytes, patience: float) -> bytes:
+        with self._connected() as connection:
+            connection.settimeout(patience)
             connection.sendall(request)
             parts = []
             while part := connection.recv(65536):
@@ -81,3 +109,15 @@ def _read(answer: bytes) -> Any:  # noqa: ANN401 - JSON
             case _:
                 raise Unreadable(f"({status})")
     return value
+
+
+def _unchunked(answer: IO[bytes]) -> Iterator[bytes]:
+    """Give the lines of a body that comes in chunks, as they come."""
+    while answer.readline().strip():
+        pass  # the rest of the head
+    waiting = b""
+    while size := int(answer.readline().split(b";")[0] or b"0", 16):
+        waiting += answer.read(size)
+        answer.readline()
+        *whole, waiting = waiting.split(b"\n")
+        yield from whole

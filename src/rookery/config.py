@@ -7,6 +7,7 @@ import socket
 import stat
 import tomllib
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -39,10 +40,24 @@ class Limits(_Section):
     typing_seconds: float = Field(3.0, ge=0)  #: words wait so long after a person's last key
 
 
+class Trust(_Section):
+    #: Whom a session may read and speak to: its family, or everybody.
+    sessions: Literal["family", "all"] = "family"
+
+
+class Http(_Section):
+    """The door on loopback, for what cannot use the unix socket. It always needs a token."""
+
+    enabled: bool = True
+    port: int = Field(4870, ge=0, le=65535)  #: 0, or one that is taken: any free one
+
+
 class Settings(_Section):
     computer: str = Field(default_factory=socket.gethostname)
     environment: dict[str, str] = Field(default_factory=dict)
     limits: Limits = Limits()
+    trust: Trust = Trust()
+    http: Http = Http()
     agents: dict[str, AgentSettings] = Field(default_factory=dict)
 
     def agent(self, name: str) -> AgentSettings:

@@ -7,12 +7,14 @@ import contextlib
 import fcntl
 import logging
 import os
+import secrets
 import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from datetime import timedelta
+from functools import partial
 from importlib import resources
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -28,9 +30,11 @@ from rookery.clock import WallClock
 from rookery.config import Settings, load
 from rookery.courier import Courier
 from rookery.environment import login_environment, session_environment
+from rookery.gateway.guard import Guard
 from rookery.gateway.hooks import HookDoor
 from rookery.gateway.http import build_app
-from rookery.gateway.operations import House
+from rookery.gateway.peers import OurPeers
+from rookery.gateway.table import House
 from rookery.home import Home
 from rookery.intake import Intake
 from rookery.keeper import Deadlines, Keeper, Surroundings
@@ -38,6 +42,7 @@ from rookery.model.errors import AlreadyRunning
 from rookery.ports import Agent, Runtime
 from rookery.runtimes.tmux.runtime import TmuxRuntime
 from rookery.runtimes.tmux.server import Site, version_of
+from rookery.store import tokens
 from rookery.store.database import Database
 from rookery.store.journal import Journal, Reader
 from rookery.timers import Spans, Timers
@@ -72,7 +77,7 @@ async def serve(home: Home, settings: Settings, *, ready: Callable[[], None]) ->
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    async with running(home, settings, stop=stop.set) as house, opened(home.door, house):
+    async with running(home, settings, stop=stop.set) as house, opened(house):
         _log.info("Rookery %s is up, pid %d.", __version__, os.getpid())
         ready()
         await stop.wait()
@@ -96,6 +101,7 @@ async def running(
     async with Database(home.database) as database, anyio.create_task_group() as tasks:
         journal = Journal(settings.computer, clock, READERS)
         await journal.catch_up(database)
+        await _know_the_owner(home, database, clock)
         tasks.start_soon(runtime.keep)
         keeper = _keeper(home, settings, login, (database, journal, runtime))
         hooks = HookDoor(Intake(database, journal, AGENTS), home.hook_door, home.spool, clock)
@@ -119,6 +125,16 @@ async def running(
                 stop=stop,
             )
         tasks.cancel_scope.cancel()
+
+
+async def _know_the_owner(home: Home, database: Database, clock: WallClock) -> None:
+    """Make the owner's token at the first start: random, private, never shipped."""
+    if not home.token.exists():
+        new = home.token.with_suffix(".new")
+        new.write_text(secrets.token_urlsafe(32))
+        new.rename(home.token)
+    keep = partial(tokens.keep_owner, secret=home.token.read_text().strip(), at=clock.now())
+    await database.write(keep)
 
 
 def _keeper(
@@ -172,26 +188,41 @@ def _spans(settings: Settings) -> Spans:
 
 
 @asynccontextmanager
-async def opened(door: Path, house: House) -> AsyncIterator[None]:
-    """Let the operations be asked for, through a socket for this user alone."""
-    config = uvicorn.Config(
-        build_app(house),
-        http="httptools",
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        timeout_graceful_shutdown=FAREWELL,
-    )
-    server = _Server(config)
-    listening = _listen(door)
+async def opened(house: House) -> AsyncIterator[None]:
+    """Let the operations be asked for: on a socket for this user alone, and on loopback."""
+    app, http = build_app(house), house.settings.http
+    listening = [(Guard(app, house, door="unix"), _listen(house.home.door))]
+    if http.enabled:
+        loopback = _listen_on_loopback(http.port)
+        port = loopback.getsockname()[1]
+        house.ports.append(port)
+        names = [f"127.0.0.1:{port}", f"localhost:{port}"]
+        listening.append((Guard(app, house, door="tcp", names=names), loopback))
+    servers = [(_Server(_config(guard)), door) for guard, door in listening]
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(server.serve, [listening])
+        for server, door in servers:
+            tasks.start_soon(server.serve, [door])
         try:
             yield
         finally:
-            server.should_exit = True
-            _close(door)
+            house.streams.close_all()
+            for server, _ in servers:
+                server.should_exit = True
+            _close(house.home.door)
+
+
+def _config(guard: Guard) -> uvicorn.Config:
+    return uvicorn.Config(
+        guard,
+        http=OurPeers,
+        ws="websockets-sansio",
+        ws_per_message_deflate=False,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=FAREWELL,
+    )
 
 
 class _Server(uvicorn.Server):
@@ -199,6 +230,19 @@ class _Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Leave signals to the daemon."""
         yield
+
+
+def _listen_on_loopback(port: int) -> socket.socket:
+    """Listen where only this computer can reach; on another port if that one is taken."""
+    listening = socket.socket(socket.AF_INET)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind(("127.0.0.1", port))
+    except OSError:
+        listening.bind(("127.0.0.1", 0))
+    listening.listen(128)
+    listening.setblocking(False)
+    return listening
 
 
 def _close(door: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlite3 import Connection
 
 from rookery.model.facts import Outcome, SessionEnded, SessionId
-from rookery.store import sessions
+from rookery.store import sessions, tokens
 from rookery.store.journal import Journal
 
 #: Characters of a reason: a screenful.
@@ -24,4 +24,5 @@ def end(
     if sessions.get(db, session).status.is_over:
         return False
     journal.append(db, SessionEnded(session, reason[:LONGEST], outcome))
+    tokens.take_badge(db, session, at=journal.clock.now())
     return True

@@ -29,7 +29,10 @@ _SEED = (
 )
 
 #: Of the terminal or the agent that the daemon happened to be started in.
-_FOREIGN = ("TMUX", "TMUX_PANE", "TERM_PROGRAM", "CLAUDECODE", "PWD", "OLDPWD", "SHLVL", "_")
+_FOREIGN = (
+    *("TERM", "TERM_PROGRAM", "TMUX", "TMUX_PANE", "CLAUDECODE"),
+    *("PWD", "OLDPWD", "SHLVL", "PS1", "_"),
+)
 
 _MARK = "rookery-environment-follows"
 _SHOW = f"import os;print({_MARK!r},*(k+'='+v for k,v in os.environ.items()),sep='\\0',end='')"

@@ -52,6 +52,11 @@ class Home:
         return self.state / "sessions"
 
     @property
+    def token(self) -> Path:
+        """The owner's own token, for programs that cannot use the socket."""
+        return self.state / "token"
+
+    @property
     def door(self) -> Path:
         return self.run / "rookery.sock"
 

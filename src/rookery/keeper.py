@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import secrets
 import shlex
 import signal
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -22,7 +21,7 @@ from rookery.model.names import distinct
 from rookery.model.screens import tail
 from rookery.model.sessions import OBSERVED, TMUX, Badge, NativeId, Session, tmux_name
 from rookery.ports import Agent, Clock, Launch, Order, Place, Runtime
-from rookery.store import sessions, waits
+from rookery.store import sessions, tokens, waits
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 
@@ -165,10 +164,7 @@ class Keeper:
             await self._fail(session, f"it could not be started. {error}")
             return
         await self.database.write(lambda db: sessions.place(db, session.id, place))
-        waited = (self._clock.now() - session.created_at).total_seconds()
-        if not await self._leaves(
-            session.id, Status.STARTING, seconds=max(self.deadlines.start - waited, 0)
-        ):
+        if not await self._leaves(session.id, Status.STARTING, seconds=self.deadlines.start):
             said = tail(await self.runtime.read(session.id))
             shown = f"; its screen shows:\n{said}" if said else ""
             limit = f"{self.deadlines.start:g} s"
@@ -181,14 +177,13 @@ class Keeper:
         if held:
             await self.runtime.adopt(session.id, agent, held)
             return held
-        badge = Badge(secrets.token_urlsafe())
 
-        def hold(db: Connection) -> dict[str, object]:
-            sessions.set_badge(db, session.id, badge)
+        def hold(db: Connection) -> tuple[Badge, dict[str, object]]:
+            badge = tokens.give_badge(db, session.id, at=self._clock.now())
             sessions.hold(db, session.id)
-            return sessions.launch_of(db, session.id)
+            return badge, sessions.launch_of(db, session.id)
 
-        asked = await self.database.write(hold)
+        badge, asked = await self.database.write(hold)
         return await self.runtime.start(self._order(session, agent, asked, badge))
 
     def _order(

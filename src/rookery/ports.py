@@ -68,6 +68,11 @@ class Agent(Protocol):
         ...
 
     @property
+    def interrupt(self) -> str:
+        """The key that stops its present turn."""
+        ...
+
+    @property
     def quit(self) -> str:
         """What one types to leave it; empty if there is nothing."""
         ...
@@ -190,6 +195,18 @@ class Runtime(Protocol):
 
     async def press(self, session: SessionId, *keys: str) -> None:
         """Press keys by name, whatever is on the screen."""
+        ...
+
+    def check_keys(self, *keys: str) -> None:
+        """Raise ``BadInput`` for a key that nobody knows."""
+        ...
+
+    def holder_of(self, pid: int) -> SessionId | None:
+        """Name the session that a process belongs to, by its ancestors."""
+        ...
+
+    def screens(self, session: SessionId) -> AsyncIterator[tuple[str, ...]]:
+        """Give the present screen, and each later one once it stands still for a moment."""
         ...
 
     async def read(self, session: SessionId, *, history: bool = False) -> tuple[str, ...]:

@@ -13,16 +13,24 @@ from uuid import uuid4
 from rookery.model.errors import (
     AgentUnknown,
     BadInput,
+    CommandRefused,
     LimitReached,
     NameTaken,
     ProgramMissing,
     ProjectUnknown,
     SessionOver,
 )
-from rookery.model.facts import EndRequested, MessageWritten, SessionId, SessionRequested
+from rookery.model.facts import (
+    EndRequested,
+    MessageWritten,
+    SessionId,
+    SessionRenamed,
+    SessionRequested,
+)
+from rookery.model.lifecycle import Status
 from rookery.model.messages import MessageId, Words, clean
 from rookery.model.names import checked, distinct, name_from, title_from
-from rookery.model.sessions import TMUX, NativeId, Session, tmux_name
+from rookery.model.sessions import HEADLESS, TMUX, NativeId, Session, tmux_name
 from rookery.ports import Agent
 from rookery.store import messages, sessions
 from rookery.store.journal import Journal
@@ -41,6 +49,7 @@ class Start:
     runtime: str = TMUX
     command: tuple[str, ...] = ()  #: for a shell: what to run
     environment: Mapping[str, str] = field(default_factory=dict)  #: of the caller
+    parent: SessionId | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +136,7 @@ def accept(db: Connection, journal: Journal, plan: Plan, *, owner: str) -> Sessi
         project_path=str(plan.project),
         tmux_session=tmux_name(session_id),
         owner=owner,
+        parent=start.parent,
         origin=owner,
         last_input_origin=owner,
         first_prompt=start.prompt[:2_000],
@@ -167,8 +177,10 @@ def send(
 ) -> MessageId:
     """Have the recipient told, once it is idle. Refused if it is over."""
     session = sessions.get(db, recipient)
-    if session.status.is_over or session.status == "closing":
+    if session.status.is_over or session.status is Status.CLOSING:
         raise SessionOver(f"{session.name} ({session.status}: {session.reason})")
+    if session.runtime == HEADLESS:
+        raise CommandRefused(f"{session.name} is in no pane: nobody can type into it.")
     return _write(db, journal, recipient, words, sender=sender)
 
 
@@ -180,7 +192,23 @@ def _write(
     return messages.add(db, recipient, words, author=sender, cause=cause)
 
 
+def rename(db: Connection, journal: Journal, session: SessionId, *, name: str) -> None:
+    """Call a session otherwise. Refused if another live one is called so."""
+    now = sessions.get(db, session)
+    if now.name == name:
+        return
+    if now.status.is_over:
+        raise SessionOver(f"{now.name}; what is over keeps its name.")
+    if name in sessions.taken_names(db):
+        raise NameTaken(f"{name!r}. Choose another.")
+    journal.append(db, SessionRenamed(session, name))
+
+
 def end(db: Connection, journal: Journal, session: SessionId, *, by: str) -> None:
     """Ask a session to end. Asking twice is a success that does nothing."""
-    if sessions.get(db, session).status not in {"closing", "completed", "failed", "killed"}:
-        journal.append(db, EndRequested(session, by))
+    now = sessions.get(db, session)
+    if now.status.is_over or now.status is Status.CLOSING:
+        return
+    if now.runtime != TMUX:
+        raise CommandRefused(f"Rookery did not start {now.name}; end it where it runs.")
+    journal.append(db, EndRequested(session, by))

@@ -58,6 +58,10 @@ class Rookery:
     def client(self) -> Client:
         return Client(self.home.door)
 
+    def client_of(self, badge: str) -> Client:
+        """Speak as a session does."""
+        return Client(self.home.door, badge)
+
     def configure(self, toml: str) -> None:
         self.home.config.mkdir(parents=True, exist_ok=True)
         self.home.settings.write_text(toml)

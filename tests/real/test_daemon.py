@@ -127,7 +127,7 @@ def test_going_down_leaves_the_agents_and_says_so(rookery: Rookery) -> None:
     down = rookery.run("down")
     status = rookery.run("status")
 
-    assert "1 sessions live on" in down.stdout
+    assert "1 session in tmux" in down.stdout
     assert status.returncode == 3
     assert "rookery up" in status.stderr
     assert str(session["tmux_session"]) in rookery.tmux("list-sessions", "-F", "#S")

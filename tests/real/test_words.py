@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 from rookery.model.messages import clean
@@ -224,3 +225,20 @@ def test_a_pane_that_speaks_as_tmux_does_is_only_text(rookery: Rookery) -> None:
 
     assert "%end 1 1 1" in rookery.screen("forger")
     assert len(prompts_of(rookery, session)) == 5
+
+
+@pytest.mark.spec("B3")
+def test_a_burst_neither_blocks_its_agent_nor_fills_our_memory(rookery: Rookery) -> None:
+    rookery.start("calm")
+    rookery.start("loud", agent="shell", command=["sh"])
+    before = psutil.Process(rookery.pid).memory_info().rss
+
+    rookery.send(
+        "loud", "yes 'something to be skipped' | head -c 40000000; echo; echo all said"
+    )
+    answer = rookery.ask("calm", "say: I can be heard")
+    eventually(lambda: "all said" in rookery.screen("loud").splitlines(), within=30.0)
+
+    grown = psutil.Process(rookery.pid).memory_info().rss - before
+    assert answer == "I can be heard"
+    assert grown < 30_000_000

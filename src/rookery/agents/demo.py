@@ -28,6 +28,7 @@ class Demo:
     has_hooks = True
     takes_id = True
     pause = 0.0
+    interrupt = "escape"
     quit = "/exit"
 
     def command_line(self, order: Order) -> CommandLine:

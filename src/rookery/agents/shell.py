@@ -20,6 +20,7 @@ class Shell:
     has_hooks = False
     takes_id = False
     pause = 0.0
+    interrupt = "ctrl-c"
     quit = ""
 
     def command_line(self, order: Order) -> CommandLine:

@@ -47,6 +47,10 @@ def show_json(value: object) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
+def count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def is_colourful() -> bool:
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import socket
-import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from rookery.gateway.peers import peer
 from rookery.intake import Intake, read_call
 from rookery.model.errors import HookUnreadable, RookeryError
 from rookery.ports import Clock
@@ -68,7 +66,7 @@ class HookDoor:
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            if is_ours(writer.get_extra_info("socket")):
+            if peer(writer.get_extra_info("socket")).is_ours:
                 async with asyncio.timeout(PATIENCE):
                     call = await reader.read(LARGEST + 1)
                     while part := await reader.read(LARGEST + 1):
@@ -92,12 +90,3 @@ class HookDoor:
         except HookUnreadable as error:
             # Nothing can be made of it, now or later: kept where one can see it, not retried.
             await self.intake.park(call.split(b" ", 1)[0].decode(errors="replace"), error)
-
-
-def is_ours(connection: socket.socket) -> bool:
-    """Whether a process of our own user is at the other end."""
-    if not hasattr(socket, "SO_PEERCRED"):
-        return True  # the folder's and the socket's modes are all there is
-    told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-    _, user, _ = struct.unpack("3i", told)
-    return bool(user == os.getuid())

@@ -12,16 +12,14 @@ from fastapi import Body, FastAPI, Header, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import TypeAdapter, create_model
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rookery import __version__
-from rookery.gateway.operations import OPERATIONS, Asked, Caller, House, Operation
+from rookery.gateway.operations import OPERATIONS
+from rookery.gateway.streams import add_streams
+from rookery.gateway.table import Asked, Caller, House, Operation, answered_before, require
 from rookery.model import errors
 from rookery.model.errors import RookeryError
 from rookery.store import commands
-
-#: Bytes of one request: the longest message, written in JSON's most long-winded way.
-LARGEST = 8 * 1024 * 1024
 
 #: What each error means to a client. A kind stands for all below it.
 STATUS: dict[type[RookeryError], int] = {
@@ -46,10 +44,11 @@ def code_of(error: type[RookeryError]) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "-", error.__name__).lower()
 
 
-def build_app(house: House) -> ASGIApp:
-    """Make the door: every operation of the table, and nothing else."""
+def build_app(house: House) -> FastAPI:
+    """Make what is behind the doors: every operation of the table, and the events."""
     app = FastAPI(title="Rookery", version=__version__, docs_url=None, redoc_url=None)
     app.openapi_url = "/v1/openapi.json"
+    app.setup()
     for operation in OPERATIONS:
         app.add_api_route(
             operation.path,
@@ -59,9 +58,10 @@ def build_app(house: House) -> ASGIApp:
             summary=inspect.getdoc(operation.run),
             response_model=operation.answers,
         )
+    add_streams(app, house)
     app.add_exception_handler(RookeryError, _refuse)
     app.add_exception_handler(RequestValidationError, _refuse_shape)
-    return Bounded(app)
+    return app
 
 
 def _endpoint(
@@ -71,17 +71,24 @@ def _endpoint(
     in_path = re.findall(r"{(\w+)}", operation.path)
     rest = _without(operation.asks, in_path)
 
-    async def endpoint(**given: Any) -> Response:  # noqa: ANN401 - whatever its signature says
+    async def endpoint(request: Request, **given: Any) -> Response:  # noqa: ANN401 - see below
         key, more = given.pop("idempotency_key", None), given.pop("rest", None)
         asked = operation.asks(**given, **(more.model_dump() if more else {}))
         digest = hashlib.sha256(asked.model_dump_json().encode()).hexdigest()
-        caller = Caller("person", commands.Key(key, operation.name, digest) if key else None)
-        answer = await operation.run(house, caller, asked)
+        caller = Caller(
+            request.scope["identity"],
+            commands.Key(key, operation.name, digest) if key else None,
+        )
+        require(caller, operation.need)
+        answer = await answered_before(house, caller, operation.answers)
+        if answer is None:
+            answer = await operation.run(house, caller, asked)
         return Response(shape.dump_json(answer), media_type="application/json")
 
     # FastAPI reads a signature; ours is made of the table.
     where = Body() if operation.method == "POST" else Query()
-    parameters = [
+    parameters = [_parameter("request", Request)]
+    parameters += [
         _parameter(name, Annotated[operation.asks.model_fields[name].annotation, Path()])
         for name in in_path
     ]
@@ -131,35 +138,3 @@ async def _refuse_shape(request: Request, error: Exception) -> Response:
 
 def _error(status: int, code: str, message: str) -> JSONResponse:
     return JSONResponse({"error": {"code": code, "message": message}}, status)
-
-
-class Bounded:
-    """Turns away what is too large before it fills the memory."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        sizes = (int(value) for name, value in scope["headers"] if name == b"content-length")
-        if next(sizes, 0) > LARGEST:
-            refusal = _error(413, "bad-input", f"At most {LARGEST:,} bytes at a time.")
-            await refusal(scope, receive, send)
-            return
-        await self._app(scope, _counted(receive), send)
-
-
-def _counted(receive: Receive) -> Receive:
-    taken = 0
-
-    async def counted() -> Message:
-        nonlocal taken
-        message = await receive()
-        taken += len(message.get("body", b""))
-        if taken > LARGEST:  # it did not say how much it would be
-            return {"type": "http.disconnect"}
-        return message
-
-    return counted

@@ -63,6 +63,19 @@ class DeliveryDoubted:  # words went out, and nobody saw them arrive
 
 
 @dataclass(frozen=True, slots=True)
+class KeysPressed:  # by hand, whatever was on the screen
+    session: SessionId
+    keys: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRenamed:
+    session: SessionId
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class TurnStarted:
     session: SessionId
     prompt: str
@@ -121,6 +134,8 @@ Fact: TypeAlias = (
     | MessageWritten
     | DeliveryWaited
     | DeliveryDoubted
+    | KeysPressed
+    | SessionRenamed
     | TurnStarted
     | InputAsked
     | InputSettled
@@ -141,6 +156,8 @@ KINDS: Mapping[str, type[Fact]] = {
     "message-written": MessageWritten,
     "delivery-waited": DeliveryWaited,
     "delivery-doubted": DeliveryDoubted,
+    "keys-pressed": KeysPressed,
+    "session-renamed": SessionRenamed,
     "turn-started": TurnStarted,
     "input-asked": InputAsked,
     "input-settled": InputSettled,

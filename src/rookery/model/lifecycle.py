@@ -92,6 +92,8 @@ def _act(state: SessionState, fact: facts.Fact) -> SessionState:  # noqa: PLR091
             | facts.MessageWritten()
             | facts.DeliveryWaited()
             | facts.DeliveryDoubted()
+            | facts.KeysPressed()
+            | facts.SessionRenamed()
             | facts.ConversationLeft()
             | facts.EndRequested()
             | facts.SessionEnded()

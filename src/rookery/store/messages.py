@@ -11,7 +11,7 @@ from sqlite3 import Connection
 from rookery.model import facts
 from rookery.model.facts import SessionId
 from rookery.model.messages import Message, MessageId, Parcel, Step, Words, same_words
-from rookery.model.sessions import TMUX
+from rookery.model.sessions import HEADLESS
 
 
 def add(
@@ -47,8 +47,8 @@ def owed(db: Connection) -> list[SessionId]:
         "select recipient from messages"
         " where id = parcel and step in ('sending', 'pasted', 'submitted') union"
         " select recipient from messages join sessions on sessions.id = recipient"
-        " where step = 'pending' and activity = 'idle' and runtime = ?",
-        (TMUX,),
+        " where step = 'pending' and activity = 'idle' and runtime <> ?",
+        (HEADLESS,),
     )
     return [SessionId(row["recipient"]) for row in rows]
 

@@ -35,9 +35,22 @@ def forget_sessions(db: Connection, *, keep: int) -> int:
         (SLICE // 10, keep),
     ).fetchall()
     for (session,) in rows:
+        _tally(db, session)
+        db.execute("delete from tokens where session = ?", (session,))
         db.execute("update sessions set parent = null where parent = ?", (session,))
         db.execute("update sessions set continues = null where continues = ?", (session,))
         db.execute("delete from turns where session = ?", (session,))
         db.execute("delete from messages where recipient = ?", (session,))
         db.execute("delete from sessions where id = ?", (session,))
     return len(rows)
+
+
+def _tally(db: Connection, session: str) -> None:
+    """Keep of a session what statistics need."""
+    db.execute(
+        "insert into tallies select substr(created_at, 1, 10), agent, status, 1,"
+        " (julianday(ended_at) - julianday(created_at)) * 86400 from sessions where id = ?"
+        " on conflict do update set sessions = sessions + 1,"
+        " seconds = seconds + excluded.seconds",
+        (session,),
+    )

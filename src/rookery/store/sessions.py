@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from datetime import datetime
-from hashlib import sha256
 from sqlite3 import Connection, Row
 from typing import Any
 
@@ -16,6 +15,7 @@ from rookery.model.facts import Fact, SessionId
 from rookery.model.lifecycle import Activity, SessionState, Status, advance
 from rookery.model.sessions import TMUX, Badge, NativeId, Sender, Session
 from rookery.ports import Place
+from rookery.store.tokens import digest
 
 _COLUMNS = tuple(field.name for field in fields(Session))
 _TIMES = ("since", "created_at", "started_at", "last_activity_at", "ended_at")
@@ -31,14 +31,12 @@ def add(
     db: Connection,
     session: Session,
     *,
-    badge: Badge | None = None,
     launch: Mapping[str, Any] | None = None,
 ) -> None:
     """Make a row for a session that is about to start, or was found."""
     row = asdict(session)
     for name in _TIMES:
         row[name] = row[name].isoformat() if row[name] else None
-    row["badge"] = digest(badge) if badge else None
     row["launch"] = json.dumps(dict(launch or {}))
     names = ", ".join(row)
     marks = ", ".join(f":{name}" for name in row)
@@ -155,6 +153,8 @@ def _learn(db: Connection, fact: Fact, now: str) -> None:
             db.execute("update sessions set started_at = ? where id = ?", (now, session))
         case facts.ConversationLeft(session):
             db.execute("update sessions set native_id = null where id = ?", (session,))
+        case facts.SessionRenamed(session, name):
+            db.execute("update sessions set name = ? where id = ?", (name, session))
         case facts.EndRequested(session, by):
             db.execute("update sessions set ended_by = ? where id = ?", (by, session))
         case facts.SessionEnded(session):
@@ -214,10 +214,6 @@ def launch_of(db: Connection, session: SessionId) -> dict[str, Any]:
     return dict(json.loads(row["launch"]))
 
 
-def set_badge(db: Connection, session: SessionId, badge: Badge) -> None:
-    db.execute("update sessions set badge = ? where id = ?", (digest(badge), session))
-
-
 def known(db: Connection, sender: Sender) -> SessionId | None:
     """Find the session that has the sender's native id, a live one before one that is over.
 
@@ -239,15 +235,12 @@ def bind(db: Connection, badge: Badge, sender: Sender) -> SessionId | None:
     A bound one is never bound again: a nested agent inherits the badge, not the session.
     """
     row = db.execute(
-        "update sessions set native_id = ? where badge = ? and agent = ? and native_id is null"
+        "update sessions set native_id = ? where agent = ? and native_id is null"
+        " and id = (select session from tokens where digest = ? and revoked_at is null)"
         f" and {LIVE} returning id",
-        (sender.native_id, digest(badge), sender.agent),
+        (sender.native_id, sender.agent, digest(badge)),
     ).fetchone()
     return SessionId(row["id"]) if row else None
-
-
-def digest(badge: Badge) -> str:
-    return sha256(badge.encode()).hexdigest()
 
 
 def read_session(row: Row) -> Session:

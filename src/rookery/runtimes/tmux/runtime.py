@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 import psutil
 
-from rookery.model.errors import RuntimeFailed
+from rookery.model.errors import BadInput, RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.screens import View
 from rookery.model.sessions import tmux_name
@@ -176,6 +176,29 @@ class TmuxRuntime:
         pane = self._pane(session)
         async with pane.lock:
             await inputs.press(self.server, pane.place.tmux_pane, *keys)
+
+    def check_keys(self, *keys: str) -> None:
+        if unknown := [key for key in keys if key not in inputs.KEYS]:
+            raise BadInput(
+                f"no key is called {unknown[0]!r}. There are: {', '.join(inputs.KEYS)}"
+            )
+
+    def holder_of(self, pid: int) -> SessionId | None:
+        panes = {pane.place.pid: pane.session for pane in self._panes.values()}
+        try:
+            ancestors = psutil.Process(pid).parents()
+        except psutil.Error:
+            return None
+        chain = (pid, *(each.pid for each in ancestors))
+        return next((panes[each] for each in chain if each in panes), None)
+
+    async def screens(self, session: SessionId) -> AsyncIterator[tuple[str, ...]]:
+        pane = self._pane(session)
+        while not pane.is_over:
+            stirred = pane.stirred
+            yield await self.read(session)
+            await stirred.wait()
+            await self._clock.sleep(SETTLE)
 
     async def read(self, session: SessionId, *, history: bool = False) -> tuple[str, ...]:
         pane = self._pane(session).place.tmux_pane
@@ -368,6 +391,7 @@ class TmuxRuntime:
 
     def _forget(self, pane: Pane) -> None:
         pane.is_over = True
+        pane.stirred.set()
         pane.forget_timers()
         if pane.watching is not None:
             exits.unwatch(pane.watching)

@@ -31,7 +31,6 @@ create table sessions (
     last_activity_at  text not null,
     ended_at          text,
     ended_by          text not null default '',
-    badge             text unique,            -- a hash: who reads this file cannot wear it
     launch            text not null default '{}', -- what was asked for, as JSON
     is_held           integer not null default 0, -- a runtime may still hold something of it
     check ((status = 'running') = (activity is not null)),

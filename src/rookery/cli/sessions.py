@@ -1,158 +1,21 @@
-"""The commands of ``rookery``."""
+"""The commands for sessions: start, see, speak, wait, end."""
 
 from __future__ import annotations
 
-import importlib
+import json
 import os
-import shutil
-import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
 import click
 
-from rookery import __version__
+from rookery.cli.group import DAY, as_json, client, rookery
 from rookery.cli.show import complain, say, show_json, show_sessions
 from rookery.client import Client
-from rookery.home import Home, find_home
-from rookery.model.errors import Answered, BadInput, NotRunning
-
-#: Seconds for a daemon to come up, or to leave.
-PATIENCE = 20.0
-
-#: Seconds to wait where nothing else is said.
-DAY = 86_400.0
-
-NEXT = """\
-Next:  {rookery} start --agent demo --name hello "say: Hello from the demo agent"
-       {rookery} output hello      what it answered
-       {rookery} attach hello      watch it; leave it running with  C-b d
-       {rookery} ls                all sessions, who waits for you first"""
-
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
-
-
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, message="rookery %(version)s")
-def rookery() -> None:
-    """Run, track and connect AI coding-agent sessions. Begin with:  rookery up"""
-
-
-def _home() -> Home:
-    return find_home(os.environ)
-
-
-def _client() -> Client:
-    return Client(_home().door)
-
-
-@rookery.command()
-@click.option("--detach", "-d", is_flag=True, help="Run in the background.")
-def up(*, detach: bool) -> None:
-    """Run the daemon of this user, or of ROOKERY_HOME."""
-    home = _home()
-    if running := _status(home):
-        say(f"Rookery already runs, pid {running['pid']}, in {running['home']}.")
-        say(NEXT.format(rookery=_program()))
-    elif detach:
-        _detach(home)
-    else:
-        # Only here: what the daemon needs would slow every other command down.
-        importlib.import_module("rookery.daemon").run(home, ready=lambda: _greet(home))
-
-
-def _greet(home: Home) -> None:
-    say(f"Rookery {__version__} is up, pid {os.getpid()}. Its home is {home.state}")
-    say(NEXT.format(rookery=_program()))
-    say("Stop it with Ctrl-C; agents in tmux live on.")
-    sys.stdout.flush()
-
-
-def _program() -> str:
-    """Say how this program is called from where the user stands."""
-    here = Path(sys.argv[0])
-    on_path = shutil.which("rookery")
-    if on_path and Path(on_path).resolve() == here.resolve():
-        return "rookery"
-    try:
-        return str(here.absolute().relative_to(Path.cwd()))
-    except ValueError:
-        return str(here)
-
-
-def _detach(home: Home) -> None:
-    home.prepare()
-    errors = home.log.with_name("up.log")
-    with errors.open("wb") as log:
-        daemon = subprocess.Popen(
-            [sys.executable, "-I", "-m", "rookery", "up"],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-            cwd="/",
-        )
-    if not _waits_until(lambda: _status(home) is not None or daemon.poll() is not None):
-        complain(f"it did not come up within {PATIENCE:g} s; see {errors}")
-        sys.exit(1)
-    if daemon.poll() is not None:
-        click.echo(errors.read_text(errors="replace").strip(), err=True)
-        sys.exit(1)
-    say(f"Rookery {__version__} is up in the background, pid {daemon.pid}.")
-    say(NEXT.format(rookery=_program()))
-
-
-def _waits_until(is_so: Callable[[], bool]) -> bool:
-    """Look again and again, 20 times a second. False if it was not so in time."""
-    pause = importlib.import_module("select").select
-    for _ in range(int(PATIENCE * 20)):
-        if is_so():
-            return True
-        pause([], [], [], 0.05)
-    return False
-
-
-def _status(home: Home) -> Mapping[str, Any] | None:
-    try:
-        found: Mapping[str, Any] = Client(home.door).get("status")
-    except (NotRunning, Answered):
-        return None
-    return found
-
-
-@rookery.command()
-def down() -> None:
-    """Stop the daemon. Agents in tmux live on."""
-    home = _home()
-    stopped = Client(home.door).post("stop")
-    _waits_until(lambda: not _is_alive(stopped["pid"]))
-    live = stopped["sessions"]
-    say(f"Rookery is down. {live} sessions live on; `rookery up` finds them again.")
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
-@rookery.command()
-@as_json
-def status(*, as_json: bool) -> None:
-    """Say whether a daemon runs, and where."""
-    found = _client().get("status")
-    if as_json:
-        show_json(found)
-        return
-    say(f"Rookery {found['version']} is up, pid {found['pid']}, on {found['computer']}.")
-    if found["version"] != __version__:
-        say(f"This command is {__version__}: restart the daemon with `rookery down` and `up`.")
-    say(f"{found['sessions']} sessions live, {found['waiting']} wait for you.")
-    say(f"Home {found['home']}\nLog  {found['log']}")
+from rookery.environment import FROM_CALLER
+from rookery.model.errors import BadInput
 
 
 @rookery.command()
@@ -175,8 +38,8 @@ def start(**given: Any) -> None:  # noqa: ANN401 - the options above
     For the agent "shell", what follows "--" is the command to run.
     """
     is_shell = given["agent"] == "shell"
-    client = _client()
-    session = client.post(
+    daemon = client()
+    session = daemon.post(
         "sessions",
         agent=given["agent"],
         name=given["name"],
@@ -190,7 +53,7 @@ def start(**given: Any) -> None:  # noqa: ANN401 - the options above
     )
     if given["wait"]:
         until = "stop" if session["first_prompt"] else "up"
-        session = client.get(
+        session = daemon.get(
             "sessions", session["id"], "wait", until=until, timeout=given["timeout"]
         )
     if given["as_json"]:
@@ -205,14 +68,15 @@ def _told(session: Mapping[str, Any]) -> str:
     name, state = session["name"], session["activity"] or session["status"]
     reason = f" ({session['reason']})" if session["reason"] else ""
     if session["status"] == "failed":
-        return f"{name} failed:{reason}"
-    return f"{name} is {state}{reason}.  rookery attach {name}  |  rookery output {name}"
+        return f"{name} failed: {session['reason']}"
+    waits = state in {"permission", "question"}
+    does = f"waits for your answer: {session['reason']}" if waits else f"is {state}{reason}."
+    return f"{name} {does}  rookery attach {name}  |  rookery output {name}"
 
 
 def _environment() -> dict[str, str]:
     """Hand over our environment: the daemon takes of it what it may."""
-    names = importlib.import_module("rookery.environment").FROM_CALLER
-    return {name: os.environ[name] for name in names if name in os.environ}
+    return {name: os.environ[name] for name in FROM_CALLER if name in os.environ}
 
 
 def _prompt(words: tuple[str, ...], file: IO[str] | None) -> str:
@@ -230,7 +94,7 @@ def _prompt(words: tuple[str, ...], file: IO[str] | None) -> str:
 @as_json
 def ls(*, everything: bool, as_json: bool) -> None:
     """List the sessions; those that wait for you come first."""
-    found = _client().get("sessions", all=everything)
+    found = client().get("sessions", all=everything)
     if as_json:
         show_json(found)
     else:
@@ -243,7 +107,7 @@ def ls(*, everything: bool, as_json: bool) -> None:
 @click.argument("words", nargs=-1, required=True)
 def send(*, name: str, words: tuple[str, ...], as_json: bool) -> None:
     """Send WORDS to a session; it gets them once it is idle. "-" reads standard input."""
-    sent = _client().post("sessions", name, "messages", words=_prompt(words, None))
+    sent = client().post("sessions", name, "messages", words=_prompt(words, None))
     if as_json:
         show_json(sent)
         return
@@ -258,9 +122,9 @@ def send(*, name: str, words: tuple[str, ...], as_json: bool) -> None:
 @click.argument("words", nargs=-1, required=True)
 def ask(*, name: str, words: tuple[str, ...], timeout: float, as_json: bool) -> None:
     """Send WORDS to a session, wait, and print its answer."""
-    client = _client()
-    sent = client.post("sessions", name, "messages", words=_prompt(words, None))
-    turn = client.get("messages", str(sent["id"]), "answer", timeout=timeout)
+    daemon = client()
+    sent = daemon.post("sessions", name, "messages", words=_prompt(words, None))
+    turn = daemon.get("messages", str(sent["id"]), "answer", timeout=timeout)
     if as_json:
         show_json(turn)
     else:
@@ -277,24 +141,24 @@ def ask(*, name: str, words: tuple[str, ...], timeout: float, as_json: bool) -> 
 @click.argument("name")
 def output(*, name: str, follow: bool, last: int | None, as_json: bool) -> None:
     """Print what a session was asked and what it answered."""
-    client = _client()
-    found = client.get("sessions", name, "turns", last=last or 200)
+    daemon = client()
+    found = daemon.get("sessions", name, "turns", last=last or 200)
     if as_json:
         show_json({"turns": found["turns"]})
         return
     _show_turns(found["turns"])
     if not found["turns"] and not follow:
-        screen = client.get("sessions", name, "screen")["lines"]
+        screen = daemon.get("sessions", name, "screen")["lines"]
         say("\n".join(line.rstrip() for line in screen).strip() or "Nothing yet.")
-    while follow and not _is_over(client, name):
+    while follow and not _is_over(daemon, name):
         after = found["count"]
-        found = client.get("sessions", name, "turns", after=after, timeout=60.0)
+        found = daemon.get("sessions", name, "turns", after=after, timeout=60.0)
         if new := found["count"] - after:
             _show_turns([turn for turn in found["turns"] if turn["ended_at"]][-new:])
 
 
-def _is_over(client: Client, name: str) -> bool:
-    return client.get("sessions", name)["status"] in {"completed", "failed", "killed"}
+def _is_over(daemon: Client, name: str) -> bool:
+    return daemon.get("sessions", name)["status"] in {"completed", "failed", "killed"}
 
 
 def _show_turns(turns: list[Mapping[str, Any]]) -> None:
@@ -313,11 +177,11 @@ def attach(name: str) -> None:
     """Watch a session in this terminal and type into it; leave it running with C-b d."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise BadInput("attach needs a terminal; `rookery output` does not.")
-    client = _client()
-    session = client.get("sessions", name)
+    daemon = client()
+    session = daemon.get("sessions", name)
     if session["tmux_session"] is None or session["ended_at"]:
         raise BadInput(f"{session['name']} is not in a pane now. See:  rookery output {name}")
-    socket = client.get("status")["tmux_socket"]
+    socket = daemon.get("status")["tmux_socket"]
     os.environ.pop("TMUX", None)  # in somebody's own tmux it is attached inside
     target = f"={session['tmux_session']}"
     os.execvp("tmux", ["tmux", "-u", "-S", socket, "attach-session", "-t", target])  # noqa: S606
@@ -332,9 +196,9 @@ def end(*, name: str | None, everything: bool, timeout: float, as_json: bool) ->
     """End a session: asked first, then told, then made to."""
     if (name is None) != everything:
         raise BadInput("say which session, or --all.")
-    client = _client()
-    names = [name] if name else client.post("sessions", "end")["ended"]
-    ended = [_ended(client, each, timeout) for each in names]
+    daemon = client()
+    names = [name] if name else daemon.post("sessions", "end")["ended"]
+    ended = [_ended(daemon, each, timeout) for each in names]
     if as_json:
         show_json({"sessions": ended} if everything else ended[0])
         return
@@ -344,9 +208,89 @@ def end(*, name: str | None, everything: bool, timeout: float, as_json: bool) ->
         say("No session of ours lives.")
 
 
-def _ended(client: Client, name: str, timeout: float) -> Mapping[str, Any]:
-    session = client.post("sessions", name, "end")
-    found: Mapping[str, Any] = client.get(
+def _ended(daemon: Client, name: str, timeout: float) -> Mapping[str, Any]:
+    session = daemon.post("sessions", name, "end")
+    found: Mapping[str, Any] = daemon.get(
         "sessions", session["id"], "wait", until="end", timeout=timeout
     )
     return found
+
+
+@rookery.command()
+@click.option("--until", type=click.Choice(["up", "stop", "end"]), default="stop")
+@click.option("--timeout", type=float, default=DAY, help="Seconds to wait.")
+@as_json
+@click.argument("name")
+def wait(*, name: str, until: str, timeout: float, as_json: bool) -> None:
+    """Wait until a session stops, which is also when it needs you; or until its end."""
+    session = client().get("sessions", name, "wait", until=until, timeout=timeout)
+    if as_json:
+        show_json(session)
+    else:
+        say(_told(session))
+
+
+@rookery.command()
+@as_json
+@click.argument("name")
+def interrupt(*, name: str, as_json: bool) -> None:
+    """Stop what a session is doing, as pressing its interrupt key would."""
+    session = client().post("sessions", name, "interrupt")
+    if as_json:
+        show_json(session)
+    else:
+        say(f"Interrupted {session['name']}.")
+
+
+@rookery.command()
+@as_json
+@click.argument("name")
+@click.argument("keys", nargs=-1, required=True)
+def keys(*, name: str, keys: tuple[str, ...], as_json: bool) -> None:
+    """Press KEYS in a session: 1, y, up, enter, escape, shift-tab, ctrl-c …"""
+    session = client().post("sessions", name, "keys", keys=list(keys))
+    if as_json:
+        show_json(session)
+    else:
+        say(f"Pressed {' '.join(keys)} in {session['name']}.")
+
+
+@rookery.command()
+@as_json
+@click.argument("name")
+@click.argument("new_name")
+def rename(*, name: str, new_name: str, as_json: bool) -> None:
+    """Give a session another name."""
+    session = client().post("sessions", name, "name", name=new_name)
+    if as_json:
+        show_json(session)
+    else:
+        say(f"It is called {session['name']} now.")
+
+
+@rookery.command()
+@click.option("--after", type=click.IntRange(0), help="Begin after this entry.")
+@as_json
+def events(*, after: int | None, as_json: bool) -> None:
+    """Follow what happens, from now on or after an entry; with --json a line each."""
+    query = {} if after is None else {"after": after}
+    kind = ""
+    for line in client().lines("events", **query):
+        field, _, value = line.partition(": ")
+        if field == "event":
+            kind = value
+        elif field == "data" and as_json:
+            click.echo(value)
+        elif field == "data":
+            _show_event(kind, json.loads(value))
+        sys.stdout.flush()
+
+
+def _show_event(kind: str, event: Mapping[str, Any]) -> None:
+    if kind == "snapshot":
+        say(f"{event['seq']:>7}  {len(event['sessions'])} sessions")
+        return
+    known = ("seq", "at", "kind", "session")
+    rest = "  ".join(str(value) for name, value in event.items() if name not in known and value)
+    shown = " ".join(rest.split())[:120]
+    say(f"{event['seq']:>7}  {event['at'][11:19]}  {event['session'][:8]}  {kind:18}  {shown}")

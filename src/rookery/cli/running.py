@@ -1,0 +1,202 @@
+"""The daemon's own commands: up, down, how it is, its log, and to have it start by itself."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import select
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rookery import __version__
+from rookery.cli.group import as_json, client, home, rookery
+from rookery.cli.show import complain, count, say, show_json
+from rookery.client import Client
+from rookery.home import Home
+from rookery.model.errors import Answered, BadInput, NotRunning
+
+#: Seconds for a daemon to come up, or to leave.
+PATIENCE = 20.0
+
+NEXT = """\
+Next:  {rookery} start --agent demo --name hello "say: Hello from the demo agent"
+       {rookery} output hello      what it answered
+       {rookery} attach hello      watch it; leave it running with  C-b d
+       {rookery} ls                all sessions, who waits for you first"""
+
+
+@rookery.command()
+@click.option("--detach", "-d", is_flag=True, help="Run in the background.")
+def up(*, detach: bool) -> None:
+    """Run the daemon of this user, or of ROOKERY_HOME."""
+    here = home()
+    if running := _status(here):
+        say(f"Rookery already runs, pid {running['pid']}, in {running['home']}.")
+        say(NEXT.format(rookery=_program()))
+    elif detach:
+        _detach(here)
+    else:
+        # Only here: what the daemon needs would slow every other command down.
+        importlib.import_module("rookery.daemon").run(here, ready=lambda: _greet(here))
+        say("Rookery is down; agents in tmux live on.")
+
+
+def _greet(here: Home) -> None:
+    say(f"Rookery {__version__} is up, pid {os.getpid()}. Its home is {here.state}")
+    say(NEXT.format(rookery=_program()))
+    say("Stop it with Ctrl-C; agents in tmux live on.")
+    sys.stdout.flush()
+
+
+def _program() -> str:
+    """Say how this program is called from where the user stands."""
+    program = Path(sys.argv[0])
+    on_path = shutil.which("rookery")
+    if on_path and Path(on_path).resolve() == program.resolve():
+        return "rookery"
+    try:
+        return str(program.absolute().relative_to(Path.cwd()))
+    except ValueError:
+        return str(program)
+
+
+def _detach(here: Home) -> None:
+    here.prepare()
+    errors = here.log.with_name("up.log")
+    with errors.open("wb") as log:
+        daemon = subprocess.Popen(
+            [sys.executable, "-I", "-m", "rookery", "up"],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            cwd="/",
+        )
+    if not _waits_until(lambda: _status(here) is not None or daemon.poll() is not None):
+        complain(f"it did not come up within {PATIENCE:g} s; see {errors}")
+        sys.exit(1)
+    if daemon.poll() is not None:
+        click.echo(errors.read_text(errors="replace").strip(), err=True)
+        sys.exit(1)
+    say(f"Rookery {__version__} is up in the background, pid {daemon.pid}.")
+    say(NEXT.format(rookery=_program()))
+
+
+def _waits_until(is_so: Callable[[], bool]) -> bool:
+    """Look again and again, 20 times a second. False if it was not so in time."""
+    for _ in range(int(PATIENCE * 20)):
+        if is_so():
+            return True
+        _pause(0.05)
+    return False
+
+
+def _pause(seconds: float) -> None:
+    select.select([], [], [], seconds)
+
+
+def _status(here: Home) -> Mapping[str, Any] | None:
+    try:
+        found: Mapping[str, Any] = Client(here.door).get("status")
+    except (NotRunning, Answered):
+        return None
+    return found
+
+
+@rookery.command()
+def down() -> None:
+    """Stop the daemon. Agents in tmux live on."""
+    here = home()
+    stopped = Client(here.door).post("stop")
+    _waits_until(lambda: not _is_alive(stopped["pid"]))
+    if live := stopped["sessions"]:
+        say(
+            f"Rookery is down. {count(live, 'session')} in tmux; `rookery up` finds them again."
+        )
+    else:
+        say("Rookery is down.")
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@rookery.command()
+@as_json
+def status(*, as_json: bool) -> None:
+    """Say whether a daemon runs, and where."""
+    found = client().get("status")
+    if as_json:
+        show_json(found)
+        return
+    say(f"Rookery {found['version']} is up, pid {found['pid']}, on {found['computer']}.")
+    if found["version"] != __version__:
+        say(f"This command is {__version__}: restart the daemon with `rookery down` and `up`.")
+    say(f"{count(found['sessions'], 'live session')}, {found['waiting']} waiting for you.")
+    say(f"Home {found['home']}\nLog  {found['log']}")
+
+
+@rookery.command()
+@click.option("--lines", "-n", type=click.IntRange(1), default=50, show_default=True)
+@click.option("--follow", "-f", is_flag=True, help="Go on as it writes.")
+def logs(*, lines: int, follow: bool) -> None:
+    """Show what the daemon wrote into its log."""
+    log = home().log
+    if not log.exists():
+        raise BadInput(f"there is no log yet: {log}")
+    with log.open(encoding="utf-8", errors="replace") as file:
+        say("".join(file.readlines()[-lines:]).rstrip("\n"))
+        while follow:
+            for line in file:
+                say(line.rstrip("\n"))
+            _pause(0.2)
+
+
+_UNIT = """\
+[Unit]
+Description=Rookery runs AI coding-agent sessions
+
+[Service]
+ExecStart={python} -I -m rookery up
+Restart=on-failure
+# Only the daemon is stopped: the agents, in their tmux, live on.
+KillMode=process
+{environment}
+[Install]
+WantedBy=default.target
+"""
+
+
+@rookery.command()
+@click.argument("what", type=click.Choice(["print", "install", "remove"]), default="print")
+def service(what: str) -> None:
+    """Have the daemon start when you log in (systemd); "print" only shows the unit."""
+    root = os.environ.get("ROOKERY_HOME")
+    environment = f"Environment=ROOKERY_HOME={root}\n" if root else ""
+    unit = _UNIT.format(python=sys.executable, environment=environment)
+    config = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    file = config / "systemd" / "user" / "rookery.service"
+    if what == "print":
+        say(unit.rstrip("\n"))
+    elif what == "install":
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(unit)
+        say(f"Written: {file}")
+        say(
+            "Now type:  systemctl --user daemon-reload && systemctl --user enable --now rookery"
+        )
+    elif file.exists():
+        file.unlink()
+        say(f"Removed: {file}. Type:  systemctl --user daemon-reload")
+    else:
+        say("There is none.")

@@ -1,0 +1,121 @@
+"""What happens, as it happens: a snapshot, then every fact after it, and no gap."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from bisect import bisect_right
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import partial
+from sqlite3 import Connection, Row
+
+from pydantic import TypeAdapter
+from sse_starlette import ServerSentEvent
+
+from rookery.gateway.table import Caller, House, reach
+from rookery.model.facts import SessionId
+from rookery.model.scopes import Need
+from rookery.model.sessions import Session
+from rookery.store import sessions
+from rookery.store.database import Database
+
+#: Entries that are read, and kept encoded, at once.
+PAGE, KEPT = 500, 4_096
+
+_SESSIONS = TypeAdapter(list[Session])
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something to be told: a fact by its number, or a snapshot as of a number."""
+
+    seq: int
+    session: SessionId | None
+    name: str
+    text: str  #: JSON
+
+    @property
+    def frame(self) -> bytes:
+        return ServerSentEvent(self.text, event=self.name, id=str(self.seq)).encode()
+
+
+@dataclass(slots=True)
+class Ring:
+    """The last events, read and encoded once for all who follow."""
+
+    database: Database
+    _events: list[Event] = field(default_factory=list)
+    _last: int = -1
+    _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def after(self, seq: int) -> list[Event]:
+        """Return what came after ``seq``: some of it, if it is much."""
+        async with self._reading:
+            if not self._events:
+                self._last = max(self._last, seq)
+            await self._read_on()
+            if self._events and seq >= self._events[0].seq - 1:
+                at = bisect_right(self._events, seq, key=lambda event: event.seq)
+                return self._events[at : at + PAGE]
+        return await self.database.read(partial(_page, after=seq))
+
+    async def _read_on(self) -> None:
+        while page := await self.database.read(partial(_page, after=self._last)):
+            self._events += page
+            self._last = page[-1].seq
+            del self._events[:-KEPT]
+
+
+def _page(db: Connection, after: int) -> list[Event]:
+    rows = db.execute("select * from entries where seq > ? order by seq limit ?", (after, PAGE))
+    return [_event(row) for row in rows]
+
+
+def _event(row: Row) -> Event:
+    told = {"seq": row["seq"], "at": row["at"], "kind": row["kind"], **json.loads(row["body"])}
+    text = json.dumps(told, ensure_ascii=False)
+    return Event(row["seq"], SessionId(row["session"]), row["kind"], text)
+
+
+async def follow(
+    house: House, ring: Ring, caller: Caller, after: int | None
+) -> AsyncIterator[Event]:
+    """Tell what happens after ``after``; begin with a snapshot if that cannot be known."""
+    allowed, snapshot = await house.database.read(partial(_begin, house, caller, after))
+    if snapshot:
+        yield snapshot
+    seq = snapshot.seq if snapshot else (after or 0)
+    while True:
+        # Taken before the reading, so that nothing falls between it and the wait.
+        bell = house.database.bell()
+        events = await ring.after(seq)
+        for event in events:
+            seq = event.seq
+            if allowed is None or event.session in allowed:
+                yield event
+        if not events:
+            await bell.wait()
+            if allowed is not None:
+                allowed = await house.database.read(partial(_family, house, caller))
+
+
+def _family(house: House, caller: Caller, db: Connection) -> set[SessionId] | None:
+    return reach(house, db, caller, Need.READ)
+
+
+def _begin(
+    house: House, caller: Caller, after: int | None, db: Connection
+) -> tuple[set[SessionId] | None, Event | None]:
+    allowed = _family(house, caller, db)
+    row = db.execute("select seq from sqlite_sequence where name = 'entries'").fetchone()
+    last = int(row["seq"]) if row else 0
+    (first,) = db.execute("select coalesce(min(seq), ?) from entries", (last + 1,)).fetchone()
+    if after is not None and first - 1 <= after <= last:
+        return allowed, None
+    since = house.journal.clock.now() - timedelta(hours=house.settings.limits.listed_hours)
+    found = sessions.listed(db, ended_after=since)
+    shown = [each for each in found if allowed is None or each.id in allowed]
+    text = json.dumps({"seq": last, "sessions": _SESSIONS.dump_python(shown, mode="json")})
+    return allowed, Event(last, None, "snapshot", text)

@@ -1,0 +1,127 @@
+"""Stands before every door: who asks, from where, and how much; nothing passes unasked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from rookery.gateway.table import House
+from rookery.model.facts import SessionId
+from rookery.model.scopes import Identity
+from rookery.model.scopes import Scope as Reach
+from rookery.store import tokens
+
+#: Bytes of one request: the longest message, written in JSON's most long-winded way.
+LARGEST = 8 * 1024 * 1024
+
+#: The only path that needs no token: it says that somebody is there, and nothing else.
+OPEN = "/healthz"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal(Exception):
+    status: int
+    code: str
+    message: str
+
+
+class Guard:
+    """Lets a request pass, with the identity of whoever sent it, or turns it away."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        house: House,
+        *,
+        door: Literal["unix", "tcp"],
+        names: Iterable[str] = (),
+    ) -> None:
+        self._app = app
+        self._house = house
+        self._door = door
+        self._hosts = frozenset(names)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in {"http", "websocket"}:
+            return
+        try:
+            headers = _headers(scope)
+            self._check_origin(headers)
+            _check_body(scope, headers)
+            if scope["path"] == OPEN and scope["type"] == "http":
+                await JSONResponse({"ok": True})(scope, receive, send)
+                return
+            scope["identity"] = await self._identify(scope, headers)
+        except Refusal as refusal:
+            await _turn_away(refusal, scope, receive, send)
+            return
+        await self._app(scope, _counted(receive), send)
+
+    def _check_origin(self, headers: Mapping[str, str]) -> None:
+        """Let no page of another site speak through somebody's browser."""
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if self._hosts and host not in self._hosts:
+            raise Refusal(421, "forbidden", f"This is not {host}.")
+        if origin is not None and origin.removeprefix("http://") not in self._hosts:
+            raise Refusal(403, "forbidden", f"{origin} may not ask here.")
+
+    async def _identify(self, scope: Scope, headers: Mapping[str, str]) -> Identity:
+        kind, _, secret = headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer" and secret:
+            return await self._by_token(secret.strip())
+        if self._door == "tcp" or scope["type"] == "websocket" or kind:
+            raise Refusal(401, "unauthorized", "A token is needed:  rookery token mint")
+        _, pid = scope["client"]
+        if session := self._house.runtime.holder_of(pid):
+            return Identity(Reach.SESSION, self._door, session)
+        return Identity(Reach.OWNER, self._door)
+
+    async def _by_token(self, secret: str) -> Identity:
+        digest = tokens.digest(secret)
+        token = await self._house.database.read(partial(tokens.find, found=digest))
+        if token is None:
+            raise Refusal(401, "unauthorized", "This token is not valid.")
+        session = SessionId(token.session) if token.session else None
+        return Identity(token.scope, self._door, session, digest)
+
+
+def _headers(scope: Scope) -> dict[str, str]:
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+
+
+def _check_body(scope: Scope, headers: Mapping[str, str]) -> None:
+    length = headers.get("content-length", "0")
+    if length.isdigit() and int(length) > LARGEST:
+        raise Refusal(413, "bad-input", f"At most {LARGEST:,} bytes at a time.")
+    has_body = length != "0" or "transfer-encoding" in headers
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if scope["type"] == "http" and has_body and kind != "application/json":
+        # A page elsewhere can send text or a form unasked; JSON it cannot.
+        raise Refusal(415, "bad-input", "Send it as application/json.")
+
+
+async def _turn_away(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 1008, "reason": refusal.message})
+        return
+    error = {"code": refusal.code, "message": refusal.message}
+    await JSONResponse({"error": error}, refusal.status)(scope, receive, send)
+
+
+def _counted(receive: Receive) -> Receive:
+    taken = 0
+
+    async def counted() -> Message:
+        nonlocal taken
+        message = await receive()
+        taken += len(message.get("body", b""))
+        if taken > LARGEST:  # it did not say how much it would be
+            return {"type": "http.disconnect"}
+        return message
+
+    return counted

@@ -1,0 +1,107 @@
+"""The events over HTTP: server-sent events and a WebSocket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from typing import Annotated, TypeVar
+
+from fastapi import FastAPI, Header, Query, Request, Response, WebSocket
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.types import Scope
+from starlette.websockets import WebSocketDisconnect
+
+from rookery.gateway.events import Ring, follow
+from rookery.gateway.table import Caller, House, require, target
+from rookery.model.scopes import Need
+
+T = TypeVar("T")
+
+#: Seconds for one who follows to take what is sent; then they are dropped, and may resume.
+PATIENCE = 10.0
+
+#: Seconds between signs of life.
+PING = 15
+
+
+def add_streams(app: FastAPI, house: House) -> None:
+    ring = Ring(house.database)
+
+    async def events(
+        request: Request,
+        after: Annotated[int | None, Query(ge=0)] = None,
+        last_event_id: Annotated[str | None, Header()] = None,
+    ) -> Response:
+        """Follow what happens: a snapshot, then every fact. Resumes after Last-Event-ID."""
+        caller = _caller(request.scope)
+        if last_event_id and last_event_id.isdigit():
+            after = int(last_event_id)
+        return _streamed(house, caller, follow(house, ring, caller, after), lambda e: e.frame)
+
+    async def frames(request: Request, session: str) -> Response:
+        """Follow a session's screen: the present one, then each as it changes."""
+        caller = _caller(request.scope)
+        found = await target(house, caller, session, Need.READ)
+        screens = house.runtime.screens(found.id)
+        return _streamed(house, caller, screens, _frame)
+
+    async def events_by_socket(socket: WebSocket, after: int | None = None) -> None:
+        caller = _caller(socket.scope)
+        await socket.accept()
+        with suppress(WebSocketDisconnect, TimeoutError, RuntimeError):
+            async for event in _until_revoked(
+                house, caller, follow(house, ring, caller, after)
+            ):
+                async with asyncio.timeout(PATIENCE):
+                    await socket.send_text(event.text)
+            await socket.close(1008)
+
+    app.add_api_route("/v1/events", events, operation_id="events")
+    app.add_api_route("/v1/sessions/{session}/frames", frames, operation_id="frames")
+    app.add_api_websocket_route("/v1/events", events_by_socket)
+
+
+def _caller(scope: Scope) -> Caller:
+    caller = Caller(scope["identity"])
+    require(caller, Need.READ)
+    return caller
+
+
+def _streamed(
+    house: House, caller: Caller, source: AsyncIterator[T], encode: Callable[[T], bytes]
+) -> Response:
+    async def encoded() -> AsyncIterator[bytes]:
+        async for each in _until_revoked(house, caller, source):
+            yield encode(each)
+
+    return EventSourceResponse(encoded(), ping=PING, send_timeout=PATIENCE)
+
+
+async def _until_revoked(
+    house: House, caller: Caller, source: AsyncIterator[T]
+) -> AsyncIterator[T]:
+    """Pass on what comes, until it ends or the caller's token is taken back."""
+    with house.streams.opened(caller.identity.token) as over:
+        revoked = asyncio.ensure_future(over.wait())
+        following: asyncio.Future[T] | None = None
+        try:
+            while True:
+                following = asyncio.ensure_future(anext(source))
+                await asyncio.wait({following, revoked}, return_when=asyncio.FIRST_COMPLETED)
+                if revoked.done():
+                    return
+                try:
+                    yield following.result()
+                except StopAsyncIteration:
+                    return
+        finally:
+            revoked.cancel()
+            if following:
+                following.cancel()
+
+
+def _frame(lines: tuple[str, ...]) -> bytes:
+    # Without an id: who comes back wants the present screen, not an old one.
+    return ServerSentEvent(json.dumps({"lines": lines}), event="screen").encode()

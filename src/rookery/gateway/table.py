@@ -1,0 +1,165 @@
+"""What an operation is, whom it is for, and what it works with."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from sqlite3 import Connection
+from typing import Generic, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from rookery.config import Settings
+from rookery.home import Home
+from rookery.model.errors import Forbidden
+from rookery.model.facts import SessionId
+from rookery.model.scopes import MAY, Identity, Need, Scope
+from rookery.model.sessions import Session
+from rookery.ports import Agent, Runtime
+from rookery.store import commands, families, sessions, waits
+from rookery.store.database import Database
+from rookery.store.journal import Journal
+
+
+class Streams:
+    """Who follows what happens, by the token they showed; so that it can be ended."""
+
+    def __init__(self) -> None:
+        self._open: dict[str | None, set[asyncio.Event]] = {}
+
+    @contextmanager
+    def opened(self, token: str | None) -> Iterator[asyncio.Event]:
+        """Give an event that is set when the stream must end."""
+        over = asyncio.Event()
+        self._open.setdefault(token, set()).add(over)
+        try:
+            yield over
+        finally:
+            self._open[token].discard(over)
+
+    def close(self, token: str) -> None:
+        for over in self._open.get(token, ()):
+            over.set()
+
+    def close_all(self) -> None:
+        for streams in self._open.values():
+            for over in streams:
+                over.set()
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """What operations work with."""
+
+    database: Database
+    journal: Journal
+    runtime: Runtime
+    agents: Mapping[str, Agent]
+    commands: Mapping[str, tuple[str, ...]]  #: what to run where it is not an agent's program
+    settings: Settings
+    home: Home
+    login: Mapping[str, str]  #: the environment of the user's login shell
+    started_at: datetime
+    stop: Callable[[], None]
+    streams: Streams = field(default_factory=Streams)
+    ports: list[int] = field(default_factory=list)  #: on loopback, once they are open
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks, and under which key."""
+
+    identity: Identity
+    key: commands.Key | None = None
+
+    @property
+    def name(self) -> str:
+        return self.identity.name
+
+
+class Asked(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Nothing(Asked):
+    pass
+
+
+class OfSession(Asked):
+    session: str = Field(description="id, name, native id, or the beginning of one")
+
+
+A = TypeVar("A", bound=Asked)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Operation(Generic[A, T]):
+    name: str
+    need: Need
+    method: Literal["GET", "POST"]
+    path: str
+    asks: type[A]
+    answers: type[T]
+    run: Callable[[House, Caller, A], Awaitable[T]]
+
+
+def require(caller: Caller, need: Need) -> None:
+    """Refuse what a scope never may. Raises ``Forbidden``."""
+    if need not in MAY[caller.identity.scope]:
+        raise Forbidden(f"a {caller.identity.scope} token may not do this ({need}).")
+
+
+async def target(house: House, caller: Caller, word: str, need: Need) -> Session:
+    """Find the session that is meant, if the caller may do to it what they want."""
+
+    def find(db: Connection) -> Session:
+        session = sessions.resolve(db, word)
+        if session.id not in (reach(house, db, caller, need) or {session.id}):
+            raise Forbidden(f"{session.name} is not of the caller's family ({need}).")
+        return session
+
+    return await house.database.read(find)
+
+
+def reach(house: House, db: Connection, caller: Caller, need: Need) -> set[SessionId] | None:
+    """Return the sessions to which the caller may do something; ``None`` for all."""
+    own = caller.identity.session
+    if caller.identity.scope is not Scope.SESSION or own is None:
+        return None
+    if need is Need.END:
+        return families.descendants(db, own) or {SessionId("")}
+    if house.settings.trust.sessions == "all":
+        return None
+    return families.family(db, own)
+
+
+async def until(house: House, question: Callable[[Connection], bool], seconds: float) -> bool:
+    """Wait for the store to say yes. False if it did not in time."""
+    clock = house.journal.clock
+    return await waits.until(house.database, question, seconds=seconds, clock=clock)
+
+
+async def once(
+    house: House, caller: Caller, answers: type[T], do: Callable[[Connection], T]
+) -> T:
+    """Write, and under a key only once: asked again, it answers what it answered."""
+    shape = TypeAdapter(answers)
+
+    def write(db: Connection) -> str:
+        at = house.journal.clock.now()
+        return commands.once(db, caller.key, lambda db: shape.dump_json(do(db)).decode(), at)
+
+    return shape.validate_json(await house.database.write(write))
+
+
+async def answered_before(house: House, caller: Caller, answers: type[T]) -> T | None:
+    """Return what the same command was answered before, if it was given before."""
+    if caller.key is None:
+        return None
+    before = await house.database.read(partial(commands.answered, key=caller.key))
+    return None if before is None else TypeAdapter(answers).validate_json(before)

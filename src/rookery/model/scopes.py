@@ -1,0 +1,61 @@
+"""Who may ask for what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from rookery.model.facts import SessionId
+
+#: How deep sessions may start sessions, and how many of them may live.
+DEEPEST, MOST_CHILDREN = 3, 20
+
+
+class Scope(StrEnum):
+    OWNER = "owner"  #: everything
+    SESSION = "session"  #: a session, by its badge: its family
+    READER = "reader"  #: reads
+
+
+class Need(StrEnum):
+    """What an operation does to what it is about."""
+
+    READ = "read"
+    SPEAK = "speak"
+    START = "start"
+    END = "end"
+    OWN = "own"
+
+
+#: What each scope may do at all; of a session's needs, some only to its family.
+MAY: dict[Scope, frozenset[Need]] = {
+    Scope.OWNER: frozenset(Need),
+    Scope.SESSION: frozenset({Need.READ, Need.SPEAK, Need.START, Need.END}),
+    Scope.READER: frozenset({Need.READ}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who asks, as the daemon knows it; never as they say."""
+
+    scope: Scope
+    door: Literal["unix", "tcp"]
+    session: SessionId | None = None
+    token: str | None = None  #: the digest of what they showed
+
+    @property
+    def name(self) -> str:
+        return f"session {self.session}" if self.session else "person"
+
+
+#: How much each permission mode lets an agent do unasked; an unknown one could mean anything.
+_REACH = {"plan": 0, "": 1, "default": 1, "acceptEdits": 2}
+
+
+def is_within(mode: str, own: str) -> bool:
+    """Whether a child may have a permission mode, given its parent's."""
+    if mode == own:
+        return True
+    return mode in _REACH and _REACH[mode] <= _REACH.get(own, max(_REACH.values()))

@@ -1,0 +1,48 @@
+"""Who belongs to whom: sessions that started sessions."""
+
+from __future__ import annotations
+
+from sqlite3 import Connection
+
+from rookery.model.facts import SessionId
+
+_ANCESTORS = """
+    with recursive up (id, depth) as (
+        select parent, 1 from sessions where id = :session and parent is not null
+        union all
+        select sessions.parent, depth + 1 from up join sessions on sessions.id = up.id
+            where sessions.parent is not null and depth < 100)
+    select id from up
+"""
+
+_DESCENDANTS = """
+    with recursive down (id, depth) as (
+        select id, 1 from sessions where parent = :session
+        union all
+        select sessions.id, depth + 1 from down join sessions on sessions.parent = down.id
+            where depth < 100)
+    select id from down
+"""
+
+_SIBLINGS = """
+    select id from sessions where id <> :session and parent is not null
+        and parent = (select parent from sessions where id = :session)
+"""
+
+
+def ancestors(db: Connection, session: SessionId) -> set[SessionId]:
+    return _ids(db, _ANCESTORS, session)
+
+
+def descendants(db: Connection, session: SessionId) -> set[SessionId]:
+    return _ids(db, _DESCENDANTS, session)
+
+
+def family(db: Connection, session: SessionId) -> set[SessionId]:
+    """Return a session itself, its ancestors, siblings and descendants."""
+    siblings = _ids(db, _SIBLINGS, session)
+    return {session} | ancestors(db, session) | siblings | descendants(db, session)
+
+
+def _ids(db: Connection, question: str, session: SessionId) -> set[SessionId]:
+    return {SessionId(row["id"]) for row in db.execute(question, {"session": session})}

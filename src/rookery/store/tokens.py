@@ -1,0 +1,114 @@
+"""Tokens: made, looked up at every request, taken back."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from sqlite3 import Connection, Row
+
+from rookery.model.errors import BadInput, Forbidden
+from rookery.model.facts import SessionId
+from rookery.model.scopes import Identity, Scope
+from rookery.model.sessions import Badge
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """What is known of a token; never itself."""
+
+    id: str
+    scope: Scope
+    session: SessionId | None
+    minted_by: str
+    created_at: datetime
+
+
+def digest(secret: str) -> str:
+    return sha256(secret.encode()).hexdigest()
+
+
+def mint(db: Connection, scope: Scope, *, by: Identity, at: datetime) -> tuple[Token, str]:
+    """Make a token that may do no more than who asks for it. The secret is not kept."""
+    if scope is Scope.SESSION:
+        raise BadInput("a session's token is its badge; it gets that when it is started.")
+    if scope is not by.scope and by.scope is not Scope.OWNER:
+        raise Forbidden("a token never makes one that may do more than itself.")
+    secret = secrets.token_urlsafe(32)
+    _add(db, secret, _Grant(scope, by.name), at=at)
+    row = db.execute("select * from tokens where digest = ?", (digest(secret),)).fetchone()
+    return _token(row), secret
+
+
+def keep_owner(db: Connection, secret: str, *, at: datetime) -> None:
+    """Let the owner's own token be known, however often the daemon starts."""
+    if find(db, digest(secret)) is None:
+        _add(db, secret, _Grant(Scope.OWNER, "first start"), at=at)
+
+
+def give_badge(db: Connection, session: SessionId, *, at: datetime) -> Badge:
+    """Make the badge of a session that is about to be launched; an earlier one is void."""
+    take_badge(db, session, at=at)
+    secret = secrets.token_urlsafe(32)
+    _add(db, secret, _Grant(Scope.SESSION, "launch", session), at=at)
+    return Badge(secret)
+
+
+def take_badge(db: Connection, session: SessionId, *, at: datetime) -> None:
+    db.execute(
+        "update tokens set revoked_at = ? where session = ? and revoked_at is null",
+        (at.isoformat(), session),
+    )
+
+
+def find(db: Connection, found: str) -> Token | None:
+    """Return the token with that digest, if it is valid now."""
+    row = db.execute(
+        "select * from tokens where digest = ? and revoked_at is null", (found,)
+    ).fetchone()
+    return _token(row) if row else None
+
+
+def valid(db: Connection) -> list[Token]:
+    rows = db.execute("select * from tokens where revoked_at is null order by created_at")
+    return [_token(row) for row in rows]
+
+
+def revoke(db: Connection, word: str, *, at: datetime) -> str:
+    """Take a token back. Returns its digest, by which its streams are found and closed."""
+    row = db.execute(
+        "update tokens set revoked_at = ? where id = ? and revoked_at is null returning digest",
+        (at.isoformat(), word),
+    ).fetchone()
+    if row is None:
+        raise BadInput(f"there is no valid token {word!r}. See them with:  rookery token ls")
+    return str(row["digest"])
+
+
+@dataclass(frozen=True, slots=True)
+class _Grant:
+    scope: Scope
+    by: str
+    session: SessionId | None = None
+
+
+def _add(db: Connection, secret: str, grant: _Grant, *, at: datetime) -> None:
+    db.execute(
+        "insert into tokens (digest, id, scope, session, minted_by, created_at)"
+        " values (?, ?, ?, ?, ?, ?)",
+        (
+            *(digest(secret), secrets.token_hex(4)),
+            *(grant.scope, grant.session, grant.by, at.isoformat()),
+        ),
+    )
+
+
+def _token(row: Row) -> Token:
+    return Token(
+        id=row["id"],
+        scope=Scope(row["scope"]),
+        session=SessionId(row["session"]) if row["session"] else None,
+        minted_by=row["minted_by"],
+        created_at=datetime.fromisoformat(row["created_at"]),
+    )
