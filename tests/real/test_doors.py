@@ -201,12 +201,15 @@ def test_a_reader_reads_and_nothing_else(rookery: Rookery) -> None:
 
     seen = request(rookery, "GET", "/v1/sessions/shown", **headers)
     refused = [
-        request(rookery, each.method, each.path.replace("{session}", "shown"), body, **headers)[
-            0
-        ]
+        request(
+            rookery,
+            each.method,
+            each.path.format(**WHICH),
+            body=b"{}" if each.method == "POST" else None,
+            **headers,
+        )[0]
         for each in OPERATIONS
         if each.need != "read"
-        for body in [b"{}" if each.method == "POST" else None]
     ]
 
     assert seen[0] == 200
