@@ -24,6 +24,8 @@ import uvicorn
 import uvloop
 
 from rookery import __version__
+from rookery.agents.claude import Claude
+from rookery.agents.codex import Codex
 from rookery.agents.demo import Demo
 from rookery.agents.shell import Shell
 from rookery.clock import WallClock
@@ -53,7 +55,9 @@ _log = logging.getLogger(__name__)
 #: Who reacts to the journal. New behaviour is a new line here.
 READERS: Mapping[str, Reader] = {}
 
-AGENTS: Mapping[str, Agent] = {agent.name: agent for agent in (Demo(), Shell())}
+AGENTS: Mapping[str, Agent] = {
+    agent.name: agent for agent in (Claude(), Codex(), Demo(), Shell())
+}
 
 #: Seconds for requests under way to end when the daemon stops.
 FAREWELL = 2

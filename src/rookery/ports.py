@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from rookery.model.facts import Fact, SessionId
-from rookery.model.screens import View
+from rookery.model.screens import Screen, View
 from rookery.model.sessions import NativeId, Sender
 
 Payload: TypeAlias = Mapping[str, Any]
@@ -33,6 +33,7 @@ class Order:
     permission_mode: str
     hook: str  #: the command that tells us of a hook, as one shell word list
     folder: Path  #: of this session alone, private; its files go there
+    resumes: bool = False  #: go on with the conversation of that native id
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +88,17 @@ class Agent(Protocol):
         """Say what the hook tells us about ``session``."""
         ...
 
-    def read_screen(self, lines: Sequence[str]) -> View | None:
-        """Say what the screen shows. ``None`` for a program whose screen cannot be read."""
+    @property
+    def has_box(self) -> bool:
+        """Whether its screen can be read: where one types, and what it asks."""
+        ...
+
+    def read_screen(self, screen: Screen) -> View:
+        """Say what the screen shows. Only where it has a box."""
+        ...
+
+    def why_not(self, words: str) -> str:
+        """Say why these words must not be typed, such as that they would be run; else empty."""
         ...
 
     def holds(self, box: str, words: str) -> bool:
@@ -211,6 +221,10 @@ class Runtime(Protocol):
 
     async def read(self, session: SessionId, *, history: bool = False) -> tuple[str, ...]:
         """Return the screen as its lines, with what has scrolled away before them or not."""
+        ...
+
+    async def view(self, session: SessionId) -> View:
+        """Return what its agent shows its person."""
         ...
 
     def attend(self, session: SessionId, *, to_screen: bool) -> None:

@@ -88,20 +88,16 @@ class Watch:
         endings.end(db, self.journal, session.id, outcome=outcome, reason=reason)
 
     async def _read_screen(self, session_id: SessionId) -> None:
-        """Take from the screen what no hook tells."""
+        """Take from the screen what no hook tells: that it is up, or asks something first."""
         session = await self.database.read(lambda db: sessions.get(db, session_id))
         agent = self.agents[session.agent]
-        if agent.has_hooks or session.status.is_over:
+        if session.status.is_over or (session.started_at and agent.has_hooks):
             self.runtime.attend(session_id, to_screen=False)
-            return
-        lines = await self.runtime.read(session_id)
-        view = agent.read_screen(lines)
-        if view is None:
+        elif agent.has_box:
+            await self._tell(session_id, await self.runtime.view(session_id))
+        elif tail(await self.runtime.read(session_id)):
             self.runtime.attend(session_id, to_screen=False)
-            if tail(lines):
-                await self._tell(session_id, SHELL_IS_UP)
-        else:
-            await self._tell(session_id, view)
+            await self._tell(session_id, PRINTED)
 
     async def _tell(self, session: SessionId, view: View) -> None:
         def tell(db: Connection) -> None:
@@ -111,8 +107,22 @@ class Watch:
 
     async def _note_quiet(self, session_id: SessionId) -> None:
         session = await self.database.read(lambda db: sessions.get(db, session_id))
-        if self.agents[session.agent].read_screen(()) is not None:
-            return
+        agent = self.agents[session.agent]
+        if not agent.has_box:
+            await self._end_quiet_turn(session_id)
+        elif session.started_at and session.activity not in {None, Activity.IDLE}:
+            # An agent that works moves its screen all the time. One that has fallen quiet was
+            # interrupted at the keyboard, of which Claude's hooks say nothing; or it asks.
+            view = await self.runtime.view(session_id)
+            if view.is_resting:
+                await self.database.write(lambda db: self._interrupt(db, session_id))
+
+    def _interrupt(self, db: Connection, session: SessionId) -> None:
+        now = sessions.get(db, session)
+        if now.status is Status.RUNNING and now.activity is not Activity.IDLE:
+            self.journal.append(db, facts.TurnEnded(session, "", "interrupted"))
+
+    async def _end_quiet_turn(self, session_id: SessionId) -> None:
         lines = await self.runtime.printed(session_id)
 
         def note(db: Connection) -> None:
@@ -127,23 +137,32 @@ class Watch:
         await self.database.write(note)
 
 
-#: A program that has printed something, and has no box to wait for.
-SHELL_IS_UP = View(box="")
+#: What a program without a box shows once it has printed something.
+PRINTED = View(box="")
 
 
 def seen(session: Session, view: View) -> list[facts.Fact]:
     """Say what a screen tells beyond what is known of its session."""
-    match session.status, session.activity:
-        case Status.STARTING, _ if view.box is not None:
-            return [facts.SessionStarted(session.id)]
-        case Status.RUNNING, Activity.WORKING | Activity.IDLE if view.dialog:
+    if session.started_at is None:
+        return _seen_at_start(session, view)
+    match session.activity:
+        case Activity.WORKING | Activity.IDLE if view.dialog:
             return [facts.InputAsked(session.id, view.dialog.kind, view.dialog.text)]
-        case Status.RUNNING, Activity.PERMISSION | Activity.QUESTION if not view.dialog:
+        case Activity.PERMISSION | Activity.QUESTION if not view.dialog:
             return [facts.InputSettled(session.id)]
-        case Status.RUNNING, Activity.WORKING if view.box is not None and not view.is_working:
+        case Activity.WORKING if view.is_resting:
             return [facts.TurnEnded(session.id)]
         case _:
             return []
+
+
+def _seen_at_start(session: Session, view: View) -> list[facts.Fact]:
+    """Say whether it is up; a dialog that comes first is for a person to answer."""
+    if session.status not in {Status.STARTING, Status.RUNNING}:
+        return []
+    if view.dialog and session.activity is None:
+        return [facts.InputAsked(session.id, "question", view.dialog.text)]
+    return [facts.SessionStarted(session.id)] if view.box is not None else []
 
 
 def how_it_ended(exited: Exited) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from rookery.agents import hooks
 from rookery.model.facts import Fact, SessionId
-from rookery.model.screens import Dialog, View, squeeze
+from rookery.model.screens import Dialog, Screen, View, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
 
@@ -26,6 +26,7 @@ class Demo:
     name = "demo"
     program = ""
     has_hooks = True
+    has_box = True
     takes_id = True
     pause = 0.0
     interrupt = "escape"
@@ -46,7 +47,11 @@ class Demo:
     def read_hook(self, payload: Payload, session: SessionId) -> Iterable[Fact]:
         return hooks.read(payload, session)
 
-    def read_screen(self, lines: Sequence[str]) -> View:
+    def why_not(self, words: str) -> str:
+        return ""
+
+    def read_screen(self, screen: Screen) -> View:
+        lines = screen.lines
         rules = [number for number, line in enumerate(lines) if _RULE.fullmatch(line.strip())]
         if len(rules) < 2:  # noqa: PLR2004 - the box stands between two
             return View()

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import Fact, SessionId
-from rookery.model.screens import View
+from rookery.model.screens import Screen, View
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
 
@@ -18,6 +18,7 @@ class Shell:
     name = "shell"
     program = ""
     has_hooks = False
+    has_box = False
     takes_id = False
     pause = 0.0
     interrupt = "ctrl-c"
@@ -32,8 +33,11 @@ class Shell:
     def read_hook(self, payload: Payload, session: SessionId) -> Iterable[Fact]:
         return ()
 
-    def read_screen(self, lines: Sequence[str]) -> View | None:
-        return None
+    def read_screen(self, screen: Screen) -> View:
+        return View()
+
+    def why_not(self, words: str) -> str:
+        return ""
 
     def holds(self, box: str, words: str) -> bool:
         return False

@@ -80,7 +80,8 @@ def _act(state: SessionState, fact: facts.Fact) -> SessionState:  # noqa: PLR091
             return SessionState(Status.RUNNING, Activity.WORKING) if asked else state
         case facts.SessionStarted() | facts.SessionFound():
             # Claude says it again in mid-turn, after compaction: that makes nobody idle.
-            return state if state.activity else SessionState(Status.RUNNING, Activity.IDLE)
+            working = state.activity is Activity.WORKING
+            return state if working else SessionState(Status.RUNNING, Activity.IDLE)
         case facts.ToolUsed():
             # A tool that ran had its verdict; one that reports after the stop wakes nobody.
             idle = state.activity in {None, Activity.IDLE}

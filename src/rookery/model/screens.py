@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """The rows of a terminal, as text."""
+
+    lines: tuple[str, ...]
+    #: The same without what is faint or under the cursor: hints are shown so, drafts never.
+    solid: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +32,52 @@ class View:
     box: str | None = None  #: what stands in the input box; ``None`` if no box can be seen
     dialog: Dialog | None = None
     is_working: bool = False
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether it shows an input box, and neither works nor asks."""
+        return self.box is not None and not self.is_working and self.dialog is None
+
+
+_STYLE = re.compile(r"\x1b\[([0-9;]*)m")
+_OTHER = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-ln-z]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][A-Z0-9])")
+
+_FAINT, _REVERSED, _WEIGHT_OFF, _REVERSED_OFF = 2, 7, 22, 27
+
+
+def read_styled(text: str) -> Screen:
+    """Read a screen that was captured with its styles."""
+    lines, solid = [], []
+    hidden: frozenset[int] = frozenset()
+    for row in text.split("\n"):
+        plain, firm = "", ""
+        # The pieces between the styles, and the styles between the pieces.
+        for number, piece in enumerate(_STYLE.split(_OTHER.sub("", row))):
+            if number % 2:
+                hidden = _restyled(hidden, piece)
+            else:
+                plain += piece
+                firm += " " * len(piece) if hidden else piece
+        lines.append(plain.rstrip())
+        solid.append(firm.rstrip())
+    return Screen(tuple(lines), tuple(solid))
+
+
+def _restyled(hidden: frozenset[int], style: str) -> frozenset[int]:
+    codes = iter(int(code or 0) for code in style.split(";"))
+    for code in codes:
+        if code in {38, 48, 58}:  # a colour: its own numbers follow
+            for _ in range(1 if next(codes, 0) == 5 else 3):  # noqa: PLR2004 - 5: by index
+                next(codes, 0)
+        elif code == 0:
+            hidden = frozenset()
+        elif code in {_FAINT, _REVERSED}:
+            hidden |= {code}
+        elif code == _WEIGHT_OFF:
+            hidden -= {_FAINT}
+        elif code == _REVERSED_OFF:
+            hidden -= {_REVERSED}
+    return hidden
 
 
 def squeeze(text: str) -> str:

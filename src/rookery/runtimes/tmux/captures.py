@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from rookery.model.screens import Screen, read_styled
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.server import Server
 
@@ -20,7 +21,7 @@ from rookery.runtimes.tmux.server import Server
 class Surroundings:
     """All that matters before a key is pressed in a pane."""
 
-    lines: tuple[str, ...]
+    screen: Screen
     in_mode: bool  #: somebody scrolls or searches; keys would not reach the program
     typed_at: int  #: when a person last pressed a key there, in seconds since 1970, or 0
 
@@ -29,18 +30,18 @@ async def read_screen(server: Server, pane: str, *, history: bool = False) -> tu
     """Return the pane's lines; with ``history``, all that tmux remembers, unwrapped."""
     with _passing_file(server.site.folder) as file:
         await server.ask(*_capture(pane, file, ("-S", "-", "-J") if history else ()))
-        return _lines(file)
+        return tuple(_text(file).split("\n"))
 
 
 async def look_around(server: Server, pane: str) -> Surroundings:
     clients = line("list-clients", "-F", "#{client_control_mode} #{client_activity} #{pane_id}")
     with _passing_file(server.site.folder) as file:
         *_, (mode, *_), people = await server.ask(
-            *_capture(pane, file),
+            *_capture(pane, file, ("-e",)),
             line("display-message", "-p", "-t", pane, "#{pane_in_mode}"),
             clients,
         )
-        return Surroundings(_lines(file), mode != b"0", _last_key(people, pane))
+        return Surroundings(read_styled(_text(file)), mode != b"0", _last_key(people, pane))
 
 
 def _capture(pane: str, file: Path, options: tuple[str, ...] = ()) -> tuple[bytes, ...]:
@@ -69,6 +70,5 @@ def _passing_file(folder: Path) -> Iterator[Path]:
         file.unlink(missing_ok=True)
 
 
-def _lines(file: Path) -> tuple[str, ...]:
-    text = file.read_bytes().decode(errors="replace")
-    return tuple(text.removesuffix("\n").split("\n"))
+def _text(file: Path) -> str:
+    return file.read_bytes().decode(errors="replace").removesuffix("\n")

@@ -14,6 +14,8 @@ from pathlib import Path
 from subprocess import PIPE, STDOUT
 from typing import Self, cast
 
+import anyio
+
 from rookery.model.errors import RuntimeFailed
 from rookery.runtimes.tmux.protocol import Event, Exited, Notice, Parser, Question, Reply
 
@@ -87,12 +89,11 @@ class _Child(asyncio.SubprocessProtocol):
             with suppress(TimeoutError):
                 async with asyncio.timeout(FAREWELL):
                     await self.ended.wait()
-            if not self.ended.is_set():
-                self._kill()
-                await self.ended.wait()
         finally:
-            # Whoever cancels us does not wait for it, but it must not stay either.
             self._kill()
+            # Shielded: whoever is cancelled leaves no child behind either.
+            with anyio.move_on_after(FAREWELL, shield=True):
+                await self.ended.wait()
             self._transport.close()
 
     def _kill(self) -> None:

@@ -60,7 +60,9 @@ def why_occupied(around: Surroundings, view: View | None, *, typing_since: float
 
 def check_words(pane: Pane, words: str) -> None:
     """Refuse what would not arrive as it is. Raises ``WordsRefused``."""
-    if pane.agent.read_screen(()) is not None or pane.takes_brackets:
+    if reason := pane.agent.why_not(words):
+        raise WordsRefused(reason)
+    if pane.agent.has_box or pane.takes_brackets:
         return
     if "\n" in words:
         raise WordsRefused("this program takes one line at a time.")

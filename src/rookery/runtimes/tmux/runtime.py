@@ -204,6 +204,10 @@ class TmuxRuntime:
         pane = self._pane(session).place.tmux_pane
         return await captures.read_screen(self.server, pane, history=history)
 
+    async def view(self, session: SessionId) -> View:
+        _, view = await self._survey(self._pane(session))
+        return view or View()
+
     async def printed(self, session: SessionId) -> tuple[str, ...]:
         return _said(await self.read(session, history=True))[self._pane(session).mark :]
 
@@ -248,7 +252,7 @@ class TmuxRuntime:
 
     async def _survey(self, pane: Pane) -> tuple[Surroundings, View | None]:
         around = await captures.look_around(self.server, pane.place.tmux_pane)
-        return around, pane.agent.read_screen(around.lines)
+        return around, pane.agent.read_screen(around.screen) if pane.agent.has_box else None
 
     def _sight(self, pane: Pane, words: str, around: Surroundings, view: View | None) -> Sight:
         if view is None:
@@ -373,7 +377,7 @@ class TmuxRuntime:
         loop = asyncio.get_running_loop()
         if pane.changing is None and pane.is_attended:
             pane.changing = loop.call_later(SETTLE, self._changed, pane)
-        if pane.quieting is None and not pane.agent.has_hooks:
+        if pane.quieting is None:
             pane.quieting = loop.call_later(QUIET, self._grow_quiet, pane)
 
     def _changed(self, pane: Pane) -> None:

@@ -1,0 +1,100 @@
+"""Claude Code, as of 2.1. Level: controlled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from rookery.agents import hooks
+from rookery.model.facts import Fact, SessionId
+from rookery.model.screens import Dialog, Screen, View, squeeze
+from rookery.model.sessions import Sender
+from rookery.ports import CommandLine, Order, Payload
+
+EVENTS = (
+    *("SessionStart", "UserPromptSubmit", "PermissionRequest", "PostToolUse"),
+    *("PostToolUseFailure", "Stop", "StopFailure", "SessionEnd"),
+)
+
+_RULE = re.compile(r"[─━]{20,}.*")
+#: The last line of whatever asks something: permissions, questions, trust, menus.
+_FOOTER = re.compile(r"\b(?:Esc to (?:cancel|exit)|Enter to (?:confirm|select|continue))\b")
+_OPTION = re.compile(r"\s*(?:❯\s*)?\d+\.\s")
+_PASTED = re.compile(r"(?:\[Pasted text #\d+(?: \+\d+ lines)?\]\s*)+")
+_QUESTION = re.compile(r"[☐☒☑✔]")
+
+#: Rows below the box at most: the mode, hints, a status line of the user's own.
+_BELOW = 6
+
+
+class Claude:
+    name = "claude"
+    program = "claude"
+    has_hooks = True
+    has_box = True
+    takes_id = True
+    pause = 0.0
+    interrupt = "escape"
+    quit = "/exit"
+
+    def command_line(self, order: Order) -> CommandLine:
+        settings = order.folder / "settings.json"
+        how = "--resume" if order.resumes else "--session-id"
+        argv = [*order.command, how, order.native_id, "--settings", str(settings)]
+        if order.model:
+            argv += ["--model", order.model]
+        if order.permission_mode:
+            argv += ["--permission-mode", order.permission_mode]
+        return CommandLine(tuple(argv), {settings: hooks.settings(order.hook, EVENTS)})
+
+    def identify(self, payload: Payload) -> Sender:
+        return hooks.identify(self.name, payload)
+
+    def read_hook(self, payload: Payload, session: SessionId) -> Iterable[Fact]:
+        return hooks.read(payload, session)
+
+    def why_not(self, words: str) -> str:
+        if words.lstrip().startswith("!"):
+            return "Claude would run them as a shell command; begin with another word than '!'."
+        return ""
+
+    def read_screen(self, screen: Screen) -> View:
+        last = [line for line in screen.lines if line.strip()][-4:]
+        if any(_FOOTER.search(line) for line in last):
+            return View(None, _dialog(screen.lines))
+        rules = [row for row, line in enumerate(screen.lines) if _RULE.fullmatch(line.strip())]
+        if len(rules) < 2:  # noqa: PLR2004 - the box stands between two
+            return View()
+        above, below = rules[-2:]
+        status = [line for line in screen.lines[below + 1 :] if line.strip()]
+        working = any("esc to interrupt" in line for line in status)
+        if len(status) > _BELOW:
+            return View()
+        return View(_draft(screen.solid[above + 1 : below]), None, working)
+
+    def holds(self, box: str, words: str) -> bool:
+        return bool(_PASTED.fullmatch(box.strip())) or squeeze(box) == squeeze(words)
+
+
+def _draft(inside: Sequence[str]) -> str | None:
+    if not inside or inside[0][:1] not in {"❯", "!", "#"}:
+        return None
+    shell = "!" if inside[0].startswith("!") else ""
+    return (
+        shell
+        + "\n".join([inside[0][1:].strip(), *(line.strip() for line in inside[1:])]).strip()
+    )
+
+
+def _dialog(lines: Sequence[str]) -> Dialog:
+    """Read what is asked: all that stands below the last rule but one, without the options."""
+    rules = [row for row, line in enumerate(lines) if _RULE.fullmatch(line.strip())]
+    inside = lines[rules[0] + 1 if rules else 0 :]
+    for row in reversed(rules):
+        inside = lines[row + 1 :]
+        if any(_OPTION.match(line) for line in inside) and "?" in " ".join(inside):
+            break
+    said = [line.strip() for line in inside if not _OPTION.match(line) and line.strip(" ╌─━")]
+    is_question = any(_QUESTION.match(line) for line in said)
+    text = " ".join(line for line in said if not _FOOTER.search(line))
+    return Dialog("question" if is_question else "permission", text[:500])

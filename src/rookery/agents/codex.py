@@ -1,0 +1,125 @@
+"""Codex CLI, as of 0.166. Level: controlled.
+
+It runs hooks only that were trusted, by a hash of what they run; for those that we give it for
+one session we say so ourselves, on the same command line. Its start hook comes with the first
+prompt, so that it is up is read off its screen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from rookery.agents import hooks
+from rookery.model.facts import Fact, SessionId
+from rookery.model.screens import Dialog, Screen, View, squeeze
+from rookery.model.sessions import Sender
+from rookery.ports import CommandLine, Order, Payload
+
+#: Each event, what Codex calls it in its keys, and the most seconds it gives it.
+EVENTS: Mapping[str, tuple[str, int]] = {
+    "SessionStart": ("session_start", hooks.TIMEOUT),
+    "UserPromptSubmit": ("user_prompt_submit", hooks.TIMEOUT),
+    "PermissionRequest": ("permission_request", hooks.TIMEOUT),
+    "PostToolUse": ("post_tool_use", hooks.TIMEOUT),
+    "Stop": ("stop", hooks.TIMEOUT),
+    "Interrupt": ("interrupt", 3),
+    "SessionEnd": ("session_end", 3),
+}
+
+_FOOTER = re.compile(r"\b(?:enter|esc)\b.*\b(?:confirm|cancel|close|back|skip|select)\b")
+_OPTION = re.compile(r"\s*(?:› )?\d+\. ")
+_PASTED = re.compile(r"(?:\[Pasted Content \d+ chars\](?: #\d+)?\s*)+")
+
+
+class Codex:
+    name = "codex"
+    program = "codex"
+    has_hooks = True
+    has_box = True
+    takes_id = False
+    pause = 0.0
+    interrupt = "escape"
+    quit = "/quit"
+
+    def command_line(self, order: Order) -> CommandLine:
+        # Else it starts a daemon that outlives it, with the first session's environment.
+        argv = [*order.command, "--no-daemon"]
+        for setting in _hook_settings(order.hook):
+            argv += ["-c", setting]
+        if order.model:
+            argv += ["--model", order.model]
+        if order.permission_mode:
+            argv += ["--sandbox", order.permission_mode]
+        if order.resumes:
+            argv += ["resume", order.native_id]
+        return CommandLine(tuple(argv), {})
+
+    def identify(self, payload: Payload) -> Sender:
+        return hooks.identify(self.name, payload)
+
+    def read_hook(self, payload: Payload, session: SessionId) -> Iterable[Fact]:
+        return hooks.read(payload, session)
+
+    def why_not(self, words: str) -> str:
+        if words.lstrip().startswith("!"):
+            return "Codex would run them as a shell command; begin with another word than '!'."
+        return ""
+
+    def read_screen(self, screen: Screen) -> View:
+        rows = len(screen.lines)
+        while rows and not screen.lines[rows - 1].strip():
+            rows -= 1
+        lines, solid = screen.lines[:rows], screen.solid[:rows]
+        if lines and _FOOTER.search(lines[-1]):
+            return View(None, _dialog(lines))
+        box = _draft(lines, solid)
+        working = any("esc to interrupt)" in line for line in lines[-8:])
+        return View(box, None, working)
+
+    def holds(self, box: str, words: str) -> bool:
+        return bool(_PASTED.fullmatch(box.strip())) or squeeze(box) == squeeze(words)
+
+
+def _hook_settings(command: str) -> Iterable[str]:
+    """Say which hooks this session has, and that they are trusted."""
+    trusted = []
+    for event, (label, timeout) in EVENTS.items():
+        hook = {"type": "command", "command": command, "timeout": timeout, "async": False}
+        identity = {"event_name": label, "hooks": [hook]}
+        whole = json.dumps(identity, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        digest = hashlib.sha256(whole.encode()).hexdigest()
+        key = json.dumps(f"/<session-flags>/config.toml:{label}:0:0")
+        trusted.append(f'{key}={{trusted_hash="sha256:{digest}"}}')
+        # A JSON string is a TOML string.
+        run = f'{{type="command",command={json.dumps(command)},timeout={timeout}}}'
+        yield f"hooks.{event}=[{{hooks=[{run}]}}]"
+    yield "hooks.state={" + ",".join(trusted) + "}"
+
+
+def _draft(lines: Sequence[str], solid: Sequence[str]) -> str | None:
+    """Read the box: above the last lines, which name the model and the folder."""
+    row = len(lines) - 1
+    while row >= 0 and lines[row].strip():
+        row -= 1
+    if row < 0 or "·" not in " ".join(lines[row + 1 :]):
+        return None
+    end = row
+    while row >= 0 and lines[row][:1] not in {"›", "!"}:
+        row -= 1
+    if row < 0:
+        return None
+    shell = "!" if lines[row].startswith("!") else ""
+    first, *rest = solid[row:end]
+    return shell + "\n".join([first[1:].strip(), *(line.strip() for line in rest)]).strip()
+
+
+def _dialog(lines: Sequence[str]) -> Dialog:
+    start = len(lines) - 1
+    while start > 0 and not lines[start].lstrip().startswith(("Would you like", "Hooks need")):
+        start -= 1
+    asked = [line.strip() for line in lines[start:] if not _OPTION.match(line)]
+    text = " ".join(line for line in asked if line and not _FOOTER.search(line))
+    return Dialog("permission", text[:500])
