@@ -15,7 +15,7 @@ from rookery.model.errors import ConfigBroken
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class AgentSettings(_Section):
@@ -29,10 +29,10 @@ class AgentSettings(_Section):
 class Limits(_Section):
     start_deadline: float = Field(60.0, gt=0)  #: seconds for an agent to come up
     tmux_sessions: int = Field(100, ge=1)
-    inactive_hours: float = Field(72.0, gt=0)  #: then a session is ended
-    listed_hours: float = Field(1.0, ge=0)  #: an ended session stays in the list
+    inactive_hours: float = Field(72.0, gt=0, le=87_600)  #: then a session is ended
+    listed_hours: float = Field(1.0, ge=0, le=87_600)  #: an ended session stays in the list
     kept_sessions: int = Field(10_000, ge=1)
-    retention_days: float = Field(90.0, gt=0)
+    retention_days: float = Field(90.0, gt=0, le=36_500)
     scrollback_lines: int = Field(10_000, ge=100)
     live_ring_kb: int = Field(256, ge=16)
     quit_seconds: float = Field(5.0, gt=0)  #: for an agent to leave in its own way

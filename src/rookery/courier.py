@@ -88,7 +88,7 @@ class Courier:
         if parcel is None:
             return False
         try:
-            await self.runtime.paste(parcel.recipient, parcel.words)
+            await self.runtime.paste(parcel)
         except Occupied as occupied:
             await self._put_back(parcel, str(occupied))
         except WordsRefused as refused:
@@ -96,16 +96,19 @@ class Courier:
         else:
             await self._mark(parcel, Step.PASTED)
             agent = await self._agent(session)
-            await self.runtime.shown(session, parcel.words, within=APPEARANCE)
+            await self.runtime.shown(parcel, within=APPEARANCE)
             await self._clock.sleep(agent.pause)
         return True
 
     async def _see_through(self, parcel: Parcel) -> None:
         """Bring a pasted parcel to its end: Enter may be pressed again, words never pasted."""
-        sight = await self.runtime.look(parcel.recipient, parcel.words, since=parcel.since)
+        sight = await self.runtime.look(parcel)
         match sight:
             case Sight.HIDDEN:
                 await self._wait(parcel, "something else is on its screen.")
+                return
+            case Sight.UNTOUCHED:
+                await self.database.write(partial(messages.put_back, parcel=parcel, reason=""))
                 return
             case Sight.BOX:
                 if not await self._submit(parcel):
@@ -113,7 +116,7 @@ class Courier:
             case Sight.AGENT:
                 await self._confirm(parcel)
             case Sight.NOWHERE:
-                pass  # lost before the paste, or submitted and its proof still on the way
+                pass  # submitted and its proof still on the way, or somebody took them out
             case _:
                 assert_never(sight)
         if not await self._is_settled_in_time(parcel) and sight is not Sight.BOX:
@@ -123,7 +126,7 @@ class Courier:
         if parcel.step is Step.SENDING:
             await self._mark(parcel, Step.PASTED)
         try:
-            await self.runtime.submit(parcel.recipient, parcel.words)
+            await self.runtime.submit(parcel)
         except Occupied as occupied:
             await self._wait(parcel, str(occupied))
             return False

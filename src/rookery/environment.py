@@ -35,7 +35,9 @@ _FOREIGN = (
 )
 
 _MARK = "rookery-environment-follows"
-_SHOW = f"import os;print({_MARK!r},*(k+'='+v for k,v in os.environ.items()),sep='\\0',end='')"
+_SHOW = (
+    f"import os;print({_MARK!r},*(k+'='+v for k,v in os.environ.items()),{_MARK!r},sep='\\0')"
+)
 
 #: Seconds for the user's shell to read its start-up files.
 PATIENCE = 10.0
@@ -64,7 +66,8 @@ def login_environment(own: Mapping[str, str]) -> dict[str, str]:
         )
     except (OSError, subprocess.TimeoutExpired):
         return clean(own)
-    _, found, variables = answer.stdout.partition(_MARK + "\0")
+    _, found, rest = answer.stdout.partition(_MARK + "\0")
+    variables, _, _ = rest.partition("\0" + _MARK)
     pairs = (each.partition("=") for each in variables.split("\0"))
     return clean({name: value for name, _, value in pairs}) if found else clean(own)
 
@@ -84,6 +87,7 @@ def session_environment(
     """Put together what an agent sees; the configuration has the last word, then UTF-8."""
     from_caller = {name: caller[name] for name in FROM_CALLER if caller.get(name)}
     made = {**login, **from_caller, **settings}
-    if "UTF-8" not in made.get("LC_ALL", made.get("LANG", "")).upper().replace("UTF8", "UTF-8"):
+    locale = made.get("LC_ALL") or made.get("LC_CTYPE") or made.get("LANG") or ""
+    if "UTF-8" not in locale.upper().replace("UTF8", "UTF-8"):
         made |= {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
     return made | {"COLORTERM": made.get("COLORTERM", "truecolor")}

@@ -9,10 +9,11 @@ from pathlib import PurePath
 from sqlite3 import Connection
 from uuid import uuid4
 
+from rookery import endings
 from rookery.model.errors import HookUnreadable
-from rookery.model.facts import SessionId
+from rookery.model.facts import Fact, SessionEnded, SessionId
 from rookery.model.names import distinct, name_from
-from rookery.model.sessions import HEADLESS, Badge, Sender, Session
+from rookery.model.sessions import HEADLESS, TMUX, Badge, Sender, Session
 from rookery.ports import Agent, Payload
 from rookery.store import sessions
 from rookery.store.database import Database
@@ -34,12 +35,18 @@ def read_call(call: bytes) -> Hook:
     first, _, body = call.partition(b"\n")
     try:
         key, agent, badge, _pane, _pid = first.decode().split(" ")
-        payload = json.loads(body)
-    except ValueError as error:
+        payload = _speakable(json.loads(body))
+    except (ValueError, RecursionError) as error:
         raise HookUnreadable(error) from error
     if not isinstance(payload, dict):
         raise HookUnreadable("it is no JSON object")
     return Hook(key, agent, None if badge == "-" else Badge(badge), payload)
+
+
+def _speakable(payload: object) -> object:
+    """Replace halves of characters, which JSON can spell and no file can hold."""
+    text = json.dumps(payload, ensure_ascii=False)
+    return json.loads(text.encode(errors="replace"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +68,8 @@ class Intake:
         def take_in(db: Connection) -> None:
             if self._is_new(db, hook.key):
                 session = self._resolve(db, sender, hook.badge)
-                self.journal.append(db, *agent.read_hook(hook.payload, session))
+                for fact in agent.read_hook(hook.payload, session):
+                    self._write(db, fact)
 
         await self.database.write(take_in)
 
@@ -83,11 +91,21 @@ class Intake:
         )
         return added.rowcount == 1
 
+    def _write(self, db: Connection, fact: Fact) -> None:
+        if not isinstance(fact, SessionEnded):
+            self.journal.append(db, fact)
+        elif sessions.get(db, fact.session).runtime != TMUX:
+            # Of what we hold, the program's own end tells, and it tells how.
+            endings.end(
+                db, self.journal, fact.session, outcome=fact.outcome, reason=fact.reason
+            )
+
     def _resolve(self, db: Connection, sender: Sender, badge: Badge | None) -> SessionId:
         """Find whose hook it is. Who is unknown is made known, never dropped."""
         return (
             sessions.known(db, sender)
             or (badge and sessions.bind(db, badge, sender))
+            or (badge and sessions.late(db, badge, sender))
             or self._register(db, sender)
         )
 

@@ -6,6 +6,7 @@ import logging
 import shlex
 import signal
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from sqlite3 import Connection
@@ -17,7 +18,7 @@ from rookery import endings
 from rookery.model.errors import Occupied, RookeryError, RuntimeFailed
 from rookery.model.facts import SessionFound, SessionId, SessionRecovered
 from rookery.model.lifecycle import Status
-from rookery.model.names import distinct
+from rookery.model.names import distinct, usable
 from rookery.model.screens import tail
 from rookery.model.sessions import OBSERVED, TMUX, Badge, NativeId, Session, tmux_name
 from rookery.ports import Agent, Clock, Launch, Order, Place, Runtime
@@ -32,6 +33,9 @@ LAST_WAIT = 5.0
 
 #: Seconds before something that the runtime could not do is tried again.
 PAUSE = 1.0
+
+#: How often it is tried to see what lived on, before the daemon gives up coming up.
+LOOKS = 10
 
 #: Seconds before something that should not have happened may happen again.
 TROUBLE = 10.0
@@ -71,19 +75,30 @@ class Keeper:
         known = await self.database.read(sessions.live)
         ours = [each for each in known if each.runtime in {TMUX, OBSERVED}]
         held = await self._find(ours)
-        await self.database.write(lambda db: self._meet_strangers(db, held))
-        for session in await self.database.read(sessions.live):
-            if place := held.get(session.tmux_session or ""):
-                await self.runtime.adopt(session.id, self.agents[session.agent], place)
         await self.database.write(lambda db: self._take_stock(db, ours, held))
+        await self.database.write(lambda db: self._meet_strangers(db, held))
+        for session in await self.database.read(_of_interest):
+            if place := held.get(session.tmux_session or ""):
+                with suppress(RuntimeFailed):  # it goes in this very moment; that will be seen
+                    await self.runtime.adopt(session.id, self.agents[session.agent], place)
 
     async def _find(self, ours: Sequence[Session]) -> Mapping[str, Place]:
-        held = await self.runtime.find()
+        held = await self._look()
         if any(each.tmux_session not in held for each in ours):
-            # A look that failed, or came too early, is no death: it takes two.
+            # A look that came too early is no death: it takes two.
             await self._clock.sleep(PAUSE)
-            held = {**held, **await self.runtime.find()}
+            held = {**held, **await self._look()}
         return held
+
+    async def _look(self) -> Mapping[str, Place]:
+        """See what is held. A look that fails says nothing, and is taken again."""
+        for _ in range(LOOKS - 1):
+            try:
+                return await self.runtime.find()
+            except RuntimeFailed as error:
+                _log.warning("What tmux holds cannot be seen yet: %s", error)
+                await self._clock.sleep(PAUSE)
+        return await self.runtime.find()
 
     def _take_stock(
         self, db: Connection, ours: Sequence[Session], held: Mapping[str, Place]
@@ -101,7 +116,7 @@ class Keeper:
             now, place = self._clock.now(), held[name]
             session = Session(
                 id=SessionId(str(uuid4())),
-                name=distinct(name, sessions.taken_names(db)),
+                name=distinct(usable(name), sessions.taken_names(db)),
                 agent="shell",
                 runtime=OBSERVED,
                 computer=self.journal.computer,
@@ -160,7 +175,7 @@ class Keeper:
         """Start its program, if that was not done before, and see it come up in time."""
         try:
             place = await self._launch(session)
-        except RookeryError as error:
+        except (RookeryError, OSError) as error:
             await self._fail(session, f"it could not be started. {error}")
             return
         await self.database.write(lambda db: sessions.place(db, session.id, place))
@@ -224,10 +239,8 @@ class Keeper:
         ):
             try:
                 await ask(session.id)
-            except Occupied:
+            except (Occupied, RuntimeFailed):
                 continue
-            except RuntimeFailed:
-                break
             if await self._leaves(session.id, Status.CLOSING, seconds=seconds):
                 return
         await self._conclude(session)
@@ -271,7 +284,12 @@ class Keeper:
         return await waits.until(self.database, has_left, seconds=seconds, clock=self._clock)
 
     async def _fail(self, session: Session, reason: str) -> None:
-        await self.database.write(lambda db: self._end(db, session.id, reason))
+        def fail(db: Connection) -> None:
+            # It may have come up in the very last moment.
+            if sessions.get(db, session.id).status is Status.STARTING:
+                self._end(db, session.id, reason)
+
+        await self.database.write(fail)
 
     async def _conclude(self, session: Session) -> None:
         await self.database.write(lambda db: self._end(db, session.id, session.reason))
@@ -282,3 +300,8 @@ class Keeper:
     @property
     def _clock(self) -> Clock:
         return self.journal.clock
+
+
+def _of_interest(db: Connection) -> list[Session]:
+    """Return the living, and the dead whose last screen is still to be kept."""
+    return [*sessions.live(db), *sessions.left_over(db)]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from rookery.model.facts import Fact, SessionId
+from rookery.model.messages import Parcel
 from rookery.model.screens import Screen, View
 from rookery.model.sessions import NativeId, Sender
 
@@ -111,7 +112,8 @@ class Sight(Enum):
 
     BOX = auto()  #: they, and nothing else, stand in the input box
     AGENT = auto()  #: the agent has them
-    NOWHERE = auto()  #: the box is empty and the agent does not show them
+    NOWHERE = auto()  #: they were typed, and are gone from the box
+    UNTOUCHED = auto()  #: they were never typed
     HIDDEN = auto()  #: a dialog or somebody's draft is in the way; look again later
 
 
@@ -191,16 +193,19 @@ class Runtime(Protocol):
         """Watch over what was found. Raises ``RuntimeFailed`` if it has gone meanwhile."""
         ...
 
-    async def paste(self, session: SessionId, words: str) -> None:
-        """Put words into the empty input box. Raises ``Occupied`` with nothing done."""
+    async def paste(self, parcel: Parcel) -> None:
+        """Put words into the empty input box. Raises ``Occupied`` with nothing done.
+
+        That it was done is written down where it outlives us, in the same breath.
+        """
         ...
 
-    async def submit(self, session: SessionId, words: str) -> None:
+    async def submit(self, parcel: Parcel) -> None:
         """Press Enter on them. Raises ``Occupied`` if anything else stands there."""
         ...
 
-    async def look(self, session: SessionId, words: str, *, since: datetime) -> Sight:
-        """Say where ``words`` are. Older traces of the same words do not count."""
+    async def look(self, parcel: Parcel) -> Sight:
+        """Say where the words are."""
         ...
 
     async def press(self, session: SessionId, *keys: str) -> None:
@@ -231,7 +236,7 @@ class Runtime(Protocol):
         """Say whether ``Changed`` is wanted for a session; at first it is."""
         ...
 
-    async def shown(self, session: SessionId, words: str, *, within: float) -> bool:
+    async def shown(self, parcel: Parcel, *, within: float) -> bool:
         """Wait until pasted words stand in the box. False if they do not in time."""
         ...
 

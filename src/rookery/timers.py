@@ -11,7 +11,7 @@ from sqlite3 import Connection
 from rookery import endings
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import EndRequested
-from rookery.model.sessions import TMUX, Session
+from rookery.model.sessions import HEADLESS, TMUX, Session
 from rookery.ports import Runtime
 from rookery.store import retention, sessions
 from rookery.store.database import Database
@@ -57,11 +57,14 @@ class Timers:
 
     async def _is_attached(self, session: Session) -> bool:
         try:
-            return session.runtime == TMUX and await self.runtime.is_attached(session.id)
+            return session.runtime != HEADLESS and await self.runtime.is_attached(session.id)
         except RuntimeFailed:
-            return True  # not known: then it is not the time to end it
+            # Not known: of ours that is no time to end it. Of others only the record ends.
+            return session.runtime == TMUX
 
     def _end(self, db: Connection, session: Session) -> None:
+        if sessions.get(db, session.id).last_activity_at != session.last_activity_at:
+            return  # it has stirred meanwhile
         if session.runtime == TMUX:
             self.journal.append(db, EndRequested(session.id, "idle"))
         else:  # not ours to end: only its record is

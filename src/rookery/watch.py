@@ -6,6 +6,7 @@ import logging
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from sqlite3 import Connection
 from typing import assert_never
 
@@ -131,11 +132,16 @@ class Watch:
                 self.journal.append(db, facts.SessionStarted(session_id))
             elif now.activity is Activity.WORKING:
                 (turn,) = turns.of_session(db, session_id, last=1)
+                if self.journal.clock.now() - turn.started_at < YOUNGEST:
+                    return  # what fell quiet was before it; its own quiet is still to come
                 said = shell.answer(lines, turn.prompt)
                 self.journal.append(db, facts.TurnEnded(session_id, said))
 
         await self.database.write(note)
 
+
+#: A turn of a program that tells nothing lasts at least so long.
+YOUNGEST = timedelta(seconds=0.5)
 
 #: What a program without a box shows once it has printed something.
 PRINTED = View(box="")
@@ -167,7 +173,14 @@ def _seen_at_start(session: Session, view: View) -> list[facts.Fact]:
 
 def how_it_ended(exited: Exited) -> str:
     if exited.signal is not None:
-        return f"it was killed by {signal.Signals(exited.signal).name}"
+        return f"it was killed by {_signal_name(exited.signal)}"
     if exited.code is not None:
         return f"it exited with status {exited.code}"
     return "it ended, and nobody could tell how"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -61,6 +61,8 @@ def read(payload: Payload, session: SessionId) -> Iterator[facts.Fact]:  # noqa:
             yield facts.TurnEnded(session, "", "interrupted")
         case {"hook_event_name": "SessionEnd", "reason": str(reason)} if reason in NOT_AN_END:
             yield facts.ConversationLeft(session, reason)
+        case {"hook_event_name": "SessionEnd", "reason": str(reason)}:
+            yield facts.SessionEnded(session, f"it ended: {reason}")
 
 
 def _text(payload: Payload, field: str) -> str:

@@ -12,7 +12,7 @@ from typing import IO, Any
 import click
 
 from rookery.cli.group import DAY, as_json, client, rookery
-from rookery.cli.show import complain, say, show_json, show_sessions
+from rookery.cli.show import complain, plain, say, show_json, show_sessions
 from rookery.client import Client
 from rookery.environment import FROM_CALLER
 from rookery.model.errors import BadInput
@@ -163,7 +163,7 @@ def _is_over(daemon: Client, name: str) -> bool:
 
 def _show_turns(turns: list[Mapping[str, Any]]) -> None:
     for turn in turns:
-        click.secho("❯ " + " ".join(turn["prompt"].split())[:200], bold=True)
+        click.secho("❯ " + plain(" ".join(turn["prompt"].split()))[:200], bold=True)
         if turn["ended_at"] is None:
             say("… (it is at it)")
         else:

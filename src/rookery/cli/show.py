@@ -44,7 +44,9 @@ def plain(text: str) -> str:
 
 
 def show_json(value: object) -> None:
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    # JSON spells out the older control characters by itself.
+    click.echo(re.sub("[\x7f-\x9f]", lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def count(number: int, noun: str) -> str:
@@ -96,12 +98,17 @@ def _row(session: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
-    """Give each column what it needs; the last two take what is left."""
+    """Give each column what it needs; where that is too much, the last ones give up first."""
     needs = [max(_cells(row[column]) for row in rows) for column in range(len(rows[0]))]
-    left = max(width - sum(needs[:4]) - 2 * (len(needs) - 1), 20)
-    needs[4] = min(needs[4], max(left // 2, 10))
-    needs[5] = min(needs[5], max(left - needs[4], 10))
-    return needs
+    left = width - 2 * (len(needs) - 1)
+    wide = (
+        needs[:4]
+        if sum(needs[:4]) <= left - 20
+        else [min(each, left // 6) for each in needs[:4]]
+    )
+    rest = max(left - sum(wide), 2)
+    path = min(needs[4], rest // 2)
+    return [*wide, path, min(needs[5], rest - path)]
 
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:
@@ -117,6 +124,8 @@ def _cells(text: str) -> int:
 def _cut(text: str, width: int) -> str:
     if _cells(text) <= width:
         return text
+    if width < 1:
+        return ""
     while _cells(text) > width - 1:
         text = text[:-1]
     return text + "…"

@@ -87,6 +87,6 @@ class HookDoor:
     async def _take_in(self, call: bytes) -> None:
         try:
             await self.intake.receive(read_call(call))
-        except HookUnreadable as error:
+        except (HookUnreadable, ValueError, LookupError, TypeError) as error:
             # Nothing can be made of it, now or later: kept where one can see it, not retried.
             await self.intake.park(call.split(b" ", 1)[0].decode(errors="replace"), error)

@@ -59,6 +59,11 @@ class Parcel:
     step: Step
     since: datetime  #: when it was taken up
 
+    @property
+    def receipt(self) -> str:
+        """What a runtime writes down of it. Its number may be used again, after a restore."""
+        return f"{self.id}@{self.since.isoformat()}"
+
 
 def clean(text: str) -> Words:
     """Take out what a terminal would obey instead of show. Raises ``WordsRefused``."""

@@ -39,7 +39,12 @@ def name_from(prompt: str) -> str:
     """Make a name of what a session is asked to do."""
     words = (word for word in _WORD.findall(prompt.lower()) if word.isascii())
     telling = [word for word in words if word not in STOP_WORDS]
-    return "-".join(telling[:3])[:48] or "session"
+    return "-".join(telling[:3])[:48].strip("-") or "session"
+
+
+def usable(name: str) -> str:
+    """Return ``name`` if a session may be called so, else something like it."""
+    return name if _VALID.fullmatch(name) and ".." not in name else name_from(name)
 
 
 def title_from(prompt: str, name: str) -> str:

@@ -62,9 +62,9 @@ class Journal:
             seq = entry.seq
             # What a fact proves of a message is state too, not some reader's decision:
             # readers may rely on it in whatever order they run.
-            sessions.move(db, fact, at=entry.at)
-            parcel = messages.witness(db, seq, fact)
-            turns.follow(db, seq, fact, at=entry.at, parcel=parcel)
+            if sessions.move(db, fact, at=entry.at):
+                parcel = messages.witness(db, seq, fact)
+                turns.follow(db, seq, fact, at=entry.at, parcel=parcel)
             self._show_to_those_abreast(db, entry)
         return seq
 

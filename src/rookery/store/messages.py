@@ -67,14 +67,16 @@ def is_owed(db: Connection, recipient: SessionId) -> bool:
 def take_up(db: Connection, recipient: SessionId, at: datetime) -> Parcel | None:
     """Join all that waits for an idle session into one parcel, from now on ``sending``."""
     first = db.execute(
-        "select min(messages.id) as id from messages join sessions on sessions.id = recipient"
+        "select min(messages.id) as id from messages indexed by messages_pending"
+        " join sessions on sessions.id = recipient"
         " where recipient = ? and step = 'pending' and activity = 'idle'",
         (recipient,),
     ).fetchone()["id"]
     if first is None:
         return None
     db.execute(
-        "update messages set step = 'sending', parcel = ?, taken_up = ?, waits_for = ''"
+        "update messages indexed by messages_pending"
+        " set step = 'sending', parcel = ?, taken_up = ?"
         " where recipient = ? and step = 'pending'",
         (first, at.isoformat(), recipient),
     )
@@ -158,7 +160,7 @@ def witness(db: Connection, seq: int, fact: facts.Fact) -> int | None:
 def _unproved(db: Connection, recipient: SessionId) -> Iterator[Parcel]:
     """Yield the parcels that left; newest first, as the same words may be said again."""
     rows = db.execute(
-        "select * from messages where recipient = ?"
+        "select * from messages indexed by messages_unproved where recipient = ?"
         " and step in ('sending', 'pasted', 'submitted', 'unsure') order by parcel desc, id",
         (recipient,),
     ).fetchall()

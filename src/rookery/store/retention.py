@@ -9,22 +9,29 @@ from sqlite3 import Connection
 SLICE = 500
 
 #: In what is older, nobody may still have an interest.
-_AGED = {
-    "hooks": "delete from hooks where key in"
-    " (select key from hooks where at < :before order by at limit :slice)",
-    "commands": "delete from commands where key in"
-    " (select key from commands where at < :before order by at limit :slice)",
-    # Not what a reader has still to read, however long it has been away.
-    "entries": "delete from entries where seq in (select seq from entries where at < :before"
-    " and seq <= (select coalesce(min(seq), 9e18) from bookmarks) order by seq limit :slice)",
-    "parked": "delete from parked where seq < (select min(seq) from entries)",
-}
+_AGED = tuple(
+    f"delete from {table} where key in"
+    f" (select key from {table} where at < :before order by at limit :slice)"
+    for table in ("hooks", "commands")
+)
+
+#: Not what a reader has still to read, however long it has been away.
+_OLDEST_ENTRIES = """
+    delete from entries where seq < (select min(seq) + :slice from entries)
+        and at < :before and seq <= (select coalesce(min(seq), 9e18) from bookmarks)
+"""
 
 
 def forget_aged(db: Connection, *, before: datetime) -> int:
     """Delete a slice of what is older than ``before``. Returns how much; 0 once all is done."""
     values = {"before": before.isoformat(), "slice": SLICE}
-    return sum(db.execute(delete, values).rowcount for delete in _AGED.values())
+    gone = sum(db.execute(delete, values).rowcount for delete in _AGED)
+    first = "select at from entries where seq = (select min(seq) from entries)"
+    oldest = db.execute(first).fetchone()
+    if oldest and oldest["at"] < values["before"]:
+        gone += db.execute(_OLDEST_ENTRIES, values).rowcount
+        db.execute("delete from parked where seq < (select min(seq) from entries)")
+    return gone
 
 
 def forget_sessions(db: Connection, *, keep: int) -> int:

@@ -95,7 +95,9 @@ def listed(db: Connection, *, ended_after: datetime, limit: int = 10_000) -> lis
 
 
 def live(db: Connection) -> list[Session]:
-    rows = db.execute(f"select * from sessions where {LIVE} order by created_at")
+    rows = db.execute(
+        f"select * from sessions indexed by sessions_live where {LIVE} order by created_at"
+    )
     return [read_session(row) for row in rows]
 
 
@@ -109,14 +111,14 @@ def tmux_sessions(db: Connection) -> set[str]:
     return {row["tmux_session"] for row in rows}
 
 
-def move(db: Connection, fact: Fact, *, at: datetime) -> None:
-    """Bring a session to where ``fact`` leads it."""
+def move(db: Connection, fact: Fact, *, at: datetime) -> bool:
+    """Bring a session to where ``fact`` leads it. False if it is over: then it stays."""
     query = "select status, activity, reason from sessions where id = ?"
     if (row := db.execute(query, (fact.session,)).fetchone()) is None:
         raise SessionUnknown(fact.session)
     state, now = _state(row), at.isoformat()
     if state.status.is_over:
-        return
+        return False
     after = advance(state, fact)
     values = {**_words(after), "now": now, "id": fact.session}
     if after == state:
@@ -136,6 +138,7 @@ def move(db: Connection, fact: Fact, *, at: datetime) -> None:
             {**values, "over": after.status.is_over},
         )
     _learn(db, fact, now)
+    return True
 
 
 def _learn(db: Connection, fact: Fact, now: str) -> None:
@@ -192,10 +195,19 @@ def let_go(db: Connection, session: SessionId) -> None:
     db.execute("update sessions set is_held = 0 where id = ?", (session,))
 
 
+def left_over(db: Connection) -> list[Session]:
+    """Return the sessions that are over and of which a runtime may still hold something."""
+    rows = db.execute(
+        "select * from sessions where is_held and status in ('completed', 'failed', 'killed')"
+    )
+    return [read_session(row) for row in rows]
+
+
 def in_care(db: Connection) -> list[SessionId]:
     """Name the sessions that are to be started, ended or cleared away."""
     rows = db.execute(
-        "select id from sessions where status in ('starting', 'closing') and runtime = ? union"
+        f"select id from sessions indexed by sessions_live where {LIVE}"
+        " and status in ('starting', 'closing') and runtime = ? union"
         " select id from sessions"
         " where is_held and status in ('completed', 'failed', 'killed')",
         (TMUX,),
@@ -250,6 +262,16 @@ def read_session(row: Row) -> Session:
     known["native_id"] = NativeId(row["native_id"]) if row["native_id"] else None
     state = _state(row)
     return Session(**{**known, "status": state.status, "activity": state.activity})
+
+
+def late(db: Connection, badge: Badge, sender: Sender) -> SessionId | None:
+    """Find the session that is over and whose start comes only now, out of the spool."""
+    row = db.execute(
+        "select id from sessions where id = (select session from tokens where digest = ?)"
+        " and agent = ? and ended_at is not null and coalesce(native_id, ?) = ?",
+        (digest(badge), sender.agent, sender.native_id, sender.native_id),
+    ).fetchone()
+    return SessionId(row["id"]) if row else None
 
 
 def _words(state: SessionState) -> dict[str, str | None]:

@@ -37,7 +37,7 @@ def _close(db: Connection, session: SessionId, *, how: str, answer: str, at: dat
     # All that are open: an agent may take a second prompt into the turn that runs,
     # and it then stops once for both.
     db.execute(
-        "update turns set how = ?, answer = ?, ended_at = ?"
+        "update turns indexed by turns_open set how = ?, answer = ?, ended_at = ?"
         " where session = ? and ended_at is null",
         (how, answer[:LONGEST], at.isoformat(), session),
     )

@@ -29,6 +29,8 @@ async def until(
 
 async def within(seconds: float, wait: Callable[[], Awaitable[None]], clock: Clock) -> bool:
     """Wait, but not longer than ``seconds`` of ``clock``. False if that was too short."""
+    failure: Exception | None = None
+    in_time = False
     async with anyio.create_task_group() as race:
 
         async def expire() -> None:
@@ -36,7 +38,12 @@ async def within(seconds: float, wait: Callable[[], Awaitable[None]], clock: Clo
             race.cancel_scope.cancel()
 
         race.start_soon(expire)
-        await wait()
+        try:
+            await wait()
+            in_time = True
+        except Exception as error:  # noqa: BLE001 - raised below, not in a group with others
+            failure = error
         race.cancel_scope.cancel()
-        return True
-    return False
+    if failure:
+        raise failure
+    return in_time

@@ -16,6 +16,11 @@ from rookery.model.screens import Screen, read_styled
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.server import Server
 
+#: Options of the pane: what we typed is known as long as it lives, whoever asks.
+PASTED, ENTERED = "@rookery-pasted", "@rookery-entered"
+
+_ASKED = f"#{{pane_in_mode}} #{{{PASTED}}} #{{{ENTERED}}}"
+
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
@@ -24,6 +29,8 @@ class Surroundings:
     screen: Screen
     in_mode: bool  #: somebody scrolls or searches; keys would not reach the program
     typed_at: int  #: when a person last pressed a key there, in seconds since 1970, or 0
+    pasted: str  #: the receipt of the words that were last put into the box
+    entered: str  #: the receipt of the words on which Enter was last pressed
 
 
 async def read_screen(server: Server, pane: str, *, history: bool = False) -> tuple[str, ...]:
@@ -36,12 +43,14 @@ async def read_screen(server: Server, pane: str, *, history: bool = False) -> tu
 async def look_around(server: Server, pane: str) -> Surroundings:
     clients = line("list-clients", "-F", "#{client_control_mode} #{client_activity} #{pane_id}")
     with _passing_file(server.site.folder) as file:
-        *_, (mode, *_), people = await server.ask(
+        *_, (answer, *_), people = await server.ask(
             *_capture(pane, file, ("-e",)),
-            line("display-message", "-p", "-t", pane, "#{pane_in_mode}"),
+            line("display-message", "-p", "-t", pane, _ASKED),
             clients,
         )
-        return Surroundings(read_styled(_text(file)), mode != b"0", _last_key(people, pane))
+        mode, pasted, entered = answer.decode().split(" ")
+        screen, typed_at = read_styled(_text(file)), _last_key(people, pane)
+        return Surroundings(screen, mode != "0", typed_at, pasted, entered)
 
 
 def _capture(pane: str, file: Path, options: tuple[str, ...] = ()) -> tuple[bytes, ...]:

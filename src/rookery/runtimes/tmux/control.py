@@ -185,9 +185,6 @@ class ControlClient:
 
     async def _start(self) -> None:
         environment = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
-        # Of a daemon started in somebody's pane: tmux would refuse to nest.
-        environment.pop("TMUX", None)
-        environment.pop("TMUX_PANE", None)
         try:
             await asyncio.get_running_loop().subprocess_exec(
                 lambda: self._child,

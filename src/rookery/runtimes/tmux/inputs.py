@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rookery.model.errors import Occupied, WordsRefused
 from rookery.model.screens import View
-from rookery.runtimes.tmux.captures import Surroundings
+from rookery.runtimes.tmux.captures import ENTERED, PASTED, Surroundings
 from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.server import Server
@@ -70,18 +70,29 @@ def check_words(pane: Pane, words: str) -> None:
         raise WordsRefused(f"this program takes at most {LONGEST_LINE:,} bytes at a time.")
 
 
-async def paste(server: Server, pane: str, words: str) -> None:
+async def paste(server: Server, pane: str, words: str, *, receipt: str) -> None:
     """Put words into a pane as one paste; the program is told that it is one, if it asked."""
     file = _written(server.site.folder, words)
     try:
-        await server.ask(
-            line("load-buffer", "-b", file.name, str(file)),
-            # Somebody may have begun to scroll in this very moment: keys would go astray.
-            line("copy-mode", "-q", "-t", pane),
-            line("paste-buffer", "-d", "-p", "-r", "-b", file.name, "-t", pane),
-        )
+        await server.ask(line("load-buffer", "-b", file.name, str(file)))
     finally:
         file.unlink(missing_ok=True)
+    # In one write, which tmux gets whole or not at all, whenever we die.
+    await server.ask(
+        # Somebody may have begun to scroll in this very moment: keys would go astray.
+        line("copy-mode", "-q", "-t", pane),
+        line("paste-buffer", "-d", "-p", "-r", "-b", file.name, "-t", pane),
+        line("set-option", "-p", "-t", pane, PASTED, receipt),
+    )
+
+
+async def enter(server: Server, pane: str, *, receipt: str) -> None:
+    """Press Enter, and leave word on what."""
+    await server.ask(
+        line("copy-mode", "-q", "-t", pane),
+        line("send-keys", "-t", pane, "Enter"),
+        line("set-option", "-p", "-t", pane, ENTERED, receipt),
+    )
 
 
 async def press(server: Server, pane: str, *keys: str) -> None:

@@ -21,10 +21,6 @@ class Pane:
     ring_size: int
     #: One writer at a time: words and keys of two must not mix.
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    #: The words that we put into the box in this life, until Enter was pressed on them.
-    pasted: str | None = None
-    #: The words that we pressed Enter on last, in this life.
-    entered: str | None = None
     #: How many lines there were when words were last typed into a screen without a box.
     mark: int = 0
     takes_brackets: bool = False

@@ -9,7 +9,6 @@ import os
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -19,6 +18,7 @@ import psutil
 
 from rookery.model.errors import BadInput, RuntimeFailed
 from rookery.model.facts import SessionId
+from rookery.model.messages import Parcel
 from rookery.model.screens import View
 from rookery.model.sessions import tmux_name
 from rookery.ports import (
@@ -35,11 +35,11 @@ from rookery.ports import (
     Vanished,
 )
 from rookery.runtimes.tmux import captures, exits, inputs
-from rookery.runtimes.tmux.captures import Surroundings
 from rookery.runtimes.tmux.control import TmuxRefused
 from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.protocol import Event, Notice, Output, Paused, line
 from rookery.runtimes.tmux.server import HUB, SIZE, Server, Site
+from rookery.runtimes.tmux.typist import Typist
 
 _log = logging.getLogger(__name__)
 
@@ -63,12 +63,12 @@ class TmuxRuntime:
     def __init__(self, site: Site, clock: Clock, *, ring_size: int, typing: float) -> None:
         self._clock = clock
         self._ring_size = ring_size
-        self._typing = typing
         self._panes: dict[SessionId, Pane] = {}
         self._by_pane: dict[str, Pane] = {}
         self._sightings: asyncio.Queue[Sighting] = asyncio.Queue()
         self._chores: asyncio.Queue[Chore] = asyncio.Queue()
         self.server = Server(site, clock, hear=self._hear, welcome=self._find_all_again)
+        self._typist = Typist(self.server, clock, typing)
 
     async def keep(self) -> None:
         """Be connected to tmux, and do what its events ask for. Runs for ever."""
@@ -126,44 +126,21 @@ class TmuxRuntime:
         self._watch_over(pane)
         self._stir(pane)
 
-    async def paste(self, session: SessionId, words: str) -> None:
-        pane = self._pane(session)
-        inputs.check_words(pane, words)
-        async with pane.lock:
-            around, view = await self._survey(pane)
-            self._require_a_free_pane(around, view)
-            if view and view.box:
-                raise inputs.occupied("somebody's draft stands in its box")
-            if view is None:
-                pane.mark = max(len(_said(await self.read(session, history=True))) - 1, 0)
-            await inputs.paste(self.server, pane.place.tmux_pane, _typed(words, view))
-            # Not before: of a paste that failed nobody knows whether it was done.
-            pane.pasted = words
+    async def paste(self, parcel: Parcel) -> None:
+        await self._typist.paste(self._pane(parcel.recipient), parcel)
 
-    async def submit(self, session: SessionId, words: str) -> None:
-        pane = self._pane(session)
-        async with pane.lock:
-            around, view = await self._survey(pane)
-            self._require_a_free_pane(around, view)
-            if self._sight(pane, words, around, view) is not Sight.BOX:
-                raise inputs.occupied("something else stands in its box")
-            await inputs.press(self.server, pane.place.tmux_pane, "enter")
-            pane.pasted, pane.entered = None, words
+    async def submit(self, parcel: Parcel) -> None:
+        pane = self._pane(parcel.recipient)
+        await self._typist.submit(pane, parcel)
+        # It is quiet only when it has been so since then, also if it prints nothing at all.
+        pane.last_output = asyncio.get_running_loop().time()
+        self._stir(pane)
 
-    async def look(self, session: SessionId, words: str, *, since: datetime) -> Sight:
-        pane = self._pane(session)
-        async with pane.lock:
-            return self._sight(pane, words, *await self._survey(pane))
+    async def look(self, parcel: Parcel) -> Sight:
+        return await self._typist.look(self._pane(parcel.recipient), parcel)
 
-    async def shown(self, session: SessionId, words: str, *, within: float) -> bool:
-        """Wait until pasted words stand in the box. False if they do not in time."""
-        pane = self._pane(session)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(within):
-                while await self.look(session, words, since=self._clock.now()) is not Sight.BOX:
-                    await pane.stirred.wait()
-                return True
-        return False
+    async def shown(self, parcel: Parcel, *, within: float) -> bool:
+        return await self._typist.shown(self._pane(parcel.recipient), parcel, within=within)
 
     def check(self, session: SessionId, words: str) -> None:
         inputs.check_words(self._pane(session), words)
@@ -205,11 +182,10 @@ class TmuxRuntime:
         return await captures.read_screen(self.server, pane, history=history)
 
     async def view(self, session: SessionId) -> View:
-        _, view = await self._survey(self._pane(session))
-        return view or View()
+        return await self._typist.view(self._pane(session))
 
     async def printed(self, session: SessionId) -> tuple[str, ...]:
-        return _said(await self.read(session, history=True))[self._pane(session).mark :]
+        return await self._typist.printed(self._pane(session))
 
     async def is_attached(self, session: SessionId) -> bool:
         pane = self._pane(session).place.tmux_pane
@@ -218,14 +194,7 @@ class TmuxRuntime:
         return f"0 {pane}".encode() in clients
 
     async def quit(self, session: SessionId) -> None:
-        pane = self._pane(session)
-        if not pane.agent.quit:
-            raise inputs.occupied("it has no way to be asked")
-        await self.paste(session, pane.agent.quit)
-        if not await self.shown(session, pane.agent.quit, within=2.0):
-            raise inputs.occupied("its box does not show what was typed")
-        await self._clock.sleep(pane.agent.pause)
-        await self.submit(session, pane.agent.quit)
+        await self._typist.quit(self._pane(session))
 
     async def signal(self, session: SessionId, number: int) -> None:
         for each in _family(self._pane(session).place.pid):
@@ -249,32 +218,6 @@ class TmuxRuntime:
         if (pane := self._panes.get(session)) is None:
             raise RuntimeFailed(f"nothing is held for {session}.")
         return pane
-
-    async def _survey(self, pane: Pane) -> tuple[Surroundings, View | None]:
-        around = await captures.look_around(self.server, pane.place.tmux_pane)
-        return around, pane.agent.read_screen(around.screen) if pane.agent.has_box else None
-
-    def _sight(self, pane: Pane, words: str, around: Surroundings, view: View | None) -> Sight:
-        if view is None:
-            # Only this life knows what was typed into a screen that cannot be read.
-            if pane.pasted == words:
-                return Sight.BOX
-            return Sight.AGENT if pane.entered == words else Sight.NOWHERE
-        if view.dialog or view.box is None:
-            return Sight.HIDDEN
-        if not view.box:
-            return Sight.NOWHERE
-        # The box was empty when we pasted, and nobody has typed: whatever it shows is ours.
-        ours = pane.pasted == words and around.typed_at <= self._typing_since()
-        return Sight.BOX if ours or pane.agent.holds(view.box, words) else Sight.HIDDEN
-
-    def _require_a_free_pane(self, around: Surroundings, view: View | None) -> None:
-        """Raise ``Occupied`` if a key pressed now could do harm."""
-        if reason := inputs.why_occupied(around, view, typing_since=self._typing_since()):
-            raise inputs.occupied(reason)
-
-    def _typing_since(self) -> float:
-        return self._clock.now().timestamp() - self._typing
 
     async def _list(self) -> list[tuple[Place, str, str]]:
         """Return each of our panes, with its window and its session's name."""
@@ -409,19 +352,6 @@ async def _supervised(chore: Chore) -> None:
         await chore()
     except Exception:  # noqa: BLE001 - one pane's trouble must not stop all the others
         _log.exception("A chore of tmux failed.")
-
-
-def _typed(words: str, view: View | None) -> str:
-    """Return what to type. In a box, a backslash before Enter would make a new line of it."""
-    return words + " " if view and words.endswith("\\") else words
-
-
-def _said(lines: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the lines down to the last that says something."""
-    count = len(lines)
-    while count and not lines[count - 1].strip():
-        count -= 1
-    return lines[:count]
 
 
 def _family(pid: int) -> Sequence[psutil.Process]:

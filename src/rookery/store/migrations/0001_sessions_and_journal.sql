@@ -47,6 +47,8 @@ create index sessions_by_native_id on sessions (agent, native_id);
 create index sessions_by_name on sessions (name);
 create index sessions_by_created on sessions (created_at);
 create index sessions_by_ended on sessions (ended_at);
+create index sessions_live on sessions (status)
+    where status in ('starting', 'running', 'closing');
 create index sessions_held on sessions (status) where is_held;
 create index sessions_by_parent on sessions (parent) where parent is not null;
 create index sessions_by_continues on sessions (continues) where continues is not null;

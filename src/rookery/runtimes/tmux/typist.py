@@ -1,0 +1,127 @@
+"""Types words into panes: looks before every key, and knows afterwards what it typed."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from rookery.model.messages import Parcel, Step
+from rookery.model.screens import View
+from rookery.ports import Clock, Sight
+from rookery.runtimes.tmux import captures, inputs
+from rookery.runtimes.tmux.captures import Surroundings
+from rookery.runtimes.tmux.panes import Pane
+from rookery.runtimes.tmux.server import Server
+
+#: Seconds for a program to show what was typed to make it leave.
+APPEARANCE = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Typist:
+    server: Server
+    clock: Clock
+    typing: float  #: seconds after a person's last key in which nothing is typed
+
+    async def paste(self, pane: Pane, parcel: Parcel) -> None:
+        inputs.check_words(pane, parcel.words)
+        async with pane.lock:
+            around, view = await self._survey(pane)
+            self._require_a_free_pane(around, view)
+            if view and view.box:
+                raise inputs.occupied("somebody's draft stands in its box")
+            if view is None:
+                pane.mark = max(len(_said(await self._history(pane))) - 1, 0)
+            words = _typed(parcel.words, view)
+            await inputs.paste(self.server, pane.place.tmux_pane, words, receipt=parcel.receipt)
+
+    async def submit(self, pane: Pane, parcel: Parcel) -> None:
+        async with pane.lock:
+            around, view = await self._survey(pane)
+            self._require_a_free_pane(around, view)
+            if self._sight(pane, parcel, around, view) is not Sight.BOX:
+                raise inputs.occupied("something else stands in its box")
+            await inputs.enter(self.server, pane.place.tmux_pane, receipt=parcel.receipt)
+
+    async def look(self, pane: Pane, parcel: Parcel) -> Sight:
+        async with pane.lock:
+            return self._sight(pane, parcel, *await self._survey(pane))
+
+    async def shown(self, pane: Pane, parcel: Parcel, *, within: float) -> bool:
+        """Wait until pasted words stand in the box. False if they do not in time."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                while True:
+                    # Taken before the look, so that nothing falls between it and the wait.
+                    stirred = pane.stirred
+                    if await self.look(pane, parcel) is Sight.BOX:
+                        return True
+                    await stirred.wait()
+        return False
+
+    async def quit(self, pane: Pane) -> None:
+        """Type what makes the program leave. Raises ``Occupied`` with nothing submitted."""
+        if not pane.agent.quit:
+            raise inputs.occupied("it has no way to be asked")
+        now = datetime.now(UTC)
+        parcel = Parcel(0, pane.session, pane.agent.quit, Step.SENDING, now)
+        await self.paste(pane, parcel)
+        if not await self.shown(pane, parcel, within=APPEARANCE):
+            raise inputs.occupied("its box does not show what was typed")
+        await self.clock.sleep(pane.agent.pause)
+        await self.submit(pane, parcel)
+
+    async def view(self, pane: Pane) -> View:
+        _, view = await self._survey(pane)
+        return view or View()
+
+    async def printed(self, pane: Pane) -> tuple[str, ...]:
+        return _said(await self._history(pane))[pane.mark :]
+
+    async def _history(self, pane: Pane) -> tuple[str, ...]:
+        return await captures.read_screen(self.server, pane.place.tmux_pane, history=True)
+
+    async def _survey(self, pane: Pane) -> tuple[Surroundings, View | None]:
+        around = await captures.look_around(self.server, pane.place.tmux_pane)
+        return around, pane.agent.read_screen(around.screen) if pane.agent.has_box else None
+
+    def _sight(
+        self, pane: Pane, parcel: Parcel, around: Surroundings, view: View | None
+    ) -> Sight:
+        if around.pasted != parcel.receipt:
+            return Sight.UNTOUCHED
+        if view is None:
+            # A screen that cannot be read: what was typed is all that is known.
+            return Sight.AGENT if around.entered == parcel.receipt else Sight.BOX
+        if view.dialog or view.box is None:
+            return Sight.HIDDEN
+        if not view.box:
+            return Sight.NOWHERE
+        # The box was empty when we pasted; if nobody has typed, whatever it shows is ours.
+        pasted_last = around.entered != parcel.receipt and self._nobody_types(around)
+        ours = pasted_last or pane.agent.holds(view.box, parcel.words)
+        return Sight.BOX if ours else Sight.HIDDEN
+
+    def _require_a_free_pane(self, around: Surroundings, view: View | None) -> None:
+        """Raise ``Occupied`` if a key pressed now could do harm."""
+        since = self.clock.now().timestamp() - self.typing
+        if reason := inputs.why_occupied(around, view, typing_since=since):
+            raise inputs.occupied(reason)
+
+    def _nobody_types(self, around: Surroundings) -> bool:
+        return around.typed_at <= self.clock.now().timestamp() - self.typing
+
+
+def _typed(words: str, view: View | None) -> str:
+    """Return what to type. In a box, a backslash before Enter would make a new line of it."""
+    return words + " " if view and words.endswith("\\") else words
+
+
+def _said(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the lines down to the last that says something."""
+    count = len(lines)
+    while count and not lines[count - 1].strip():
+        count -= 1
+    return lines[:count]
