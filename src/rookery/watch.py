@@ -92,12 +92,12 @@ class Watch:
         """Take from the screen what no hook tells: that it is up, or asks something first."""
         session = await self.database.read(lambda db: sessions.get(db, session_id))
         agent = self.agents[session.agent]
-        if session.status.is_over or (session.started_at and agent.has_hooks):
+        tells_nothing_more = agent.has_hooks or not agent.has_box
+        if session.status.is_over or (session.started_at and tells_nothing_more):
             self.runtime.attend(session_id, to_screen=False)
         elif agent.has_box:
             await self._tell(session_id, await self.runtime.view(session_id))
         elif tail(await self.runtime.read(session_id)):
-            self.runtime.attend(session_id, to_screen=False)
             await self._tell(session_id, PRINTED)
 
     async def _tell(self, session: SessionId, view: View) -> None:
