@@ -4,7 +4,10 @@ BIN := .venv/bin
 PYTHON ?= $(shell for p in python3.14 python3.13 python3.12 python3.11 python3; do \
   command -v $$p >/dev/null && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { command -v $$p; break; }; done)
 
-.PHONY: help setup up test check lint format types imports lock clean
+PROGRAMS := tests/agents/programs/node_modules/.installed
+MORE := tests/agents/more/node_modules/.installed
+
+.PHONY: help setup up test test-agents prove bench check lint format types imports lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -22,9 +25,23 @@ setup: .venv/.locked ## make .venv with everything locked; install system packag
 up: setup ## set up, then run the daemon here
 	@$(BIN)/rookery up
 
-test: setup ## set up, then lint, types, imports and all tests
+test: setup $(PROGRAMS) ## set up, then lint, types, imports and all tests
 	@$(MAKE) --no-print-directory lint types imports
 	$(BIN)/pytest -n auto
+
+$(PROGRAMS) $(MORE): %/node_modules/.installed: %/package.json %/package-lock.json
+	@scripts/system-packages npm
+	cd $* && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+test-agents: setup $(PROGRAMS) $(MORE) ## the tests with all the real agent programs
+	$(BIN)/pytest tests/real -m "real or more_agents" -k "agents"
+
+prove: setup ## the long proofs: killed at every moment, and at random
+	$(BIN)/pytest tests/prove -m prove -s
+
+bench: setup ## measure, beside the naive way
+	$(BIN)/python -m bench
 
 check: test ## the same as test
 

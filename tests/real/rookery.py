@@ -12,13 +12,16 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from http import HTTPStatus
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
 from rookery.client import Client
 from rookery.home import Home, find_home
-from rookery.model.errors import RookeryError
+from rookery.model.errors import Answered, NotRunning, RookeryError
+
+ROOT = Path(__file__).parents[2]
 
 #: Seconds for anything that should happen at once, on a busy machine.
 SOON = 20.0
@@ -66,16 +69,28 @@ class Rookery:
         self.home.config.mkdir(parents=True, exist_ok=True)
         self.home.settings.write_text(toml)
 
+    @property
+    def program(self) -> list[str]:
+        """What is run as the daemon."""
+        return [sys.executable, "-m", "rookery", "up"]
+
+    def reap(self) -> None:
+        """Wait for a daemon that died by itself, and forget it."""
+        if self._daemon:
+            self._daemon.kill()
+            self._daemon.communicate()
+            self._daemon = None
+
     def up(self) -> None:
         """Start the daemon, and wait until it says what to do next."""
         self._daemon = subprocess.Popen(
-            [sys.executable, "-m", "rookery", "up"],
+            self.program,
             env=self.environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            cwd=self.folder,
+            cwd=ROOT,
         )
         assert self._daemon.stdout
         said = ""
@@ -133,15 +148,14 @@ class Rookery:
         self, path: str, body: object, *, key: str = "", raw: bytes | None = None
     ) -> tuple[int, Any]:
         """Send a request as it is; return the status and the answer."""
-        connection = socket.socket(socket.AF_UNIX)
-        connection.settimeout(SOON)
-        connection.connect(str(self.home.door))
         sent = json.dumps(body).encode() if raw is None else raw
         head = f"POST {path} HTTP/1.1\r\nHost: rookery\r\nConnection: close\r\n"
         head += f"Content-Type: application/json\r\nContent-Length: {len(sent)}\r\n"
         head += f"Idempotency-Key: {key}\r\n\r\n" if key else "\r\n"
         answer = b""
-        with connection:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(SOON)
+            connection.connect(str(self.home.door))
             with suppress(BrokenPipeError, ConnectionResetError):
                 connection.sendall(head.encode() + sent)
             with suppress(ConnectionResetError):
@@ -149,6 +163,16 @@ class Rookery:
                     answer += part
         first, _, rest = answer.partition(b"\r\n\r\n")
         return int(first.split()[1]), json.loads(rest)
+
+    def post_or_raise(self, path: str, body: object, *, key: str) -> object:
+        """Give a command under a key, which may be given again. Raises what the client does."""
+        try:
+            status, answer = self.post(path, body, key=key)
+        except (OSError, IndexError, ValueError) as error:
+            raise NotRunning from error
+        if status != HTTPStatus.OK:
+            raise Answered(answer["error"]["code"], answer["error"]["message"])
+        return answer
 
     def session(self, name: str) -> dict[str, Any]:
         found: dict[str, Any] = self.client.get("sessions", name)

@@ -1,0 +1,230 @@
+"""The real Claude Code and Codex, in real panes, with a scripted model behind them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.models.server import ModelServer
+from tests.real.agents import PROGRAMS, configure
+from tests.real.rookery import SOON, Rookery, eventually
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
+
+ESCALATED = json.dumps(
+    {"cmd": "touch made", "sandbox_permissions": "require_escalated", "justification": "why"}
+)
+
+
+#: What stands on the screen once a key would answer it: a little after the hook has told.
+DIALOG = re.compile(r"Do you want to proceed|Would you like to run")
+
+
+@dataclass(frozen=True)
+class Case:
+    """What differs between the two, in how a test makes them ask."""
+
+    agent: str
+    asking: str  #: a prompt that opens a permission dialog
+    yes: str
+    no: str
+
+
+CASES = [
+    Case("claude", "bash: touch made;; say: allowed", "1", "escape"),
+    Case("codex", f"tool: exec_command {ESCALATED};; say: allowed", "y", "escape"),
+]
+
+
+@pytest.fixture
+def models() -> Iterator[ModelServer]:
+    with ModelServer() as server:
+        yield server
+
+
+@pytest.fixture
+def rookery(cold: Rookery, models: ModelServer) -> Rookery:
+    configure(cold, models.url)
+    cold.up()
+    return cold
+
+
+@pytest.fixture(params=CASES, ids=[case.agent for case in CASES])
+def case(request: pytest.FixtureRequest) -> Case:
+    found: Case = request.param
+    assert (PROGRAMS / found.agent).exists(), "make agents installs it"
+    return found
+
+
+def prompts(rookery: Rookery, name: str) -> list[str]:
+    turns = rookery.client.get("sessions", name, "turns")["turns"]
+    return [turn["prompt"] for turn in turns]
+
+
+def answer(rookery: Rookery, key: str) -> None:
+    """Press a key until the dialog is gone: Claude takes none in its first moments."""
+    eventually(lambda: DIALOG.search(rookery.screen("it")))
+
+    def is_gone() -> bool:
+        if DIALOG.search(rookery.screen("it")):
+            rookery.client.post("sessions", "it", "keys", keys=[key])
+        return not DIALOG.search(rookery.screen("it"))
+
+    eventually(is_gone)
+
+
+@pytest.mark.spec("A1", "A3", "B2", "C3", "C4")
+def test_an_agent_comes_up_answers_and_ends(rookery: Rookery, case: Case) -> None:
+    started = rookery.start("it", agent=case.agent)
+    answers = [rookery.ask("it", f"say: answer {number}") for number in range(3)]
+    several = rookery.ask("it", "say: first line\nsay: second line")
+    session = rookery.session("it")
+    ended = rookery.json("end", "it")
+
+    assert (started["status"], started["activity"]) == ("running", "idle")
+    assert answers == ["answer 0", "answer 1", "answer 2"]
+    assert several.endswith("second line")
+    assert session["native_id"]
+    assert Path(session["transcript_path"]).exists()
+    assert (ended["status"], ended["ended_by"]) == ("killed", "person")
+
+
+@pytest.mark.spec("B2")
+def test_words_arrive_exactly(rookery: Rookery, case: Case) -> None:
+    rookery.start("it", agent=case.agent)
+    sent = [
+        "say: ends in a backslash \\",
+        "say: $(touch pwned) `touch pwned` '; touch pwned; '",
+        "say: äöü 漢字 🙂 -- --settings=x ;",
+        "say: tab\there\nsay: and a new line",
+        "say: long\n" + "a line of a long paste\n" * 400 + "end",
+    ]
+
+    for words in sent:
+        rookery.ask("it", words)
+
+    assert [each.split() for each in prompts(rookery, "it")] == [each.split() for each in sent]
+    assert not (rookery.project / "pwned").exists()
+
+
+@pytest.mark.spec("B2")
+def test_what_would_be_run_as_a_command_is_refused(rookery: Rookery, case: Case) -> None:
+    rookery.start("it", agent=case.agent)
+
+    done = rookery.run("send", "it", "!touch pwned")
+
+    assert done.returncode == 2
+    assert "shell command" in done.stderr
+    assert not (rookery.project / "pwned").exists()
+
+
+@pytest.mark.spec("A2", "B0", "B5")
+def test_a_permission_is_seen_and_answered(rookery: Rookery, case: Case) -> None:
+    rookery.start("it", agent=case.agent)
+
+    rookery.send("it", case.asking)
+    eventually(lambda: rookery.session("it")["activity"] == "permission")
+    answer(rookery, case.yes)
+    eventually(lambda: rookery.session("it")["activity"] == "idle")
+
+    assert (rookery.project / "made").exists()
+    assert rookery.client.get("sessions", "it", "turns")["turns"][-1]["answer"] == "allowed"
+
+
+@pytest.mark.spec("A2")
+def test_a_refusal_at_the_keyboard_ends_the_turn(rookery: Rookery, case: Case) -> None:
+    rookery.start("it", agent=case.agent)
+
+    rookery.send("it", case.asking)
+    eventually(lambda: rookery.session("it")["activity"] == "permission")
+    answer(rookery, case.no)
+    eventually(lambda: rookery.session("it")["activity"] == "idle")
+
+    assert rookery.session("it")["reason"] == "interrupted"
+    assert not (rookery.project / "made").exists()
+    assert rookery.ask("it", "say: and on").endswith("and on")
+
+
+@pytest.mark.spec("A2", "G3")
+def test_a_turn_is_interrupted(rookery: Rookery, case: Case, models: ModelServer) -> None:
+    rookery.start("it", agent=case.agent)
+    rookery.send("it", "gate: never;; say: too late")
+    eventually(lambda: rookery.session("it")["activity"] == "working")
+    eventually(lambda: "esc to interrupt" in rookery.screen("it"))
+
+    rookery.run("interrupt", "it")
+    eventually(lambda: rookery.session("it")["activity"] == "idle")
+
+    assert rookery.session("it")["reason"] == "interrupted"
+
+
+@pytest.mark.spec("B0", "E6")
+def test_words_sent_while_a_dialog_is_open_answer_nothing_and_arrive_once(
+    rookery: Rookery, case: Case
+) -> None:
+    """100 messages, sent before, while and after the dialog opens and is answered."""
+    rookery.start("it", agent=case.agent)
+    sent = [f"say: number {number}" for number in range(100)]
+
+    rookery.send("it", case.asking)
+    messages = [rookery.send("it", words) for words in sent[:40]]
+    eventually(lambda: rookery.session("it")["activity"] == "permission")
+    messages += [rookery.send("it", words) for words in sent[40:80]]
+    still_asked = not (rookery.project / "made").exists()
+    unanswered = rookery.session("it")["activity"] == "permission"
+    answer(rookery, case.no)
+    messages += [rookery.send("it", words) for words in sent[80:]]
+    eventually(
+        lambda: {rookery.step(each)[0] for each in messages} == {"acknowledged"}, within=60.0
+    )
+
+    assert still_asked
+    assert unanswered
+    assert not (rookery.project / "made").exists()
+    arrived = "\n\n".join(prompts(rookery, "it")[1:])
+    assert arrived.split("\n\n") == sent
+
+
+@pytest.mark.spec("A7", "C3", "K3")
+def test_an_agent_works_on_while_the_daemon_is_dead(
+    rookery: Rookery, case: Case, models: ModelServer
+) -> None:
+    rookery.start("it", agent=case.agent)
+    rookery.ask("it", "say: before")
+    message = rookery.send("it", "gate: later;; say: meanwhile")
+    eventually(lambda: rookery.step(message)[0] == "acknowledged")
+
+    rookery.kill()
+    models.open_gate("later")
+    eventually(lambda: list(rookery.home.spool.iterdir()), within=SOON)
+    rookery.up()
+    eventually(lambda: rookery.session("it")["activity"] == "idle")
+
+    turns = rookery.client.get("sessions", "it", "turns")["turns"]
+    assert [turn["answer"] for turn in turns] == ["before", "meanwhile"]
+    assert rookery.ask("it", "say: after") == "after"
+
+
+@pytest.mark.spec("A3")
+def test_a_folder_that_is_not_trusted_yet_is_asked_about_and_nothing_is_typed(
+    rookery: Rookery,
+) -> None:
+    stranger = rookery.folder / "stranger"
+    stranger.mkdir()
+
+    rookery.client.post(
+        "sessions", agent="claude", name="it", project=str(stranger), prompt="say: hello"
+    )
+    session = rookery.client.get("sessions", "it", "wait", until="up", timeout=SOON)
+    asked = rookery.screen("it")
+    rookery.client.post("sessions", "it", "keys", keys=["down", "enter"])
+    eventually(lambda: prompts(rookery, "it") == ["say: hello"])
+
+    assert session["activity"] == "question"
+    assert "trust" in session["reason"]
+    assert "say: hello" not in asked
