@@ -101,26 +101,37 @@ class Courier:
         return True
 
     async def _see_through(self, parcel: Parcel) -> None:
-        """Bring a pasted parcel to its end: Enter may be pressed again, words never pasted."""
+        """Bring a parcel on by a step: Enter may be pressed again, words never pasted."""
         sight = await self.runtime.look(parcel)
         match sight:
-            case Sight.HIDDEN:
-                await self._wait(parcel, "something else is on its screen.")
-                return
             case Sight.UNTOUCHED:
                 await self.database.write(partial(messages.put_back, parcel=parcel, reason=""))
-                return
+            case Sight.LATE:
+                await self._wait_for_a_slow_one(parcel)
+            case Sight.HIDDEN:
+                await self._wait(parcel, "something else is on its screen.")
             case Sight.BOX:
-                if not await self._submit(parcel):
-                    return
+                if await self._submit(parcel):
+                    await self._is_settled_in_time(parcel)
             case Sight.AGENT:
                 await self._confirm(parcel)
+                await self._expect_proof(parcel)
             case Sight.NOWHERE:
-                pass  # submitted and its proof still on the way, or somebody took them out
+                await self._expect_proof(parcel)
             case _:
                 assert_never(sight)
-        if not await self._is_settled_in_time(parcel) and sight is not Sight.BOX:
+
+    async def _expect_proof(self, parcel: Parcel) -> None:
+        if not await self._is_settled_in_time(parcel):
             await self._doubt(parcel)
+
+    async def _wait_for_a_slow_one(self, parcel: Parcel) -> None:
+        """Let a busy program show what was typed; or it, or somebody, has taken them out."""
+        waited = (self._clock.now() - parcel.since).total_seconds()
+        if waited > PATIENCE:
+            await self._doubt(parcel)
+        elif not await self.runtime.shown(parcel, within=APPEARANCE):
+            await self._wait(parcel, "its box does not show them yet.")
 
     async def _submit(self, parcel: Parcel) -> bool:
         if parcel.step is Step.SENDING:

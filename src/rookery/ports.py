@@ -60,6 +60,11 @@ class Agent(Protocol):
         ...
 
     @property
+    def tells_start(self) -> bool:
+        """Whether a hook tells that it is up, before anything was said to it."""
+        ...
+
+    @property
     def takes_id(self) -> bool:
         """Whether we may choose its native id."""
         ...
@@ -112,7 +117,8 @@ class Sight(Enum):
 
     BOX = auto()  #: they, and nothing else, stand in the input box
     AGENT = auto()  #: the agent has them
-    NOWHERE = auto()  #: they were typed, and are gone from the box
+    LATE = auto()  #: they were typed, and do not show yet
+    NOWHERE = auto()  #: Enter was pressed on them, and they are gone from the box
     UNTOUCHED = auto()  #: they were never typed
     HIDDEN = auto()  #: a dialog or somebody's draft is in the way; look again later
 

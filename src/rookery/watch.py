@@ -96,7 +96,10 @@ class Watch:
         if session.status.is_over or (session.started_at and tells_nothing_more):
             self.runtime.attend(session_id, to_screen=False)
         elif agent.has_box:
-            await self._tell(session_id, await self.runtime.view(session_id))
+            view = await self.runtime.view(session_id)
+            # A box that is drawn may not listen yet: its own word is better, if it has one.
+            if view.dialog or session.started_at or not agent.tells_start:
+                await self._tell(session_id, view)
         elif tail(await self.runtime.read(session_id)):
             await self._tell(session_id, PRINTED)
 
@@ -111,7 +114,9 @@ class Watch:
         agent = self.agents[session.agent]
         if not agent.has_box:
             await self._end_quiet_turn(session_id)
-        elif session.started_at and session.activity not in {None, Activity.IDLE}:
+        elif session.started_at is None:
+            await self._tell(session_id, await self.runtime.view(session_id))
+        elif session.activity not in {None, Activity.IDLE}:
             # An agent that works moves its screen all the time. One that has fallen quiet was
             # interrupted at the keyboard, of which Claude's hooks say nothing; or it asks.
             view = await self.runtime.view(session_id)

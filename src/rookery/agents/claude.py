@@ -32,6 +32,7 @@ class Claude:
     program = "claude"
     has_hooks = True
     has_box = True
+    tells_start = True
     takes_id = True
     pause = 0.0
     interrupt = "escape"

@@ -39,6 +39,7 @@ class Codex:
     program = "codex"
     has_hooks = True
     has_box = True
+    tells_start = False
     takes_id = False
     pause = 0.0
     interrupt = "escape"

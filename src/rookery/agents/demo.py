@@ -27,6 +27,7 @@ class Demo:
     program = ""
     has_hooks = True
     has_box = True
+    tells_start = True
     takes_id = True
     pause = 0.0
     interrupt = "escape"

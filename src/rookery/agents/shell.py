@@ -19,6 +19,7 @@ class Shell:
     program = ""
     has_hooks = False
     has_box = False
+    tells_start = False
     takes_id = False
     pause = 0.0
     interrupt = "ctrl-c"

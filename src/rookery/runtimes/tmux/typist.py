@@ -98,7 +98,7 @@ class Typist:
         if view.dialog or view.box is None:
             return Sight.HIDDEN
         if not view.box:
-            return Sight.NOWHERE
+            return Sight.NOWHERE if around.entered == parcel.receipt else Sight.LATE
         # The box was empty when we pasted; if nobody has typed, whatever it shows is ours.
         pasted_last = around.entered != parcel.receipt and self._nobody_types(around)
         ours = pasted_last or pane.agent.holds(view.box, parcel.words)
