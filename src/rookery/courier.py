@@ -104,8 +104,10 @@ class Courier:
         """Bring a parcel on by a step: Enter may be pressed again, words never pasted."""
         sight = await self.runtime.look(parcel)
         match sight:
-            case Sight.UNTOUCHED:
+            case Sight.UNTOUCHED if parcel.step is Step.SENDING:
                 await self.database.write(partial(messages.put_back, parcel=parcel, reason=""))
+            case Sight.UNTOUCHED:
+                await self._doubt(parcel)  # they were typed, and the trace of it is lost
             case Sight.LATE:
                 await self._wait_for_a_slow_one(parcel)
             case Sight.HIDDEN:
