@@ -7,7 +7,7 @@ PYTHON ?= $(shell for p in python3.14 python3.13 python3.12 python3.11 python3; 
 PROGRAMS := tests/agents/programs/node_modules/.installed
 MORE := tests/agents/more/node_modules/.installed
 
-.PHONY: help setup up test test-agents prove bench check lint format types imports lock clean
+.PHONY: help setup up test test-agents prove bench check docs lint format types imports lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -27,6 +27,7 @@ up: setup ## set up, then run the daemon here
 
 test: setup $(PROGRAMS) ## set up, then lint, types, imports and all tests
 	@$(MAKE) --no-print-directory lint types imports
+	$(BIN)/python scripts/reference.py --check
 	$(BIN)/pytest -n auto
 
 $(PROGRAMS) $(MORE): %/node_modules/.installed: %/package.json %/package-lock.json
@@ -50,7 +51,10 @@ lint: ## format and lint, changing nothing
 	$(BIN)/ruff check .
 
 types: ## mypy --strict over source and tests
-	$(BIN)/mypy src tests bench
+	$(BIN)/mypy src tests bench scripts
+
+docs: ## write docs/reference from the program itself
+	$(BIN)/python scripts/reference.py
 
 imports: ## rooms look down, never up or sideways
 	$(BIN)/lint-imports

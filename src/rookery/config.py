@@ -23,18 +23,18 @@ class AgentSettings(_Section):
 
     command: tuple[str, ...] = ()  #: instead of its usual program
     arguments: tuple[str, ...] = ()  #: after the program, before ours
-    environment: dict[str, str] = Field(default_factory=dict)
+    environment: dict[str, str] = Field(default_factory=dict)  #: for this agent alone
 
 
 class Limits(_Section):
     start_deadline: float = Field(60.0, gt=0)  #: seconds for an agent to come up
-    tmux_sessions: int = Field(100, ge=1)
+    tmux_sessions: int = Field(100, ge=1)  #: that live at once
     inactive_hours: float = Field(72.0, gt=0, le=87_600)  #: then a session is ended
     listed_hours: float = Field(1.0, ge=0, le=87_600)  #: an ended session stays in the list
-    kept_sessions: int = Field(10_000, ge=1)
-    retention_days: float = Field(90.0, gt=0, le=36_500)
-    scrollback_lines: int = Field(10_000, ge=100)
-    live_ring_kb: int = Field(256, ge=16)
+    kept_sessions: int = Field(10_000, ge=1)  #: of those that ended
+    retention_days: float = Field(90.0, gt=0, le=36_500)  #: then an entry is forgotten
+    scrollback_lines: int = Field(10_000, ge=100)  #: of each pane
+    live_ring_kb: int = Field(256, ge=16)  #: of each pane's last output
     quit_seconds: float = Field(5.0, gt=0)  #: for an agent to leave in its own way
     terminate_seconds: float = Field(5.0, gt=0)  #: and then after SIGTERM
     typing_seconds: float = Field(3.0, ge=0)  #: words wait so long after a person's last key
@@ -48,13 +48,13 @@ class Trust(_Section):
 class Http(_Section):
     """The door on loopback, for what cannot use the unix socket. It always needs a token."""
 
-    enabled: bool = True
+    enabled: bool = True  #: listen on loopback
     port: int = Field(4870, ge=0, le=65535)  #: 0, or one that is taken: any free one
 
 
 class Settings(_Section):
-    computer: str = Field(default_factory=socket.gethostname)
-    environment: dict[str, str] = Field(default_factory=dict)
+    computer: str = Field(default_factory=socket.gethostname)  #: what this one is called
+    environment: dict[str, str] = Field(default_factory=dict)  #: added to every agent's
     limits: Limits = Limits()
     trust: Trust = Trust()
     http: Http = Http()

@@ -1,0 +1,108 @@
+"""Writes docs/reference from the program itself; with --check only says whether it is stale."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from pydantic import BaseModel
+
+from rookery import cli, config
+from rookery.cli.group import rookery
+from rookery.config import Settings
+from rookery.gateway.operations import OPERATIONS
+from rookery.model.facts import KINDS
+
+FOLDER = Path(__file__).parents[1] / "docs" / "reference"
+
+
+def commands() -> Iterator[str]:
+    yield "# Commands\n\nWhat `rookery --help` says, command by command.\n"
+    yield "## Exit codes\n\n| code | meaning |\n|---|---|"
+    yield "| 0 | done |"
+    yield f"| {cli.FAILED} | it failed, or was refused |"
+    yield f"| {cli.USAGE} | it cannot be taken as it is; the message says what to change |"
+    yield f"| {cli.NOT_RUNNING} | no daemon answers |"
+    yield f"| {cli.NOT_DONE_IN_TIME} | not done in time; nothing was stopped |"
+    yield f"| {cli.UNKNOWN} | no such session |"
+    for path, command in _walk(rookery, ("rookery",)):
+        context = click.Context(command, info_name=" ".join(path), terminal_width=88)
+        yield f"\n## {' '.join(path)}\n\n```\n{command.get_help(context)}\n```"
+
+
+def _walk(
+    command: click.Command, path: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    if isinstance(command, click.Group):
+        for name, each in sorted(command.commands.items()):
+            yield from _walk(each, (*path, name))
+    else:
+        yield path, command
+
+
+def configuration() -> Iterator[str]:
+    yield "# Configuration\n\nTOML, in the file that `rookery config path` names. A key that is not"
+    yield "here is an error. Changes hold from the next `rookery up`.\n"
+    yield "| key | default | meaning |\n|---|---|---|"
+    yield from _keys(Settings, "")
+    yield from _keys(config.AgentSettings, "agents.NAME.")
+
+
+def _keys(model: type[BaseModel], prefix: str) -> Iterator[str]:
+    source = inspect.getsource(model)
+    for name, field in model.model_fields.items():
+        kind = field.annotation
+        if inspect.isclass(kind) and issubclass(kind, BaseModel):
+            yield from _keys(kind, f"{prefix}{name}.")
+        elif name != "agents":
+            said = re.search(rf"^    {name}: .*?#: (.*)$", source, re.MULTILINE)
+            above = re.search(rf"^    #: (.*)\n    {name}: ", source, re.MULTILINE)
+            meaning = (said or above or [""] * 2)[1]
+            default = "the host's name" if name == "computer" else repr(_default(field))
+            yield f"| `{prefix}{name}` | {default} | {meaning} |"
+
+
+def _default(field: object) -> object:
+    return field.get_default(call_default_factory=True)  # type: ignore[attr-defined]
+
+
+def api() -> Iterator[str]:
+    yield "# HTTP\n\nOn the unix socket `rookery.sock` of the home's `run` folder for its owner, and on"
+    yield "loopback with a bearer token (`rookery status` names the address, `rookery token mint` makes a"
+    yield "token, the owner's own is in the home's file `token`). JSON in, JSON out; errors are"
+    yield '`{"error": {"code", "message"}}`. A POST may carry an `Idempotency-Key`: asked again, it'
+    yield "answers what it answered, and is done once. `/v1/openapi.json` describes the shapes.\n"
+    yield "| operation | | needs | |\n|---|---|---|---|"
+    for each in OPERATIONS:
+        summary = (inspect.getdoc(each.run) or "").split("\n")[0]
+        yield f"| {each.name} | `{each.method} {each.path}` | {each.need} | {summary} |"
+    yield "| events | `GET /v1/events` | read | Server-sent events or a WebSocket: a snapshot, then every fact; resumes after `Last-Event-ID`. |"
+    yield "| frames | `GET /v1/sessions/{session}/frames` | read | A session's screen, as it changes. |"
+    yield "\n## Facts\n\n| kind | fields |\n|---|---|"
+    for name, fact in KINDS.items():
+        yield f"| `{name}` | {', '.join(fact.__match_args__)} |"
+
+
+PAGES = {"commands.md": commands, "configuration.md": configuration, "http.md": api}
+
+
+def main() -> None:
+    FOLDER.mkdir(exist_ok=True)
+    stale = []
+    for name, page in PAGES.items():
+        text = "\n".join(page()) + "\n"
+        file = FOLDER / name
+        if not file.exists() or file.read_text(encoding="utf-8") != text:
+            stale.append(name)
+            if "--check" not in sys.argv:
+                file.write_text(text, encoding="utf-8")
+    if stale:
+        print("written:" if "--check" not in sys.argv else "stale, run make docs:", *stale)
+    sys.exit(bool(stale and "--check" in sys.argv))
+
+
+main()
