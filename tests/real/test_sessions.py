@@ -193,7 +193,7 @@ def test_names_are_unique_among_the_living(rookery: Rookery) -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["--agent", "nobody"], "There are: demo, shell"),
+        (["--agent", "nobody"], "There are: claude, codex"),
         (["--agent", "demo", "--project", "/no/such/folder"], "needs an existing folder"),
         (["--agent", "demo", "--project", "/etc/hostname"], "needs an existing folder"),
         (["--agent", "demo", "--name", "a/b"], "A name has letters"),
