@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from sqlite3 import Connection
+
+import pytest
+
+from rookery.store.database import open_file
+from rookery.store.journal import Journal
+from rookery.store.migrations import migrate
+from tests.fakes.clock import FakeClock
+from tests.fakes.database import ObservedDatabase
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def journal(clock: FakeClock) -> Journal:
+    return Journal("here", clock, readers={})
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[ObservedDatabase]:
+    async with ObservedDatabase(tmp_path / "rookery.db") as database:
+        yield database
+
+
+@pytest.fixture
+def db() -> Iterator[Connection]:
+    """Give a store for what decides: no file, no thread, no loop; in a transaction."""
+    db = open_file(":memory:")
+    migrate(db)
+    db.execute("begin")
+    yield db
+    db.close()

@@ -1,0 +1,247 @@
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field
+
+from rookery.model.errors import BadInput, Occupied, RuntimeFailed, WordsRefused
+from rookery.model.facts import SessionId
+from rookery.model.messages import Parcel
+from rookery.model.screens import Dialog, View
+from rookery.model.sessions import tmux_name
+from rookery.ports import Agent, Exited, Launch, Place, Sight, Sighting
+
+#: What may be pressed.
+KEYS = frozenset({"enter", "escape", "ctrl-c", "up", "down", "1", "2"})
+
+
+@dataclass
+class Manner:
+    """How a program behaves."""
+
+    comes_up: bool = True
+    exits_with: int | None = None  #: at once, before it is up
+    ignores: frozenset[str] = frozenset()  #: of ``quit`` and the names of signals
+    swallows: int = 0  #: so many Enters
+    refuses: str = ""  #: any words, and this is why
+
+
+@dataclass
+class Program:
+    """One program in its pane: it lives on when the daemon does not."""
+
+    place: Place
+    manner: Manner
+    launch: Launch | None = None  #: none for a stranger
+    box: str = ""  #: what stands in its input box
+    dialog: str = ""  #: what the next key would answer
+    is_working: bool = False  #: as far as its screen shows
+    pasted: str = ""  #: the receipt of what was last typed
+    entered: str = ""  #: and of what Enter was last pressed on
+    screen: list[str] = field(default_factory=list)
+    mark: int = 0  #: the line that words were last typed on
+    code: int | None = None
+    signal: int | None = None
+
+    @property
+    def is_over(self) -> bool:
+        return self.code is not None or self.signal is not None
+
+    @property
+    def has_box(self) -> bool:
+        return self.launch is not None and self.launch.agent.has_box
+
+    @property
+    def occupied(self) -> str:
+        """Why nothing may be typed now."""
+        if self.is_over:
+            return "its input box cannot be seen."
+        return f"a dialog is open: {self.dialog}" if self.dialog else ""
+
+
+class FakeRuntime:
+    """Panes made of records. They outlive the daemon, as real ones do."""
+
+    def __init__(self) -> None:
+        self.manner = Manner()  #: of the programs that are started next
+        self.programs: dict[str, Program] = {}  #: by the name of their tmux session
+        self.started: list[Launch] = []
+        self.adopted: list[SessionId] = []
+        self.pasted: list[tuple[SessionId, str]] = []
+        self.heard: list[tuple[SessionId, str]] = []
+        self.pressed: list[tuple[SessionId, tuple[str, ...]]] = []
+        self.asked_to_leave: list[tuple[SessionId, str]] = []
+        self.released: list[SessionId] = []
+        self.attached: set[SessionId] = set()
+        self.unattended: set[SessionId] = set()
+        self.on_start: Callable[[SessionId, Program], None] = lambda session, program: None
+        self.on_submit: Callable[[SessionId, str], None] = lambda session, words: None
+        self._panes = 0
+        self.begin_life()
+
+    def begin_life(self) -> None:
+        """Forget what a daemon that has died knew; the programs stay."""
+        self._held: dict[SessionId, Program] = {}
+        self._sightings: asyncio.Queue[Sighting] = asyncio.Queue()
+
+    def program(self, session: SessionId) -> Program:
+        return self.programs[tmux_name(session)]
+
+    def put(self, name: str, *, screen: str = "$") -> Program:
+        """Have a program run that nobody of us has started."""
+        stranger = Program(self._new_place(name), Manner(), screen=[screen])
+        self.programs[name] = stranger
+        return stranger
+
+    def exit(
+        self, program: Program, *, code: int | None = None, number: int | None = None
+    ) -> None:
+        program.code, program.signal = code, number
+        for session, held in self._held.items():
+            if held is program:
+                self.see_again(Exited(session, code, number, tuple(program.screen)))
+
+    async def start(self, launch: Launch) -> Place:
+        name = tmux_name(launch.session)
+        if name not in self.programs:
+            self.started.append(launch)
+            program = Program(self._new_place(name), self.manner, launch)
+            self.programs[name] = self._held[launch.session] = program
+            self.on_start(launch.session, program)
+            if program.manner.exits_with is not None:
+                self.exit(program, code=program.manner.exits_with)
+        return self.programs[name].place
+
+    async def find(self) -> Mapping[str, Place]:
+        return {name: program.place for name, program in self.programs.items()}
+
+    async def adopt(self, session: SessionId, agent: Agent, place: Place) -> None:
+        program = self.programs.get(place.tmux_session)
+        if program is None:
+            raise RuntimeFailed("it has gone meanwhile.")
+        if session not in self._held:
+            self.adopted.append(session)
+            self._held[session] = program
+            if program.is_over:
+                self.exit(program, code=program.code, number=program.signal)
+
+    async def paste(self, parcel: Parcel) -> None:
+        program = self._find(parcel.recipient)
+        self.check(parcel.recipient, parcel.words)
+        if reason := program.occupied or (program.box and "somebody's draft stands there."):
+            raise Occupied(reason)
+        self.pasted.append((parcel.recipient, parcel.words))
+        program.box, program.pasted = parcel.words, parcel.receipt
+        program.mark = max(len(program.screen) - 1, 0)
+
+    async def submit(self, parcel: Parcel) -> None:
+        program = self._find(parcel.recipient)
+        if program.occupied or await self.look(parcel) is not Sight.BOX:
+            raise Occupied(program.occupied or "something else is there.")
+        program.entered = parcel.receipt
+        if program.manner.swallows:
+            program.manner.swallows -= 1
+            return
+        program.box = ""
+        self.heard.append((parcel.recipient, parcel.words))
+        self.on_submit(parcel.recipient, parcel.words)
+
+    async def look(self, parcel: Parcel) -> Sight:
+        program = self._find(parcel.recipient)
+        if program.pasted != parcel.receipt:
+            return Sight.UNTOUCHED
+        if not program.has_box:
+            return Sight.AGENT if program.entered == parcel.receipt else Sight.BOX
+        if program.occupied:
+            return Sight.HIDDEN
+        if not program.box:
+            return Sight.NOWHERE if program.entered == parcel.receipt else Sight.LATE
+        return Sight.BOX if program.box == parcel.words else Sight.HIDDEN
+
+    async def shown(self, parcel: Parcel, *, within: float) -> bool:
+        return await self.look(parcel) is Sight.BOX
+
+    def check(self, session: SessionId, words: str) -> None:
+        if reason := self._find(session).manner.refuses:
+            raise WordsRefused(reason)
+
+    async def press(self, session: SessionId, *keys: str) -> None:
+        self._find(session)
+        self.pressed.append((session, keys))
+
+    def check_keys(self, *keys: str) -> None:
+        if unknown := [key for key in keys if key not in KEYS]:
+            raise BadInput(unknown)
+
+    def holder_of(self, pid: int) -> SessionId | None:
+        held = self._held.items()
+        return next((session for session, each in held if each.place.pid == pid), None)
+
+    async def screens(self, session: SessionId) -> AsyncIterator[tuple[str, ...]]:
+        yield tuple(self._find(session).screen)
+
+    async def read(self, session: SessionId, *, history: bool = False) -> tuple[str, ...]:
+        return tuple(self._find(session).screen)
+
+    async def view(self, session: SessionId) -> View:
+        program = self._find(session)
+        is_up = program.manner.comes_up and not program.occupied
+        dialog = Dialog("permission", program.dialog) if program.dialog else None
+        return View(program.box if is_up else None, dialog, program.is_working)
+
+    async def printed(self, session: SessionId) -> tuple[str, ...]:
+        program = self._find(session)
+        return tuple(program.screen[program.mark :])
+
+    def attend(self, session: SessionId, *, to_screen: bool) -> None:
+        if not to_screen:
+            self.unattended.add(session)
+
+    async def is_attached(self, session: SessionId) -> bool:
+        self._find(session)
+        return session in self.attached
+
+    async def quit(self, session: SessionId) -> None:
+        program = self._find(session)
+        if reason := program.occupied or program.box:
+            raise Occupied(reason)
+        self._ask_to_leave(session, "quit", code=0)
+
+    async def signal(self, session: SessionId, number: int) -> None:
+        self._find(session)
+        self._ask_to_leave(session, signal.Signals(number).name, number=number)
+
+    async def release(self, session: SessionId) -> None:
+        self.released.append(session)
+        self._held.pop(session, None)
+        self.programs.pop(tmux_name(session), None)
+
+    async def watch(self) -> AsyncIterator[Sighting]:
+        while True:
+            yield await self._sightings.get()
+
+    def see_again(self, sighting: Sighting) -> None:
+        self._sightings.put_nowait(sighting)
+
+    def _ask_to_leave(
+        self,
+        session: SessionId,
+        how: str,
+        *,
+        code: int | None = None,
+        number: int | None = None,
+    ) -> None:
+        self.asked_to_leave.append((session, how))
+        program = self._find(session)
+        if how not in program.manner.ignores and not program.is_over:
+            self.exit(program, code=code, number=number)
+
+    def _find(self, session: SessionId) -> Program:
+        if (program := self._held.get(session)) is None:
+            raise RuntimeFailed(f"nothing is held for {session}.")
+        return program
+
+    def _new_place(self, name: str) -> Place:
+        self._panes += 1
+        return Place(name, f"%{self._panes}", 1000 + self._panes)

@@ -1,0 +1,94 @@
+"""The path of a start: accepted, up, words, turn, answer. Read this first."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from rookery.model.sessions import Turn
+from rookery.ports import FellQuiet
+from rookery.store import turns
+from tests.fakes.database import ObservedDatabase
+from tests.house import World, running
+from tests.waiting import kinds, steps
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.spec("A2", "A3", "B2")
+async def test_a_prompt_becomes_a_session_a_turn_and_an_answer(
+    database: ObservedDatabase, tmp_path: Path
+) -> None:
+    world = World(tmp_path)
+    async with running(database, world) as house:
+        session = await house.start("Build the parser", name="builder")
+
+        known = await house.session(session)
+        (turn,) = await database.read(partial(turns.of_session, session=session, last=10))
+
+    now = world.clock.now()
+    assert world.runtime.heard == [(session, "Build the parser")]
+    assert turn == Turn("Build the parser", "Done.", now, now, "finished")
+    assert (known.name, known.status, known.activity) == ("builder", "running", "idle")
+    assert known.started_at == now
+    assert await database.read(steps) == ["acknowledged"]
+    assert await database.read(kinds) == [
+        "session-requested",
+        "message-written",
+        "session-started",
+        "turn-started",
+        "turn-ended",
+    ]
+
+
+@pytest.mark.spec("A2", "B0", "C8")
+async def test_words_wait_while_it_asks_its_person(
+    database: ObservedDatabase, tmp_path: Path
+) -> None:
+    world = World(tmp_path)
+    world.agents.answers_at_once = False
+    async with running(database, world) as house:
+        session = await house.start("Build the parser")
+        program = world.runtime.program(session)
+
+        world.agents.hook(session, "PermissionRequest", tool_name="Bash")
+        program.dialog = "May it use Bash?"
+        await house.send(session, "And test it")
+        await house.rest()
+        asking = await house.session(session)
+        program.dialog = ""
+        world.agents.hook(session, "PostToolUse", tool_name="Bash")
+        world.agents.hook(session, "Stop", last_assistant_message="Built.")
+        await house.rest()
+
+    assert (asking.activity, asking.reason) == ("permission", "May it use Bash?")
+    assert world.runtime.heard == [(session, "Build the parser"), (session, "And test it")]
+    assert await database.read(steps) == ["acknowledged", "acknowledged"]
+
+
+@pytest.mark.spec("A3", "A4", "F3")
+async def test_any_program_can_be_asked_and_ended(
+    database: ObservedDatabase, tmp_path: Path
+) -> None:
+    world = World(tmp_path)
+    async with running(database, world) as house:
+        session = await house.start(agent="shell", name="terminal")
+        await house.send(session, "ls")
+        await house.rest()
+        world.runtime.program(session).screen = ["$ ls", "parser.py", "$"]
+        world.clock.advance(2)
+        world.runtime.see_again(FellQuiet(session))
+        await house.rest()
+        (turn,) = await database.read(partial(turns.of_session, session=session, last=10))
+        await house.end(session)
+        await house.rest()
+
+        ended = await house.session(session)
+
+    artifact = world.artifacts / f"{session}.txt"
+    assert (turn.prompt, turn.answer) == ("ls", "parser.py")
+    assert (ended.status, ended.ended_by) == ("killed", "person")
+    assert artifact.read_text() == "$ ls\nparser.py\n$\n"
+    assert world.runtime.programs == {}

@@ -1,0 +1,152 @@
+"""A whole daemon with fakes at its ports, for tests of whole paths."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import anyio
+
+from rookery import sessions
+from rookery.courier import Courier
+from rookery.daemon import AGENTS, READERS
+from rookery.intake import Intake
+from rookery.keeper import Deadlines, Keeper, Surroundings
+from rookery.model.facts import SessionId
+from rookery.model.messages import MessageId, clean
+from rookery.model.sessions import Session
+from rookery.ports import Runtime
+from rookery.sessions import Plan, Start
+from rookery.store import sessions as known
+from rookery.store.journal import Journal
+from rookery.watch import Watch
+from tests.fakes.agents import FakeAgents
+from tests.fakes.clock import FakeClock
+from tests.fakes.database import ObservedDatabase
+from tests.fakes.runtime import FakeRuntime
+
+DEADLINES = Deadlines(start=60.0, quit=5.0, terminate=7.0)
+
+#: What is run for every agent: some program that is certainly there.
+PROGRAM = ("/bin/sh",)
+
+
+class World:
+    """What is there whether the daemon runs or not."""
+
+    def __init__(self, folder: Path, runtime: type[FakeRuntime] = FakeRuntime) -> None:
+        self.clock = FakeClock()
+        self.runtime = runtime()
+        self.agents = FakeAgents(self.runtime)
+        self.project, self.sessions, self.artifacts = (
+            folder / name for name in ("project", "sessions", "artifacts")
+        )
+        for each in (self.project, self.sessions, self.artifacts):
+            each.mkdir(parents=True, exist_ok=True)
+
+    def plan(
+        self, prompt: str = "", *, name: str = "", agent: str = "demo", limit: int = 100
+    ) -> Plan:
+        """Check a start that asks for no more than what is said here."""
+        wanted = Start(agent=agent, project=str(self.project), name=name, prompt=prompt)
+        return sessions.plan(wanted, AGENTS, command=PROGRAM, path="", limit=limit)
+
+    @property
+    def surroundings(self) -> Surroundings:
+        return Surroundings(
+            environment=lambda agent, caller: {"AGENT": agent, **caller},
+            hook=("python", "hook.py"),
+            sessions=self.sessions,
+            artifacts=self.artifacts,
+        )
+
+
+class House:
+    """A running daemon, and short ways to ask it for things."""
+
+    def __init__(self, database: ObservedDatabase, keeper: Keeper, world: World) -> None:
+        self.database = database
+        self.journal = keeper.journal
+        self.keeper = keeper
+        self.world = world
+
+    async def start(
+        self, prompt: str = "", *, name: str = "", agent: str = "demo"
+    ) -> SessionId:
+        """Have a session started, and wait until nothing more happens by itself."""
+        session = await self.accept(self.world.plan(prompt, name=name, agent=agent))
+        await self.rest()
+        return session
+
+    async def accept(self, plan: Plan) -> SessionId:
+        accept = partial(sessions.accept, journal=self.journal, plan=plan, owner="person")
+        return (await self.database.write(accept)).id
+
+    async def send(self, recipient: SessionId, words: str) -> MessageId:
+        send = partial(sessions.send, journal=self.journal, sender="person")
+        return await self.database.write(partial(send, recipient=recipient, words=clean(words)))
+
+    async def end(self, session: SessionId) -> None:
+        end = partial(sessions.end, journal=self.journal, session=session, by="person")
+        await self.database.write(end)
+
+    async def session(self, session: SessionId) -> Session:
+        return await self.database.read(partial(known.get, session=session))
+
+    async def rest(self) -> None:
+        """Wait until nothing more happens unless time passes or somebody does something."""
+        await self.database.rest()
+
+    async def pass_time(self, seconds: float) -> None:
+        self.world.clock.advance(seconds)
+        await self.rest()
+
+    @asynccontextmanager
+    async def beside(
+        self, work: Callable[[], Coroutine[None, None, None]]
+    ) -> AsyncIterator[None]:
+        """Have something more run while the block lasts."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(work)
+            yield
+            tasks.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def running(
+    database: ObservedDatabase, world: World, runtime: Runtime | None = None
+) -> AsyncIterator[House]:
+    """Run what the daemon runs, in the order in which it does."""
+    world.runtime.begin_life()
+    runtime = runtime or world.runtime
+    journal = Journal("here", world.clock, READERS)
+    intake = Intake(database, journal, AGENTS)
+    keeper = Keeper(database, journal, runtime, AGENTS, DEADLINES, world.surroundings)
+    await journal.catch_up(database)
+    await world.agents.drain(intake)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(world.agents.speak, intake)
+        await keeper.recover()
+        tasks.start_soon(Watch(database, journal, runtime, AGENTS).watch)
+        tasks.start_soon(keeper.tend)
+        tasks.start_soon(Courier(database, journal, runtime, AGENTS).deliver)
+        yield House(database, keeper, world)
+        tasks.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def passing_time(database: ObservedDatabase, clock: FakeClock) -> AsyncIterator[None]:
+    """Let time pass whenever nothing else can happen."""
+
+    async def pass_on() -> None:
+        while True:
+            await clock.someone_sleeps()
+            await database.rest()
+            clock.skip()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(pass_on)
+        yield
+        tasks.cancel_scope.cancel()

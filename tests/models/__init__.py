@@ -1,0 +1,1 @@
+"""A model that says what a test wants; real programs talk to it as to their vendor's."""

@@ -1,0 +1,28 @@
+"""Sessions to try things on."""
+
+from __future__ import annotations
+
+from sqlite3 import Connection
+from typing import Any
+
+from rookery.model.facts import SessionId, SessionStarted
+from rookery.model.sessions import Session
+from rookery.store import sessions
+from rookery.store.journal import Journal
+
+ANNA, BERT, WORKER = SessionId("anna"), SessionId("bert"), SessionId("worker")
+
+
+def make(journal: Journal, session: str, **known: Any) -> Session:  # noqa: ANN401 - its fields
+    """Make a session of which only what is said here matters."""
+    now = journal.clock.now()
+    times = {"since": now, "created_at": now, "last_activity_at": now}
+    usual = {"name": session, "agent": "demo", "runtime": "tmux", "computer": journal.computer}
+    return Session(id=SessionId(session), **{**times, **usual, **known})
+
+
+def settle_in(db: Connection, journal: Journal) -> None:
+    """Have Anna, Bert and the worker run, all of them idle."""
+    for session in (ANNA, BERT, WORKER):
+        sessions.add(db, make(journal, session, title=f"{session}'s work"))
+        journal.append(db, SessionStarted(session))

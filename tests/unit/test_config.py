@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from rookery.config import AgentSettings, Limits, Settings, load
+from rookery.model.errors import ConfigBroken
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "config.toml"
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o600)
+    return path
+
+
+def test_a_missing_file_is_an_empty_one(path: Path) -> None:
+    assert load(path) == load(write(path, "")) == Settings()
+
+
+def test_what_holds_where_nothing_is_set_is_what_the_specification_says(path: Path) -> None:
+    settings = load(path)
+
+    assert settings.computer == socket.gethostname()
+    assert settings.limits == Limits(
+        start_deadline=60,
+        tmux_sessions=100,
+        inactive_hours=72,
+        listed_hours=1,
+        kept_sessions=10_000,
+        retention_days=90,
+        scrollback_lines=10_000,
+        live_ring_kb=256,
+        quit_seconds=5,
+        terminate_seconds=5,
+        typing_seconds=3,
+    )
+    assert settings.environment == {}
+    assert settings.agents == {}
+
+
+@pytest.mark.parametrize("key", sorted(Limits.model_fields))
+def test_every_limit_can_be_set(path: Path, key: str) -> None:
+    settings = load(write(path, f"[limits]\n{key} = 123\n"))
+
+    assert getattr(settings.limits, key) == 123
+    assert settings.limits.model_copy(update={key: getattr(Limits(), key)}) == Limits()
+
+
+def test_doors_and_trust_can_be_set(path: Path) -> None:
+    before = load(path)
+
+    after = load(write(path, "[http]\nenabled = false\nport = 0\n[trust]\nsessions = 'all'"))
+
+    assert (before.http.enabled, before.http.port) == (True, 4870)
+    assert (after.http.enabled, after.http.port) == (False, 0)
+    assert (before.trust.sessions, after.trust.sessions) == ("family", "all")
+
+
+def test_how_an_agent_is_run_can_be_set(path: Path) -> None:
+    text = """
+        computer = "rook"
+        environment = { EDITOR = "ed" }
+        [agents.demo]
+        command = ["/opt/demo", "--fast"]
+        arguments = ["-v"]
+        environment = { KEY = "value" }
+    """
+
+    settings = load(write(path, text))
+
+    assert (settings.computer, settings.environment) == ("rook", {"EDITOR": "ed"})
+    assert settings.agent("demo") == AgentSettings(
+        command=("/opt/demo", "--fast"), arguments=("-v",), environment={"KEY": "value"}
+    )
+    assert settings.agent("shell") == AgentSettings()
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("colour = 'red'", "'colour'"),
+        ("[limits]\nstart_dedline = 5", "'limits.start_dedline'"),
+        ("[agents.demo]\ncomand = []", "'agents.demo.comand'"),
+    ],
+)
+def test_an_unknown_key_is_named(path: Path, text: str, key: str) -> None:
+    with pytest.raises(ConfigBroken, match=f"there is no key {key}"):
+        load(write(path, text))
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("[limits]\nstart_deadline = 0", "limits.start_deadline"),
+        ("[limits]\ntmux_sessions = 'many'", "limits.tmux_sessions"),
+        ("[limits]\nkept_sessions = 0", "limits.kept_sessions"),
+        ("[limits]\ninactive_hours = nan", "limits.inactive_hours"),
+        ("[agents.demo]\ncommand = 'demo'", "agents.demo.command"),
+        ("[http]\nport = 70000", "http.port"),
+        ("[trust]\nsessions = 'nobody'", "trust.sessions"),
+        ("limits = 5", "limits"),
+        ("environment = { A = 5 }", "environment.A"),
+    ],
+)
+def test_a_value_that_cannot_be_is_named_by_its_key(path: Path, text: str, key: str) -> None:
+    with pytest.raises(ConfigBroken, match=f"'{key}': "):
+        load(write(path, text))
+
+
+@pytest.mark.spec("K4")
+@pytest.mark.parametrize("value", ["inf", "1e300"])
+@pytest.mark.parametrize("key", ["inactive_hours", "retention_days"])
+def test_a_span_without_an_end_is_refused(path: Path, key: str, value: str) -> None:
+    with pytest.raises(ConfigBroken, match=key):
+        load(write(path, f"[limits]\n{key} = {value}"))
+
+
+@pytest.mark.spec("K4")
+@pytest.mark.parametrize("text", ["[limits\n", "a = \n", "a = 1\na = 2\n"])
+def test_a_file_that_is_not_toml_is_named_with_the_place(path: Path, text: str) -> None:
+    with pytest.raises(ConfigBroken, match=r"config\.toml is not TOML: .*line"):
+        load(write(path, text))
+
+
+@pytest.mark.spec("K4")
+def test_a_file_that_is_not_text_is_named(path: Path) -> None:
+    path.write_bytes(b"\xff\xfe")
+
+    with pytest.raises(ConfigBroken, match=r"config\.toml"):
+        load(path)
+
+
+@pytest.mark.spec("K4")
+def test_a_folder_in_its_place_is_named(path: Path) -> None:
+    path.mkdir()
+
+    with pytest.raises(ConfigBroken, match=r"config\.toml"):
+        load(path)
+
+
+@pytest.mark.spec("K1")
+@pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
+def test_a_file_that_others_can_change_is_refused_with_the_remedy(
+    path: Path, mode: int
+) -> None:
+    write(path, "computer = 'theirs'").chmod(mode)
+
+    with pytest.raises(ConfigBroken, match="chmod go-w"):
+        load(path)
+
+
+@pytest.mark.spec("K1")
+def test_a_file_that_others_can_only_read_is_taken(path: Path) -> None:
+    write(path, "computer = 'mine'").chmod(0o644)
+
+    assert load(path).computer == "mine"
+
+
+@pytest.mark.spec("K1")
+def test_a_file_of_somebody_else_is_refused(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(path, "computer = 'theirs'")
+    mine = os.getuid()
+    if mine == 0:  # what root owns is trusted by everybody
+        os.chown(path, 12_345, -1)
+    else:
+        monkeypatch.setattr("os.getuid", lambda: mine + 1)
+
+    with pytest.raises(ConfigBroken, match="changed by others"):
+        load(path)

@@ -1,0 +1,382 @@
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import anyio
+import pytest
+
+from rookery.courier import PATIENCE, PAUSE, TROUBLE
+from rookery.model.errors import RuntimeFailed, SessionOver
+from rookery.model.facts import SessionId
+from rookery.model.lifecycle import Activity
+from rookery.model.messages import Parcel
+from rookery.ports import FellQuiet
+from tests.fakes.database import ObservedDatabase
+from tests.fakes.runtime import FakeRuntime, Manner
+from tests.house import World, running
+from tests.waiting import kinds, steps, waits_for
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+@pytest.mark.spec("E6")
+async def test_words_wait_for_an_idle_session_and_go_as_one(
+    database: ObservedDatabase, world: World
+) -> None:
+    async with running(database, world) as house:
+        worker = await house.start()
+        world.agents.hook(worker, "UserPromptSubmit", prompt="Its person's own words")
+        await house.rest()
+        await house.send(worker, "One.")
+        await house.send(worker, "Two.")
+        await house.rest()
+        before = list(world.runtime.pasted)
+
+        world.agents.hook(worker, "Stop")
+        await house.rest()
+
+    assert before == []
+    assert world.runtime.heard == [(worker, "One.\n\nTwo.")]
+
+
+@pytest.mark.spec("E6")
+async def test_words_said_meanwhile_wait_for_the_next_stop(
+    database: ObservedDatabase, world: World
+) -> None:
+    world.agents.answers_at_once = False
+    async with running(database, world) as house:
+        worker = await house.start("One.")
+        await house.send(worker, "Two.")
+        await house.rest()
+        before = list(world.runtime.heard)
+
+        world.agents.hook(worker, "Stop")
+        await house.rest()
+
+    assert before == [(worker, "One.")]
+    assert world.runtime.heard == [(worker, "One."), (worker, "Two.")]
+
+
+async def test_sessions_are_served_side_by_side(
+    database: ObservedDatabase, tmp_path: Path
+) -> None:
+    stuck: list[SessionId] = []
+
+    class Stuck(FakeRuntime):
+        """A runtime that never comes back from some of its sessions."""
+
+        async def paste(self, parcel: Parcel) -> None:
+            if parcel.recipient in stuck:
+                await anyio.sleep_forever()
+            await super().paste(parcel)
+
+    world = World(tmp_path, Stuck)
+    async with running(database, world) as house:
+        first, free = await house.start(), await house.start()
+        stuck.append(first)
+
+        await house.send(first, "Hello?")
+        await house.send(free, "Hello.")
+        await house.rest()
+
+    assert world.runtime.heard == [(free, "Hello.")]
+
+
+@pytest.mark.spec("B0")
+async def test_words_never_mix_with_a_draft(database: ObservedDatabase, world: World) -> None:
+    async with running(database, world) as house:
+        worker = await house.start()
+        world.runtime.program(worker).box = "half a thou"
+
+        await house.send(worker, "Build it.")
+        await house.rest()
+        waiting, why = await database.read(steps), await database.read(waits_for)
+        world.runtime.program(worker).box = ""
+        await house.pass_time(PAUSE)
+
+    assert (waiting, why) == (
+        ["pending"],
+        ["Nothing was typed, because somebody's draft stands there."],
+    )
+    assert world.runtime.heard == [(worker, "Build it.")]
+    assert await database.read(waits_for) == [""]
+
+
+@pytest.mark.spec("B0")
+async def test_words_never_answer_a_dialog(database: ObservedDatabase, world: World) -> None:
+    async with running(database, world) as house:
+        worker = await house.start()
+        world.runtime.program(worker).dialog = "May it run rm?"
+
+        await house.send(worker, "1")
+        await house.rest()
+        await house.pass_time(PAUSE)
+        before = list(world.runtime.pasted)
+        world.runtime.program(worker).dialog = ""
+        await house.pass_time(PAUSE)
+
+    assert before == []
+    assert world.runtime.heard == [(worker, "1")]
+
+
+@pytest.mark.spec("B0")
+async def test_a_dialog_that_opens_between_paste_and_enter_gets_no_enter(
+    database: ObservedDatabase, tmp_path: Path
+) -> None:
+    class Asking(FakeRuntime):
+        """A runtime whose program asks something as soon as words were pasted."""
+
+        async def paste(self, parcel: Parcel) -> None:
+            await super().paste(parcel)
+            self.program(parcel.recipient).dialog = "May it run rm?"
+
+    world = World(tmp_path, Asking)
+    async with running(database, world) as house:
+        worker = await house.start("Build it.")
+        await house.pass_time(PAUSE)
+        waiting = await database.read(steps)
+        heard = list(world.runtime.heard)
+
+        world.runtime.program(worker).dialog = ""
+        await house.pass_time(PAUSE)
+
+    assert (waiting, heard) == (["pasted"], [])
+    assert world.runtime.pasted == world.runtime.heard == [(worker, "Build it.")]
+    assert (await database.read(kinds)).count("delivery-waited") == 1
+
+
+async def test_a_draft_that_stands_for_a_minute_is_told_once(
+    database: ObservedDatabase, world: World
+) -> None:
+    async with running(database, world) as house:
+        worker = await house.start()
+        world.runtime.program(worker).box = "half a thou"
+        await house.send(worker, "Build it.")
+        await house.rest()
+
+        for _ in range(60):
+            await house.pass_time(PAUSE)
+
+    assert (await database.read(kinds)).count("delivery-waited") == 1
+
+
+@pytest.mark.spec("B2")
+async def test_an_enter_that_was_swallowed_is_pressed_again(
+    database: ObservedDatabase, world: World
+) -> None:
+    world.runtime.manner = Manner(swallows=1)
+    async with running(database, world) as house:
+        worker = await house.start("Build it.")
+        before = list(world.runtime.heard)
+
+        await house.pass_time(PATIENCE)
+
+    assert before == []
+    assert world.runtime.pasted == world.runtime.heard == [(worker, "Build it.")]
+    assert await database.read(steps) == ["acknowledged"]
+
+
+@pytest.mark.spec("B2", "E6")
+async def test_words_that_nobody_saw_arrive_are_unsure_until_they_are_proved(
+    database: ObservedDatabase, world: World
+) -> None:
+    world.agents.tells_of_prompts = False
+    async with running(database, world) as house:
+        worker = await house.start("Build it.")
+        for _ in range(2):
+            await house.pass_time(PATIENCE)
+        doubted, told = await database.read(steps), await database.read(kinds)
+
+        world.agents.hook(worker, "UserPromptSubmit", prompt="Build  it.\n")
+        await house.rest()
+
+    assert doubted == ["unsure"]
+    assert told[-1] == "delivery-doubted"
+    assert await database.read(steps) == ["acknowledged"]
+    assert world.runtime.pasted == [(worker, "Build it.")]
+
+
+@pytest.mark.spec("B2", "K3")
+@pytest.mark.parametrize("pasted_first", [True, False])
+async def test_after_a_failure_the_runtime_is_looked_at_and_nothing_is_pasted_twice(
+    database: ObservedDatabase, tmp_path: Path, *, pasted_first: bool
+) -> None:
+    class Failing(FakeRuntime):
+        """A runtime that cannot say whether it pasted."""
+
+        troubles = 1
+
+        async def paste(self, parcel: Parcel) -> None:
+            if pasted_first or not self.troubles:
+                await super().paste(parcel)
+            if self.troubles:
+                self.troubles -= 1
+                raise RuntimeFailed
+
+    world = World(tmp_path, Failing)
+    async with running(database, world) as house:
+        worker = await house.start("Build it.")
+        await house.pass_time(PAUSE)
+
+    assert await database.read(steps) == ["acknowledged"]
+    assert world.runtime.pasted == world.runtime.heard == [(worker, "Build it.")]
+
+
+class Slow(FakeRuntime):
+    """A runtime whose programs show nothing of what was pasted until they are told to."""
+
+    async def paste(self, parcel: Parcel) -> None:
+        await super().paste(parcel)
+        self.program(parcel.recipient).box = ""
+
+
+@pytest.mark.spec("B2")
+async def test_words_that_a_busy_program_does_not_show_yet_get_no_enter(
+    database: ObservedDatabase, tmp_path: Path
+) -> None:
+    world = World(tmp_path, Slow)
+    async with running(database, world) as house:
+        worker = await house.start("Build it.")
+        await house.pass_time(PAUSE)
+        before, why = list(world.runtime.heard), await database.read(waits_for)
+
+        world.runtime.program(worker).box = "Build it."
+        await house.pass_time(PAUSE)
+
+    assert (before, why) == ([], ["its box does not show them yet."])
+    assert world.runtime.pasted == world.runtime.heard == [(worker, "Build it.")]
+
+
+@pytest.mark.spec("B2")
+async def test_words_that_never_show_are_unsure_and_not_pasted_again(
+    database: ObservedDatabase, tmp_path: Path
+) -> None:
+    world = World(tmp_path, Slow)
+    async with running(database, world) as house:
+        worker = await house.start("Build it.")
+        for _ in range(12):
+            await house.pass_time(PAUSE)
+
+    assert await database.read(steps) == ["unsure"]
+    assert world.runtime.pasted == [(worker, "Build it.")]
+    assert world.runtime.heard == []
+
+
+@pytest.mark.spec("B2", "K4")
+async def test_words_whose_trace_was_lost_are_unsure_and_keep_nobody_busy(
+    database: ObservedDatabase, world: World
+) -> None:
+    world.runtime.manner = Manner(swallows=1)
+    async with running(database, world) as house:
+        worker = await house.start("Build it.")
+        program = world.runtime.program(worker)
+        program.box = program.pasted = ""  # somebody cleared the box, and more was typed
+
+        for _ in range(3):
+            await house.pass_time(PATIENCE)
+
+    assert await database.read(steps) == ["unsure"]
+    assert world.runtime.pasted == [(worker, "Build it.")]
+
+
+@pytest.mark.spec("E6")
+async def test_words_for_one_who_is_over_fail_or_are_refused(
+    database: ObservedDatabase, world: World
+) -> None:
+    async with running(database, world) as house:
+        worker = await house.start()
+        world.agents.hook(worker, "UserPromptSubmit", prompt="Its person's own words")
+        await house.rest()
+        await house.send(worker, "Too late.")
+
+        world.runtime.exit(world.runtime.program(worker), code=0)
+        await house.rest()
+
+        assert await database.read(steps) == ["failed"]
+        with pytest.raises(SessionOver):
+            await house.send(worker, "Far too late.")
+    assert world.runtime.pasted == []
+
+
+@pytest.mark.spec("B2")
+async def test_words_that_would_not_arrive_as_they_are_fail_and_say_why(
+    database: ObservedDatabase, world: World
+) -> None:
+    world.runtime.manner = Manner(refuses="one line at a time.")
+    async with running(database, world) as house:
+        worker = await house.start()
+        await house.send(worker, "One\nTwo")
+        await house.rest()
+
+        assert (await house.session(worker)).activity is Activity.IDLE
+    assert await database.read(steps) == ["failed"]
+    assert "one line at a time" in (await database.read(waits_for))[0]
+    assert world.runtime.pasted == []
+
+
+@pytest.mark.spec("B2")
+async def test_where_an_agent_tells_nothing_the_enter_is_the_proof(
+    database: ObservedDatabase, world: World
+) -> None:
+    async with running(database, world) as house:
+        worker = await house.start(agent="shell")
+        await house.send(worker, "ls")
+        await house.rest()
+        first = await database.read(steps)
+        await house.send(worker, "pwd")
+        await house.rest()
+        waiting = await database.read(steps)
+
+        world.clock.advance(2)
+        world.runtime.see_again(FellQuiet(worker))
+        await house.rest()
+
+    assert (first, waiting) == (["acknowledged"], ["acknowledged", "pending"])
+    assert world.runtime.heard == [(worker, "ls"), (worker, "pwd")]
+
+
+@pytest.mark.spec("B2")
+async def test_an_agents_own_pause_comes_between_paste_and_enter(
+    database: ObservedDatabase, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rookery.agents.demo.Demo.pause", 0.5)
+    async with running(database, world) as house:
+        worker = await house.start("Build it.")
+        before = (list(world.runtime.pasted), list(world.runtime.heard))
+
+        await house.pass_time(0.5)
+
+    assert before == ([(worker, "Build it.")], [])
+    assert world.runtime.heard == [(worker, "Build it.")]
+
+
+@pytest.mark.spec("K4")
+async def test_trouble_with_one_recipient_is_logged_and_tried_again(
+    database: ObservedDatabase, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Clumsy(FakeRuntime):
+        troubles = 1
+
+        async def paste(self, parcel: Parcel) -> None:
+            if self.troubles:
+                self.troubles -= 1
+                raise ZeroDivisionError
+            await super().paste(parcel)
+
+    caplog.set_level(logging.ERROR)
+    world = World(tmp_path, Clumsy)
+    async with running(database, world) as house:
+        worker = await house.start("Build it.")
+        other = await house.start("Test it.")
+        before = list(world.runtime.heard)
+        await house.pass_time(TROUBLE)
+
+    assert before == [(other, "Test it.")]
+    assert await database.read(steps) == ["acknowledged", "acknowledged"]
+    assert f"Words for {worker} are in trouble" in caplog.text

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rookery.agents import hooks
+from rookery.agents.demo import EVENTS, Demo
+from rookery.model import facts
+from rookery.model.errors import HookUnreadable
+from rookery.model.facts import Fact, SessionId
+from rookery.model.screens import Dialog, Screen, View
+from rookery.model.sessions import NativeId, Sender
+from rookery.ports import Order
+
+S = SessionId("s")
+RULE = "─" * 40
+
+QUESTION = {"questions": [{"question": "Which one?"}, {"question": "And then?"}]}
+
+
+@pytest.mark.spec("C2", "C8")
+@pytest.mark.parametrize(
+    ("event", "fields", "told"),
+    [
+        ("SessionStart", {}, [facts.SessionStarted(S)]),
+        (
+            "SessionStart",
+            {"model": "dream-1", "transcript_path": "/t"},
+            [facts.SessionStarted(S, "dream-1", "/t")],
+        ),
+        ("SessionStart", {"model": 5}, [facts.SessionStarted(S)]),
+        ("UserPromptSubmit", {"prompt": "Go."}, [facts.TurnStarted(S, "Go.")]),
+        ("UserPromptSubmit", {}, []),
+        (
+            "PermissionRequest",
+            {"tool_name": "Bash"},
+            [facts.InputAsked(S, "permission", "May it use Bash?")],
+        ),
+        (
+            "PermissionRequest",
+            {"tool_name": "AskUserQuestion", "tool_input": QUESTION},
+            [facts.InputAsked(S, "question", "Which one?")],
+        ),
+        (
+            "PermissionRequest",
+            {"tool_name": "AskUserQuestion", "tool_input": {}},
+            [facts.InputAsked(S, "permission", "May it use AskUserQuestion?")],
+        ),
+        ("PostToolUse", {"tool_name": "Bash"}, [facts.ToolUsed(S, "Bash")]),
+        ("PostToolUseFailure", {"tool_name": "Bash"}, [facts.ToolUsed(S, "Bash")]),
+        ("Stop", {}, [facts.TurnEnded(S)]),
+        ("Stop", {"last_assistant_message": "Done."}, [facts.TurnEnded(S, "Done.")]),
+        ("Stop", {"background_tasks": []}, [facts.TurnEnded(S)]),
+        ("Stop", {"background_tasks": ["one"]}, []),
+        ("StopFailure", {"error": "overloaded"}, [facts.TurnEnded(S, "overloaded", "failed")]),
+        (
+            "StopFailure",
+            {"error": "x", "last_assistant_message": "Half."},
+            [facts.TurnEnded(S, "Half.", "failed")],
+        ),
+        ("Interrupt", {}, [facts.TurnEnded(S, "", "interrupted")]),
+        ("SessionEnd", {"reason": "clear"}, [facts.ConversationLeft(S, "clear")]),
+        ("SessionEnd", {"reason": "resume"}, [facts.ConversationLeft(S, "resume")]),
+        ("SessionEnd", {"reason": "exit"}, [facts.SessionEnded(S, "it ended: exit")]),
+        ("SessionEnd", {}, []),
+        ("SomethingNew", {"anything": [1]}, []),
+    ],
+)
+def test_a_hook_becomes_facts(event: str, fields: dict[str, Any], told: list[Fact]) -> None:
+    assert list(hooks.read({"hook_event_name": event, **fields}, S)) == told
+
+
+def test_a_demo_tells_of_itself_and_can_be_read() -> None:
+    assert Demo().has_hooks
+    assert Demo().has_box
+    assert list(Demo().read_hook({"hook_event_name": "Stop"}, S)) == [facts.TurnEnded(S)]
+
+
+@pytest.mark.spec("C4")
+def test_a_hook_says_who_sent_it() -> None:
+    payload = {"session_id": "n1", "cwd": "/repo", "hook_event_name": "Stop"}
+
+    late = Demo().identify(payload)
+    first = Demo().identify({**payload, "hook_event_name": "SessionStart"})
+
+    assert late == Sender("demo", NativeId("n1"), "/repo", is_new=False)
+    assert first.is_new
+
+
+@pytest.mark.parametrize(
+    "payload", [{}, {"session_id": "n1"}, {"session_id": 1, "cwd": "/", "hook_event_name": "x"}]
+)
+def test_a_hook_that_lacks_what_is_always_sent_is_unreadable(payload: dict[str, Any]) -> None:
+    with pytest.raises(HookUnreadable):
+        Demo().identify(payload)
+
+
+@pytest.mark.spec("C1")
+def test_a_demo_is_told_its_id_and_given_hooks_of_its_own() -> None:
+    order = Order(("demo",), NativeId("n1"), "dream-1", "plan", "hook 'a b' demo", Path("/s"))
+
+    line = Demo().command_line(order)
+
+    ((path, text),) = line.files.items()
+    assert line.argv == (
+        *("demo", "--session-id", "n1", "--settings", "/s/settings.json"),
+        *("--model", "dream-1", "--permission-mode", "plan"),
+    )
+    assert path == Path("/s/settings.json")
+    for event in EVENTS:
+        ((entry,),) = [each["hooks"] for each in json.loads(text)["hooks"][event]]
+        assert entry["command"] == "hook 'a b' demo"
+        assert entry["timeout"] == hooks.TIMEOUT
+
+
+def test_what_was_not_asked_for_is_the_agents_own_choice() -> None:
+    order = Order(("demo",), NativeId("n1"), "", "", "hook", Path("/s"))
+
+    assert Demo().command_line(order).argv[-1] == "/s/settings.json"
+
+
+@pytest.mark.spec("C8")
+@pytest.mark.parametrize(
+    ("lines", "view"),
+    [
+        ([], View()),
+        (["Loading …", RULE], View()),
+        ([RULE, "❯", RULE], View(box="")),
+        ([RULE, "❯ half a thou", RULE, "hint"], View(box="half a thou")),
+        ([RULE, "❯ one", "  two", RULE], View(box="one\ntwo")),
+        (["old", RULE, "text", RULE, RULE, "❯ a", RULE], View(box="a")),
+        (["* Thinking (esc to interrupt)", RULE, "❯", RULE], View(box="", is_working=True)),
+        (["(esc to interrupt)", *"abcd", RULE, "❯", RULE], View(box="")),
+        ([RULE, "not a box", RULE], View()),
+        (
+            [RULE, "Permission", "May it run rm?", "❯ 1. Yes", "  2. No", RULE],
+            View(dialog=Dialog("permission", "Permission May it run rm?")),
+        ),
+        (
+            [RULE, "Question", "Which?", "  1. This", "❯ 2. That", RULE],
+            View(dialog=Dialog("question", "Question Which?")),
+        ),
+    ],
+)
+def test_a_screen_shows_a_box_a_dialog_or_nothing_of_use(lines: list[str], view: View) -> None:
+    screen = Screen(tuple(lines), tuple(lines))
+
+    assert Demo().read_screen(screen) == view
+
+
+@pytest.mark.spec("B2")
+@pytest.mark.parametrize(
+    ("box", "words", "holds"),
+    [
+        ("Build it.", "Build it.", True),
+        ("Build\nit.", "Build it.", True),
+        ("[Pasted text #1 +30 lines]", "anything", True),
+        ("Build it. And", "Build it.", False),
+        ("", "Build it.", False),
+    ],
+)
+def test_a_box_holds_words_as_the_agent_shows_them(
+    box: str, words: str, *, holds: bool
+) -> None:
+    assert Demo().holds(box, words) is holds

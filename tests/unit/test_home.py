@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from rookery.home import Home, find_home
+from rookery.model.errors import HomeUnusable
+
+#: Linux takes 107 bytes of path for a unix socket, macOS 103.
+SOCKET_PATH = 103
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def deep(tmp_path: Path) -> Path:
+    """Return a path that is too long for a socket."""
+    return tmp_path / ("d" * 60) / ("e" * 60)
+
+
+def test_everything_lies_below_rookery_home(tmp_path: Path) -> None:
+    home = find_home({"ROOKERY_HOME": "/r", "HOME": str(tmp_path), "XDG_STATE_HOME": "/x"})
+
+    root = Path("/r")
+    assert (home.config, home.state, home.run) == (root, root, root / "run")
+    assert home.settings == root / "config.toml"
+    assert home.database == root / "rookery.db"
+    assert home.door == root / "run" / "rookery.sock"
+
+
+def test_a_relative_home_is_the_same_from_everywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert find_home({"ROOKERY_HOME": "here"}).config == tmp_path / "here"
+
+
+def test_without_it_the_usual_places_are_taken() -> None:
+    home = find_home({"HOME": "/home/anna"})
+
+    assert home.config == Path("/home/anna/.config/rookery")
+    assert home.state == Path("/home/anna/.local/state/rookery")
+    assert home.run == Path("/home/anna/.local/state/rookery/run")
+
+
+def test_the_usual_places_can_be_elsewhere() -> None:
+    home = find_home({"HOME": "/h", "XDG_CONFIG_HOME": "/c", "XDG_STATE_HOME": "/s"})
+
+    assert (home.config, home.state) == (Path("/c/rookery"), Path("/s/rookery"))
+
+
+def test_what_is_set_to_nothing_is_not_set() -> None:
+    empty = {"ROOKERY_HOME": "", "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": ""}
+
+    assert find_home({"HOME": "/h", **empty}) == find_home({"HOME": "/h"})
+
+
+@pytest.mark.spec("K1")
+def test_a_path_too_long_for_a_socket_is_hashed(tmp_path: Path) -> None:
+    long = deep(tmp_path)
+
+    one = find_home({"ROOKERY_HOME": str(long), "XDG_RUNTIME_DIR": "/run/user/1"})
+    other = find_home({"ROOKERY_HOME": str(long / "2"), "XDG_RUNTIME_DIR": "/run/user/1"})
+
+    assert one.run.parent == Path("/run/user/1")
+    assert one.run != other.run
+    assert one == find_home({"ROOKERY_HOME": str(long), "XDG_RUNTIME_DIR": "/run/user/1"})
+    assert one.state == long
+
+
+@pytest.mark.spec("K1")
+@pytest.mark.parametrize("length", range(60, 110, 7))
+def test_no_socket_has_a_path_that_is_too_long(length: int) -> None:
+    home = find_home({"ROOKERY_HOME": "/" + "ä" * (length // 2)})
+
+    for socket in (home.door, home.hook_door, home.tmux):
+        assert len(os.fsencode(socket)) <= SOCKET_PATH
+
+
+@pytest.mark.spec("K1")
+def test_every_folder_is_for_the_owner_alone(tmp_path: Path) -> None:
+    home = find_home({"ROOKERY_HOME": str(tmp_path / "home")})
+
+    before = os.umask(0)
+    try:
+        home.prepare()
+        home.prepare()
+    finally:
+        os.umask(before)
+
+    folders = (
+        *(home.config, home.state, home.run, home.log.parent),
+        *(home.artifacts, home.spool, home.sessions),
+    )
+    assert {mode(folder) for folder in folders} == {0o700}
+
+
+@pytest.mark.spec("K1")
+def test_a_run_folder_that_others_could_enter_is_closed(tmp_path: Path) -> None:
+    home = find_home({"ROOKERY_HOME": str(tmp_path)})
+    home.run.mkdir()
+    home.run.chmod(0o777)
+
+    home.prepare()
+
+    assert mode(home.run) == 0o700
+
+
+@pytest.fixture
+def hashed(tmp_path: Path) -> Home:
+    """Give a home whose sockets are in a folder that anybody could have made before us."""
+    shared = tmp_path / "s"
+    shared.mkdir()
+    return find_home({"ROOKERY_HOME": str(deep(tmp_path)), "XDG_RUNTIME_DIR": str(shared)})
+
+
+@pytest.mark.spec("K1")
+def test_the_hashed_folder_is_made_private(hashed: Home) -> None:
+    hashed.prepare()
+
+    assert mode(hashed.run) == 0o700
+
+
+@pytest.mark.spec("K1")
+@pytest.mark.parametrize("target", ["theirs", "nowhere"])
+def test_a_link_that_was_planted_is_refused(hashed: Home, tmp_path: Path, target: str) -> None:
+    (tmp_path / "theirs").mkdir()
+    hashed.run.symlink_to(tmp_path / target)
+
+    with pytest.raises(HomeUnusable, match=hashed.run.name):
+        hashed.prepare()
+
+
+@pytest.mark.spec("K1")
+def test_a_folder_of_somebody_else_is_refused(
+    hashed: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hashed.run.mkdir(mode=0o777)
+    somebody_else = os.getuid() + 1
+    monkeypatch.setattr("os.getuid", lambda: somebody_else)
+
+    with pytest.raises(HomeUnusable, match="not a folder of yours"):
+        hashed.prepare()
+
+
+@pytest.mark.spec("K4")
+def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("")
+
+    with pytest.raises(HomeUnusable, match="home"):
+        find_home({"ROOKERY_HOME": str(tmp_path / "home")}).prepare()

@@ -1,0 +1,201 @@
+"""The hook program as an agent runs it: another process, another interpreter, no site."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from rookery.intake import read_call
+from rookery.programs import hook
+
+PAYLOAD = b'{"hook_event_name": "Stop", "session_id": "n1", "cwd": "/"}'
+
+
+class Setting:
+    """Where the hook program finds its daemon, or does not."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.door = folder / "door"
+        self.spool = folder / "spool"
+        self.spool.mkdir()
+
+    def run(
+        self, *arguments: str, payload: bytes = PAYLOAD, **environment: str
+    ) -> subprocess.CompletedProcess[bytes]:
+        given = arguments or (str(self.door), str(self.spool), "demo")
+        return subprocess.run(
+            [sys.executable, "-I", "-S", hook.__file__, *given],
+            input=payload,
+            capture_output=True,
+            env=environment,
+            cwd=self.folder,
+            timeout=20,
+            check=False,
+        )
+
+    def spooled(self) -> list[Path]:
+        return sorted(self.spool.iterdir())
+
+
+class Daemon:
+    """Takes one call, keeps it, and says something."""
+
+    def __init__(self, door: Path, answer: bytes) -> None:
+        self.call = b""
+        self._answer = answer
+        self._listening = socket.socket(socket.AF_UNIX)
+        self._listening.bind(str(door))
+        self._listening.listen()
+        self._thread = threading.Thread(target=self._take_one)
+        self._thread.start()
+
+    def _take_one(self) -> None:
+        with closing(self._listening), closing(self._listening.accept()[0]) as caller:
+            while part := caller.recv(65536):
+                self.call += part
+            caller.sendall(self._answer)
+
+    def join(self) -> None:
+        self._thread.join(5)
+
+
+@pytest.fixture
+def setting(tmp_path: Path) -> Setting:
+    return Setting(tmp_path)
+
+
+@pytest.fixture
+def silent_door(setting: Setting) -> Iterator[None]:
+    """Have somebody listen who never says a word."""
+    with closing(socket.socket(socket.AF_UNIX)) as listening:
+        listening.bind(str(setting.door))
+        listening.listen()
+        yield
+
+
+def is_silent(done: subprocess.CompletedProcess[bytes]) -> bool:
+    return (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+@pytest.mark.spec("C3", "C7")
+def test_a_call_that_was_taken_says_nothing_and_leaves_nothing(setting: Setting) -> None:
+    daemon = Daemon(setting.door, hook.TAKEN)
+
+    done = setting.run(ROOKERY_BADGE="b-1", TMUX_PANE="%7")
+    daemon.join()
+
+    assert is_silent(done)
+    assert setting.spooled() == []
+    first, _, payload = daemon.call.partition(b"\n")
+    assert payload == PAYLOAD
+    assert first.decode().split(" ")[1:] == ["demo", "b-1", "%7", str(os.getpid())]
+
+
+@pytest.mark.spec("C4")
+def test_what_it_sends_is_what_the_daemon_reads(setting: Setting) -> None:
+    daemon = Daemon(setting.door, hook.TAKEN)
+
+    setting.run()
+    daemon.join()
+
+    call = read_call(daemon.call)
+    assert (call.agent, call.badge) == ("demo", None)
+    assert call.payload["session_id"] == "n1"
+
+
+@pytest.mark.spec("C3")
+def test_what_the_daemon_says_beyond_that_is_for_the_agent(setting: Setting) -> None:
+    daemon = Daemon(setting.door, hook.TAKEN + b'{"decision": "ask"}')
+
+    done = setting.run()
+    daemon.join()
+
+    assert (done.returncode, done.stdout) == (0, b'{"decision": "ask"}')
+
+
+@pytest.mark.spec("C3")
+def test_a_large_payload_arrives_whole(setting: Setting) -> None:
+    large = b'{"tool_input": "' + b"x" * 3_000_000 + b'"}'
+    daemon = Daemon(setting.door, hook.TAKEN)
+
+    done = setting.run(payload=large)
+    daemon.join()
+
+    assert is_silent(done)
+    assert daemon.call.endswith(large)
+
+
+@pytest.mark.spec("C3")
+def test_without_a_daemon_a_call_waits_in_the_spool_for_the_owner_alone(
+    setting: Setting,
+) -> None:
+    done = setting.run(ROOKERY_BADGE="b-1")
+
+    (file,) = setting.spooled()
+    call = read_call(file.read_bytes())
+    assert is_silent(done)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert (call.key, call.badge, call.payload["session_id"]) == (file.name, "b-1", "n1")
+
+
+@pytest.mark.spec("C3", "C5")
+def test_calls_are_spooled_in_their_order_each_under_a_key_of_its_own(
+    setting: Setting,
+) -> None:
+    for number in range(3):
+        setting.run(payload=b'{"number": %d}' % number)
+
+    calls = [read_call(file.read_bytes()) for file in setting.spooled()]
+    assert [call.payload["number"] for call in calls] == [0, 1, 2]
+
+
+@pytest.mark.spec("C3")
+@pytest.mark.parametrize("answer", [b"", b"no", hook.TAKEN[:-1]])
+def test_a_call_that_was_not_taken_is_spooled(setting: Setting, answer: bytes) -> None:
+    daemon = Daemon(setting.door, answer)
+
+    done = setting.run()
+    daemon.join()
+
+    assert is_silent(done)
+    assert len(setting.spooled()) == 1
+
+
+@pytest.mark.spec("C3")
+@pytest.mark.usefixtures("silent_door")
+def test_a_daemon_that_hangs_is_given_up_and_the_call_is_spooled(setting: Setting) -> None:
+    done = setting.run()
+
+    assert is_silent(done)
+    assert len(setting.spooled()) == 1
+
+
+@pytest.mark.spec("C3")
+@pytest.mark.parametrize(
+    "arguments",
+    [("one",), ("/no/door", "/no/spool", "demo"), ("", "", ""), ("x" * 200, "\n", "demo")],
+)
+def test_whatever_goes_wrong_the_agent_never_suffers(
+    setting: Setting, arguments: tuple[str, ...]
+) -> None:
+    assert is_silent(setting.run(*arguments))
+
+
+@pytest.mark.spec("C3")
+@pytest.mark.parametrize("payload", [b"", b"\xff\0", b"not json"])
+def test_what_it_cannot_read_it_passes_on(setting: Setting, payload: bytes) -> None:
+    done = setting.run(payload=payload)
+
+    (file,) = setting.spooled()
+    assert is_silent(done)
+    assert file.read_bytes().endswith(b"\n" + payload)

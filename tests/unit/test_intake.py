@@ -1,0 +1,338 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from sqlite3 import Connection
+
+import pytest
+
+from rookery import endings
+from rookery.daemon import AGENTS
+from rookery.gateway.hooks import HookDoor
+from rookery.intake import Hook, Intake, read_call
+from rookery.model.errors import HookUnreadable
+from rookery.model.facts import SessionId
+from rookery.model.lifecycle import Activity, SessionState, Status
+from rookery.model.sessions import Badge, NativeId, Session
+from rookery.store import sessions, tokens
+from rookery.store.database import Database
+from rookery.store.journal import Journal
+from tests.sessions import make
+from tests.waiting import kinds
+
+pytestmark = pytest.mark.anyio
+
+IDLE = SessionState(Status.RUNNING, Activity.IDLE)
+
+
+class Door:
+    """Hooks as they come in, each under a key of its own."""
+
+    def __init__(self, journal: Journal, database: Database) -> None:
+        self.intake = Intake(database, journal, AGENTS)
+        self._journal = journal
+        self._database = database
+        self._keys = 0
+
+    async def prepare(self, name: str, native_id: str | None = None) -> Badge:
+        """Make a session that is about to start, and its badge."""
+
+        def prepare(db: Connection) -> Badge:
+            row = make(self._journal, name, native_id=native_id and NativeId(native_id))
+            sessions.add(db, row)
+            return tokens.give_badge(db, row.id, at=self._journal.clock.now())
+
+        return await self._database.write(prepare)
+
+    async def hook(self, event: str, native_id: str, badge: Badge | None = None) -> None:
+        self._keys += 1
+        await self.hook_again(event, native_id, badge)
+
+    async def hook_again(self, event: str, native_id: str, badge: Badge | None = None) -> None:
+        fields = {"prompt": "go", "reason": "exit", "cwd": "/repo/api"}
+        payload = {"session_id": native_id, "hook_event_name": event, **fields}
+        await self.intake.receive(Hook(str(self._keys), "demo", badge, payload))
+
+    async def left(self, reason: str, native_id: str) -> None:
+        self._keys += 1
+        payload = {"session_id": native_id, "cwd": "/", "hook_event_name": "SessionEnd"}
+        hook = Hook(str(self._keys), "demo", None, {**payload, "reason": reason})
+        await self.intake.receive(hook)
+
+    async def end(self, name: str) -> None:
+        def end(db: Connection) -> None:
+            endings.end(db, self._journal, SessionId(name), outcome="failed", reason="x")
+
+        await self._database.write(end)
+
+    async def all(self) -> list[Session]:
+        return await self._database.read(everyone)
+
+    async def session(self, name: str) -> Session:
+        return await self._database.read(lambda db: sessions.get(db, SessionId(name)))
+
+
+def everyone(db: Connection) -> list[Session]:
+    rows = db.execute("select * from sessions order by created_at, native_id")
+    return [sessions.read_session(row) for row in rows]
+
+
+@pytest.fixture
+def door(journal: Journal, database: Database) -> Door:
+    return Door(journal, database)
+
+
+@pytest.mark.spec("C4")
+async def test_a_badge_binds_a_session_that_has_no_native_id(door: Door) -> None:
+    badge = await door.prepare("worker")
+
+    await door.hook("SessionStart", "n1", badge)
+
+    (bound,) = await door.all()
+    assert (bound.id, bound.native_id, bound.state) == ("worker", "n1", IDLE)
+
+
+@pytest.mark.spec("C4")
+async def test_a_bound_native_id_is_found_without_a_badge(door: Door) -> None:
+    badge = await door.prepare("worker")
+    await door.hook("SessionStart", "n1", badge)
+
+    await door.hook("UserPromptSubmit", "n1")
+
+    (session,) = await door.all()
+    assert session.activity is Activity.WORKING
+
+
+@pytest.mark.spec("C4")
+async def test_a_native_id_wins_over_a_foreign_badge(door: Door) -> None:
+    badge, foreign = await door.prepare("worker"), await door.prepare("other")
+    await door.hook("SessionStart", "n1", badge)
+
+    await door.hook("UserPromptSubmit", "n1", foreign)
+
+    assert (await door.session("worker")).activity is Activity.WORKING
+    assert (await door.session("other")).native_id is None
+
+
+@pytest.mark.spec("A8", "C4")
+async def test_a_nested_agent_inherits_the_badge_but_not_the_session(door: Door) -> None:
+    badge = await door.prepare("worker")
+    await door.hook("SessionStart", "n1", badge)
+
+    await door.hook("SessionStart", "n2", badge)
+
+    outer, inner = await door.all()
+    assert (outer.id, outer.native_id) == ("worker", "n1")
+    assert (inner.runtime, inner.native_id) == ("headless", "n2")
+
+
+@pytest.mark.spec("C4")
+async def test_a_forged_badge_binds_nothing(door: Door) -> None:
+    await door.prepare("worker")
+
+    await door.hook("SessionStart", "n1", Badge("forged"))
+
+    assert (await door.session("worker")).native_id is None
+    assert len(await door.all()) == 2
+
+
+@pytest.mark.spec("C4")
+async def test_the_badge_of_one_who_is_over_binds_nothing(door: Door) -> None:
+    badge = await door.prepare("worker")
+    await door.end("worker")
+
+    await door.hook("SessionStart", "n1", badge)
+
+    assert (await door.session("worker")).native_id is None
+
+
+@pytest.mark.spec("A8", "C4")
+async def test_an_unknown_session_is_made_known_whatever_it_says_first(door: Door) -> None:
+    await door.hook("Stop", "native-number-1")
+
+    (session,) = await door.all()
+    assert (session.runtime, session.native_id) == ("headless", "native-number-1")
+    assert (session.name, session.title, session.label) == ("api", "api", "native-numbe")
+    assert (session.project_path, session.origin) == ("/repo/api", "hook")
+    assert session.state == IDLE
+    assert session.id != "native-number-1"
+
+
+@pytest.mark.spec("A1", "A8")
+async def test_two_unknown_sessions_in_one_folder_stay_two(door: Door) -> None:
+    await door.hook("SessionStart", "n1")
+    await door.hook("SessionStart", "n2")
+
+    assert [each.name for each in await door.all()] == ["api", "api-2"]
+
+
+@pytest.mark.spec("A8", "A4")
+async def test_a_headless_session_is_completed_when_it_says_so(door: Door) -> None:
+    await door.hook("SessionStart", "n1")
+
+    await door.left("prompt_input_exit", "n1")
+
+    (session,) = await door.all()
+    assert (session.status, session.reason) == ("completed", "it ended: prompt_input_exit")
+
+
+@pytest.mark.spec("A4", "A6")
+async def test_of_a_session_that_we_hold_the_end_of_its_program_tells(door: Door) -> None:
+    await door.prepare("worker", "n1")
+    await door.hook("SessionStart", "n1")
+
+    await door.left("prompt_input_exit", "n1")
+
+    assert (await door.session("worker")).state == IDLE
+
+
+@pytest.mark.spec("A1", "A4")
+@pytest.mark.parametrize("reason", ["clear", "resume"])
+async def test_an_end_that_is_none_gives_the_session_another_native_id(
+    door: Door, reason: str
+) -> None:
+    badge = await door.prepare("worker")
+    await door.hook("SessionStart", "n1", badge)
+
+    await door.left(reason, "n1")
+    await door.hook("SessionStart", "n2", badge)
+
+    (session,) = await door.all()
+    assert (session.id, session.native_id, session.state) == ("worker", "n2", IDLE)
+
+
+@pytest.mark.spec("A2")
+async def test_a_late_hook_belongs_to_the_dead_and_does_not_wake_them(door: Door) -> None:
+    await door.prepare("worker", "n1")
+    await door.hook("SessionStart", "n1")
+    await door.end("worker")
+
+    await door.hook("Stop", "n1")
+
+    (session,) = await door.all()
+    assert session.state == SessionState(Status.FAILED, None, "x")
+
+
+@pytest.mark.spec("A2", "A10")
+async def test_a_start_after_the_end_is_a_new_life(door: Door) -> None:
+    await door.prepare("worker", "n1")
+    await door.hook("SessionStart", "n1")
+    await door.end("worker")
+
+    await door.hook("SessionStart", "n1")
+    await door.hook("UserPromptSubmit", "n1")
+
+    states = sorted(session.status for session in await door.all())
+    assert states == [Status.FAILED, Status.RUNNING]
+
+
+@pytest.mark.spec("C4")
+async def test_a_start_that_was_spooled_until_after_the_end_makes_no_ghost(door: Door) -> None:
+    badge = await door.prepare("worker", "n1")
+    await door.end("worker")
+
+    await door.hook("SessionStart", "n1", badge)
+
+    assert [session.id for session in await door.all()] == ["worker"]
+
+
+@pytest.mark.spec("C3", "K3")
+async def test_a_hook_that_comes_again_is_taken_once(door: Door, database: Database) -> None:
+    await door.hook("UserPromptSubmit", "n1")
+
+    await door.hook_again("UserPromptSubmit", "n1")
+
+    assert await database.read(kinds) == ["turn-started"]
+
+
+@pytest.mark.spec("C2")
+async def test_an_unknown_event_is_harmless(door: Door, database: Database) -> None:
+    await door.hook("SomethingNew", "n1")
+
+    assert await database.read(kinds) == []
+    assert len(await door.all()) == 1
+
+
+@pytest.mark.spec("C2")
+async def test_a_hook_that_says_too_little_is_refused_at_the_door(door: Door) -> None:
+    with pytest.raises(HookUnreadable, match="prompt"):
+        await door.intake.receive(Hook("1", "demo", None, {"prompt": "go"}))
+    with pytest.raises(HookUnreadable, match="nobody"):
+        await door.intake.receive(Hook("1", "nobody", None, {}))
+
+
+@pytest.mark.spec("C5")
+async def test_what_nothing_can_be_made_of_is_parked_and_visible(
+    door: Door, database: Database
+) -> None:
+    await door.intake.park("key-1", HookUnreadable("no JSON"))
+    await door.intake.park("key-1", HookUnreadable("again"))
+
+    def parked(db: Connection) -> list[tuple[str, str]]:
+        return [(row["key"], row["error"]) for row in db.execute("select * from hooks")]
+
+    ((key, error),) = await database.read(parked)
+    assert key == "key-1"
+    assert "no JSON" in error
+
+
+@pytest.mark.parametrize(
+    ("call", "badge"),
+    [
+        (b'k demo - - 1\n{"a": "\\n"}', None),
+        (b'k demo b-1 %1 1\n{"a": "\\n"}', Badge("b-1")),
+    ],
+)
+def test_a_call_is_read_as_the_hook_program_writes_it(call: bytes, badge: Badge | None) -> None:
+    assert read_call(call) == Hook("k", "demo", badge, {"a": "\n"})
+
+
+NESTED = pytest.param(b"k demo - - 1\n" + b"[" * 100_000, id="nested")
+
+
+@pytest.mark.spec("K4")
+@pytest.mark.parametrize(
+    "call",
+    [
+        b"",
+        b"k demo -\n{}",
+        b"k demo - - 1 2\n{}",
+        b"\xff demo - - 1\n{}",
+        b"k demo - - 1\nno json",
+        b"k demo - - 1\n[]",
+        b"k demo - - 1\n\xff",
+        NESTED,
+    ],
+)
+def test_what_is_no_call_is_refused(call: bytes) -> None:
+    with pytest.raises(HookUnreadable):
+        read_call(call)
+
+
+@pytest.mark.spec("C5", "K4")
+@pytest.mark.parametrize(
+    "poison",
+    [
+        b"no call at all",
+        b"k2 demo - - 1\n" + json.dumps({"session_id": 7}).encode(),
+        pytest.param(
+            b'k2 demo - - 1\n{"session_id": "n2", "cwd": "/", "prompt": "half \\ud83d",'
+            b' "hook_event_name": "UserPromptSubmit"}',
+            id="surrogate",
+        ),
+        NESTED,
+    ],
+)
+async def test_a_poisonous_hook_in_the_spool_does_not_stop_the_others(
+    door: Door, database: Database, tmp_path: Path, poison: bytes
+) -> None:
+    spool = tmp_path / "spool"
+    spool.mkdir()
+    fields = {"session_id": "n1", "cwd": "/", "hook_event_name": "Stop"}
+    (spool / "1").write_bytes(poison)
+    (spool / "2").write_bytes(b"k9 demo - - 1\n" + json.dumps(fields).encode())
+
+    await HookDoor(door.intake, tmp_path / "door", spool, door.intake.journal.clock).drain()
+
+    assert list(spool.iterdir()) == []
+    assert (await database.read(kinds))[-1] == "turn-ended"

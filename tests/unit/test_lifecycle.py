@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rookery.model import facts
+from rookery.model.facts import Fact, SessionId
+from rookery.model.lifecycle import Activity, SessionState, Status, advance
+
+S = SessionId("s1")
+STARTING = SessionState()
+WORKING = SessionState(Status.RUNNING, Activity.WORKING)
+IDLE = SessionState(Status.RUNNING, Activity.IDLE)
+INTERRUPTED = SessionState(Status.RUNNING, Activity.IDLE, "interrupted")
+ASKING = SessionState(Status.RUNNING, Activity.PERMISSION, "May it?")
+ASKED = SessionState(Status.RUNNING, Activity.QUESTION, "Which?")
+CLOSING = SessionState(Status.CLOSING, None, "asked to end by anna")
+DONE = SessionState(Status.COMPLETED, None, "exit")
+
+FACTS: tuple[Fact, ...] = (
+    facts.SessionRequested(S, "anna"),
+    facts.SessionStarted(S),
+    facts.SessionFound(S),
+    facts.SessionRecovered(S),
+    facts.OutputMissed(S, "too fast"),
+    facts.MessageWritten(S, "anna"),
+    facts.DeliveryWaited(S, "a draft"),
+    facts.DeliveryDoubted(S, 1),
+    facts.KeysPressed(S, "enter", "anna"),
+    facts.SessionRenamed(S, "other"),
+    facts.TurnStarted(S, "go"),
+    facts.InputAsked(S, "permission", "May it?"),
+    facts.InputAsked(S, "question", "Which?"),
+    facts.InputSettled(S),
+    facts.ToolUsed(S, "Bash"),
+    facts.TurnEnded(S),
+    facts.TurnEnded(S, "", "interrupted"),
+    facts.ConversationLeft(S, "clear"),
+    facts.EndRequested(S, "anna"),
+    facts.SessionEnded(S, "exit"),
+    facts.SessionEnded(S, "signal 9", "failed"),
+)
+
+#: What is worth knowing, and says nothing of where a session stands.
+REMARKS = (
+    facts.SessionRequested,
+    facts.SessionRecovered,
+    facts.OutputMissed,
+    facts.MessageWritten,
+    facts.DeliveryWaited,
+    facts.DeliveryDoubted,
+    facts.KeysPressed,
+    facts.SessionRenamed,
+    facts.ConversationLeft,
+)
+
+
+@pytest.mark.spec("A2")
+@pytest.mark.parametrize(
+    ("state", "fact", "becomes"),
+    [
+        (STARTING, facts.SessionStarted(S), IDLE),
+        (STARTING, facts.SessionFound(S), IDLE),
+        (STARTING, facts.TurnStarted(S, "go"), WORKING),
+        (STARTING, facts.TurnEnded(S), IDLE),
+        (STARTING, facts.InputAsked(S, "permission", "May it?"), ASKING),
+        (STARTING, facts.ToolUsed(S, "Bash"), STARTING),
+        (STARTING, facts.InputSettled(S), STARTING),
+        (STARTING, facts.EndRequested(S, "anna"), CLOSING),
+        (
+            STARTING,
+            facts.SessionEnded(S, "x", "failed"),
+            SessionState(Status.FAILED, None, "x"),
+        ),
+        (IDLE, facts.TurnStarted(S, "go"), WORKING),
+        (IDLE, facts.ToolUsed(S, "Bash"), IDLE),
+        (IDLE, facts.InputSettled(S), IDLE),
+        (IDLE, facts.InputAsked(S, "question", "Which?"), ASKED),
+        (IDLE, facts.SessionEnded(S, "exit"), DONE),
+        (IDLE, facts.SessionEnded(S, "x", "failed"), SessionState(Status.FAILED, None, "x")),
+        (INTERRUPTED, facts.TurnStarted(S, "go"), WORKING),
+        (WORKING, facts.SessionStarted(S), WORKING),
+        (WORKING, facts.InputAsked(S, "permission", "May it?"), ASKING),
+        (WORKING, facts.TurnEnded(S), IDLE),
+        (WORKING, facts.TurnEnded(S, "", "interrupted"), INTERRUPTED),
+        (WORKING, facts.EndRequested(S, "anna"), CLOSING),
+        (ASKED, facts.SessionStarted(S), IDLE),
+        (ASKING, facts.ToolUsed(S, "Bash"), WORKING),
+        (ASKING, facts.InputSettled(S), WORKING),
+        (ASKING, facts.TurnEnded(S), IDLE),
+        (ASKED, facts.InputSettled(S), WORKING),
+        (ASKED, facts.InputAsked(S, "permission", "May it?"), ASKING),
+        (CLOSING, facts.TurnEnded(S), CLOSING),
+        (CLOSING, facts.SessionStarted(S), CLOSING),
+        (CLOSING, facts.EndRequested(S, "bert"), CLOSING),
+        (
+            CLOSING,
+            facts.SessionEnded(S, "x"),
+            SessionState(Status.KILLED, None, CLOSING.reason),
+        ),
+        (
+            CLOSING,
+            facts.SessionEnded(S, "x", "failed"),
+            SessionState(Status.KILLED, None, CLOSING.reason),
+        ),
+        (DONE, facts.TurnEnded(S), DONE),
+        (DONE, facts.EndRequested(S, "anna"), DONE),
+        (DONE, facts.SessionEnded(S, "x", "failed"), DONE),
+    ],
+)
+def test_a_fact_moves_a_session(state: SessionState, fact: Fact, becomes: SessionState) -> None:
+    assert advance(state, fact) == becomes
+
+
+@pytest.mark.spec("A2")
+@pytest.mark.parametrize("state", [STARTING, IDLE, WORKING, ASKING, ASKED, CLOSING, DONE])
+@pytest.mark.parametrize("fact", [fact for fact in FACTS if isinstance(fact, REMARKS)])
+def test_a_remark_moves_nothing(state: SessionState, fact: Fact) -> None:
+    assert advance(state, fact) == state
+
+
+@pytest.mark.spec("A2")
+@given(st.lists(st.sampled_from(FACTS)))
+def test_a_session_only_moves_forward(history: list[Fact]) -> None:
+    order = list(Status)
+    state = SessionState()
+
+    for fact in history:
+        before, state = state, advance(state, fact)
+
+        assert order.index(state.status) >= order.index(before.status)
+        assert (state.activity is not None) == (state.status is Status.RUNNING)
+        assert not before.status.is_over or state == before
+
+
+@pytest.mark.spec("A2")
+@given(st.lists(st.sampled_from(FACTS)))
+def test_only_who_was_asked_to_end_was_killed(history: list[Fact]) -> None:
+    state = SessionState()
+    was_asked = False
+
+    for fact in history:
+        was_asked |= isinstance(fact, facts.EndRequested) and not state.status.is_over
+        state = advance(state, fact)
+
+    assert (state.status is Status.KILLED) == (was_asked and state.status.is_over)
+
+
+def test_every_fact_has_a_name_on_disk() -> None:
+    assert {type(fact) for fact in FACTS} == set(facts.KINDS.values())

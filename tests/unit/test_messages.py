@@ -1,0 +1,231 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from sqlite3 import Connection, IntegrityError
+
+import pytest
+
+from rookery import sessions as commands
+from rookery.model.facts import SessionEnded, SessionId, TurnEnded, TurnStarted
+from rookery.model.messages import Message, MessageId, Parcel, Step, Words
+from rookery.store import messages
+from rookery.store.journal import Journal
+from tests.sessions import ANNA, BERT, WORKER, settle_in
+from tests.waiting import steps, waits_for
+
+
+@pytest.fixture(autouse=True)
+def _settled(db: Connection, journal: Journal) -> None:
+    settle_in(db, journal)
+
+
+def send(
+    db: Connection, journal: Journal, words: str, recipient: SessionId = WORKER
+) -> MessageId:
+    return commands.send(
+        db, journal, sender="person", recipient=recipient, words=Words(words, 0)
+    )
+
+
+def take_up(db: Connection, journal: Journal, words: str) -> Parcel:
+    send(db, journal, words)
+    parcel = messages.take_up(db, WORKER, journal.clock.now())
+    assert parcel
+    return parcel
+
+
+@pytest.mark.spec("B2")
+@pytest.mark.parametrize("step", [Step.SENDING, Step.PASTED, Step.SUBMITTED, Step.UNSURE])
+def test_the_agents_own_prompt_is_proof_however_far_we_thought_we_were(
+    db: Connection, journal: Journal, step: Step
+) -> None:
+    parcel = take_up(db, journal, "Build it.")
+    messages.move(db, parcel, step)
+
+    journal.append(db, TurnStarted(WORKER, "Build it."))
+
+    assert steps(db) == ["acknowledged"]
+
+
+def test_blanks_that_a_terminal_flowed_anew_are_no_difference(
+    db: Connection, journal: Journal
+) -> None:
+    take_up(db, journal, "Build it,\n\nand  test it.")
+
+    journal.append(db, TurnStarted(WORKER, "Build it, and test\nit.\n"))
+
+    assert steps(db) == ["acknowledged"]
+
+
+def test_a_proof_that_overtakes_the_courier_stands(db: Connection, journal: Journal) -> None:
+    parcel = take_up(db, journal, "Build it.")
+    journal.append(db, TurnStarted(WORKER, "Build it."))
+
+    assert not messages.move(db, parcel, Step.SUBMITTED)
+    assert steps(db) == ["acknowledged"]
+
+
+def test_other_words_are_no_proof(db: Connection, journal: Journal) -> None:
+    take_up(db, journal, "Build it.")
+
+    journal.append(db, TurnStarted(WORKER, "Build it. And test it."))
+
+    assert steps(db) == ["sending"]
+
+
+def test_words_that_another_session_heard_are_no_proof(
+    db: Connection, journal: Journal
+) -> None:
+    take_up(db, journal, "Build it.")
+
+    journal.append(db, TurnStarted(ANNA, "Build it."))
+
+    assert steps(db) == ["sending"]
+
+
+def test_words_said_again_are_proof_of_the_newer_parcel(
+    db: Connection, journal: Journal
+) -> None:
+    messages.move(db, take_up(db, journal, "Go on."), Step.UNSURE)
+    take_up(db, journal, "Go on.")
+
+    journal.append(db, TurnStarted(WORKER, "Go on."))
+
+    assert steps(db) == ["unsure", "acknowledged"]
+
+
+@pytest.mark.spec("E6")
+def test_all_that_waits_goes_as_one(db: Connection, journal: Journal) -> None:
+    first = send(db, journal, "One.")
+    parcel = take_up(db, journal, "Two.")
+
+    assert (parcel.id, parcel.words) == (first, "One.\n\nTwo.")
+    journal.append(db, TurnStarted(WORKER, parcel.words))
+    assert steps(db) == ["acknowledged", "acknowledged"]
+
+
+@pytest.mark.spec("E6")
+def test_one_session_never_has_two_parcels_under_way(db: Connection, journal: Journal) -> None:
+    take_up(db, journal, "One.")
+
+    with pytest.raises(IntegrityError, match=r"messages\.recipient"):
+        take_up(db, journal, "Two.")
+
+
+def test_a_parcel_is_taken_up_for_an_idle_session_only(
+    db: Connection, journal: Journal
+) -> None:
+    journal.append(db, TurnStarted(WORKER, "Its person's own words"))
+    send(db, journal, "Build it.")
+
+    busy = messages.take_up(db, WORKER, journal.clock.now())
+    journal.append(db, TurnEnded(WORKER))
+    idle = messages.take_up(db, WORKER, journal.clock.now())
+
+    assert busy is None
+    assert idle
+
+
+def test_who_is_idle_and_has_words_waiting_is_owed_them(
+    db: Connection, journal: Journal
+) -> None:
+    journal.append(db, TurnStarted(ANNA, "Its person's own words"))
+    send(db, journal, "Later.", recipient=ANNA)
+    send(db, journal, "Now.", recipient=BERT)
+    take_up(db, journal, "On their way.")
+
+    assert sorted(messages.owed(db)) == [BERT, WORKER]
+    assert messages.is_owed(db, ANNA)
+
+
+def test_a_settled_parcel_is_owed_to_nobody(db: Connection, journal: Journal) -> None:
+    messages.move(db, take_up(db, journal, "Build it."), Step.UNSURE)
+
+    assert messages.owed(db) == []
+    assert not messages.is_owed(db, WORKER)
+    assert messages.under_way(db, WORKER) is None
+
+
+@pytest.mark.spec("A8")
+def test_nobody_carries_words_to_a_headless_session(db: Connection, journal: Journal) -> None:
+    send(db, journal, "Build it.")
+
+    db.execute("update sessions set runtime = 'headless' where id = ?", (WORKER,))
+
+    assert messages.owed(db) == []
+    assert steps(db) == ["pending"]
+
+
+def test_what_was_put_back_waits_and_says_why(db: Connection, journal: Journal) -> None:
+    parcel = take_up(db, journal, "Build it.")
+
+    assert messages.put_back(db, parcel, reason="a draft")
+    assert (steps(db), waits_for(db)) == (["pending"], ["a draft"])
+    assert messages.take_up(db, WORKER, journal.clock.now())
+
+
+def test_what_may_have_been_pasted_cannot_be_put_back(db: Connection, journal: Journal) -> None:
+    parcel = take_up(db, journal, "Build it.")
+    messages.move(db, parcel, Step.PASTED)
+
+    assert not messages.put_back(db, parcel, reason="a draft")
+    assert steps(db) == ["pasted"]
+
+
+def test_a_reason_to_wait_is_news_only_once(db: Connection, journal: Journal) -> None:
+    parcel = take_up(db, journal, "Build it.")
+    messages.move(db, parcel, Step.PASTED)
+
+    news = [messages.delay(db, parcel, reason=reason) for reason in ("a", "a", "b", "a")]
+
+    assert news == [True, False, True, True]
+
+
+def test_words_put_back_twice_for_the_same_reason_are_news_only_once(
+    db: Connection, journal: Journal
+) -> None:
+    first = take_up(db, journal, "Build it.")
+    messages.put_back(db, first, reason="a draft")
+    again = messages.take_up(db, WORKER, journal.clock.now())
+    assert again
+
+    assert not messages.put_back(db, again, reason="a draft")
+
+
+def test_words_that_can_never_leave_fail_and_say_why(db: Connection, journal: Journal) -> None:
+    message = send(db, journal, "One\nTwo")
+    parcel = messages.take_up(db, WORKER, journal.clock.now())
+    assert parcel
+
+    messages.fail(db, parcel, reason="one line at a time")
+
+    found = messages.get(db, message)
+    assert found
+    assert (found.step, found.waits_for) == (Step.FAILED, "one line at a time")
+
+
+@pytest.mark.spec("E6")
+def test_at_the_end_of_a_session_what_waited_failed_and_what_left_is_unsure(
+    db: Connection, journal: Journal
+) -> None:
+    messages.move(db, take_up(db, journal, "On its way."), Step.PASTED)
+    send(db, journal, "Still waiting.")
+
+    journal.append(db, SessionEnded(WORKER, "exit"))
+
+    assert steps(db) == ["unsure", "failed"]
+
+
+def test_a_receipt_tells_how_many_characters_were_taken_out(
+    db: Connection, journal: Journal
+) -> None:
+    words = Words("Build it.", removed=3)
+    message = commands.send(db, journal, sender="person", recipient=WORKER, words=words)
+
+    found = messages.get(db, message)
+
+    assert found
+    assert replace(found, id=MessageId(0)) == Message(
+        id=MessageId(0), recipient=WORKER, step=Step.PENDING, removed=3
+    )
+    assert messages.get(db, MessageId(999)) is None

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from collections.abc import Iterator
+from contextlib import closing
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from rookery.model.errors import StoreBroken
+from rookery.store import migrations
+from rookery.store.database import Database, open_file
+from rookery.store.migrations import migrate
+
+STEPS = sorted(
+    (each for each in resources.files(migrations).iterdir() if each.name.endswith(".sql")),
+    key=lambda each: each.name,
+)
+LATEST = len(STEPS)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "rookery.db"
+
+
+@pytest.fixture
+def file(path: Path) -> Iterator[sqlite3.Connection]:
+    with closing(open_file(path)) as db:
+        yield db
+
+
+def version(db: sqlite3.Connection) -> int:
+    (number,) = db.execute("pragma user_version").fetchone()
+    return int(number)
+
+
+def tables(db: sqlite3.Connection) -> set[str]:
+    rows = db.execute("select name from sqlite_schema where type = 'table'")
+    return {row[0] for row in rows}
+
+
+def make_old(db: sqlite3.Connection) -> None:
+    """Bring a file to where an earlier version left it, with something in it."""
+    db.executescript(STEPS[0].read_text(encoding="utf-8"))
+    db.execute("insert into bookmarks values ('somebody', 7)")
+    db.execute("pragma user_version = 1")
+
+
+def test_a_file_is_migrated_once(file: sqlite3.Connection, path: Path) -> None:
+    migrate(file, path)
+    first = version(file)
+    migrate(file, path)
+
+    assert first == version(file) == LATEST
+    assert {"sessions", "entries", "messages", "turns"} <= tables(file)
+
+
+def test_an_older_file_is_copied_before_it_is_changed(
+    file: sqlite3.Connection, path: Path
+) -> None:
+    make_old(file)
+
+    migrate(file, path)
+
+    copy = path.with_name(f"rookery.db.before-{LATEST}")
+    with closing(sqlite3.connect(copy)) as before:
+        assert version(before) == 1
+        assert "messages" not in tables(before)
+        assert before.execute("select * from bookmarks").fetchall() == [("somebody", 7)]
+    assert version(file) == LATEST
+    assert tuple(file.execute("select * from bookmarks").fetchone()) == ("somebody", 7)
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+
+
+def test_a_copy_that_an_earlier_attempt_left_is_replaced(
+    file: sqlite3.Connection, path: Path
+) -> None:
+    make_old(file)
+    copy = path.with_name(f"rookery.db.before-{LATEST}")
+    copy.write_text("half a copy")
+
+    migrate(file, path)
+
+    with closing(sqlite3.connect(copy)) as before:
+        assert version(before) == 1
+
+
+def test_a_new_file_leaves_no_copy(file: sqlite3.Connection, path: Path) -> None:
+    migrate(file, path)
+
+    assert list(path.parent.glob("*.before-*")) == []
+
+
+def test_a_step_that_fails_leaves_the_file_as_it_was(
+    file: sqlite3.Connection, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = ["create table a (b)", "create table c (d); create table a (b)"]
+    monkeypatch.setattr(migrations, "_steps", lambda: steps)
+
+    with pytest.raises(sqlite3.OperationalError):
+        migrate(file, path)
+    file.rollback()
+
+    assert version(file) == 1
+    assert tables(file) == {"a"}
+
+
+@pytest.mark.spec("K4")
+def test_a_file_of_a_newer_version_is_refused_and_not_touched(
+    file: sqlite3.Connection, path: Path
+) -> None:
+    file.execute("pragma user_version = 99")
+
+    with pytest.raises(StoreBroken, match="newer"):
+        migrate(file, path)
+
+    assert version(file) == 99
+    assert tables(file) == set()
+
+
+@pytest.mark.spec("K1")
+def test_a_new_file_is_for_its_owner_alone(path: Path) -> None:
+    before = os.umask(0)
+    try:
+        Database(path)
+    finally:
+        os.umask(before)
+
+    assert {stat.S_IMODE(each.stat().st_mode) for each in path.parent.iterdir()} == {0o600}

@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from rookery.cli import show
+from rookery.cli.sessions import _show_turns
+from rookery.cli.show import ago, complain, plain, say, show_json, show_sessions
+
+EVIL = "\x1b]0;owned\x07\x1b[2Jred\x9b31m\r"
+
+
+def made(name: str, **known: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
+    usual = {
+        "agent": "demo",
+        "status": "running",
+        "activity": "idle",
+        "since": datetime.now(UTC).isoformat(),
+        "created_at": "2026-11-01T00:00:00+00:00",
+        "project_path": "/repo",
+        "reason": "",
+        "title": "Build it",
+    }
+    return {"name": name, **usual, **known}
+
+
+@pytest.fixture(autouse=True)
+def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+
+
+def shown(capsys: pytest.CaptureFixture[str], *sessions: dict[str, Any]) -> list[str]:
+    show_sessions(sessions)
+    return capsys.readouterr().out.splitlines()
+
+
+def test_no_sessions_are_an_invitation(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "rookery start" in shown(capsys)[0]
+
+
+def test_a_table_says_who_where_and_what(capsys: pytest.CaptureFixture[str]) -> None:
+    head, row = shown(capsys, made("builder", reason="May it\nrun?", activity="permission"))
+
+    assert head.split() == ["NAME", "AGENT", "STATE", "SINCE", "PROJECT", "WHAT"]
+    assert row.split() == ["builder", "demo", "permission", "0s", "/repo", "May", "it", "run?"]
+
+
+def test_who_waits_for_a_person_comes_first(capsys: pytest.CaptureFixture[str]) -> None:
+    states = ("working", "idle", "question", "permission")
+    sessions = [
+        made("over", status="failed", activity=None),
+        made("starting", status="starting", activity=None),
+        *(made(state, activity=state) for state in states),
+    ]
+
+    rows = shown(capsys, *sessions)[1:]
+
+    assert [row.split()[0] for row in rows] == [
+        *("permission", "question", "idle", "working", "starting", "over"),
+    ]
+
+
+@pytest.mark.parametrize("columns", [80, 100, 200])
+def test_a_table_fits(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    long = "/very/long/path" * 10
+
+    lines = shown(capsys, made("builder", project_path=long, title="言葉 " * 60))
+
+    assert all(
+        sum(2 if ord(each) > 0x2FFF else 1 for each in line) <= columns for line in lines
+    )
+    assert lines[1].count("…") == 2
+
+
+@pytest.mark.spec("I5")
+def test_a_table_fits_a_phone(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+
+    lines = shown(capsys, made("fix-parser-tests", activity="permission"))
+
+    assert max(map(len, lines)) <= 40
+
+
+@pytest.mark.spec("I5")
+def test_there_is_no_colour_where_nobody_wants_any(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    coloured = show.is_colourful()
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    assert coloured
+    assert not show.is_colourful()
+
+
+def test_ones_own_home_is_short(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/home/anna")
+
+    inside = shown(capsys, made("a", project_path="/home/anna/repo"))
+    beside = shown(capsys, made("a", project_path="/home/annabel"))
+
+    assert "~/repo" in inside[1]
+    assert "/home/annabel" in beside[1]
+
+
+@pytest.mark.spec("K2")
+def test_what_agents_say_is_shown_and_never_obeyed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    say(EVIL)
+    complain(EVIL)
+    show_sessions([made("a", title=EVIL, project_path=EVIL)])
+
+    told = capsys.readouterr()
+    assert not set(told.out + told.err) & set("\x1b\x07\x9b\r")
+    assert "red" in told.out
+    assert plain("tab\tand\nline") == "tab\tand\nline"
+
+
+@pytest.mark.spec("K2")
+def test_a_prompt_is_shown_and_never_obeyed(capsys: pytest.CaptureFixture[str]) -> None:
+    turn = {"prompt": EVIL, "answer": EVIL, "ended_at": "now", "how": "finished"}
+
+    _show_turns([turn])
+
+    assert not set(capsys.readouterr().out) & set("\x1b\x07\x9b\r")
+
+
+def test_json_comes_back_as_it_was(capsys: pytest.CaptureFixture[str]) -> None:
+    value = {"words": EVIL, "more": ["ü", 1, None]}
+
+    show_json(value)
+
+    assert json.loads(capsys.readouterr().out) == value
+
+
+@pytest.mark.spec("K2")
+def test_json_is_never_obeyed_either(capsys: pytest.CaptureFixture[str]) -> None:
+    show_json({"words": EVIL})
+
+    assert not set(capsys.readouterr().out) & set("\x1b\x07\x9b\r")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [(-5, "0s"), (0, "0s"), (59, "59s"), (60, "1m"), (3_700, "1h"), (90_000, "1d")],
+)
+def test_a_time_is_told_as_people_do(seconds: int, told: str) -> None:
+    moment = datetime.now(UTC) - timedelta(seconds=seconds)
+
+    assert ago(moment.isoformat()) == told

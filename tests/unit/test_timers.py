@@ -1,0 +1,220 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from sqlite3 import Connection
+
+import pytest
+
+from rookery.model import facts
+from rookery.model.errors import RuntimeFailed
+from rookery.model.facts import SessionId
+from rookery.model.lifecycle import Status
+from rookery.store import sessions
+from rookery.timers import ROUND, Spans, Timers
+from tests.fakes.database import ObservedDatabase
+from tests.fakes.runtime import FakeRuntime
+from tests.house import House, World, running
+from tests.sessions import make
+from tests.waiting import kinds
+
+pytestmark = pytest.mark.anyio
+
+HOUR = 3600
+SPANS = Spans(inactive=timedelta(hours=72), retention=timedelta(days=90), kept_sessions=10_000)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def timers(house: House, spans: Spans = SPANS) -> Timers:
+    return Timers(house.database, house.journal, house.world.runtime, spans)
+
+
+async def add(house: House, name: str, runtime: str) -> SessionId:
+    """Have a session run that we did not start."""
+
+    def add(db: Connection) -> None:
+        sessions.add(db, make(house.journal, name, runtime=runtime))
+        house.journal.append(db, facts.SessionStarted(SessionId(name)))
+
+    await house.database.write(add)
+    return SessionId(name)
+
+
+@pytest.mark.spec("A9")
+async def test_a_session_of_which_nothing_was_heard_for_72_hours_is_ended(
+    database: ObservedDatabase, world: World
+) -> None:
+    async with running(database, world) as house:
+        session = await house.start()
+        world.clock.advance(72 * HOUR)
+        await timers(house).round()
+        still = await house.session(session)
+
+        world.clock.advance(1)
+        await timers(house).round()
+        await house.rest()
+
+        over = await house.session(session)
+    assert still.status is Status.RUNNING
+    assert (over.status, over.ended_by) == (Status.KILLED, "idle")
+    assert world.runtime.released == [session]
+
+
+@pytest.mark.spec("A9")
+async def test_whoever_was_heard_of_meanwhile_lives_on(
+    database: ObservedDatabase, world: World
+) -> None:
+    async with running(database, world) as house:
+        session = await house.start()
+        world.clock.advance(71 * HOUR)
+        world.agents.hook(session, "PostToolUse", tool_name="Bash")
+        await house.rest()
+        world.clock.advance(71 * HOUR)
+
+        await timers(house).round()
+
+        assert (await house.session(session)).status is Status.RUNNING
+
+
+@pytest.mark.spec("A9")
+async def test_a_session_that_somebody_is_attached_to_is_spared(
+    database: ObservedDatabase, world: World
+) -> None:
+    async with running(database, world) as house:
+        session = await house.start()
+        world.runtime.attached.add(session)
+        world.clock.advance(100 * HOUR)
+
+        await timers(house).round()
+
+        assert (await house.session(session)).status is Status.RUNNING
+
+
+@pytest.mark.spec("A9")
+async def test_where_nobody_can_tell_whether_somebody_is_attached_it_is_spared(
+    database: ObservedDatabase, tmp_path: Path
+) -> None:
+    class Silent(FakeRuntime):
+        async def is_attached(self, session: SessionId) -> bool:
+            raise RuntimeFailed
+
+    world = World(tmp_path, Silent)
+    async with running(database, world) as house:
+        session = await house.start()
+        world.clock.advance(100 * HOUR)
+
+        await timers(house).round()
+
+        assert (await house.session(session)).status is Status.RUNNING
+
+
+@pytest.mark.spec("A9")
+async def test_a_session_that_stirs_in_the_very_moment_is_spared(
+    database: ObservedDatabase, tmp_path: Path
+) -> None:
+    class Stirring(FakeRuntime):
+        async def is_attached(self, session: SessionId) -> bool:
+            there.agents.hook(session, "UserPromptSubmit", prompt="Wait for me!")
+            await database.rest()
+            return False
+
+    there = World(tmp_path, Stirring)
+    async with running(database, there) as house:
+        session = await house.start()
+        there.clock.advance(100 * HOUR)
+
+        await timers(house).round()
+
+        assert (await house.session(session)).status is Status.RUNNING
+
+
+@pytest.mark.spec("A8", "A9")
+@pytest.mark.parametrize("runtime", ["headless", "observed"])
+async def test_of_a_session_that_is_not_ours_only_the_record_ends(
+    database: ObservedDatabase, world: World, runtime: str
+) -> None:
+    async with running(database, world) as house:
+        stranger = world.runtime.put("rk_stranger")
+        session = await add(house, "stranger", runtime)
+        world.clock.advance(73 * HOUR)
+
+        await timers(house).round()
+        await house.rest()
+
+        over = await house.session(session)
+    assert (over.status, over.reason) == (
+        Status.COMPLETED,
+        "nothing was heard of it for 72 h",
+    )
+    assert world.runtime.asked_to_leave == []
+    assert world.runtime.released == []
+    assert not stranger.is_over
+
+
+@pytest.mark.spec("A9")
+async def test_an_observed_session_that_somebody_is_attached_to_is_spared(
+    database: ObservedDatabase, world: World
+) -> None:
+    world.runtime.put("rk_stranger")
+    async with running(database, world) as house:
+        (session,) = await database.read(sessions.live)
+        world.runtime.attached.add(session.id)
+        world.clock.advance(73 * HOUR)
+
+        await timers(house).round()
+
+        assert (await house.session(session.id)).status is Status.RUNNING
+
+
+async def test_the_old_is_forgotten_and_the_last_sessions_are_kept(
+    database: ObservedDatabase, world: World
+) -> None:
+    spans = Spans(timedelta(hours=72), timedelta(days=90), kept_sessions=1)
+    async with running(database, world) as house:
+        first, last = await house.start(), await house.start()
+        for session in (first, last):
+            world.clock.advance(1)
+            world.runtime.exit(world.runtime.program(session), code=0)
+            await house.rest()
+        world.clock.advance(91 * 24 * HOUR)
+
+        await timers(house, spans).round()
+
+        listed = await database.read(lambda db: sessions.resolve(db, last[:8]))
+        assert listed.id == last
+        assert await database.read(kinds) == []
+        left = await database.read(lambda db: db.execute("select id from sessions").fetchall())
+        assert [row["id"] for row in left] == [last]
+
+
+@pytest.mark.spec("K4")
+async def test_a_round_that_fails_is_tried_again(
+    database: ObservedDatabase, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Clumsy(FakeRuntime):
+        troubles = 1
+
+        async def is_attached(self, session: SessionId) -> bool:
+            if self.troubles:
+                self.troubles -= 1
+                raise ZeroDivisionError
+            return False
+
+    world = World(tmp_path, Clumsy)
+    async with running(database, world) as house:
+        session = await house.start()
+        world.clock.advance(73 * HOUR)
+        async with house.beside(timers(house).run):
+            await house.rest()
+            before = await house.session(session)
+
+            await house.pass_time(ROUND)
+            over = await house.session(session)
+
+    assert before.status is Status.RUNNING
+    assert over.status is Status.KILLED
+    assert "A round of the clock failed" in caplog.text

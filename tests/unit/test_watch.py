@@ -1,0 +1,390 @@
+from __future__ import annotations
+
+import logging
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from rookery.model import facts
+from rookery.model.errors import CommitFailed
+from rookery.model.facts import Fact, SessionId
+from rookery.model.lifecycle import Activity, Status
+from rookery.model.screens import Dialog, View
+from rookery.ports import Changed, Exited, FellQuiet, Skipped, Vanished
+from rookery.store import turns
+from rookery.store.journal import Journal
+from rookery.watch import TROUBLE, how_it_ended, seen
+from tests.fakes.database import ObservedDatabase
+from tests.fakes.runtime import Manner
+from tests.house import House, World, running
+from tests.sessions import make
+from tests.waiting import kinds
+
+S = SessionId("s")
+DIALOG = Dialog("permission", "May it?")
+TRUST = Dialog("permission", "Trust?")
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+@pytest.mark.spec("A3", "C8")
+@pytest.mark.parametrize(
+    ("status", "activity", "view", "told"),
+    [
+        (Status.STARTING, None, View(), []),
+        (Status.STARTING, None, View(box=""), [facts.SessionStarted(S)]),
+        (Status.STARTING, None, View(box="draft"), [facts.SessionStarted(S)]),
+        (
+            Status.STARTING,
+            None,
+            View(dialog=TRUST),
+            [facts.InputAsked(S, "question", "Trust?")],
+        ),
+        (Status.RUNNING, Activity.QUESTION, View(dialog=TRUST), []),
+        (Status.RUNNING, Activity.QUESTION, View(box=""), [facts.SessionStarted(S)]),
+        (Status.CLOSING, None, View(box=""), []),
+        (Status.FAILED, None, View(dialog=TRUST), []),
+    ],
+)
+def test_a_screen_tells_that_it_is_up_or_asks_something_first(
+    journal: Journal, status: Status, activity: Activity | None, view: View, told: list[Fact]
+) -> None:
+    session = make(journal, S, status=status, activity=activity)
+
+    assert seen(session, view) == told
+
+
+@pytest.mark.spec("C8")
+@pytest.mark.parametrize(
+    ("activity", "view", "told"),
+    [
+        (Activity.IDLE, View(box=""), []),
+        (Activity.IDLE, View(dialog=DIALOG), [facts.InputAsked(S, "permission", "May it?")]),
+        (
+            Activity.WORKING,
+            View(dialog=DIALOG, is_working=True),
+            [facts.InputAsked(S, "permission", "May it?")],
+        ),
+        (Activity.WORKING, View(box="", is_working=True), []),
+        (Activity.WORKING, View(box=""), [facts.TurnEnded(S)]),
+        (Activity.WORKING, View(), []),
+        (Activity.PERMISSION, View(dialog=DIALOG), []),
+        (Activity.PERMISSION, View(box=""), [facts.InputSettled(S)]),
+        (Activity.QUESTION, View(), [facts.InputSettled(S)]),
+        (None, View(dialog=DIALOG), []),
+    ],
+)
+def test_a_screen_tells_what_is_not_known_yet(
+    journal: Journal, activity: Activity | None, view: View, told: list[Fact]
+) -> None:
+    status = Status.RUNNING if activity else Status.CLOSING
+    started = journal.clock.now()
+    session = make(journal, S, status=status, activity=activity, started_at=started)
+
+    assert seen(session, view) == told
+
+
+@pytest.mark.spec("B4")
+@pytest.mark.parametrize(
+    ("exited", "told"),
+    [
+        (Exited(S, 0, None, ()), "it exited with status 0"),
+        (Exited(S, 3, None, ()), "it exited with status 3"),
+        (Exited(S, None, 9, ()), "it was killed by SIGKILL"),
+        (Exited(S, None, None, ()), "it ended, and nobody could tell how"),
+        (Exited(S, None, 40, ()), "it was killed by signal 40"),
+    ],
+)
+def test_how_it_ended_is_told_in_words(exited: Exited, told: str) -> None:
+    assert how_it_ended(exited) == told
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("A4", "A6", "B4")
+@pytest.mark.parametrize(
+    ("code", "number", "status", "reason"),
+    [
+        (0, None, Status.COMPLETED, "it exited with status 0"),
+        (1, None, Status.FAILED, "it exited with status 1; it said last:\nOh no"),
+        (None, 11, Status.FAILED, "it was killed by SIGSEGV; it said last:\nOh no"),
+    ],
+)
+async def test_an_exit_is_noticed_with_its_code_or_signal(  # noqa: PLR0913 - a table
+    database: ObservedDatabase,
+    world: World,
+    *,
+    code: int | None,
+    number: int | None,
+    status: Status,
+    reason: str,
+) -> None:
+    async with running(database, world) as house:
+        session = await house.start()
+        program = world.runtime.program(session)
+        program.screen = ["Oh no", ""]
+
+        world.runtime.exit(program, code=code, number=number)
+        await house.rest()
+
+        over = await house.session(session)
+    assert (over.status, over.reason, over.ended_by) == (status, reason, "itself")
+    assert world.runtime.released == [session]
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("A4")
+async def test_a_program_that_ends_well_before_it_is_up_has_failed(
+    database: ObservedDatabase, world: World
+) -> None:
+    world.runtime.manner = Manner(exits_with=0)
+    async with running(database, world) as house:
+        over = await house.session(await house.start())
+
+    assert over.status is Status.FAILED
+    assert over.reason == "it exited with status 0; it said last:\ndemo starts"
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("A5")
+async def test_a_pane_that_is_gone_has_failed_once(
+    database: ObservedDatabase, world: World
+) -> None:
+    async with running(database, world) as house:
+        session = await house.start()
+        world.runtime.see_again(Vanished(session))
+        world.runtime.see_again(Exited(session, 0, None, ()))
+        await house.rest()
+
+        over = await house.session(session)
+    assert (over.status, over.reason) == (Status.FAILED, "its tmux pane is gone")
+    assert (await database.read(kinds)).count("session-ended") == 1
+
+
+@pytest.mark.anyio
+async def test_a_sighting_of_nobody_stops_nothing(
+    database: ObservedDatabase, world: World
+) -> None:
+    async with running(database, world) as house:
+        session = await house.start()
+        world.runtime.see_again(Exited(SessionId("nobody"), 0, None, ()))
+        world.runtime.see_again(Exited(session, 0, None, ()))
+        await house.rest()
+
+        assert (await house.session(session)).status is Status.COMPLETED
+
+
+class Stumbling(ObservedDatabase):
+    """A database whose disk is full for a while."""
+
+    troubles = 0
+
+    async def write(self, work):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201 - as it was
+        if self.troubles:
+            self.troubles -= 1
+            raise CommitFailed
+        return await super().write(work)
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("A6", "K4")
+async def test_an_end_that_could_not_be_written_down_is_seen_again(
+    tmp_path: Path, world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.CRITICAL, "rookery.watch")
+    async with Stumbling(tmp_path / "db") as database, running(database, world) as house:
+        session = await house.start()
+        database.troubles = 1
+        world.runtime.exit(world.runtime.program(session), code=0)
+        await house.rest()
+        before = await house.session(session)
+
+        await house.pass_time(TROUBLE)
+
+        assert before.status is Status.RUNNING
+        assert (await house.session(session)).status is Status.COMPLETED
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("B3")
+async def test_what_was_skipped_is_said(database: ObservedDatabase, world: World) -> None:
+    async with running(database, world) as house:
+        world.runtime.see_again(Skipped(await house.start()))
+        await house.rest()
+
+    assert (await database.read(kinds))[-1] == "output-missed"
+
+
+@pytest.mark.anyio
+async def test_the_screen_of_an_agent_that_tells_everything_itself_is_left_alone(
+    database: ObservedDatabase, world: World
+) -> None:
+    async with running(database, world) as house:
+        session = await house.start()
+        world.runtime.see_again(Changed(session))
+        await house.rest()
+
+    assert world.runtime.unattended == {session}
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("A3", "C8")
+async def test_what_an_agent_asks_before_it_is_up_is_for_a_person(
+    database: ObservedDatabase, world: World
+) -> None:
+    world.runtime.manner = Manner(comes_up=False)
+    async with running(database, world) as house:
+        session = await house.start("Build it.")
+        program = world.runtime.program(session)
+        program.dialog = "Do you trust this folder?"
+        world.runtime.see_again(Changed(session))
+        await house.rest()
+        asking = await house.session(session)
+
+        program.dialog = ""
+        world.agents.hook(session, "SessionStart")
+        await house.rest()
+
+        up = await house.session(session)
+    assert (asking.activity, asking.reason) == ("question", "Do you trust this folder?")
+    assert asking.started_at is None
+    assert up.started_at
+    assert world.runtime.heard == [(session, "Build it.")]
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("A3")
+async def test_a_box_that_is_drawn_may_not_listen_yet(
+    database: ObservedDatabase, world: World
+) -> None:
+    world.runtime.manner = Manner(comes_up=False)
+    async with running(database, world) as house:
+        session = await house.start()
+        world.runtime.program(session).manner = Manner()
+        world.runtime.see_again(Changed(session))
+        await house.rest()
+        drawn = await house.session(session)
+
+        world.runtime.see_again(FellQuiet(session))
+        await house.rest()
+
+        assert drawn.status is Status.STARTING
+        assert (await house.session(session)).activity is Activity.IDLE
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("C8")
+@pytest.mark.parametrize(
+    ("is_working", "dialog", "activity"),
+    [(False, "", "idle"), (True, "", "working"), (False, "May it?", "working")],
+)
+async def test_an_agent_that_rests_in_mid_turn_was_interrupted_at_the_keyboard(
+    database: ObservedDatabase, world: World, *, is_working: bool, dialog: str, activity: str
+) -> None:
+    world.agents.answers_at_once = False
+    async with running(database, world) as house:
+        session = await house.start("Think hard.")
+        program = world.runtime.program(session)
+        program.is_working, program.dialog = is_working, dialog
+
+        world.runtime.see_again(FellQuiet(session))
+        await house.rest()
+
+        (turn,) = await database.read(partial(turns.of_session, session=session, last=9))
+        assert (await house.session(session)).activity == activity
+    assert turn.how == ("interrupted" if activity == "idle" else "")
+
+
+async def shell_with_a_turn(house: House, words: str) -> SessionId:
+    session = await house.start(agent="shell")
+    await house.send(session, words)
+    await house.rest()
+    return session
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("A3")
+async def test_a_shell_is_up_once_it_shows_something(
+    database: ObservedDatabase, world: World
+) -> None:
+    world.runtime.manner = Manner(comes_up=False)
+    async with running(database, world) as house:
+        session = await house.start(agent="shell")
+        program = world.runtime.program(session)
+        program.screen = ["", "  "]
+        world.runtime.see_again(Changed(session))
+        await house.rest()
+        blank = await house.session(session)
+
+        program.screen = ["$"]
+        world.runtime.see_again(Changed(session))
+        await house.rest()
+
+        assert blank.status is Status.STARTING
+        assert (await house.session(session)).activity is Activity.IDLE
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("A3")
+async def test_a_shell_that_shows_nothing_is_up_once_it_is_quiet(
+    database: ObservedDatabase, world: World
+) -> None:
+    world.runtime.manner = Manner(comes_up=False)
+    async with running(database, world) as house:
+        session = await house.start(agent="shell")
+
+        world.runtime.see_again(FellQuiet(session))
+        await house.rest()
+
+        assert (await house.session(session)).activity is Activity.IDLE
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("F3")
+async def test_what_a_shell_printed_until_it_fell_quiet_is_its_answer(
+    database: ObservedDatabase, world: World
+) -> None:
+    async with running(database, world) as house:
+        session = await shell_with_a_turn(house, "ls")
+        working = await house.session(session)
+        world.runtime.program(session).screen = ["$ ls", "a", "b", "$"]
+        world.clock.advance(2)
+
+        world.runtime.see_again(FellQuiet(session))
+        await house.rest()
+
+        (turn,) = await database.read(partial(turns.of_session, session=session, last=9))
+        assert working.activity is Activity.WORKING
+        assert (turn.prompt, turn.answer, turn.how) == ("ls", "a\nb", "finished")
+        assert (await house.session(session)).activity is Activity.IDLE
+
+
+@pytest.mark.anyio
+async def test_a_shell_that_falls_quiet_when_nobody_asked_says_nothing(
+    database: ObservedDatabase, world: World
+) -> None:
+    async with running(database, world) as house:
+        session = await house.start(agent="shell")
+        before = await database.read(kinds)
+
+        world.runtime.see_again(FellQuiet(session))
+        await house.rest()
+
+    assert await database.read(kinds) == before
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("F3")
+async def test_a_quiet_from_before_the_words_is_not_their_answer(
+    database: ObservedDatabase, world: World
+) -> None:
+    async with running(database, world) as house:
+        session = await shell_with_a_turn(house, "ls")
+
+        world.runtime.see_again(FellQuiet(session))
+        await house.rest()
+
+        assert (await house.session(session)).activity is Activity.WORKING
