@@ -27,6 +27,8 @@ from rookery import __version__
 from rookery.agents.claude import Claude
 from rookery.agents.codex import Codex
 from rookery.agents.demo import Demo
+from rookery.agents.gemini import Gemini
+from rookery.agents.opencode import OpenCode
 from rookery.agents.shell import Shell
 from rookery.clock import WallClock
 from rookery.config import Settings, load
@@ -56,7 +58,7 @@ _log = logging.getLogger(__name__)
 READERS: Mapping[str, Reader] = {}
 
 AGENTS: Mapping[str, Agent] = {
-    agent.name: agent for agent in (Claude(), Codex(), Demo(), Shell())
+    agent.name: agent for agent in (Claude(), Codex(), Demo(), Gemini(), OpenCode(), Shell())
 }
 
 #: Seconds for requests under way to end when the daemon stops.

@@ -91,14 +91,15 @@ async def follow(
         # Taken before the reading, so that nothing falls between it and the wait.
         bell = house.database.bell()
         events = await ring.after(seq)
+        if events and allowed is not None:
+            # It may have a child now that it had not before.
+            allowed = await house.database.read(partial(_family, house, caller))
         for event in events:
             seq = event.seq
             if allowed is None or event.session in allowed:
                 yield event
         if not events:
             await bell.wait()
-            if allowed is not None:
-                allowed = await house.database.read(partial(_family, house, caller))
 
 
 def _family(house: House, caller: Caller, db: Connection) -> set[SessionId] | None:

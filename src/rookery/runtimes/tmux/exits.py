@@ -8,6 +8,8 @@ import signal
 from collections.abc import Callable
 from contextlib import suppress
 
+import psutil
+
 from rookery.ports import Clock
 from rookery.runtimes.tmux.control import TmuxRefused
 from rookery.runtimes.tmux.protocol import line
@@ -28,6 +30,14 @@ def watch_process(pid: int, ended: Callable[[], None]) -> int | None:
         return None
     asyncio.get_running_loop().add_reader(descriptor, ended)
     return descriptor
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs: for systems on which it cannot be watched."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def unwatch(descriptor: int) -> None:

@@ -49,6 +49,9 @@ SETTLE = 0.15
 #: Seconds without output after which a program without turns counts as idle.
 QUIET = 1.5
 
+#: Seconds between looks at a process that cannot be watched, as on systems but Linux.
+LOOK_AGAIN = 0.5
+
 #: Seconds between the two looks that it takes to call a pane gone.
 SECOND_LOOK = 0.3
 
@@ -246,7 +249,11 @@ class TmuxRuntime:
             self._chores.put_nowait(partial(self._see_off, pane))
 
         pane.watching = exits.watch_process(pane.place.pid, ended)
-        if pane.watching is None:
+        if pane.watching is not None or pane.is_over:
+            return
+        if exits.is_alive(pane.place.pid):
+            asyncio.get_running_loop().call_later(LOOK_AGAIN, self._watch_over, pane)
+        else:
             ended()
 
     async def _see_off(self, pane: Pane) -> None:

@@ -1,0 +1,162 @@
+"""Gemini CLI, as of 0.61. Level: observed, by its screen.
+
+Its hint is grey, not faint, so that it is known by its words. What is pasted is never run,
+whatever it begins with; only a ``!`` that is typed makes a shell of the box.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from rookery.model.errors import HookUnreadable
+from rookery.model.facts import Fact, SessionId
+from rookery.model.screens import Dialog, Screen, View, squeeze
+from rookery.model.sessions import Sender
+from rookery.ports import CommandLine, Order, Payload
+
+#: The edges of the box, upper and lower. Words that were sent stand between such edges, too.
+_EDGES = (
+    (re.compile(r"▄{20,}"), re.compile(r"▀{20,}")),
+    (re.compile(r"─{20,}"), re.compile(r"─{20,}")),  # where it shows no colours
+)
+#: The first line of the box: its mark, and what stands after it. ``*`` asks for no permission.
+_PROMPT = re.compile(r" (?:🎤 )?(?P<mark>[>*!]|\(r:\))(?: (?P<draft>.*))?")
+#: What the empty box says; the first blank is the cursor.
+_HINT = re.compile(
+    r" {2,3}(?:Type your (?:message or .+|shell command)|Press '\w+' for \w+ mode\.)"
+)
+#: The present turn, in the line above the box.
+_WORKING = re.compile(r"\(esc to cancel, \d[^)]*\)")
+#: A frame around what it asks; those inside it are further to the right.
+_FRAME_TOP, _FRAME_END = re.compile(r" ?╭─"), re.compile(r" ?╰─")
+#: The answer that Enter would give, any answer, and what stands below them.
+_CHOSEN = re.compile(r"[ │]*● +(?:\d+\. )?")
+_OPTION = re.compile(r"[ │]*(?:● +)?\d+\. ")
+_FOOTER = re.compile(r"\b(?:Enter to (?:select|submit)|Esc to (?:close|cancel|exit))\b")
+#: Asked before a tool is used; everything else is a question.
+_PERMISSION = re.compile(r"\b(?:Allow once|Do you want to allow)\b")
+#: A word that it completes at Enter, instead of sending it, if there is anything to choose.
+_COMPLETED = re.compile(r"@\S*$")
+#: The line below the box that names what the last line shows.
+_LABELS = re.compile(r"\(/directory\)|(?:^| )/model$")
+#: How it shows a long paste.
+_PASTED = re.compile(r"(?:\[Pasted Text: \d+ (?:lines|chars)(?: #\d+)?\]\s*)+")
+
+#: Rows above the box that may tell of a turn, at most; and below a frame, of Ctrl-C.
+_STATUS, _TOASTS = 5, 2
+
+
+class Gemini:
+    name = "gemini"
+    program = "gemini"
+    has_hooks = False
+    has_box = True
+    tells_start = False
+    takes_id = True
+    pause = 0.1  #: in the 40 ms after a paste, Enter is only another line
+    interrupt = "escape"
+    quit = "/quit"
+
+    def command_line(self, order: Order) -> CommandLine:
+        argv = [*order.command, "--resume" if order.resumes else "--session-id"]
+        argv.append(order.native_id)
+        if order.model:
+            argv += ["--model", order.model]
+        if order.permission_mode:
+            argv += ["--approval-mode", order.permission_mode]
+        return CommandLine(tuple(argv), {})
+
+    def identify(self, payload: Payload) -> Sender:
+        raise HookUnreadable("Gemini has no hooks here")
+
+    def read_hook(self, payload: Payload, session: SessionId) -> Iterable[Fact]:
+        return ()
+
+    def why_not(self, words: str) -> str:
+        return ""
+
+    def read_screen(self, screen: Screen) -> View:
+        lines = screen.lines
+        while lines and not lines[-1].strip():
+            lines = lines[:-1]
+        found = _find_box(lines)
+        if found is None:
+            return View(None, _dialog(lines))
+        above, below = found
+        if asked := _dialog(_without_status(lines[:above])):
+            return View(None, asked)
+        draft = _draft(lines[above + 1 : below])
+        if choices := _choices(draft, lines[below + 1 :]):
+            return View(None, Dialog("question", f"It offers to complete a word: {choices}"))
+        status = lines[max(0, above - _STATUS) : above]
+        return View(draft, None, any(_WORKING.search(line) for line in status))
+
+    def holds(self, box: str, words: str) -> bool:
+        return bool(_PASTED.fullmatch(box.strip())) or squeeze(box) == squeeze(words)
+
+
+def _find_box(lines: Sequence[str]) -> tuple[int, int] | None:
+    """Return the rows of its edges: nothing of a frame or of another box is below them."""
+    for below in range(len(lines) - 1, -1, -1):
+        if _FRAME_END.match(lines[below]):
+            return None
+        for top, bottom in _EDGES:
+            if bottom.fullmatch(lines[below]):
+                return _above(lines, below, top)
+    return None
+
+
+def _above(lines: Sequence[str], below: int, top: re.Pattern[str]) -> tuple[int, int] | None:
+    for above in range(below - 1, -1, -1):
+        if top.fullmatch(lines[above]):
+            is_box = above + 1 < below and _PROMPT.fullmatch(lines[above + 1])
+            return (above, below) if is_box else None
+    return None
+
+
+def _draft(inside: Sequence[str]) -> str:
+    first = _PROMPT.fullmatch(inside[0])
+    mark, draft = (first["mark"], first["draft"] or "") if first else ("", "")
+    if _HINT.fullmatch(draft):
+        draft = ""
+    # A shell, or a search in what was sent before: not a box for words.
+    other = mark if mark in {"!", "(r:)"} else ""
+    return other + "\n".join([draft.strip(), *(line.strip() for line in inside[1:])]).strip()
+
+
+def _choices(draft: str, below: Sequence[str]) -> str:
+    """Read the list under the box, if Enter would take the draft's last word from it."""
+    if not _COMPLETED.search(draft):
+        return ""
+    listed = []
+    for line in below:
+        if not line.strip() or _LABELS.search(line):
+            break
+        listed.append(line.strip())
+    return ", ".join(listed)[:200]
+
+
+def _without_status(lines: Sequence[str]) -> Sequence[str]:
+    """Take away what stands between all that was said and the box."""
+    rule = _EDGES[1][0]
+    rows = [row for row in range(len(lines)) if rule.fullmatch(lines[row])]
+    end = rows[-1] if rows and rows[-1] >= len(lines) - _STATUS else len(lines)
+    while end and not lines[end - 1].strip():
+        end -= 1
+    return lines[:end]
+
+
+def _dialog(lines: Sequence[str]) -> Dialog | None:
+    """Read what the last frame asks, if nothing was said after it."""
+    ends = [row for row, line in enumerate(lines) if _FRAME_END.match(line)]
+    if not ends or sum(bool(line.strip()) for line in lines[ends[-1] + 1 :]) > _TOASTS:
+        return None
+    tops = [row for row in range(ends[-1]) if _FRAME_TOP.match(lines[row])]
+    inside = lines[tops[-1] + 1 if tops else 0 : ends[-1]]
+    if not any(_CHOSEN.match(line) or _FOOTER.search(line) for line in inside):
+        return None
+    asked = [line.strip(" │╭╮╰╯─") for line in inside if not _OPTION.match(line)]
+    text = " ".join(line for line in asked if line and not _FOOTER.search(line))
+    is_permission = any(_PERMISSION.search(line) for line in inside)
+    return Dialog("permission" if is_permission else "question", text[:500])

@@ -1,0 +1,153 @@
+"""OpenCode, as of 1.18. Level: observed, by its screen.
+
+Its hint is grey, not faint, so that it is known by its words. What is pasted is never run,
+whatever it begins with; only a ``!`` that is typed makes a shell of the box. A turn ends at
+the second Escape. It asks for permissions as its own configuration says: no option does.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from rookery.model.errors import HookUnreadable
+from rookery.model.facts import Fact, SessionId
+from rookery.model.screens import Dialog, Screen, View, squeeze
+from rookery.model.sessions import Sender
+from rookery.ports import CommandLine, Order, Payload
+
+#: The lower edge of the box: its width is the box's.
+_EDGE = re.compile(r"(?P<left> *)╹(?P<width>▀{20,})")
+#: The left edge of the box, of words that were sent, of results and of questions.
+_BAR = "┃"
+#: What the empty box says before the first prompt.
+_HINT = re.compile(r"(?:Ask anything|Run a command)… \".*\"")
+#: The last line of the box, if what is typed is run.
+_SHELL = re.compile(r"Shell")
+#: The present turn, in the line below the box.
+_WORKING = re.compile(r"\besc (?:again to )?interrupt\b")
+#: The last line of what asks something in the box's place.
+_FOOTER = re.compile(r"\b(?:enter (?:confirm|submit|toggle|select)|esc (?:dismiss|cancel))\b")
+#: Asked before a tool is used; everything else is a question.
+_PERMISSION = re.compile(r"△ (?:Permission required|Always allow|Reject permission)")
+#: An answer that one may choose.
+_OPTION = re.compile(r"\d+\. ")
+#: The head of a list or a notice that is laid over all the rest; above and below it is nothing.
+_OVERLAY = re.compile(r"(?:^|  )(?P<title>\S(?: ?\S)*) {6,}esc(?:   |$)")
+#: A word that it completes at Enter, instead of sending it, if there is anything to choose.
+_COMPLETED = re.compile(r"(?:^|\s)@\S*$")
+#: How it shows a long paste.
+_PASTED = re.compile(r"(?:\[Pasted ~\d+ lines\]\s*)+")
+#: What separates the conversation from the column beside it.
+_GAP = re.compile(r" {6,}")
+
+
+class OpenCode:
+    name = "opencode"
+    program = "opencode"
+    has_hooks = False
+    has_box = True
+    tells_start = False
+    takes_id = False
+    pause = 0.0
+    interrupt = "escape"
+    quit = "/exit"
+
+    def command_line(self, order: Order) -> CommandLine:
+        argv = [*order.command]
+        if order.model:
+            argv += ["--model", order.model]
+        if order.resumes:
+            argv += ["--session", order.native_id]
+        return CommandLine(tuple(argv), {})
+
+    def identify(self, payload: Payload) -> Sender:
+        raise HookUnreadable("OpenCode has no hooks here")
+
+    def read_hook(self, payload: Payload, session: SessionId) -> Iterable[Fact]:
+        return ()
+
+    def why_not(self, words: str) -> str:
+        return ""
+
+    def read_screen(self, screen: Screen) -> View:
+        lines = screen.lines
+        if title := _overlay(lines):
+            return View(None, Dialog("question", title))
+        edges = [row for row, line in enumerate(lines) if _EDGE.match(line)]
+        if not edges:
+            return View(None, _dialog(lines))
+        row = edges[-1]
+        draft, choices = _read_box(lines, row)
+        if choices and draft and _COMPLETED.search(draft):
+            listed = ", ".join(choices)[:200]
+            return View(None, Dialog("question", f"It offers to complete a word: {listed}"))
+        return View(draft, None, any(_WORKING.search(line) for line in lines[row + 1 :]))
+
+    def holds(self, box: str, words: str) -> bool:
+        return bool(_PASTED.fullmatch(box.strip())) or squeeze(box) == squeeze(words)
+
+
+def _read_box(lines: Sequence[str], edge: int) -> tuple[str | None, Sequence[str]]:
+    """Return what stands in the box, and what the list above it offers."""
+    found = _EDGE.match(lines[edge])
+    if found is None:
+        return None, ()
+    left, width = len(found["left"]), len(found["width"])
+    inside: list[str] = []
+    choices: list[str] = []
+    for line in reversed(lines[:edge]):
+        if line[left : left + 1] != _BAR:
+            break
+        text = _cut(line[left + 1 :], width).strip()
+        if text.endswith(_BAR):  # a list has a right edge, the box has none
+            choices.insert(0, text.removesuffix(_BAR).strip())
+        elif choices:
+            break
+        else:
+            inside.insert(0, text)
+    if not inside:
+        return None, ()
+    draft = "\n".join(inside[:-1]).strip()
+    if _HINT.fullmatch(draft):
+        draft = ""
+    return ("!" + draft if _SHELL.fullmatch(inside[-1]) else draft), choices
+
+
+def _cut(text: str, width: int) -> str:
+    """Return what stands in the first columns; a column beside them may follow."""
+    for number, character in enumerate(text):
+        if unicodedata.combining(character):
+            continue
+        width -= 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        if width < 0:
+            return text[:number]
+    return text
+
+
+def _overlay(lines: Sequence[str]) -> str:
+    for row, line in enumerate(lines):
+        if found := _OVERLAY.search(line):
+            left, right = found.start("title"), found.end()
+            around = (*lines[max(0, row - 1) : row], *lines[row + 1 : row + 2])
+            if not any(each[left:right].strip() for each in around):
+                return found["title"]
+    return ""
+
+
+def _dialog(lines: Sequence[str]) -> Dialog | None:
+    """Read what is asked at the bottom, where the box would be."""
+    rows = [row for row, line in enumerate(lines) if line.lstrip().startswith(_BAR)]
+    if not rows:
+        return None
+    first = last = rows[-1]
+    while first - 1 in rows:
+        first -= 1
+    block = [line.lstrip().removeprefix(_BAR) for line in lines[first : last + 1]]
+    if not any(_FOOTER.search(line) for line in block):
+        return None
+    is_permission = any(_PERMISSION.search(line) for line in block)
+    asked = [_GAP.split(line)[0].strip(" △") for line in block if not _FOOTER.search(line)]
+    text = " ".join(line for line in asked if line and not _OPTION.match(line))
+    return Dialog("permission" if is_permission else "question", text[:500])
