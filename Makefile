@@ -32,7 +32,7 @@ test: setup $(PROGRAMS) ## set up, then lint, types, imports and all tests
 
 $(PROGRAMS) $(MORE): %/node_modules/.installed: %/package.json %/package-lock.json
 	@scripts/system-packages npm
-	cd $* && npm ci --no-audit --no-fund --loglevel=error
+	cd $* && npm install --no-audit --no-fund --loglevel=error
 	@touch $@
 
 test-agents: setup $(PROGRAMS) $(MORE) ## the tests with all the real agent programs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 from tests.models import asides, script
@@ -19,6 +20,7 @@ class Plan:
     prompt: Prompt
     response: int  #: its number in the script
     steps: tuple[Step, ...]
+    key: Hashable  #: the same for each try of the same response
 
     @property
     def usage(self) -> Usage | None:
@@ -29,20 +31,22 @@ class Plan:
     def errors(self) -> list[Error]:
         return [step for step in self.steps if isinstance(step, Error)]
 
-    @property
-    def key(self) -> tuple[str, int, int]:
-        """The same for each try of the same response."""
-        return self.prompt.text, self.prompt.at, self.response
-
 
 def plan(conversation: Conversation) -> Plan:
     kind, prompt = asides.kind(conversation), conversation.prompt
-    if kind is not Kind.SCRIPT:
-        return Plan(kind, prompt, 0, (Say(asides.answer(conversation, kind)),))
+    if kind is Kind.SCRIPT:
+        number, steps = _due(conversation, prompt)
+    else:
+        number, steps = 0, (Say(asides.answer(conversation, kind)),)
+    key = conversation.model, conversation.system, prompt, number
+    return Plan(kind, prompt, number, steps, key)
+
+
+def _due(conversation: Conversation, prompt: Prompt) -> tuple[int, tuple[Step, ...]]:
     steps = list(script.read(prompt.text))
     if not steps:
         echo = " ".join(prompt.text.split())[:_ECHO]
-        return Plan(kind, prompt, 0, (Say(f"ok: {echo}"),))
+        return 0, (Say(f"ok: {echo}"),)
     parts = script.responses(steps)
     number = script.due(parts, conversation.calls_since(prompt))
-    return Plan(kind, prompt, number, parts[number] or (Say("done."),))
+    return number, parts[number] or (Say("done."),)

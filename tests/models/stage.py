@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Hashable
 from threading import Event, Lock
 
 from tests.models.log import Log
@@ -18,7 +19,7 @@ class Stage:
         self.over = Event()  #: the server stops
         self._lock = Lock()
         self._gates: dict[str, Event] = {}
-        self._tries: Counter[tuple[str, int, int]] = Counter()
+        self._tries: Counter[Hashable] = Counter()
 
     def gate(self, name: str) -> Event:
         """Return what is set once the gate is open."""
@@ -28,7 +29,8 @@ class Stage:
     def try_again(self, plan: Plan) -> Error | None:
         """Count one more try of a response, and return the error that it meets.
 
-        Two programs with the same script at the same place count as one.
+        Two sessions of one program with the same script at the same place count as one, unless
+        their system prompts differ.
         """
         if not plan.errors:
             return None

@@ -223,11 +223,13 @@ def test_an_error_comes_for_the_first_tries_only(server: ModelServer, client: Cl
 
 
 def test_what_a_program_asks_besides_is_no_try(client: Client) -> None:
-    body = message("error: 503 x1;; say: now")
+    body = message("Create a session title.\nerror: 503 x1;; say: now")
 
-    client.ask("/v1/messages", {**body, "system": "You are a title generator."})
+    title = client.ask("/v1/messages", body)
+    response = client.open("/v1/messages", {**body, "tools": [{"name": "Bash"}]})
 
-    assert client.open("/v1/messages", body).status == 503
+    assert title["content"][0]["text"] == "Scripted session"
+    assert response.status == 503
 
 
 def test_an_error_in_the_stream_ends_it(client: Client) -> None:
