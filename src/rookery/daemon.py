@@ -117,7 +117,9 @@ async def running(
             tasks.start_soon(Watch(database, journal, runtime, AGENTS).watch)
             tasks.start_soon(keeper.tend)
             tasks.start_soon(Courier(database, journal, runtime, AGENTS).deliver)
-            tasks.start_soon(Timers(database, journal, runtime, _spans(settings)).run)
+            tasks.start_soon(
+                Timers(database, journal, runtime, _spans(settings), home.artifacts).run
+            )
             yield House(
                 database=database,
                 journal=journal,

@@ -67,9 +67,9 @@ def login_environment(own: Mapping[str, str]) -> dict[str, str]:
     except (OSError, subprocess.TimeoutExpired):
         return clean(own)
     _, found, rest = answer.stdout.partition(_MARK + "\0")
-    variables, _, _ = rest.partition("\0" + _MARK)
+    variables, ended, _ = rest.partition("\0" + _MARK)
     pairs = (each.partition("=") for each in variables.split("\0"))
-    return clean({name: value for name, _, value in pairs}) if found else clean(own)
+    return clean({name: value for name, _, value in pairs}) if found and ended else clean(own)
 
 
 def clean(environment: Mapping[str, str]) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import shlex
+import shutil
 import signal
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
@@ -264,6 +265,7 @@ class Keeper:
             return False
         await self._keep_the_screen(session)
         await self.runtime.release(session.id)
+        shutil.rmtree(self.surroundings.sessions / session.id, ignore_errors=True)
         await self.database.write(lambda db: sessions.let_go(db, session.id))
         return True
 
@@ -273,9 +275,12 @@ class Keeper:
         except RuntimeFailed:
             return  # there is none any more
         file = self.surroundings.artifacts / f"{session.id}.txt"
-        file.touch(mode=0o600)
         text = "\n".join(line.rstrip() for line in lines).rstrip() + "\n"
-        file.write_text(text, encoding="utf-8", errors="replace")
+        try:
+            file.touch(mode=0o600)
+            file.write_text(text, encoding="utf-8", errors="replace")
+        except OSError as error:  # a full disk: then it is lost, but nothing else is
+            _log.warning("The last screen of %s is not kept: %s", session.name, error)
 
     async def _leaves(self, session: SessionId, status: Status, *, seconds: float) -> bool:
         def has_left(db: Connection) -> bool:

@@ -267,7 +267,7 @@ class Runtime(Protocol):
         ...
 
     async def release(self, session: SessionId) -> None:
-        """Let go of what held the session; nothing of it may run on."""
+        """Let go of what held the session; what it left in the background is its own affair."""
         ...
 
     def watch(self) -> AsyncIterator[Sighting]:

@@ -6,6 +6,7 @@ import logging
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from sqlite3 import Connection
 
 from rookery import endings
@@ -36,6 +37,7 @@ class Timers:
     journal: Journal
     runtime: Runtime
     spans: Spans
+    artifacts: Path | None = None  #: what is kept of sessions, for as long as they are
 
     async def run(self) -> None:
         while True:
@@ -79,3 +81,6 @@ class Timers:
         keep = self.spans.kept_sessions
         while await self.database.write(partial(retention.forget_sessions, keep=keep)):
             pass
+        if self.artifacts:
+            clear = partial(retention.forget_artifacts, folder=self.artifacts)
+            await self.database.read(clear)

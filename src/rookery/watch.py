@@ -125,8 +125,14 @@ class Watch:
 
     def _interrupt(self, db: Connection, session: SessionId) -> None:
         now = sessions.get(db, session)
+        if self._has_just_begun(db, session):
+            return  # a prompt came in this very moment
         if now.status is Status.RUNNING and now.activity is not Activity.IDLE:
             self.journal.append(db, facts.TurnEnded(session, "", "interrupted"))
+
+    def _has_just_begun(self, db: Connection, session: SessionId) -> bool:
+        last = turns.of_session(db, session, last=1)
+        return bool(last) and self.journal.clock.now() - last[0].started_at < YOUNGEST
 
     async def _end_quiet_turn(self, session_id: SessionId) -> None:
         lines = await self.runtime.printed(session_id)
@@ -136,16 +142,16 @@ class Watch:
             if now.status is Status.STARTING:
                 self.journal.append(db, facts.SessionStarted(session_id))
             elif now.activity is Activity.WORKING:
-                (turn,) = turns.of_session(db, session_id, last=1)
-                if self.journal.clock.now() - turn.started_at < YOUNGEST:
+                if self._has_just_begun(db, session_id):
                     return  # what fell quiet was before it; its own quiet is still to come
+                (turn,) = turns.of_session(db, session_id, last=1)
                 said = shell.answer(lines, turn.prompt)
                 self.journal.append(db, facts.TurnEnded(session_id, said))
 
         await self.database.write(note)
 
 
-#: A turn of a program that tells nothing lasts at least so long.
+#: A turn whose end is only seen, not told, lasts at least so long.
 YOUNGEST = timedelta(seconds=0.5)
 
 #: What a program without a box shows once it has printed something.

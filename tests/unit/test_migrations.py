@@ -122,12 +122,14 @@ def test_a_file_of_a_newer_version_is_refused_and_not_touched(
     assert tables(file) == set()
 
 
+@pytest.mark.anyio
 @pytest.mark.spec("K1")
-def test_a_new_file_is_for_its_owner_alone(path: Path) -> None:
+async def test_a_new_file_is_for_its_owner_alone(path: Path) -> None:
     before = os.umask(0)
     try:
-        Database(path)
+        async with Database(path):
+            modes = {stat.S_IMODE(each.stat().st_mode) for each in path.parent.iterdir()}
     finally:
         os.umask(before)
 
-    assert {stat.S_IMODE(each.stat().st_mode) for each in path.parent.iterdir()} == {0o600}
+    assert modes == {0o600}

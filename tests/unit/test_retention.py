@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from pathlib import Path
 from sqlite3 import Connection
 
 import pytest
@@ -188,3 +189,15 @@ def end_one_after_the_other(
         sessions.add(db, make(journal, name))
         clock.advance(1)
         journal.append(db, facts.SessionEnded(SessionId(name), "exit"))
+
+
+def test_what_was_kept_of_a_screen_goes_with_its_session(
+    db: Connection, journal: Journal, tmp_path: Path
+) -> None:
+    settle_in(db, journal)
+    for name in (WORKER, "forgotten"):
+        (tmp_path / f"{name}.txt").write_text("its last screen")
+
+    retention.forget_artifacts(db, folder=tmp_path)
+
+    assert [each.stem for each in tmp_path.iterdir()] == [WORKER]

@@ -289,6 +289,7 @@ async def test_an_agent_that_rests_in_mid_turn_was_interrupted_at_the_keyboard(
         session = await house.start("Think hard.")
         program = world.runtime.program(session)
         program.is_working, program.dialog = is_working, dialog
+        await house.pass_time(1.0)
 
         world.runtime.see_again(FellQuiet(session))
         await house.rest()
@@ -296,6 +297,21 @@ async def test_an_agent_that_rests_in_mid_turn_was_interrupted_at_the_keyboard(
         (turn,) = await database.read(partial(turns.of_session, session=session, last=9))
         assert (await house.session(session)).activity == activity
     assert turn.how == ("interrupted" if activity == "idle" else "")
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("A2")
+async def test_a_prompt_that_comes_in_the_very_moment_of_a_quiet_goes_on(
+    database: ObservedDatabase, world: World
+) -> None:
+    world.agents.answers_at_once = False
+    async with running(database, world) as house:
+        session = await house.start("Think hard.")
+
+        world.runtime.see_again(FellQuiet(session))
+        await house.rest()
+
+        assert (await house.session(session)).activity == "working"
 
 
 async def shell_with_a_turn(house: House, words: str) -> SessionId:

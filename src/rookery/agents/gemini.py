@@ -15,11 +15,10 @@ from rookery.model.screens import Dialog, Screen, View, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
 
+#: What separates all that was said from its status; and its box, where it shows no colours.
+_RULE = re.compile(r"─{20,}")
 #: The edges of the box, upper and lower. Words that were sent stand between such edges, too.
-_EDGES = (
-    (re.compile(r"▄{20,}"), re.compile(r"▀{20,}")),
-    (re.compile(r"─{20,}"), re.compile(r"─{20,}")),  # where it shows no colours
-)
+_EDGES = ((re.compile(r"▄{20,}"), re.compile(r"▀{20,}")), (_RULE, _RULE))
 #: The first line of the box: its mark, and what stands after it. ``*`` asks for no permission.
 _PROMPT = re.compile(r" (?:🎤 )?(?P<mark>[>*!]|\(r:\))(?: (?P<draft>.*))?")
 #: What the empty box says; the first blank is the cursor.
@@ -28,6 +27,8 @@ _HINT = re.compile(
 )
 #: The present turn, in the line above the box.
 _WORKING = re.compile(r"\(esc to cancel, \d[^)]*\)")
+#: The line above the box, where Tab has taken all the rest away.
+_ALONE = re.compile(r"\(esc to cancel, |press tab twice for more$")
 #: A frame around what it asks; those inside it are further to the right.
 _FRAME_TOP, _FRAME_END = re.compile(r" ?╭─"), re.compile(r" ?╰─")
 #: The answer that Enter would give, any answer, and what stands below them.
@@ -38,13 +39,16 @@ _FOOTER = re.compile(r"\b(?:Enter to (?:select|submit)|Esc to (?:close|cancel|ex
 _PERMISSION = re.compile(r"\b(?:Allow once|Do you want to allow)\b")
 #: A word that it completes at Enter, instead of sending it, if there is anything to choose.
 _COMPLETED = re.compile(r"@\S*$")
+_LOADING = re.compile(r"Loading suggestions")
 #: The line below the box that names what the last line shows.
 _LABELS = re.compile(r"\(/directory\)|(?:^| )/model$")
 #: How it shows a long paste.
 _PASTED = re.compile(r"(?:\[Pasted Text: \d+ (?:lines|chars)(?: #\d+)?\]\s*)+")
 
-#: Rows above the box that may tell of a turn, at most; and below a frame, of Ctrl-C.
-_STATUS, _TOASTS = 5, 2
+#: Rows above the box, at most: down from a turn's, and down from the rule.
+_STATUS, _MODE = 5, 3
+#: Rows below a frame, at most: what a key has done.
+_TOASTS = 2
 
 
 class Gemini:
@@ -52,9 +56,11 @@ class Gemini:
     program = "gemini"
     has_hooks = False
     has_box = True
-    tells_start = False
+    #: No hook does; but it draws its box before it asks whether it may trust the folder, so
+    #: that only a box that stands for a while is one.
+    tells_start = True
     takes_id = True
-    pause = 0.1  #: in the 40 ms after a paste, Enter is only another line
+    pause = 0.3  #: Enter is only another line for 40 ms after a paste, more if it is busy
     interrupt = "escape"
     quit = "/quit"
 
@@ -87,8 +93,9 @@ class Gemini:
         if asked := _dialog(_without_status(lines[:above])):
             return View(None, asked)
         draft = _draft(lines[above + 1 : below])
-        if choices := _choices(draft, lines[below + 1 :]):
-            return View(None, Dialog("question", f"It offers to complete a word: {choices}"))
+        may_list = draft.startswith("/") or _COMPLETED.search(draft)
+        if may_list and (choices := _choices(lines[below + 1 :])):
+            return _offered(draft, choices)
         status = lines[max(0, above - _STATUS) : above]
         return View(draft, None, any(_WORKING.search(line) for line in status))
 
@@ -111,8 +118,14 @@ def _above(lines: Sequence[str], below: int, top: re.Pattern[str]) -> tuple[int,
     for above in range(below - 1, -1, -1):
         if top.fullmatch(lines[above]):
             is_box = above + 1 < below and _PROMPT.fullmatch(lines[above + 1])
-            return (above, below) if is_box else None
+            return (above, below) if is_box and _is_last(lines[:above]) else None
     return None
+
+
+def _is_last(over: Sequence[str]) -> bool:
+    """Tell the box from words that were sent, if the screen is drawn only down to these."""
+    has_status = any(_RULE.fullmatch(line) for line in over[-_MODE:])
+    return has_status or bool(over and (not over[-1].strip() or _ALONE.search(over[-1])))
 
 
 def _draft(inside: Sequence[str]) -> str:
@@ -125,22 +138,28 @@ def _draft(inside: Sequence[str]) -> str:
     return other + "\n".join([draft.strip(), *(line.strip() for line in inside[1:])]).strip()
 
 
-def _choices(draft: str, below: Sequence[str]) -> str:
-    """Read the list under the box, if Enter would take the draft's last word from it."""
-    if not _COMPLETED.search(draft):
-        return ""
-    listed = []
+def _choices(below: Sequence[str]) -> Sequence[str]:
+    """Read the list under the box, from which Enter would take something."""
+    listed: list[str] = []
     for line in below:
         if not line.strip() or _LABELS.search(line):
             break
         listed.append(line.strip())
-    return ", ".join(listed)[:200]
+    return listed
+
+
+def _offered(draft: str, choices: Sequence[str]) -> View:
+    if _COMPLETED.search(draft) and not _LOADING.match(choices[0]):
+        listed = ", ".join(choices)[:200]
+        return View(None, Dialog("question", f"It offers to complete a word: {listed}"))
+    # Enter does what is typed, if that is first; anything else is still being looked for.
+    is_first = draft.rsplit(maxsplit=1)[-1].lstrip("/") == choices[0].split()[0]
+    return View(draft) if is_first else View()
 
 
 def _without_status(lines: Sequence[str]) -> Sequence[str]:
     """Take away what stands between all that was said and the box."""
-    rule = _EDGES[1][0]
-    rows = [row for row in range(len(lines)) if rule.fullmatch(lines[row])]
+    rows = [row for row, line in enumerate(lines) if _RULE.fullmatch(line)]
     end = rows[-1] if rows and rows[-1] >= len(lines) - _STATUS else len(lines)
     while end and not lines[end - 1].strip():
         end -= 1

@@ -80,9 +80,8 @@ class OpenCode:
             return View(None, _dialog(lines))
         row = edges[-1]
         draft, choices = _read_box(lines, row)
-        if choices and draft and _COMPLETED.search(draft):
-            listed = ", ".join(choices)[:200]
-            return View(None, Dialog("question", f"It offers to complete a word: {listed}"))
+        if choices:
+            return _offered(draft or "", choices)
         return View(draft, None, any(_WORKING.search(line) for line in lines[row + 1 :]))
 
     def holds(self, box: str, words: str) -> bool:
@@ -113,6 +112,14 @@ def _read_box(lines: Sequence[str], edge: int) -> tuple[str | None, Sequence[str
     if _HINT.fullmatch(draft):
         draft = ""
     return ("!" + draft if _SHELL.fullmatch(inside[-1]) else draft), choices
+
+
+def _offered(draft: str, choices: Sequence[str]) -> View:
+    if _COMPLETED.search(draft):
+        listed = ", ".join(choices)[:200]
+        return View(None, Dialog("question", f"It offers to complete a word: {listed}"))
+    # Enter does what is typed, if that is first; anything else is still being looked for.
+    return View(draft) if draft == choices[0].split(" ")[0] else View()
 
 
 def _cut(text: str, width: int) -> str:

@@ -31,7 +31,9 @@ def checked(name: str) -> str:
     """Return ``name`` if a session may be called so."""
     if not _VALID.fullmatch(name) or ".." in name:
         allowed = "letters, digits, '.', '_' and '-', at most 64 and no '..'"
-        raise BadInput(f"the name {name!r}. A name has {allowed}, and begins with a letter.")
+        raise BadInput(
+            f"the name {name!r}. A name has {allowed}, and begins with a letter or a digit."
+        )
     return name
 
 

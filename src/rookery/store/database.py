@@ -186,10 +186,16 @@ def _prepare(path: Path, connection: type[Connection]) -> Connection:
         # Before SQLite does: what agents said is for their owner's eyes.
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
         db = open_file(path, connection)
+    except (DatabaseError, OSError) as error:
+        raise StoreBroken(f"{path}: {error}") from error
+    try:
         db.execute("pragma journal_mode = wal")
         # Normal loses acknowledged rows in a power cut; shared commits make full cheap.
         db.execute("pragma synchronous = full")
         migrate(db, path)
-    except (DatabaseError, OSError) as error:
-        raise StoreBroken(f"{path}: {error}") from error
+    except BaseException as error:
+        db.close()
+        if isinstance(error, DatabaseError | OSError):
+            raise StoreBroken(f"{path}: {error}") from error
+        raise
     return db

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from pathlib import Path
 from sqlite3 import Connection
 
 #: Rows deleted in one work: under 5 ms on the one thread that all wait for.
@@ -35,7 +36,10 @@ def forget_aged(db: Connection, *, before: datetime) -> int:
 
 
 def forget_sessions(db: Connection, *, keep: int) -> int:
-    """Delete a slice of the sessions that ended longest ago, beyond the last ``keep``."""
+    """Delete a slice of the sessions that ended longest ago, beyond the last ``keep``.
+
+    What was kept of their screens is for ``forget_artifacts``.
+    """
     rows = db.execute(
         "select id from sessions where ended_at is not null and not is_held"
         " order by ended_at desc limit ? offset ?",
@@ -61,3 +65,12 @@ def _tally(db: Connection, session: str) -> None:
         " seconds = seconds + excluded.seconds",
         (session,),
     )
+
+
+def forget_artifacts(db: Connection, *, folder: Path) -> int:
+    """Delete the files of sessions that are not known any more."""
+    known = {row["id"] for row in db.execute("select id from sessions")}
+    left = [file for file in folder.glob("*.txt") if file.stem not in known]
+    for file in left:
+        file.unlink(missing_ok=True)
+    return len(left)
