@@ -34,6 +34,10 @@ PAUSE = 1.0
 #: Seconds before something that should not have happened may happen again.
 TROUBLE = 10.0
 
+#: Seconds after which words that were typed and never showed are given up: a program may
+#: stand still for long, and then goes on where it was.
+LOST = 600.0
+
 #: Seconds for pasted words to appear in the box.
 APPEARANCE = 2.0
 
@@ -130,7 +134,7 @@ class Courier:
     async def _wait_for_a_slow_one(self, parcel: Parcel) -> None:
         """Let a busy program show what was typed; or it, or somebody, has taken them out."""
         waited = (self._clock.now() - parcel.since).total_seconds()
-        if waited > PATIENCE:
+        if waited > LOST:
             await self._doubt(parcel)
         elif not await self.runtime.shown(parcel, within=APPEARANCE):
             await self._wait(parcel, "its box does not show them yet.")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import logging
 import os
+import resource
 import secrets
 import signal
 import socket
@@ -39,10 +39,9 @@ from rookery.gateway.hooks import HookDoor
 from rookery.gateway.http import build_app
 from rookery.gateway.peers import OurPeers
 from rookery.gateway.table import House
-from rookery.home import Home
+from rookery.home import Home, open_private
 from rookery.intake import Intake
 from rookery.keeper import Deadlines, Keeper, Surroundings
-from rookery.model.errors import AlreadyRunning
 from rookery.ports import Agent, Runtime
 from rookery.runtimes.tmux.runtime import TmuxRuntime
 from rookery.runtimes.tmux.server import Site, version_of
@@ -64,6 +63,9 @@ AGENTS: Mapping[str, Agent] = {
 #: Seconds for requests under way to end when the daemon stops.
 FAREWELL = 2
 
+#: Characters of the owner's token; a shorter one was not made by us.
+SHORTEST_TOKEN = 32
+
 #: Seconds for one thread to let another have a turn: the writer's work is many short steps.
 SWITCH = 0.0005
 
@@ -74,8 +76,9 @@ def run(home: Home, *, ready: Callable[[], None]) -> None:
     home.prepare()
     settings = load(home.settings)
     version_of("tmux")
-    with locked(home.lock), logged(home.log):
+    with home.locked(), logged(home.log):
         sys.setswitchinterval(SWITCH)
+        _allow_many_files()
         uvloop.run(serve(home, settings, ready=ready))
 
 
@@ -136,13 +139,22 @@ async def running(
 
 
 async def _know_the_owner(home: Home, database: Database, clock: WallClock) -> None:
-    """Make the owner's token at the first start: random, private, never shipped."""
-    if not home.token.exists():
-        new = home.token.with_suffix(".new")
-        new.write_text(secrets.token_urlsafe(32))
-        new.rename(home.token)
-    keep = partial(tokens.keep_owner, secret=home.token.read_text().strip(), at=clock.now())
-    await database.write(keep)
+    """Have a token for the owner: random, private, made at the first start, never shipped."""
+    with open_private(home.token) as file:
+        secret = file.read().decode(errors="replace").strip()
+        keep = partial(tokens.keep_owner, secret=secret, at=clock.now())
+        if len(secret) < SHORTEST_TOKEN or not await database.write(keep):
+            secret = secrets.token_urlsafe(32)
+            os.ftruncate(file.fileno(), 0)
+            os.pwrite(file.fileno(), secret.encode(), 0)
+            await database.write(partial(tokens.keep_owner, secret=secret, at=clock.now()))
+
+
+def _allow_many_files() -> None:
+    """Take as many descriptors as this user may have: each pane and each caller needs one."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _keeper(
@@ -179,7 +191,9 @@ def _hook(home: Home) -> tuple[str, ...]:
     program = (resources.files("rookery.programs") / "hook.py").read_bytes()
     if not home.hook.exists() or home.hook.read_bytes() != program:
         new = home.hook.with_suffix(".new")
-        new.write_bytes(program)
+        new.unlink(missing_ok=True)
+        with open_private(new) as file:
+            file.write(program)
         new.rename(home.hook)
     # The interpreter itself, not a link that goes with an environment, nor a slow shim.
     python = os.path.realpath(sys.executable)
@@ -206,6 +220,7 @@ async def opened(house: House) -> AsyncIterator[None]:
         house.ports.append(port)
         names = [f"127.0.0.1:{port}", f"localhost:{port}"]
         listening.append((Guard(app, house, door="tcp", names=names), loopback))
+    number = (await anyio.Path(house.home.door).stat()).st_ino
     servers = [(_Server(_config(guard)), door) for guard, door in listening]
     async with anyio.create_task_group() as tasks:
         for server, door in servers:
@@ -216,7 +231,7 @@ async def opened(house: House) -> AsyncIterator[None]:
             house.streams.close_all()
             for server, _ in servers:
                 server.should_exit = True
-            _close(house.home.door)
+            _close(house.home.door, number)
 
 
 def _config(guard: Guard) -> uvicorn.Config:
@@ -253,8 +268,11 @@ def _listen_on_loopback(port: int) -> socket.socket:
     return listening
 
 
-def _close(door: Path) -> None:
-    door.unlink(missing_ok=True)
+def _close(door: Path, number: int) -> None:
+    """Take the socket away, unless another has taken its place."""
+    with contextlib.suppress(FileNotFoundError):
+        if door.stat().st_ino == number:
+            door.unlink()
 
 
 def _listen(door: Path) -> socket.socket:
@@ -268,24 +286,9 @@ def _listen(door: Path) -> socket.socket:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Be the only daemon of a home. Raises ``AlreadyRunning``."""
-    with path.open("a+") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            file.seek(0)
-            raise AlreadyRunning(f"pid {file.read().strip() or 'unknown'}.") from error
-        file.truncate(0)
-        file.write(f"{os.getpid()}\n")
-        file.flush()
-        yield
-        file.truncate(0)
-
-
-@contextmanager
 def logged(path: Path) -> Iterator[None]:
     """Write what happens to a file that stays small."""
+    open_private(path).close()
     lines = RotatingFileHandler(path, maxBytes=5_000_000, backupCount=3, encoding="utf-8")
     lines.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger()

@@ -79,7 +79,7 @@ def _disk(home: Home) -> Check:
 
 
 def _database(home: Home) -> Check:
-    db = sqlite3.connect(f"file:{home.database}?mode=ro", uri=True)
+    db = sqlite3.connect(f"{home.database.as_uri()}?mode=ro", uri=True)
     try:
         (found,) = db.execute("pragma quick_check(1)").fetchone()
     except sqlite3.Error as error:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
-from rookery.model.errors import HomeUnusable
+from rookery.model.errors import AlreadyRunning, HomeUnusable
 
 #: Bytes of a unix socket's path, less room for the names of ours.
 _SOCKET_PATH = 90
@@ -70,15 +73,48 @@ class Home:
 
     @property
     def lock(self) -> Path:
-        return self.run / "daemon.lock"
+        return self.state / "daemon.lock"
 
     def prepare(self) -> None:
         """Make the folders, private. Raises ``HomeUnusable``."""
-        for folder in (self.config, self.state, self.log.parent, self.artifacts, self.spool):
+        private = (
+            *(self.state, self.log.parent, self.artifacts, self.spool),
+            *(self.sessions, self.run),
+        )
+        _make(self.config)
+        _check(self.config.resolve())
+        for folder in private:
             _make(folder)
-        _make(self.sessions)
-        _make(self.run)
-        _check(self.run)
+            _check(folder)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Be the only one that writes here. Raises ``AlreadyRunning``."""
+        # In the folder of the database, not in that of the sockets, which anybody may tidy up.
+        with open_private(self.lock) as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                pid = os.read(file.fileno(), 20).decode(errors="replace").strip()
+                raise AlreadyRunning(f"pid {pid or 'unknown'}.") from error
+            os.ftruncate(file.fileno(), 0)
+            os.write(file.fileno(), f"{os.getpid()}\n".encode())
+            yield
+            os.ftruncate(file.fileno(), 0)
+
+
+def open_private(path: Path) -> IO[bytes]:
+    """Open a file that only its owner reads. Raises ``HomeUnusable`` for one that is not."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        file = os.fdopen(os.open(path, flags, 0o600), "r+b", buffering=0)
+    except OSError as error:
+        raise HomeUnusable(f"{path}: {error.strerror}") from error
+    found = os.fstat(file.fileno())
+    if found.st_uid != os.getuid() or found.st_mode & 0o077:
+        file.close()
+        raise HomeUnusable(f"{path} is not private to you; remove it.")
+    return file
 
 
 def find_home(environment: Mapping[str, str]) -> Home:

@@ -15,7 +15,7 @@ from rookery.model.facts import Fact, SessionEnded, SessionId
 from rookery.model.names import distinct, name_from
 from rookery.model.sessions import HEADLESS, TMUX, Badge, Sender, Session
 from rookery.ports import Agent, Payload
-from rookery.store import sessions
+from rookery.store import sessions, tokens
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 
@@ -68,6 +68,8 @@ class Intake:
         def take_in(db: Connection) -> None:
             if self._is_new(db, hook.key):
                 session = self._resolve(db, sender, hook.badge)
+                if not tokens.is_worn(db, session, hook.badge):
+                    raise HookUnreadable(f"it does not wear the badge of {session}")
                 for fact in agent.read_hook(hook.payload, session):
                     self._write(db, fact)
 

@@ -223,7 +223,11 @@ class Runtime(Protocol):
         ...
 
     def holder_of(self, pid: int) -> SessionId | None:
-        """Name the session that a process belongs to, by its ancestors."""
+        """Name the session that a process belongs to, by its ancestors or its terminal.
+
+        Raises ``RuntimeFailed`` if it is gone. A guard rail, not a wall: a process that wants
+        to can hide from it.
+        """
         ...
 
     def screens(self, session: SessionId) -> AsyncIterator[tuple[str, ...]]:

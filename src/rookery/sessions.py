@@ -98,10 +98,14 @@ def plan(
 def _folder(project: str) -> Path:
     if "\0" in project:
         raise ProjectUnknown(repr(project))
-    folder = Path(project).expanduser()
+    try:
+        folder = Path(project).expanduser()
+        is_there = folder.is_dir()
+    except (RuntimeError, OSError, ValueError) as error:  # no such user, or far too long
+        raise ProjectUnknown(f"{project[:200]!r}: {error}") from error
     if not folder.is_absolute():
         raise ProjectUnknown(f"{project!r}; give its whole path.")
-    if not folder.is_dir():
+    if not is_there:
         raise ProjectUnknown(f"{project}. Make it first, or name another with --project.")
     if not os.access(folder, os.R_OK | os.X_OK):
         raise ProjectUnknown(f"{project}, which you may not enter.")

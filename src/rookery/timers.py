@@ -23,6 +23,9 @@ _log = logging.getLogger(__name__)
 #: Seconds between two rounds.
 ROUND = 60.0
 
+#: A longer one than this means that the clock has jumped.
+LONGEST_ROUND = timedelta(minutes=30)
+
 
 @dataclass(frozen=True, slots=True)
 class Spans:
@@ -40,19 +43,26 @@ class Timers:
     artifacts: Path | None = None  #: what is kept of sessions, for as long as they are
 
     async def run(self) -> None:
+        skipped, before = timedelta(), self.journal.clock.now()
         while True:
+            now = self.journal.clock.now()
+            if (jump := now - before) > LONGEST_ROUND:
+                # The computer slept, or its clock was set: nobody was inactive meanwhile.
+                skipped += jump
+            before = now
             try:
-                await self.round()
+                await self.round(skipped)
             except Exception:  # noqa: BLE001 - a supervised boundary
                 _log.exception("A round of the clock failed; the next will try again.")
             await self.journal.clock.sleep(ROUND)
 
-    async def round(self) -> None:
-        await self._end_the_inactive()
-        await self._forget()
+    async def round(self, skipped: timedelta = timedelta()) -> None:
+        """Do what is due; ``skipped`` is time that passed on the clock only."""
+        await self._end_the_inactive(skipped)
+        await self._forget(skipped)
 
-    async def _end_the_inactive(self) -> None:
-        since = self.journal.clock.now() - self.spans.inactive
+    async def _end_the_inactive(self, skipped: timedelta) -> None:
+        since = self.journal.clock.now() - self.spans.inactive - skipped
         for session in await self.database.read(partial(sessions.inactive, since=since)):
             if not await self._is_attached(session):
                 await self.database.write(partial(self._end, session=session))
@@ -74,8 +84,8 @@ class Timers:
             reason = f"nothing was heard of it for {hours:g} h"
             endings.end(db, self.journal, session.id, outcome="completed", reason=reason)
 
-    async def _forget(self) -> None:
-        before = self.journal.clock.now() - self.spans.retention
+    async def _forget(self, skipped: timedelta) -> None:
+        before = self.journal.clock.now() - self.spans.retention - skipped
         while await self.database.write(partial(retention.forget_aged, before=before)):
             pass
         keep = self.spans.kept_sessions

@@ -6,7 +6,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from rookery.courier import PATIENCE, PAUSE, TROUBLE
+from rookery.courier import LOST, PATIENCE, PAUSE, TROUBLE
 from rookery.model.errors import RuntimeFailed, SessionOver
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity
@@ -262,7 +262,11 @@ async def test_words_that_never_show_are_unsure_and_not_pasted_again(
         worker = await house.start("Build it.")
         for _ in range(12):
             await house.pass_time(PAUSE)
+        patient = await database.read(steps)
+        await house.pass_time(LOST)
+        await house.pass_time(PAUSE)
 
+    assert patient == ["pasted"]
     assert await database.read(steps) == ["unsure"]
     assert world.runtime.pasted == [(worker, "Build it.")]
     assert world.runtime.heard == []

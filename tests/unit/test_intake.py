@@ -53,10 +53,10 @@ class Door:
         payload = {"session_id": native_id, "hook_event_name": event, **fields}
         await self.intake.receive(Hook(str(self._keys), "demo", badge, payload))
 
-    async def left(self, reason: str, native_id: str) -> None:
+    async def left(self, reason: str, native_id: str, badge: Badge | None = None) -> None:
         self._keys += 1
         payload = {"session_id": native_id, "cwd": "/", "hook_event_name": "SessionEnd"}
-        hook = Hook(str(self._keys), "demo", None, {**payload, "reason": reason})
+        hook = Hook(str(self._keys), "demo", badge, {**payload, "reason": reason})
         await self.intake.receive(hook)
 
     async def end(self, name: str) -> None:
@@ -93,25 +93,29 @@ async def test_a_badge_binds_a_session_that_has_no_native_id(door: Door) -> None
 
 
 @pytest.mark.spec("C4")
-async def test_a_bound_native_id_is_found_without_a_badge(door: Door) -> None:
-    badge = await door.prepare("worker")
-    await door.hook("SessionStart", "n1", badge)
-
-    await door.hook("UserPromptSubmit", "n1")
-
-    (session,) = await door.all()
-    assert session.activity is Activity.WORKING
-
-
-@pytest.mark.spec("C4")
-async def test_a_native_id_wins_over_a_foreign_badge(door: Door) -> None:
+async def test_who_does_not_wear_a_sessions_badge_does_not_move_it(door: Door) -> None:
     badge, foreign = await door.prepare("worker"), await door.prepare("other")
     await door.hook("SessionStart", "n1", badge)
 
+    for forged in (None, foreign, Badge("made up")):
+        with pytest.raises(HookUnreadable, match="badge"):
+            await door.hook("UserPromptSubmit", "n1", forged)
+
+    assert (await door.session("worker")).state == IDLE
+    assert (await door.session("other")).native_id is None
+
+
+@pytest.mark.spec("C4")
+async def test_a_native_id_that_has_no_badge_is_found_whatever_badge_is_worn(
+    door: Door,
+) -> None:
+    foreign = await door.prepare("other")
+    await door.hook("SessionStart", "n1")
+
     await door.hook("UserPromptSubmit", "n1", foreign)
 
-    assert (await door.session("worker")).activity is Activity.WORKING
-    assert (await door.session("other")).native_id is None
+    found = {each.native_id: each.activity for each in await door.all()}
+    assert found == {"n1": Activity.WORKING, None: None}
 
 
 @pytest.mark.spec("A8", "C4")
@@ -178,10 +182,10 @@ async def test_a_headless_session_is_completed_when_it_says_so(door: Door) -> No
 
 @pytest.mark.spec("A4", "A6")
 async def test_of_a_session_that_we_hold_the_end_of_its_program_tells(door: Door) -> None:
-    await door.prepare("worker", "n1")
-    await door.hook("SessionStart", "n1")
+    badge = await door.prepare("worker", "n1")
+    await door.hook("SessionStart", "n1", badge)
 
-    await door.left("prompt_input_exit", "n1")
+    await door.left("prompt_input_exit", "n1", badge)
 
     assert (await door.session("worker")).state == IDLE
 
@@ -194,7 +198,7 @@ async def test_an_end_that_is_none_gives_the_session_another_native_id(
     badge = await door.prepare("worker")
     await door.hook("SessionStart", "n1", badge)
 
-    await door.left(reason, "n1")
+    await door.left(reason, "n1", badge)
     await door.hook("SessionStart", "n2", badge)
 
     (session,) = await door.all()
@@ -203,11 +207,11 @@ async def test_an_end_that_is_none_gives_the_session_another_native_id(
 
 @pytest.mark.spec("A2")
 async def test_a_late_hook_belongs_to_the_dead_and_does_not_wake_them(door: Door) -> None:
-    await door.prepare("worker", "n1")
-    await door.hook("SessionStart", "n1")
+    badge = await door.prepare("worker", "n1")
+    await door.hook("SessionStart", "n1", badge)
     await door.end("worker")
 
-    await door.hook("Stop", "n1")
+    await door.hook("Stop", "n1", badge)
 
     (session,) = await door.all()
     assert session.state == SessionState(Status.FAILED, None, "x")
@@ -215,8 +219,8 @@ async def test_a_late_hook_belongs_to_the_dead_and_does_not_wake_them(door: Door
 
 @pytest.mark.spec("A2", "A10")
 async def test_a_start_after_the_end_is_a_new_life(door: Door) -> None:
-    await door.prepare("worker", "n1")
-    await door.hook("SessionStart", "n1")
+    badge = await door.prepare("worker", "n1")
+    await door.hook("SessionStart", "n1", badge)
     await door.end("worker")
 
     await door.hook("SessionStart", "n1")

@@ -14,6 +14,9 @@ from rookery.ports import Payload
 #: Seconds an agent waits for our hook program; that gives up long before.
 TIMEOUT = 20
 
+#: Characters of a question, as it is kept and shown.
+LONGEST = 2_000
+
 #: An agent says that it ends, and goes on as another conversation of the same process.
 NOT_AN_END = frozenset({"clear", "resume"})
 
@@ -27,6 +30,8 @@ def settings(command: str, events: Sequence[str]) -> str:
 def identify(agent: str, payload: Payload) -> Sender:
     match payload:
         case {"session_id": str(native_id), "cwd": str(cwd), "hook_event_name": str(event)}:
+            if len(native_id) > LONGEST or len(cwd) > LONGEST:
+                raise HookUnreadable("its ids are far too long")
             return Sender(agent, NativeId(native_id), cwd, event == "SessionStart")
         case _:
             raise HookUnreadable(", ".join(sorted(map(str, payload))))
@@ -45,9 +50,9 @@ def read(payload: Payload, session: SessionId) -> Iterator[facts.Fact]:  # noqa:
             "tool_name": "AskUserQuestion",
             "tool_input": {"questions": [{"question": str(question)}, *_]},
         }:
-            yield facts.InputAsked(session, "question", question)
+            yield facts.InputAsked(session, "question", question[:LONGEST])
         case {"hook_event_name": "PermissionRequest", "tool_name": str(tool)}:
-            yield facts.InputAsked(session, "permission", f"May it use {tool}?")
+            yield facts.InputAsked(session, "permission", f"May it use {tool[:100]}?")
         case {"hook_event_name": "PostToolUse" | "PostToolUseFailure", "tool_name": str(tool)}:
             yield facts.ToolUsed(session, tool)
         case {"hook_event_name": "Stop", "background_tasks": [_, *_]}:

@@ -126,6 +126,7 @@ def _cut(text: str, width: int) -> str:
         return text
     if width < 1:
         return ""
+    text = text[:width]
     while _cells(text) > width - 1:
         text = text[:-1]
     return text + "…"

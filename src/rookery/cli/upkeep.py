@@ -14,7 +14,8 @@ import click
 
 from rookery.cli.group import as_json, client, home, rookery
 from rookery.cli.show import count, is_colourful, say, show_json
-from rookery.model.errors import BadInput, NotRunning
+from rookery.home import Home
+from rookery.model.errors import AlreadyRunning, BadInput
 
 
 @rookery.command()
@@ -98,11 +99,13 @@ def restore(file: Path) -> None:
     here = home()
     here.prepare()
     try:
-        client().get("status")
-    except NotRunning:
-        pass
-    else:
-        raise BadInput("a daemon runs on this home. Stop it first:  rookery down")
+        with here.locked():
+            _restore(here, file)
+    except AlreadyRunning as running:
+        raise BadInput(f"{running} Stop it first:  rookery down") from running
+
+
+def _restore(here: Home, file: Path) -> None:
     _check_copy(file)
     aside = here.database.with_suffix(".before-restore")
     if here.database.exists():
@@ -118,7 +121,7 @@ def restore(file: Path) -> None:
 
 def _check_copy(file: Path) -> None:
     try:
-        db = sqlite3.connect(f"file:{file.absolute()}?mode=ro", uri=True)
+        db = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)
         (found,) = db.execute("pragma quick_check(1)").fetchone()
         db.execute("select 1 from entries limit 1")
         db.close()

@@ -28,7 +28,9 @@ from rookery.store.tokens import Token
 
 
 class PruneAsked(Asked):
-    days: float | None = Field(None, ge=0, description="older than this; else as configured")
+    days: float | None = Field(
+        None, ge=0, le=36_500, description="older than this; else as configured"
+    )
 
 
 class BackupAsked(Asked):

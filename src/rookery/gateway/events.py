@@ -98,6 +98,8 @@ async def follow(
             seq = event.seq
             if allowed is None or event.session in allowed:
                 yield event
+            if event.name == "session-ended" and event.session == caller.identity.session:
+                return  # its badge is void
         if not events:
             await bell.wait()
 

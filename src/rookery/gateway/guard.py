@@ -11,6 +11,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rookery.gateway.table import House
+from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.scopes import Identity
 from rookery.model.scopes import Scope as Reach
@@ -71,15 +72,18 @@ class Guard:
             raise Refusal(403, "forbidden", f"{origin} may not ask here.")
 
     async def _identify(self, scope: Scope, headers: Mapping[str, str]) -> Identity:
-        kind, _, secret = headers.get("authorization", "").partition(" ")
-        if kind.lower() == "bearer" and secret:
-            return await self._by_token(secret.strip())
+        kind, _, shown = headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer" and (secret := shown.strip()):
+            return await self._by_token(secret)
         if self._door == "tcp" or scope["type"] == "websocket" or kind:
             raise Refusal(401, "unauthorized", "A token is needed:  rookery token mint")
         _, pid = scope["client"]
-        if session := self._house.runtime.holder_of(pid):
-            return Identity(Reach.SESSION, self._door, session)
-        return Identity(Reach.OWNER, self._door)
+        try:
+            session = self._house.runtime.holder_of(pid)
+        except RuntimeFailed:
+            raise Refusal(401, "unauthorized", "Whoever asked has left.") from None
+        reach = Reach.SESSION if session else Reach.OWNER
+        return Identity(reach, self._door, session)
 
     async def _by_token(self, secret: str) -> Identity:
         digest = tokens.digest(secret)

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rookery.gateway.peers import peer
@@ -33,6 +33,8 @@ class HookDoor:
     door: Path
     spool: Path
     clock: Clock
+    #: So many calls are read at a time: each may be large.
+    at_once: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(64))
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
@@ -50,16 +52,20 @@ class HookDoor:
     async def keep_draining(self) -> None:
         while True:
             await self.clock.sleep(SPOOL_ROUND)
-            await self.drain()
+            try:
+                await self.drain()
+            except Exception:  # noqa: BLE001 - a supervised boundary
+                _log.exception("The spool could not be looked through; it is tried again.")
 
     async def drain(self) -> None:
         """Take in, in their order, the calls that could not reach us."""
+        self.spool.mkdir(mode=0o700, exist_ok=True)
         for file in sorted(self.spool.iterdir()):
-            if file.suffix == ".part":
+            if file.suffix == ".part" or not file.is_file():
                 continue
             try:
                 await self._take_in(file.read_bytes())
-            except RookeryError:
+            except (RookeryError, OSError):
                 _log.exception("What was spooled could not be taken in; it stays: %s", file)
                 return
             file.unlink(missing_ok=True)
@@ -67,13 +73,8 @@ class HookDoor:
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             if peer(writer.get_extra_info("socket")).is_ours:
-                async with asyncio.timeout(PATIENCE):
-                    call = await reader.read(LARGEST + 1)
-                    while part := await reader.read(LARGEST + 1):
-                        call += part
-                        if len(call) > LARGEST:
-                            return
-                await self._take_in(call)
+                async with self.at_once:
+                    await self._take_in(await _heard(reader))
                 writer.write(TAKEN)
                 await writer.drain()
         except (TimeoutError, OSError, RookeryError) as error:
@@ -90,3 +91,14 @@ class HookDoor:
         except (HookUnreadable, ValueError, LookupError, TypeError) as error:
             # Nothing can be made of it, now or later: kept where one can see it, not retried.
             await self.intake.park(call.split(b" ", 1)[0].decode(errors="replace"), error)
+
+
+async def _heard(reader: asyncio.StreamReader) -> bytes:
+    """Read one call to its end. Raises ``HookUnreadable`` if it has none."""
+    call = b""
+    async with asyncio.timeout(PATIENCE):
+        while part := await reader.read(LARGEST + 1):
+            call += part
+            if len(call) > LARGEST:
+                raise HookUnreadable(f"it is longer than {LARGEST:,} bytes")
+    return call

@@ -12,6 +12,8 @@ from fastapi import Body, FastAPI, Header, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import TypeAdapter, create_model
+from pydantic_core import PydanticSerializationError
+from starlette.exceptions import HTTPException
 
 from rookery import __version__
 from rookery.gateway.operations import OPERATIONS
@@ -61,6 +63,10 @@ def build_app(house: House) -> FastAPI:
     add_streams(app, house)
     app.add_exception_handler(RookeryError, _refuse)
     app.add_exception_handler(RequestValidationError, _refuse_shape)
+    app.add_exception_handler(HTTPException, _refuse_request)
+    # Halves of characters, and numbers beyond all measure.
+    for strange in (PydanticSerializationError, UnicodeError, OverflowError):
+        app.add_exception_handler(strange, _refuse_strange)
     return app
 
 
@@ -75,9 +81,10 @@ def _endpoint(
         key, more = given.pop("idempotency_key", None), given.pop("rest", None)
         asked = operation.asks(**given, **(more.model_dump() if more else {}))
         digest = hashlib.sha256(asked.model_dump_json().encode()).hexdigest()
+        name = request.scope["identity"].name
         caller = Caller(
             request.scope["identity"],
-            commands.Key(key, operation.name, digest) if key else None,
+            commands.Key(f"{name}: {key}", operation.name, digest) if key else None,
         )
         require(caller, operation.need)
         answer = await answered_before(house, caller, operation.answers)
@@ -134,6 +141,15 @@ async def _refuse_shape(request: Request, error: Exception) -> Response:
     where = ".".join(str(word) for word in first["loc"][1:])
     message = f"{where}: {first['msg']}" if where else first["msg"]
     return _error(400, "bad-input", f"This cannot be taken as it is: {message}")
+
+
+async def _refuse_request(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101 - registered for nothing else
+    return _error(error.status_code, "bad-input", str(error.detail))
+
+
+async def _refuse_strange(request: Request, error: Exception) -> Response:
+    return _error(400, "bad-input", f"This cannot be taken as it is: {error}"[:300])
 
 
 def _error(status: int, code: str, message: str) -> JSONResponse:

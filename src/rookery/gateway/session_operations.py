@@ -60,7 +60,7 @@ class SendAsked(OfSession):
 
 
 class AnswerAsked(Asked):
-    message: int
+    message: Annotated[int, Field(ge=0, le=2**62)]
     timeout: Annotated[float, Field(gt=0, le=86_400)] = 600.0
 
 
@@ -316,9 +316,9 @@ async def press(house: House, caller: Caller, asked: KeysAsked) -> Session:
     session = await target(house, caller, asked.session, Need.OWN)
     house.runtime.check_keys(*asked.keys)
     await house.runtime.press(session.id, *asked.keys)
-    pressed = KeysPressed(session.id, " ".join(asked.keys), caller.name)
-    await house.database.write(lambda db: house.journal.append(db, pressed))
-    return await house.database.read(lambda db: known.get(db, session.id))
+    return await _note(
+        house, caller, KeysPressed(session.id, " ".join(asked.keys), caller.name)
+    )
 
 
 async def interrupt(house: House, caller: Caller, asked: OfSession) -> Session:
@@ -326,9 +326,15 @@ async def interrupt(house: House, caller: Caller, asked: OfSession) -> Session:
     session = await target(house, caller, asked.session, Need.END)
     key = house.agents[session.agent].interrupt
     await house.runtime.press(session.id, key)
-    pressed = KeysPressed(session.id, key, caller.name)
-    await house.database.write(lambda db: house.journal.append(db, pressed))
-    return await house.database.read(lambda db: known.get(db, session.id))
+    return await _note(house, caller, KeysPressed(session.id, key, caller.name))
+
+
+async def _note(house: House, caller: Caller, pressed: KeysPressed) -> Session:
+    def write(db: Connection) -> Session:
+        house.journal.append(db, pressed)
+        return known.get(db, pressed.session)
+
+    return await once(house, caller, Session, write)
 
 
 OPERATIONS: tuple[Operation[Any, Any], ...] = (

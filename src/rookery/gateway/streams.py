@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Annotated, TypeVar
@@ -22,6 +23,8 @@ T = TypeVar("T")
 #: Seconds for one who follows to take what is sent; then they are dropped, and may resume.
 PATIENCE = 10.0
 
+_NUMBER = re.compile(r"[0-9]{1,18}")
+
 #: Seconds between signs of life.
 PING = 15
 
@@ -36,7 +39,7 @@ def add_streams(app: FastAPI, house: House) -> None:
     ) -> Response:
         """Follow what happens: a snapshot, then every fact. Resumes after Last-Event-ID."""
         caller = _caller(request.scope)
-        if last_event_id and last_event_id.isdigit():
+        if last_event_id and _NUMBER.fullmatch(last_event_id):
             after = int(last_event_id)
         return _streamed(house, caller, follow(house, ring, caller, after), lambda e: e.frame)
 

@@ -41,10 +41,14 @@ def mint(db: Connection, scope: Scope, *, by: Identity, at: datetime) -> tuple[T
     return _token(row), secret
 
 
-def keep_owner(db: Connection, secret: str, *, at: datetime) -> None:
-    """Let the owner's own token be known, however often the daemon starts."""
-    if find(db, digest(secret)) is None:
+def keep_owner(db: Connection, secret: str, *, at: datetime) -> bool:
+    """Let the owner's own token be known. False if it was taken back, and is void for ever."""
+    row = db.execute(
+        "select revoked_at from tokens where digest = ?", (digest(secret),)
+    ).fetchone()
+    if row is None:
         _add(db, secret, _Grant(Scope.OWNER, "first start"), at=at)
+    return row is None or row["revoked_at"] is None
 
 
 def give_badge(db: Connection, session: SessionId, *, at: datetime) -> Badge:
@@ -60,6 +64,14 @@ def take_badge(db: Connection, session: SessionId, *, at: datetime) -> None:
         "update tokens set revoked_at = ? where session = ? and revoked_at is null",
         (at.isoformat(), session),
     )
+
+
+def is_worn(db: Connection, session: SessionId, badge: Badge | None) -> bool:
+    """Whether who speaks for a session has its badge. One that never had any needs none."""
+    row = db.execute(
+        "select digest from tokens where session = ? and revoked_at is null", (session,)
+    ).fetchone()
+    return row is None or (badge is not None and row["digest"] == digest(badge))
 
 
 def find(db: Connection, found: str) -> Token | None:

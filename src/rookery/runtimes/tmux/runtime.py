@@ -167,9 +167,9 @@ class TmuxRuntime:
         panes = {pane.place.pid: pane.session for pane in self._panes.values()}
         try:
             ancestors = psutil.Process(pid).parents()
-        except psutil.Error:
-            return None
-        chain = (pid, *(each.pid for each in ancestors))
+            chain = (pid, os.getsid(pid), *(each.pid for each in ancestors))
+        except (psutil.Error, OSError) as error:
+            raise RuntimeFailed(f"process {pid} is gone.") from error
         return next((panes[each] for each in chain if each in panes), None)
 
     async def screens(self, session: SessionId) -> AsyncIterator[tuple[str, ...]]:

@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rookery.agents.claude import EVENTS, Claude
+from rookery.model import facts
+from rookery.model.facts import Fact, SessionId
+from rookery.model.screens import View, read_styled
+from rookery.model.sessions import NativeId, Sender
+from rookery.ports import Order
+
+RECORDINGS = Path(__file__).parents[1] / "recordings" / "claude-2.1.325"
+
+S = SessionId("s")
+NATIVE = "468710ed-3430-4f4a-a353-234216573ac7"
+TRANSCRIPT = f"/home/user/.claude/projects/-work-project/{NATIVE}.jsonl"
+
+#: What stands in the box, and whether it works, in each recording that shows the box.
+BOXES = {
+    "answered": View(""),
+    "at-list": View("read @no"),
+    "bang-pasted": View("!touch made"),
+    "draft": View("half a thou"),
+    "failed": View(""),
+    "hash-pasted": View("# remember this"),
+    "idle": View(""),
+    # A prompt that is interrupted before it is answered comes back into the box.
+    "interrupted": View("gate: b;; say: never"),
+    "pasted-lines": View("a b c\nd e f"),
+    "pasted-long": View("[Pasted text #1 +20 lines]"),
+    "permitted": View(""),
+    "quit-typed": View("/exit"),
+    "refused": View(""),
+    "slash-list": View("/mod"),
+    "working": View("", is_working=True),
+    "working-draft": View("draft while working", is_working=True),
+    "working-in-tool": View("", is_working=True),
+    "working-queued": View("", is_working=True),
+}
+
+#: The kind of what is asked in each recording that shows a dialog, and how it begins. At the
+#: start, nobody asks for the kind.
+DIALOGS = {
+    "dialog-model": ("question", "Select model"),
+    "permission-bash": ("permission", "Bash command scripted touch made Do you want to"),
+    "permission-edit": ("permission", "Create file foo.txt 1 hello there Do you want to"),
+    "question": ("question", "☐ Colour Which colour?"),
+    "start-api-key": ("", "Detected a custom API key in your environment"),
+    "start-auto-mode": ("", "Make auto mode your default permission mode?"),
+    "start-trust": ("", "Accessing workspace: /tmp/p Quick safety check"),
+}
+
+#: What is read wrongly so far, and why.
+MISREAD = {
+    "working-draft": "with a draft in the box, only the line above it tells that it works",
+    "dialog-model": "its upper edge is drawn otherwise, and all that was said counts as asked",
+    "start-auto-mode": "nothing stands below its answers, and these have no numbers",
+}
+
+#: What each recorded hook tells.
+TOLD: dict[str, list[Fact]] = {
+    "Notification.permission_prompt": [],
+    "PermissionRequest": [facts.InputAsked(S, "permission", "May it use Bash?")],
+    "PermissionRequest.AskUserQuestion": [facts.InputAsked(S, "question", "Which colour?")],
+    "PostToolUse": [facts.ToolUsed(S, "Bash")],
+    "PostToolUseFailure": [facts.ToolUsed(S, "Bash")],
+    "SessionEnd.clear": [facts.ConversationLeft(S, "clear")],
+    "SessionEnd.other": [facts.SessionEnded(S, "it ended: other")],
+    "SessionStart.compact": [facts.SessionStarted(S, "claude-sonnet-5-5", TRANSCRIPT)],
+    "SessionStart.startup": [facts.SessionStarted(S, "claude-opus-5-5", TRANSCRIPT)],
+    "Stop": [facts.TurnEnded(S, "done manual")],
+    "Stop.with_background_tasks": [],
+    "StopFailure": [facts.TurnEnded(S, "API Error: 400 bad request thing", "failed")],
+    "UserPromptSubmit": [
+        facts.TurnStarted(S, "bash: touch made;; result:;; say: done manual"),
+    ],
+}
+
+
+def read(name: str) -> View:
+    return Claude().read_screen(read_styled((RECORDINGS / f"{name}.txt").read_text()))
+
+
+def hook(name: str) -> dict[str, Any]:
+    payload: dict[str, Any] = json.loads((RECORDINGS / "hooks" / f"{name}.json").read_text())
+    return payload
+
+
+def order(*, model: str = "", permission_mode: str = "", resumes: bool = False) -> Order:
+    native_id = NativeId("n1")
+    return Order(
+        ("claude",), native_id, model, permission_mode, "hook 'a b'", Path("/s"), resumes
+    )
+
+
+def cases(table: Mapping[str, object]) -> list[object]:
+    """Expect what is misread so far to fail, and to say so once it is not."""
+    marks = {
+        name: pytest.mark.xfail(strict=True, reason=reason) for name, reason in MISREAD.items()
+    }
+    return [
+        pytest.param(name, expected, marks=marks.get(name, ()), id=name)
+        for name, expected in table.items()
+    ]
+
+
+def test_every_recording_is_read() -> None:
+    assert {file.stem for file in RECORDINGS.glob("*.txt")} == {*BOXES, *DIALOGS}
+    assert {file.stem for file in RECORDINGS.glob("hooks/*.json")} == {*TOLD}
+
+
+@pytest.mark.spec("C8")
+@pytest.mark.parametrize(("name", "view"), cases(BOXES))
+def test_a_screen_shows_what_is_typed_and_whether_it_works(name: str, view: View) -> None:
+    assert read(name) == view
+
+
+@pytest.mark.spec("C8")
+@pytest.mark.parametrize(("name", "asked"), cases(DIALOGS))
+def test_a_screen_shows_what_is_asked(name: str, asked: tuple[str, str]) -> None:
+    view = read(name)
+
+    kind, beginning = asked
+    assert view.dialog
+    assert view.box is None
+    assert kind in {"", view.dialog.kind}
+    assert view.dialog.text.startswith(beginning)
+
+
+@pytest.mark.parametrize("screen", ["", "\n\n", "Loading …", "─" * 40])
+def test_a_screen_that_is_not_drawn_yet_shows_nothing(screen: str) -> None:
+    assert Claude().read_screen(read_styled(screen)) == View()
+
+
+@pytest.mark.spec("C2")
+@pytest.mark.parametrize(("name", "told"), TOLD.items())
+def test_a_hook_as_claude_sends_it_becomes_facts(name: str, told: list[Fact]) -> None:
+    assert list(Claude().read_hook(hook(name), S)) == told
+
+
+@pytest.mark.spec("C4")
+def test_a_hook_as_claude_sends_it_says_who_sent_it() -> None:
+    started = Claude().identify(hook("SessionStart.startup"))
+    stopped = Claude().identify(hook("Stop"))
+
+    assert started == Sender("claude", NativeId(NATIVE), "/work/project", is_new=True)
+    assert stopped == Sender("claude", NativeId(NATIVE), "/work/project", is_new=False)
+
+
+@pytest.mark.spec("B2")
+@pytest.mark.parametrize(
+    ("box", "words", "holds"),
+    [
+        ("Build it.", "Build it.", True),
+        ("Build\nit.", "Build it.", True),
+        ("[Pasted text #1 +20 lines]", "anything", True),
+        ("[Pasted text #2]", "anything", True),
+        ("[Pasted text #1 +20 lines] and more", "anything", False),
+        ("Build it. And", "Build it.", False),
+        ("", "Build it.", False),
+    ],
+)
+def test_a_box_holds_words_as_claude_shows_them(box: str, words: str, *, holds: bool) -> None:
+    assert Claude().holds(box, words) is holds
+
+
+@pytest.mark.spec("B2")
+@pytest.mark.parametrize("words", ["!touch made", " !touch made", "\n!touch made"])
+def test_what_would_be_run_as_a_shell_command_is_refused(words: str) -> None:
+    assert "shell command" in Claude().why_not(words)
+
+
+@pytest.mark.parametrize("words", ["Build it!", "# remember this", "/etc is full", "1 != 2"])
+def test_other_words_are_not_refused(words: str) -> None:
+    assert Claude().why_not(words) == ""
+
+
+def test_its_command_line_names_the_session_its_hooks_the_model_and_the_mode() -> None:
+    plain = Claude().command_line(order())
+    full = Claude().command_line(order(model="opus", permission_mode="plan"))
+    again = Claude().command_line(order(resumes=True))
+
+    settings = ("--settings", "/s/settings.json")
+    assert plain.argv == ("claude", "--session-id", "n1", *settings)
+    assert full.argv == (*plain.argv, "--model", "opus", "--permission-mode", "plan")
+    assert again.argv == ("claude", "--resume", "n1", *settings)
+
+
+def test_its_settings_of_one_session_tell_us_of_each_event() -> None:
+    ((path, text),) = Claude().command_line(order()).files.items()
+
+    hooks = json.loads(text)["hooks"]
+    assert path == Path("/s/settings.json")
+    assert set(hooks) == set(EVENTS)
+    assert {entry["hooks"][0]["command"] for (entry,) in hooks.values()} == {"hook 'a b'"}
