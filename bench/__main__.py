@@ -1,0 +1,112 @@
+"""Measures what Rookery costs: ``python -m bench [NAMES…] [--quick] [--write]``."""
+
+from __future__ import annotations
+
+import os
+import platform
+import signal
+import subprocess
+import sys
+import traceback
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from time import monotonic
+from types import FrameType, ModuleType
+
+from bench import command, idle, journal, output, startup, words
+from bench.figures import Figure, markdown, table
+from bench.sizes import FULL, QUICK, Sizes
+from rookery.daemon import SWITCH
+
+RESULTS = Path(__file__).with_name("results.md")
+
+BENCHES: Mapping[str, ModuleType] = {
+    "journal": journal,
+    "output": output,
+    "idle": idle,
+    "startup": startup,
+    "words": words,
+    "command": command,
+}
+
+
+def main() -> int:
+    asked = _arguments()
+    # So that everything is cleared away, whoever ends us; a shell may have had Ctrl-C ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
+    sys.setswitchinterval(SWITCH)  # as in the daemon
+    sizes = QUICK if asked.quick else FULL
+    try:
+        found = {name: _run(name, sizes) for name in asked.names or BENCHES}
+    except KeyboardInterrupt:
+        print("\nStopped; nothing is left behind.")
+        return 130
+    if asked.write:
+        RESULTS.write_text(_report(found, sizes), encoding="utf-8")
+        print(f"\nWritten: bench/{RESULTS.name}")
+    return 0 if all(found.values()) else 1
+
+
+def _arguments() -> Namespace:
+    parser = ArgumentParser("python -m bench", description="What Rookery costs.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(BENCHES))
+    parser.add_argument(
+        "--quick", action="store_true", help="small sizes: only whether it works"
+    )
+    parser.add_argument("--write", action="store_true", help=f"into bench/{RESULTS.name}, too")
+    asked = parser.parse_args()
+    if unknown := set(asked.names) - set(BENCHES):
+        parser.error(
+            f"there is no {', '.join(sorted(unknown))}; there are {', '.join(BENCHES)}"
+        )
+    return asked
+
+
+def _run(name: str, sizes: Sizes) -> list[Figure]:
+    """Measure one thing; what goes wrong is shown, and the next goes on."""
+    print(f"\n{name}: {_sentence(name)}", flush=True)
+    measure: Callable[[Sizes], list[Figure]] = BENCHES[name].measure
+    began = monotonic()
+    try:
+        figures = measure(sizes)
+    except Exception:  # noqa: BLE001 - whatever it is, the others can be measured
+        traceback.print_exc()
+        return []
+    print(f"{table(figures)}\n  ({monotonic() - began:.0f} s)", flush=True)
+    return figures
+
+
+def _sentence(name: str) -> str:
+    """Return the first sentence of a module."""
+    return (BENCHES[name].__doc__ or "").split("\n\n")[0].replace("\n", " ").strip()
+
+
+def _report(found: Mapping[str, Sequence[Figure]], sizes: Sizes) -> str:
+    tmux = subprocess.run(["tmux", "-V"], capture_output=True, text=True, check=True).stdout
+    machine = (
+        f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, {tmux.strip()},"
+        f" {os.cpu_count()} cores"
+    )
+    hint = (
+        "small sizes, with --quick: they only show that it works"
+        if sizes is QUICK
+        else "in full"
+    )
+    advice = "Compare within a table, not between machines."
+    parts = [f"# What Rookery costs\n\nBy `python -m bench`, {hint}: {machine}. {advice}\n"]
+    for name, figures in found.items():
+        about = (BENCHES[name].__doc__ or "").strip()
+        parts.append(f"## {name}\n\n{about}\n\n{markdown(figures)}\n")
+    return "\n".join(parts)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,100 @@
+"""How long ``rookery ls`` takes beyond a bare Python, and how many calls the socket answers.
+
+A call is the list of sessions, on a new connection as every command makes it. Naive is
+``tmux list-panes -a``.
+"""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import median
+from time import monotonic, perf_counter
+
+from bench.figures import Figure
+from bench.homes import a_home, tmux
+from bench.panes import start_tickers
+from bench.sizes import Sizes
+from tests.real.rookery import Rookery
+
+CALLERS = 8
+
+REQUEST = b"GET /v1/sessions HTTP/1.1\r\nHost: rookery\r\nConnection: close\r\n\r\n"
+
+#: Milliseconds beyond a bare Python.
+GOAL = 120
+
+
+def measure(sizes: Sizes) -> list[Figure]:
+    with a_home() as rookery:
+        rookery.up()
+        start_tickers(rookery, sizes.listed, rookery.folder / "never")
+        return [*_commands(rookery, sizes), *_calls(rookery, sizes)]
+
+
+def _commands(rookery: Rookery, sizes: Sizes) -> list[Figure]:
+    listing: list[float] = []
+    nothing: list[float] = []
+    for _ in range(sizes.commands):  # in turn, so that a busy machine is fair to both
+        listing.append(_run(rookery, [*_program(), "ls"]))
+        nothing.append(_run(rookery, [sys.executable, "-c", "pass"]))
+    whole, bare = median(listing), median(nothing)
+    return [
+        Figure("rookery ls beyond a bare Python", "ms", whole - bare, goal=GOAL),
+        Figure(f"  rookery ls, {sizes.listed} sessions", "ms", whole),
+        Figure("  python -c pass", "ms", bare),
+    ]
+
+
+def _program() -> Sequence[str]:
+    """Return what a person runs; it is beside the interpreter where it was installed."""
+    installed = Path(sys.executable).with_name("rookery")
+    return [str(installed)] if installed.exists() else [sys.executable, "-m", "rookery"]
+
+
+def _run(rookery: Rookery, words: Sequence[str]) -> float:
+    began = perf_counter()
+    subprocess.run(
+        words,
+        env=rookery.environment,
+        cwd=rookery.project,
+        stdout=subprocess.DEVNULL,
+        check=True,
+    )
+    return 1_000 * (perf_counter() - began)
+
+
+def _calls(rookery: Rookery, sizes: Sizes) -> list[Figure]:
+    client = rookery.client
+    one = _rate(lambda: client.get("sessions"), sizes.calling)
+    naive = _rate(lambda: tmux(rookery.home.tmux, "list-panes", "-a"), sizes.calling)
+    many = CALLERS * _rate(lambda: _call_at_once(rookery.home.door), sizes.calling)
+    what = f"list of {sizes.listed} sessions"
+    return [
+        Figure(f"{what}, one caller", "calls/s", one, naive, better="more"),
+        Figure(f"{what}, {CALLERS} at once", "calls/s", many, better="more"),
+    ]
+
+
+def _call_at_once(door: Path) -> None:
+    """Make all the calls, then take all the answers: who calls must not be the bottleneck."""
+    with ExitStack() as stack:
+        calls = [stack.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(CALLERS)]
+        for call in calls:
+            call.connect(str(door))
+            call.sendall(REQUEST)
+        for call in calls:
+            while call.recv(1 << 20):
+                pass
+
+
+def _rate(call: Callable[[], object], seconds: float) -> float:
+    began, count = monotonic(), 0
+    while monotonic() - began < seconds:
+        call()
+        count += 1
+    return count / (monotonic() - began)

@@ -1,0 +1,85 @@
+"""What was measured, beside the naive way and the goal: as a table, and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from math import ceil
+from typing import Literal
+
+HEAD = ("what", "ours", "naive", "ratio", "goal", "")
+
+#: From here on, digits after the point say nothing.
+_WHOLE, _TENTHS = 100, 10
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One thing that was measured."""
+
+    what: str
+    unit: str
+    ours: float | None  #: ``None`` if it could not be measured here
+    naive: float | None = None  #: the same thing, done as one does it at first
+    goal: float | None = None
+    better: Literal["less", "more"] = "less"
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times better ours is."""
+        if not self.ours or not self.naive:
+            return None
+        return self.naive / self.ours if self.better == "less" else self.ours / self.naive
+
+    @property
+    def verdict(self) -> str:
+        if self.ours is None:
+            return "not measured"
+        if self.goal is None:
+            return ""
+        is_met = self.ours <= self.goal if self.better == "less" else self.ours >= self.goal
+        return "ok" if is_met else "MISSED"
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        sign = "≤" if self.better == "less" else "≥"
+        goal = f"{sign} {_number(self.goal)} {self.unit}".rstrip() if self.goal else ""
+        ratio = f"{_number(self.ratio)}×" if self.ratio else ""
+        values = (_value(self.ours, self.unit), _value(self.naive, self.unit))
+        return (self.what, *values, ratio, goal, self.verdict)
+
+
+def percentile(values: Sequence[float], percent: float) -> float:
+    """Return the smallest value that ``percent`` of them do not exceed."""
+    rank = ceil(len(values) * percent / 100)
+    return sorted(values)[max(rank, 1) - 1]
+
+
+def table(figures: Sequence[Figure]) -> str:
+    rows = [HEAD, *(figure.cells for figure in figures)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(_aligned(row, widths) for row in rows)
+
+
+def markdown(figures: Sequence[Figure]) -> str:
+    rule = ("---", *["---:"] * (len(HEAD) - 2), "---")
+    rows = chain([HEAD, rule], (figure.cells for figure in figures))
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
+    what, *numbers, verdict = row
+    first, *others, _ = widths
+    cells = [cell.rjust(width) for cell, width in zip(numbers, others, strict=True)]
+    return "  ".join(["", what.ljust(first), *cells, verdict]).rstrip()
+
+
+def _value(value: float | None, unit: str) -> str:
+    return "" if value is None else f"{_number(value)} {unit}".rstrip()
+
+
+def _number(value: float) -> str:
+    if abs(value) >= _WHOLE or value == int(value):
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= _TENTHS else f"{value:.2f}"

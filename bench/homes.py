@@ -1,0 +1,112 @@
+"""Homes and tmux servers for a measurement: private, and gone after it, also on Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from time import monotonic
+
+import psutil
+
+from tests.real.rookery import Rookery
+
+#: Seconds for anything that should happen at once, on a busy machine.
+SOON = 30.0
+
+#: Seconds between two looks of ours at what the daemon has written: seldom enough to cost it
+#: nothing. When it was written is read from the entries, not from the moment of the look.
+LOOK = 0.03
+
+#: Seconds for programs to leave after their terminal is closed.
+FAREWELL = 3.0
+
+
+def pause(seconds: float) -> None:
+    select.select([], [], [], max(seconds, 0.0))
+
+
+def until(question: Callable[[], object], *, within: float = SOON) -> None:
+    """Look now and then until the answer is yes. Raises ``TimeoutError``."""
+    deadline = monotonic() + within
+    while not question():
+        if monotonic() > deadline:
+            raise TimeoutError(f"not within {within:g} s: {question.__doc__ or question}")
+        pause(LOOK)
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """Give a folder that goes again."""
+    folder = Path(tempfile.mkdtemp(prefix="rookery-bench-"))
+    try:
+        yield folder
+    finally:
+        with undisturbed():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def a_home() -> Iterator[Rookery]:
+    """Give a home whose daemon does not run yet; what it starts is ended."""
+    with scratch() as folder:
+        rookery = Rookery(folder / "rookery")
+        try:
+            yield rookery
+        finally:
+            with undisturbed():
+                _clear_away(rookery)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Let nobody interrupt the clearing away."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _clear_away(rookery: Rookery) -> None:
+    try:
+        rookery.stop()
+    except subprocess.TimeoutExpired:
+        rookery.reap()
+    end_server(rookery.home.tmux)
+    # Elsewhere than the home where that has too long a name.
+    shutil.rmtree(rookery.home.run, ignore_errors=True)
+
+
+def tmux(socket: Path, *words: str) -> str:
+    """Run tmux once, as one does at first."""
+    environment = {name: value for name, value in os.environ.items() if name != "TMUX"}
+    done = subprocess.run(
+        ["tmux", "-u", "-S", str(socket), *words],
+        capture_output=True,
+        text=True,
+        timeout=SOON,
+        check=False,
+        env={**environment, "LC_ALL": "C.UTF-8"},
+    )
+    return done.stdout
+
+
+def end_server(socket: Path) -> None:
+    """End a tmux server and all that runs in it. Nobody may be attached any more."""
+    programs = []
+    for pid in tmux(socket, "list-panes", "-a", "-F", "#{pane_pid}").split():
+        with suppress(psutil.NoSuchProcess):
+            leader = psutil.Process(int(pid))
+            programs += [leader, *leader.children(recursive=True)]
+    tmux(socket, "kill-server")
+    _, left = psutil.wait_procs(programs, timeout=FAREWELL)
+    for each in left:
+        with suppress(psutil.NoSuchProcess):
+            each.kill()

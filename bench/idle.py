@@ -1,0 +1,100 @@
+"""What the daemon takes of a core and of memory with many panes, beyond what tmux itself takes.
+
+Counted are the daemon, its two lines to tmux, and what tmux's server takes more than it does
+with nobody attached. Naive is ``tmux capture-pane`` for each pane each second, counted so, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import psutil
+
+from bench.figures import Figure
+from bench.homes import a_home, pause, tmux
+from bench.panes import panes_of, poll, start_tickers
+from bench.processes import usage
+from bench.sizes import Sizes
+from tests.real.rookery import Rookery
+
+#: Percent of a core beyond tmux's floor; MB of memory.
+GOAL, MEMORY = 2, 150
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Percent of a core while the daemon holds the panes."""
+
+    daemon: float
+    lines: float  #: the two tmux clients
+    server: float
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """The same without the daemon."""
+
+    floor: float  #: tmux's server with nobody attached
+    naive: float  #: the naive way, beyond it
+
+
+def measure(sizes: Sizes) -> list[Figure]:
+    with a_home() as rookery:
+        flag = rookery.folder / "flag"
+        rookery.up()
+        start_tickers(rookery, sizes.panes, flag)
+        idle = _hold(rookery, sizes)
+        flag.touch()
+        busy = _hold(rookery, sizes)
+        memory = psutil.Process(rookery.pid).memory_info().rss / 1e6
+        rookery.stop()
+        busy_alone = _leave_alone(rookery.home.tmux, sizes)
+        flag.unlink()
+        idle_alone = _leave_alone(rookery.home.tmux, sizes)
+    return [
+        *_figures(f"{sizes.panes} panes at rest", idle, idle_alone),
+        *_figures(f"{sizes.panes} panes, a line a second each", busy, busy_alone),
+        Figure("the daemon's memory then", "MB", memory, goal=MEMORY),
+    ]
+
+
+def _figures(what: str, held: Held, alone: Alone) -> list[Figure]:
+    beyond = held.daemon + held.lines + held.server - alone.floor
+    return [
+        Figure(f"{what}, beyond tmux's floor", "%", max(beyond, 0), alone.naive, goal=GOAL),
+        Figure("  the daemon", "%", held.daemon),
+        Figure("  its two lines to tmux", "%", held.lines),
+        Figure("  tmux's server", "%", held.server),
+        Figure("  tmux's server, nobody attached: the floor", "%", alone.floor),
+    ]
+
+
+def _hold(rookery: Rookery, sizes: Sizes) -> Held:
+    pause(sizes.settling)
+    daemon = psutil.Process(rookery.pid)
+    groups = {
+        "daemon": [daemon],
+        "lines": daemon.children(),
+        "server": [_server(rookery.home.tmux)],
+    }
+    found = usage(groups, partial(pause, sizes.window))
+    return Held(found["daemon"], found["lines"], found["server"])
+
+
+def _leave_alone(socket: Path, sizes: Sizes) -> Alone:
+    pause(sizes.settling)
+    groups = {"server": [_server(socket)]}
+    floor = usage(groups, partial(pause, sizes.floor))["server"]
+    watching = partial(poll, socket, panes_of(socket), sizes.polling, _ignore)
+    naive = usage(groups, watching)
+    return Alone(floor, naive[""] + naive["server"] - floor)
+
+
+def _server(socket: Path) -> psutil.Process:
+    return psutil.Process(int(tmux(socket, "display-message", "-p", "#{pid}")))
+
+
+def _ignore(pane: str, screen: str) -> None:
+    """Do no more with it: looking is what costs."""

@@ -1,0 +1,34 @@
+"""Processor time of processes, in percent of one core."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Callable, Mapping, Sequence
+from time import monotonic, process_time
+
+import psutil
+
+#: Who, and the processes that count for it.
+Groups = Mapping[str, Sequence[psutil.Process]]
+
+
+def usage(groups: Groups, during: Callable[[], None]) -> dict[str, float]:
+    """Say how much of a core each group takes while ``during`` runs; also this program.
+
+    This program is ``""``, together with the children that it waited for.
+    """
+    before, began = _spent(groups), monotonic()
+    during()
+    after, seconds = _spent(groups), monotonic() - began
+    return {name: 100 * (after[name] - before[name]) / seconds for name in after}
+
+
+def _spent(groups: Groups) -> dict[str, float]:
+    spent = {name: sum(map(_seconds, group)) for name, group in groups.items()}
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {**spent, "": process_time() + children.ru_utime + children.ru_stime}
+
+
+def _seconds(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)

@@ -1,0 +1,116 @@
+"""From words that were accepted to the agent's own proof that it has them.
+
+All times are those that the daemon wrote into its journal, read when all is over. Naive is
+``tmux send-keys`` for the words, a second of waiting and ``tmux send-keys Enter``, until the
+same proof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from statistics import median
+
+from bench.deliveries import Delivery, is_idle, prompts_told, read, send, type_naively
+from bench.figures import Figure, percentile
+from bench.homes import a_home, until
+from bench.panes import live
+from bench.sizes import Sizes
+from tests.models.server import ModelServer
+from tests.real.agents import PROGRAMS, configure
+from tests.real.rookery import Rookery
+
+#: Milliseconds.
+DEMO, REAL, CROWD = 150, 300, 1_000
+
+
+def measure(sizes: Sizes) -> list[Figure]:
+    return [*_demo(sizes), *_real(sizes), *_crowd(sizes)]
+
+
+def _demo(sizes: Sizes) -> list[Figure]:
+    with a_home() as rookery:
+        rookery.up()
+        rookery.start("it")
+        ours = _ours(rookery, sizes.words)
+        naive = _naive(rookery, sizes.naive_words)
+    return [*_figures("demo", ours, naive, goal=DEMO), *_parts(ours)]
+
+
+def _real(sizes: Sizes) -> list[Figure]:
+    if not (PROGRAMS / "claude").exists():
+        return [Figure("Claude Code (make test installs it)", "ms", None)]
+    with ModelServer() as models, a_home() as rookery:
+        configure(rookery, models.url)
+        rookery.up()
+        rookery.start("it", agent="claude")
+        ours = _ours(rookery, sizes.real_words)
+        naive = _naive(rookery, sizes.naive_real_words)
+    return [*_figures("Claude Code", ours, naive, goal=REAL), *_parts(ours)]
+
+
+def _ours(rookery: Rookery, count: int) -> list[Delivery]:
+    send(rookery, "it", "say: warm")
+    return read(rookery, [send(rookery, "it", f"say: {number}") for number in range(count)])
+
+
+def _naive(rookery: Rookery, count: int) -> list[float]:
+    """Return how many milliseconds each took."""
+    pane, took = str(rookery.session("it")["tmux_pane"]), []
+    for number in range(count):
+        known = len(prompts_told(rookery))
+        began = type_naively(rookery, pane, f"say: naive {number}")
+        took.append(1_000 * (_all_told(rookery, known + 1) - began))
+        until(lambda: is_idle(rookery, "it"))
+    return took
+
+
+def _figures(
+    who: str, ours: Sequence[Delivery], naive: Sequence[float], *, goal: float
+) -> list[Figure]:
+    whole = [each.whole for each in ours]
+    what = f"{who}, {len(ours)} one by one"
+    return [
+        Figure(f"{what}, p50", "ms", percentile(whole, 50), percentile(naive, 50)),
+        Figure(f"{what}, p95", "ms", percentile(whole, 95), percentile(naive, 95), goal=goal),
+    ]
+
+
+def _parts(ours: Sequence[Delivery]) -> list[Figure]:
+    waiting = [each.taken_up - each.written for each in ours]
+    typing = [each.told - each.taken_up for each in ours]
+    telling = [each.acknowledged - each.told for each in ours]
+    return [
+        Figure("  until the courier has them, p50", "ms", 1_000 * median(waiting)),
+        Figure(
+            "  until the agent has them and its hook runs, p50", "ms", 1_000 * median(typing)
+        ),
+        Figure("  until the hook is written down, p50", "ms", 1_000 * median(telling)),
+    ]
+
+
+def _crowd(sizes: Sizes) -> list[Figure]:
+    names = [f"one-{number}" for number in range(sizes.crowd)]
+    with a_home() as rookery, ThreadPoolExecutor(sizes.crowd) as threads:
+        rookery.up()
+        for name in names:
+            rookery.client.post(
+                "sessions", agent="demo", name=name, project=str(rookery.project)
+            )
+        until(lambda: live(rookery) == sizes.crowd, within=60.0)
+        messages = list(threads.map(lambda name: rookery.send(name, "say: all"), names))
+        _all_told(rookery, sizes.crowd)
+        ours = read(rookery, messages)
+        until(lambda: all(is_idle(rookery, name) for name in names))
+        panes = [str(rookery.session(name)["tmux_pane"]) for name in names]
+        began = min(threads.map(lambda pane: type_naively(rookery, pane, "say: naive"), panes))
+        naive = _all_told(rookery, 2 * sizes.crowd) - began
+    took = max(each.acknowledged for each in ours) - min(each.written for each in ours)
+    what = f"demo, {sizes.crowd} sessions at once, until the last has them"
+    return [Figure(what, "ms", 1_000 * took, 1_000 * naive, goal=CROWD)]
+
+
+def _all_told(rookery: Rookery, count: int) -> float:
+    """Wait for so many prompt events, and return when the last was written down."""
+    until(lambda: len(prompts_told(rookery)) >= count)
+    return prompts_told(rookery)[-1]
