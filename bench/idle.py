@@ -63,7 +63,7 @@ def measure(sizes: Sizes) -> list[Figure]:
 def _figures(what: str, held: Held, alone: Alone) -> list[Figure]:
     beyond = held.daemon + held.lines + held.server - alone.floor
     return [
-        Figure(f"{what}, beyond tmux's floor", "%", max(beyond, 0), alone.naive, goal=GOAL),
+        Figure(f"{what}, beyond tmux's floor", "%", beyond, alone.naive, goal=GOAL),
         Figure("  the daemon", "%", held.daemon),
         Figure("  its two lines to tmux", "%", held.lines),
         Figure("  tmux's server", "%", held.server),

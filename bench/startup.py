@@ -34,7 +34,7 @@ class Start:
 
 def measure(sizes: Sizes) -> list[Figure]:
     empty, long = _with_history(sizes)
-    more = max(long.own - empty.own, 0)
+    more = long.own - empty.own
     return [
         Figure("exec to up, an empty database", "ms", empty.whole),
         Figure("  without imports", "ms", empty.own),
@@ -71,7 +71,7 @@ def _with_panes(sizes: Sizes, empty: Start) -> list[Figure]:
             adopting.append(1_000 * (time() - _found_again(rookery, sizes.panes)))
             naive.append(_look_at_each(rookery.home.tmux))
     start = _middle(starts)
-    more = max(start.own - empty.own, 0)
+    more = start.own - empty.own
     return [
         Figure(f"exec to up after kill -9, {sizes.panes} panes taken over", "ms", start.whole),
         Figure("  without imports", "ms", start.own, goal=TAKE_OVER),
