@@ -17,6 +17,12 @@ EVENTS = (
 )
 
 _RULE = re.compile(r"[─━]{20,}.*")
+#: The upper edge of what asks something.
+_EDGE = re.compile(r"[─━▔]{20,}.*")
+#: The answer that Enter would give, where nothing else tells that it asks.
+_CHOSEN = re.compile(r" {2,}❯ \S")
+#: The line above the box while it works.
+_SPINNER = re.compile(r"[·✢✳✶✻✽*] \S.*…(?: \(.*)?\s*")
 #: The last line of whatever asks something: permissions, questions, trust, menus.
 _FOOTER = re.compile(r"\b(?:Esc to (?:cancel|exit)|Enter to (?:confirm|select|continue))\b")
 _OPTION = re.compile(r"\s*(?:❯\s*)?\d+\.\s")
@@ -65,10 +71,13 @@ class Claude:
             return View(None, _dialog(screen.lines))
         rules = [row for row, line in enumerate(screen.lines) if _RULE.fullmatch(line.strip())]
         if len(rules) < 2:  # noqa: PLR2004 - the box stands between two
-            return View()
+            asks = any(_CHOSEN.match(line) for line in last)
+            return View(None, _dialog(screen.lines) if asks else None)
         above, below = rules[-2:]
         status = [line for line in screen.lines[below + 1 :] if line.strip()]
-        working = any("esc to interrupt" in line for line in status)
+        working = any("esc to interrupt" in line for line in status) or any(
+            _SPINNER.fullmatch(line) for line in screen.lines[max(0, above - 5) : above]
+        )
         if len(status) > _BELOW:
             return View()
         return View(_draft(screen.solid[above + 1 : below]), None, working)
@@ -89,12 +98,10 @@ def _draft(inside: Sequence[str]) -> str | None:
 
 def _dialog(lines: Sequence[str]) -> Dialog:
     """Read what is asked: all that stands below the last rule but one, without the options."""
-    rules = [row for row, line in enumerate(lines) if _RULE.fullmatch(line.strip())]
-    inside = lines[rules[0] + 1 if rules else 0 :]
-    for row in reversed(rules):
-        inside = lines[row + 1 :]
-        if any(_OPTION.match(line) for line in inside) and "?" in " ".join(inside):
-            break
+    edges = [row for row, line in enumerate(lines) if _EDGE.fullmatch(line.strip())]
+    parts = [lines[row + 1 :] for row in reversed(edges)] or [lines]
+    asking = [part for part in parts if "?" in " ".join(part)]
+    inside = (asking or parts)[0]
     said = [line.strip() for line in inside if not _OPTION.match(line) and line.strip(" ╌─━")]
     is_question = any(_QUESTION.match(line) for line in said)
     text = " ".join(line for line in said if not _FOOTER.search(line))

@@ -29,7 +29,9 @@ EVENTS: Mapping[str, tuple[str, int]] = {
     "SessionEnd": ("session_end", 3),
 }
 
-_FOOTER = re.compile(r"\b(?:enter|esc)\b.*\b(?:confirm|cancel|close|back|skip|select)\b")
+_FOOTER = re.compile(
+    r"\b(?:enter|esc)\b.*\b(?:confirm|cancel|close|back|skip|select|continue|quit|insert)\b"
+)
 _OPTION = re.compile(r"\s*(?:› )?\d+\. ")
 _PASTED = re.compile(r"(?:\[Pasted Content \d+ chars\](?: #\d+)?\s*)+")
 
@@ -76,6 +78,8 @@ class Codex:
         lines, solid = screen.lines[:rows], screen.solid[:rows]
         if lines and _FOOTER.search(lines[-1]):
             return View(None, _dialog(lines))
+        if any("enter/tab insert" in line for line in lines[-8:]):
+            return View(None, Dialog("question", "It offers to complete a word."))
         box = _draft(lines, solid)
         working = any("esc to interrupt)" in line for line in lines[-8:])
         return View(box, None, working)
@@ -118,9 +122,17 @@ def _draft(lines: Sequence[str], solid: Sequence[str]) -> str | None:
 
 
 def _dialog(lines: Sequence[str]) -> Dialog:
-    start = len(lines) - 1
-    while start > 0 and not lines[start].lstrip().startswith(("Would you like", "Hooks need")):
+    """Read what is asked: the last lines that are no part of what was said before."""
+    start = len(lines)
+    while start and (
+        lines[start - 1][:2].strip() in {"", "↑", "↓"} or _is_option(lines[start - 1])
+    ):
         start -= 1
-    asked = [line.strip() for line in lines[start:] if not _OPTION.match(line)]
+    asked = [line.strip() for line in lines[start:] if not _is_option(line)]
     text = " ".join(line for line in asked if line and not _FOOTER.search(line))
-    return Dialog("permission", text[:500])
+    permission = "Would you like" in text
+    return Dialog("permission" if permission else "question", text[:500])
+
+
+def _is_option(line: str) -> bool:
+    return bool(_OPTION.match(line))

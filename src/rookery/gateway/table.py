@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 from sqlite3 import Connection
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
@@ -148,13 +148,14 @@ async def once(
     house: House, caller: Caller, answers: type[T], do: Callable[[Connection], T]
 ) -> T:
     """Write, and under a key only once: asked again, it answers what it answered."""
-    shape = TypeAdapter(answers)
+    shape = shape_of(answers)  # type: ignore[arg-type]  # a type is hashable
 
     def write(db: Connection) -> str:
         at = house.journal.clock.now()
         return commands.once(db, caller.key, lambda db: shape.dump_json(do(db)).decode(), at)
 
-    return shape.validate_json(await house.database.write(write))
+    answer: T = shape.validate_json(await house.database.write(write))
+    return answer
 
 
 async def answered_before(house: House, caller: Caller, answers: type[T]) -> T | None:
@@ -162,4 +163,13 @@ async def answered_before(house: House, caller: Caller, answers: type[T]) -> T |
     if caller.key is None:
         return None
     before = await house.database.read(partial(commands.answered, key=caller.key))
-    return None if before is None else TypeAdapter(answers).validate_json(before)
+    if before is None:
+        return None
+    answer: T = shape_of(answers).validate_json(before)  # type: ignore[arg-type]  # as above
+    return answer
+
+
+@cache
+def shape_of(answers: Any) -> TypeAdapter[Any]:  # noqa: ANN401 - a type, which mypy cannot hash
+    """Return what reads and writes an answer. Kept: to make one takes a millisecond."""
+    return TypeAdapter(answers)

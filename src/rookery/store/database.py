@@ -76,7 +76,8 @@ class Database:
     async def write(self, work: Work[T]) -> T:
         """Do all of ``work`` or nothing of it, after what was asked for before; commit; answer.
 
-        Once asked for it is done, also when the caller does not wait for the answer.
+        Once asked for it is done, also when the caller does not wait for the answer. It may be
+        begun twice, if a neighbour fails: it must touch nothing but the file.
         """
         answer: asyncio.Future[T] = self._loop.create_future()
         self._jobs.put(_Job(work, answer))
@@ -108,8 +109,8 @@ class Database:
         # All who wait share one transaction: a full commit costs a flush of the disk,
         # and one flush serves a hundred works as well as one.
         try:
-            self._db.execute("begin immediate")
-            replies = [self._attempt(job) for job in jobs]
+            together = self._do_all(jobs) if len(jobs) > 1 else ()
+            replies = together or self._do_each(jobs)
             last = last_entry(self._db)
             self._db.commit()
         except BaseException as failure:  # noqa: BLE001 - everyone who waits must hear of it
@@ -119,6 +120,23 @@ class Database:
         news, self._last = last > self._last, last
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             self._loop.call_soon_threadsafe(self._hand_out, replies, news)
+
+    def _do_all(self, jobs: Sequence[_Job]) -> Sequence[Reply]:
+        """Do the works as if none could fail. Nothing is done, and returned, if one does."""
+        self._db.execute("begin immediate")
+        try:
+            return [partial(job.answer.set_result, job.work(self._db)) for job in jobs]
+        except Exception:
+            # Of a full disk, for instance, SQLite has dropped the whole transaction.
+            if not self._db.in_transaction:
+                raise
+            self._db.rollback()
+            return ()
+
+    def _do_each(self, jobs: Sequence[_Job]) -> Sequence[Reply]:
+        """Do the works again, each so that its failure is its own. It seldom comes to this."""
+        self._db.execute("begin immediate")
+        return [self._attempt(job) for job in jobs]
 
     def _attempt(self, job: _Job) -> Reply:
         # A savepoint each: one that raises leaves its neighbours' rows alone.

@@ -30,21 +30,31 @@ class Pane:
     printed: int = 0
     ring: bytearray = field(default_factory=bytearray)
     last_output: float = 0.0  #: on the loop's clock
-    stirred: asyncio.Event = field(default_factory=asyncio.Event)
+    stirred: asyncio.Event | None = None  #: set once it has printed; made for who waits
     changing: asyncio.TimerHandle | None = None
-    quieting: asyncio.TimerHandle | None = None
     watching: int | None = None  #: a descriptor of its process
 
     def take(self, payload: bytes, now: float) -> None:
         """Note what it printed."""
         self.last_output = now
         self.printed += len(payload)
-        self._follow_brackets(payload)
+        if b"\x1b" in payload or b"\x1b" in self.ring[-len(_BRACKETED) :]:
+            self._follow_brackets(payload)
         self.ring += payload
         if len(self.ring) > 2 * self.ring_size:  # not at every line: cutting costs a copy
             del self.ring[: -self.ring_size]
-        self.stirred.set()
-        self.stirred = asyncio.Event()
+        self.stir()
+
+    def next_stir(self) -> asyncio.Event:
+        """Return an event that is set once it has printed something more."""
+        if self.stirred is None:
+            self.stirred = asyncio.Event()
+        return self.stirred
+
+    def stir(self) -> None:
+        if self.stirred is not None:
+            self.stirred.set()
+            self.stirred = None
 
     def _follow_brackets(self, payload: bytes) -> None:
         # The sequence may have begun at the end of what came before.
@@ -53,8 +63,7 @@ class Pane:
         if at >= 0 and (rest := seen[at + len(_BRACKETED) :]):
             self.takes_brackets = rest.startswith(b"h")
 
-    def forget_timers(self) -> None:
-        for timer in (self.changing, self.quieting):
-            if timer:
-                timer.cancel()
-        self.changing = self.quieting = None
+    def forget_timer(self) -> None:
+        if self.changing:
+            self.changing.cancel()
+            self.changing = None

@@ -49,6 +49,9 @@ SETTLE = 0.15
 #: Seconds without output after which a program without turns counts as idle.
 QUIET = 1.5
 
+#: Seconds between looks for those that have fallen quiet.
+SWEEP = 0.25
+
 #: Seconds between looks at a process that cannot be watched, as on systems but Linux.
 LOOK_AGAIN = 0.5
 
@@ -69,6 +72,8 @@ class TmuxRuntime:
         self._panes: dict[SessionId, Pane] = {}
         self._by_pane: dict[str, Pane] = {}
         self._sightings: asyncio.Queue[Sighting] = asyncio.Queue()
+        self._restless: set[SessionId] = set()  #: those that printed, and are not quiet yet
+        self._sweeping: asyncio.TimerHandle | None = None
         self._chores: asyncio.Queue[Chore] = asyncio.Queue()
         self.server = Server(site, clock, hear=self._hear, welcome=self._find_all_again)
         self._typist = Typist(self.server, clock, typing)
@@ -175,7 +180,7 @@ class TmuxRuntime:
     async def screens(self, session: SessionId) -> AsyncIterator[tuple[str, ...]]:
         pane = self._pane(session)
         while not pane.is_over:
-            stirred = pane.stirred
+            stirred = pane.next_stir()
             yield await self.read(session)
             await stirred.wait()
             await self._clock.sleep(SETTLE)
@@ -327,26 +332,29 @@ class TmuxRuntime:
         loop = asyncio.get_running_loop()
         if pane.changing is None and pane.is_attended:
             pane.changing = loop.call_later(SETTLE, self._changed, pane)
-        if pane.quieting is None:
-            pane.quieting = loop.call_later(QUIET, self._grow_quiet, pane)
+        self._restless.add(pane.session)
+        if self._sweeping is None:
+            self._sweeping = loop.call_later(SWEEP, self._sweep)
 
     def _changed(self, pane: Pane) -> None:
         pane.changing = None
         self._sightings.put_nowait(Changed(pane.session))
 
-    def _grow_quiet(self, pane: Pane) -> None:
+    def _sweep(self) -> None:
+        """Say who has fallen quiet. One round for all: a timer each would cost more."""
         loop = asyncio.get_running_loop()
-        left = pane.last_output + QUIET - loop.time()
-        if left > 0:
-            pane.quieting = loop.call_later(left, self._grow_quiet, pane)
-        else:
-            pane.quieting = None
-            self._sightings.put_nowait(FellQuiet(pane.session))
+        for session in tuple(self._restless):
+            pane = self._panes.get(session)
+            if pane is None or loop.time() - pane.last_output >= QUIET:
+                self._restless.discard(session)
+                if pane:
+                    self._sightings.put_nowait(FellQuiet(session))
+        self._sweeping = loop.call_later(SWEEP, self._sweep) if self._restless else None
 
     def _forget(self, pane: Pane) -> None:
         pane.is_over = True
-        pane.stirred.set()
-        pane.forget_timers()
+        pane.stir()
+        pane.forget_timer()
         if pane.watching is not None:
             exits.unwatch(pane.watching)
             pane.watching = None

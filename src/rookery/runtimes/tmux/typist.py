@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -55,7 +56,7 @@ class Typist:
             async with asyncio.timeout(within):
                 while True:
                     # Taken before the look, so that nothing falls between it and the wait.
-                    stirred = pane.stirred
+                    stirred = pane.next_stir()
                     if await self.look(pane, parcel) is Sight.BOX:
                         return True
                     await stirred.wait()
@@ -114,9 +115,13 @@ class Typist:
         return around.typed_at <= self.clock.now().timestamp() - self.typing
 
 
+#: Before Enter, a backslash would make a new line of it, and a word after ``@`` be completed.
+_UNFINISHED = re.compile(r"(?:\\|(?:^|\s)@\S*)\Z")
+
+
 def _typed(words: str, view: View | None) -> str:
-    """Return what to type. In a box, a backslash before Enter would make a new line of it."""
-    return words + " " if view and words.endswith("\\") else words
+    """Return what to type: in a box a blank more, where Enter would mean something else."""
+    return words + " " if view and _UNFINISHED.search(words) else words
 
 
 def _said(lines: tuple[str, ...]) -> tuple[str, ...]:
