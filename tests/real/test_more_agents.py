@@ -198,7 +198,7 @@ def test_its_screen_tells_that_it_works_and_that_it_is_done(
         assert rookery.step(message)[0] == "acknowledged"
 
     turns = rookery.client.get("sessions", "it", "turns")["turns"]
-    assert [turn["prompt"] for turn in turns] == heard(models)
+    assert [turn["prompt"] for turn in turns if turn["prompt"]] == heard(models)
 
 
 @pytest.mark.spec("B2")

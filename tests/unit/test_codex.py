@@ -56,13 +56,6 @@ DIALOGS = {
     "start-trust": ("", "Folder access"),
 }
 
-#: What is read wrongly so far, and why.
-MISREAD = {
-    "at-list": "Enter would take the first of a list that stands above the box",
-    "dialog-model": "all that was said before counts as asked, and as a permission",
-    "dialog-permissions": "all that was said before counts as asked, and as a permission",
-    "start-trust": "its last line is not known, and its last answer counts as a draft",
-}
 
 #: What each recorded hook tells.
 TOLD: dict[str, list[Fact]] = {
@@ -93,14 +86,7 @@ def order(*, model: str = "", permission_mode: str = "", resumes: bool = False) 
 
 
 def cases(table: Mapping[str, object]) -> list[object]:
-    """Expect what is misread so far to fail, and to say so once it is not."""
-    marks = {
-        name: pytest.mark.xfail(strict=True, reason=reason) for name, reason in MISREAD.items()
-    }
-    return [
-        pytest.param(name, expected, marks=marks.get(name, ()), id=name)
-        for name, expected in table.items()
-    ]
+    return [pytest.param(name, expected, id=name) for name, expected in table.items()]
 
 
 def test_every_recording_is_read() -> None:
@@ -142,8 +128,8 @@ def test_a_hook_as_codex_sends_it_says_who_sent_it() -> None:
     started = Codex().identify(hook("SessionStart"))
     stopped = Codex().identify(hook("Stop"))
 
-    assert started == Sender("codex", NativeId(NATIVE), "/work/project", is_new=True)
-    assert stopped == Sender("codex", NativeId(NATIVE), "/work/project", is_new=False)
+    assert started == Sender("codex", NativeId(NATIVE), "/code/project", is_new=True)
+    assert stopped == Sender("codex", NativeId(NATIVE), "/code/project", is_new=False)
 
 
 @pytest.mark.spec("B2")

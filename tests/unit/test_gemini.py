@@ -114,6 +114,28 @@ def test_words_that_were_sent_are_not_taken_for_the_box() -> None:
     assert Gemini().read_screen(read_styled(cut_short)) == View()
 
 
+def test_words_that_were_sent_are_not_taken_for_the_box_above_what_is_asked() -> None:
+    asking = (RECORDINGS / "permission-shell.txt").read_text()
+
+    view = Gemini().read_screen(read_styled("\n" + asking))
+
+    assert (view.box, view.dialog) == (None, read("permission-shell").dialog)
+
+
+def test_what_was_asked_before_something_was_said_is_over() -> None:
+    asking = (RECORDINGS / "permission-shell.txt").read_text()
+
+    assert Gemini().read_screen(read_styled(asking + "✦ It\nhas\nrun.")) == View()
+
+
+def test_a_last_line_without_labels_is_no_list() -> None:
+    lines = read_styled((RECORDINGS / "draft.txt").read_text()).lines
+    unlabelled = [line for line in lines if "(/directory)" not in line]
+
+    assert len(unlabelled) == len(lines) - 1
+    assert Gemini().read_screen(read_styled("\n".join(unlabelled))) == View("half a thou")
+
+
 @pytest.mark.parametrize("screen", ["", "\n\n", "Loading extensions...", "▄" * 40])
 def test_a_screen_that_is_not_drawn_yet_shows_nothing(screen: str) -> None:
     assert Gemini().read_screen(read_styled(screen)) == View()

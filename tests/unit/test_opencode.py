@@ -109,6 +109,18 @@ def test_a_table_that_mentions_the_escape_key_is_no_dialog() -> None:
     assert OpenCode().read_screen(read_styled("\n".join(screen))) == View("")
 
 
+def test_what_stands_beside_the_box_is_not_in_it() -> None:
+    lines = list(read_styled((RECORDINGS / "wide-working-draft.txt").read_text()).lines)
+    row = next(row for row, line in enumerate(lines) if "draft" in line and "say:" not in line)
+    edge = next(line for line in lines if "╹" in line)
+    wide = 3  # characters in this draft that take two columns
+    lines[row] = lines[row].ljust(len(edge) - wide) + "src/changed.py +1"
+
+    view = OpenCode().read_screen(read_styled("\n".join(lines)))
+
+    assert view == View("漢字 🙂 draft", is_working=True)
+
+
 @pytest.mark.parametrize("screen", ["", "\n\n", "┃", "  ┃  one\n  ┃  two"])
 def test_a_screen_that_is_not_drawn_yet_shows_nothing(screen: str) -> None:
     assert OpenCode().read_screen(read_styled(screen)) == View()

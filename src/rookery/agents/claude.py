@@ -27,7 +27,6 @@ _SPINNER = re.compile(r"[·✢✳✶✻✽*] \S.*…(?: \(.*)?\s*")
 _FOOTER = re.compile(r"\b(?:Esc to (?:cancel|exit)|Enter to (?:confirm|select|continue))\b")
 _OPTION = re.compile(r"\s*(?:❯\s*)?\d+\.\s")
 _PASTED = re.compile(r"(?:\[Pasted text #\d+(?: \+\d+ lines)?\]\s*)+")
-_QUESTION = re.compile(r"[☐☒☑✔]")
 
 #: Rows below the box at most: the mode, hints, a status line of the user's own.
 _BELOW = 6
@@ -103,6 +102,5 @@ def _dialog(lines: Sequence[str]) -> Dialog:
     asking = [part for part in parts if "?" in " ".join(part)]
     inside = (asking or parts)[0]
     said = [line.strip() for line in inside if not _OPTION.match(line) and line.strip(" ╌─━")]
-    is_question = any(_QUESTION.match(line) for line in said)
     text = " ".join(line for line in said if not _FOOTER.search(line))
-    return Dialog("question" if is_question else "permission", text[:500])
+    return Dialog("permission" if "Do you want to" in text else "question", text[:500])
