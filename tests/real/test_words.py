@@ -43,7 +43,8 @@ def prompts_of(rookery: Rookery, session: dict[str, object]) -> list[str]:
     file = rookery.folder / ".rookery-demo" / f"{session['id']}.jsonl"
     if not file.exists():
         return []
-    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    whole = file.read_text().split("\n")[:-1]  # the last may still be being written
+    lines = [json.loads(line) for line in whole]
     return [line["text"] for line in lines if line["type"] == "user"]
 
 
