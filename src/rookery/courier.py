@@ -13,8 +13,6 @@ from functools import partial
 from sqlite3 import Connection
 from typing import assert_never
 
-import anyio
-
 from rookery.model.errors import Occupied, RuntimeFailed, WordsRefused
 from rookery.model.facts import DeliveryDoubted, DeliveryWaited, SessionId, TurnStarted
 from rookery.model.messages import Parcel, Step
@@ -22,6 +20,7 @@ from rookery.ports import Agent, Clock, Runtime, Sight
 from rookery.store import messages, sessions, waits
 from rookery.store.database import Database
 from rookery.store.journal import Journal
+from rookery.store.serving import serve
 
 _log = logging.getLogger(__name__)
 
@@ -50,25 +49,8 @@ class Courier:
     agents: Mapping[str, Agent]
 
     async def deliver(self) -> None:
-        """Serve the sessions that are owed words: all side by side, each one step at a time."""
-        served: set[SessionId] = set()
-        async with anyio.create_task_group() as tasks:
-            while True:
-                # Taken before the reading, so that nothing falls between it and the wait.
-                bell = self.database.bell()
-                for session in await self.database.read(messages.owed):
-                    if session not in served:
-                        served.add(session)
-                        tasks.start_soon(self._serve, session, served)
-                await bell.wait()
-
-    async def _serve(self, session: SessionId, served: set[SessionId]) -> None:
-        while True:
-            bell = self.database.bell()
-            # Not while it rings: whoever rang may have seen this session served and passed on.
-            if not await self._take_a_step(session) and not bell.is_set():
-                break
-        served.discard(session)
+        """Serve the sessions that are owed words."""
+        await serve(self.database, messages.owed, self._take_a_step)
 
     async def _take_a_step(self, session: SessionId) -> bool:
         """Do the next thing for ``session``. False if there is nothing to do now."""

@@ -100,13 +100,7 @@ async def running(
     """Run everything but the doors while the block lasts."""
     clock = WallClock()
     login = await asyncio.to_thread(login_environment, os.environ)
-    limits = settings.limits
-    runtime = TmuxRuntime(
-        Site("tmux", home.tmux, home.run, limits.scrollback_lines),
-        clock,
-        ring_size=limits.live_ring_kb * 1024,
-        typing=limits.typing_seconds,
-    )
+    runtime = _runtime(home, settings, clock)
     async with Database(home.database) as database, anyio.create_task_group() as tasks:
         journal = Journal(settings.computer, clock, READERS)
         await journal.catch_up(database)
@@ -155,6 +149,16 @@ def _allow_many_files() -> None:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def _runtime(home: Home, settings: Settings, clock: WallClock) -> TmuxRuntime:
+    limits = settings.limits
+    return TmuxRuntime(
+        Site("tmux", home.tmux, home.run, limits.scrollback_lines),
+        clock,
+        ring_size=limits.live_ring_kb * 1024,
+        typing=limits.typing_seconds,
+    )
 
 
 def _keeper(

@@ -13,8 +13,6 @@ from pathlib import Path
 from sqlite3 import Connection
 from uuid import uuid4
 
-import anyio
-
 from rookery import endings
 from rookery.model.errors import Occupied, RookeryError, RuntimeFailed
 from rookery.model.facts import SessionFound, SessionId, SessionRecovered
@@ -26,6 +24,7 @@ from rookery.ports import Agent, Clock, Launch, Order, Place, Runtime
 from rookery.store import sessions, tokens, waits
 from rookery.store.database import Database
 from rookery.store.journal import Journal
+from rookery.store.serving import serve
 
 _log = logging.getLogger(__name__)
 
@@ -134,22 +133,7 @@ class Keeper:
 
     async def tend(self) -> None:
         """Care for the sessions that are to be started, ended or cleared away."""
-        served: set[SessionId] = set()
-        async with anyio.create_task_group() as tasks:
-            while True:
-                bell = self.database.bell()
-                for session in await self.database.read(sessions.in_care):
-                    if session not in served:
-                        served.add(session)
-                        tasks.start_soon(self._serve, session, served)
-                await bell.wait()
-
-    async def _serve(self, session: SessionId, served: set[SessionId]) -> None:
-        while True:
-            bell = self.database.bell()
-            if not await self._take_a_step(session) and not bell.is_set():
-                break
-        served.discard(session)
+        await serve(self.database, sessions.in_care, self._take_a_step)
 
     async def _take_a_step(self, session_id: SessionId) -> bool:
         """Do the next thing for a session. False if there is nothing to do now."""
