@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import signal
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from sqlite3 import Connection
 from typing import assert_never
 
@@ -44,6 +44,8 @@ class Watch:
     journal: Journal
     runtime: Runtime
     agents: Mapping[str, Agent]
+    #: The beginning of the turn in which each was last seen to work.
+    at_work: dict[SessionId, datetime] = field(default_factory=dict)
 
     async def watch(self) -> None:
         """Take in what the runtime sees, one sighting after the other."""
@@ -105,9 +107,18 @@ class Watch:
 
     async def _tell(self, session: SessionId, view: View) -> None:
         def tell(db: Connection) -> None:
-            self.journal.append(db, *seen(sessions.get(db, session), view))
+            now = sessions.get(db, session)
+            began = self._is_known_to_work(db, now, view)
+            self.journal.append(db, *seen(now, view, began=began))
 
         await self.database.write(tell)
+
+    def _is_known_to_work(self, db: Connection, session: Session, view: View) -> bool:
+        """Whether its present turn was ever seen to run: for a while after Enter it is not."""
+        last = turns.of_session(db, session.id, last=1)
+        if last and session.activity is not Activity.IDLE and (view.is_working or view.dialog):
+            self.at_work[session.id] = last[0].started_at
+        return bool(last) and self.at_work.get(session.id) == last[0].started_at
 
     async def _note_quiet(self, session_id: SessionId) -> None:
         session = await self.database.read(lambda db: sessions.get(db, session_id))
@@ -121,14 +132,19 @@ class Watch:
             # interrupted at the keyboard, of which Claude's hooks say nothing; or it asks.
             view = await self.runtime.view(session_id)
             if view.is_resting:
-                await self.database.write(lambda db: self._interrupt(db, session_id))
+                await self.database.write(lambda db: self._end_turn(db, session_id, view))
 
-    def _interrupt(self, db: Connection, session: SessionId) -> None:
+    def _end_turn(self, db: Connection, session: SessionId, view: View) -> None:
         now = sessions.get(db, session)
         if self._has_just_begun(db, session):
             return  # a prompt came in this very moment
-        if now.status is Status.RUNNING and now.activity is not Activity.IDLE:
+        if now.status is not Status.RUNNING or now.activity is Activity.IDLE:
+            return
+        if self.agents[now.agent].has_hooks:
             self.journal.append(db, facts.TurnEnded(session, "", "interrupted"))
+        elif not view.box or self._is_known_to_work(db, now, view):
+            # Else the words still stand in the box, and are only on their way.
+            self.journal.append(db, facts.TurnEnded(session))
 
     def _has_just_begun(self, db: Connection, session: SessionId) -> bool:
         last = turns.of_session(db, session, last=1)
@@ -158,8 +174,11 @@ YOUNGEST = timedelta(seconds=0.5)
 PRINTED = View(box="")
 
 
-def seen(session: Session, view: View) -> list[facts.Fact]:
-    """Say what a screen tells beyond what is known of its session."""
+def seen(session: Session, view: View, *, began: bool = True) -> list[facts.Fact]:
+    """Say what a screen tells beyond what is known of its session.
+
+    ``began`` is whether its present turn was seen to run: before that, rest is no end.
+    """
     if session.started_at is None:
         return _seen_at_start(session, view)
     match session.activity:
@@ -167,8 +186,11 @@ def seen(session: Session, view: View) -> list[facts.Fact]:
             return [facts.InputAsked(session.id, view.dialog.kind, view.dialog.text)]
         case Activity.PERMISSION | Activity.QUESTION if not view.dialog:
             return [facts.InputSettled(session.id)]
-        case Activity.WORKING if view.is_resting:
+        case Activity.WORKING if view.is_resting and began and not view.box:
             return [facts.TurnEnded(session.id)]
+        case Activity.IDLE if view.is_working:
+            # Somebody has typed in the pane, or it rested so long that its turn seemed over.
+            return [facts.TurnStarted(session.id, "")]
         case _:
             return []
 

@@ -28,8 +28,7 @@ BOXES = {
     "quit-typed": View("/exit"),
     "refused": View(""),
     "retrying": View("", is_working=True),
-    # For a second or more after the first prompt, nothing shows that it works.
-    "sent-at-first": View(""),
+    "sent-at-first": View("", is_working=True),
     "shell-draft": View("!ls"),
     "shell-mode": View("!"),
     "shell-mode-at-first": View("!"),
@@ -107,6 +106,14 @@ def test_a_table_that_mentions_the_escape_key_is_no_dialog() -> None:
     screen = [*answered[:said], *table, *answered[said + 3 :]]
 
     assert OpenCode().read_screen(read_styled("\n".join(screen))) == View("")
+
+
+def test_what_a_list_covers_is_not_in_the_box() -> None:
+    lines = list(read_styled((RECORDINGS / "quit-typed.txt").read_text()).lines)
+    row = next(row for row, line in enumerate(lines) if "Exit the app" in line)
+    lines[row - 1] = "  ┃  words that were sent"
+
+    assert OpenCode().read_screen(read_styled("\n".join(lines))) == View("/exit")
 
 
 def test_what_stands_beside_the_box_is_not_in_it() -> None:

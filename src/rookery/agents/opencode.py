@@ -18,7 +18,7 @@ from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
 
 #: The lower edge of the box: its width is the box's.
-_EDGE = re.compile(r"(?P<left> *)╹(?P<width>▀{20,})")
+_EDGE = re.compile(r" *╹▀{20,}")
 #: The left edge of the box, of words that were sent, of results and of questions.
 _BAR = "┃"
 #: What the empty box says before the first prompt.
@@ -27,6 +27,8 @@ _HINT = re.compile(r"(?:Ask anything|Run a command)… \".*\"")
 _SHELL = re.compile(r"Shell")
 #: The present turn, in the line below the box.
 _WORKING = re.compile(r"\besc (?:again to )?interrupt\b")
+#: The line below each answer, which names who gives it.
+_ANSWER = re.compile(r" *▣ ")
 #: The last line of what asks something in the box's place.
 _FOOTER = re.compile(r"\b(?:enter (?:confirm|submit|toggle|select)|esc (?:dismiss|cancel))\b")
 #: Asked before a tool is used; everything else is a question.
@@ -79,31 +81,42 @@ class OpenCode:
         if not edges:
             return View(None, _dialog(lines))
         row = edges[-1]
-        draft, choices = _read_box(lines, row)
+        top = _top_of_box(lines, row)
+        draft, choices = _read_box(lines[top : row + 1])
         if choices:
             return _offered(draft or "", choices)
-        return View(draft, None, any(_WORKING.search(line) for line in lines[row + 1 :]))
+        working = any(_WORKING.search(line) for line in lines[row + 1 :])
+        return View(draft, None, working or _is_first_prompt(lines[:top]))
 
     def holds(self, box: str, words: str) -> bool:
         return bool(_PASTED.fullmatch(box.strip())) or squeeze(box) == squeeze(words)
 
 
-def _read_box(lines: Sequence[str], edge: int) -> tuple[str | None, Sequence[str]]:
+def _top_of_box(lines: Sequence[str], edge: int) -> int:
+    left, top = lines[edge].index("╹"), edge
+    while top and lines[top - 1][left : left + 1] == _BAR:
+        top -= 1
+    return top
+
+
+def _is_first_prompt(said: Sequence[str]) -> bool:
+    """Whether there is a prompt and no answer yet: for a while, that is all it shows."""
+    is_sent = any(line.lstrip().startswith(_BAR) for line in said)
+    return is_sent and not any(_ANSWER.match(line) for line in said)
+
+
+def _read_box(box: Sequence[str]) -> tuple[str | None, Sequence[str]]:
     """Return what stands in the box, and what the list above it offers."""
-    found = _EDGE.match(lines[edge])
-    if found is None:
-        return None, ()
-    left, width = len(found["left"]), len(found["width"])
+    *rows, edge = box
+    left, width = edge.index("╹"), edge.count("▀")
     inside: list[str] = []
     choices: list[str] = []
-    for line in reversed(lines[:edge]):
-        if line[left : left + 1] != _BAR:
-            break
+    for line in reversed(rows):
         text = _cut(line[left + 1 :], width).strip()
         if text.endswith(_BAR):  # a list has a right edge, the box has none
             choices.insert(0, text.removesuffix(_BAR).strip())
         elif choices:
-            break
+            break  # the list covers what was said
         else:
             inside.insert(0, text)
     if not inside:
