@@ -20,6 +20,7 @@ from typing import Any
 from rookery.client import Client
 from rookery.home import Home, find_home
 from rookery.model.errors import Answered, NotRunning, RookeryError
+from rookery.runtimes.tmux.server import Site, end_old_lines
 
 ROOT = Path(__file__).parents[2]
 
@@ -228,4 +229,6 @@ class Rookery:
             if self._daemon:
                 self.client.post("sessions", "end")
         self.stop()
+        # A line that nobody reads any more would keep the server alive.
+        end_old_lines(Site("tmux", self.home.tmux, self.home.run, 0))
         self.tmux("kill-server")

@@ -31,6 +31,29 @@ def test_sessions_live_on_while_the_daemon_is_dead(rookery: Rookery) -> None:
     assert "session-recovered" in kinds
 
 
+@pytest.mark.spec("A7")
+def test_lines_of_a_daemon_that_was_killed_do_not_pile_up(rookery: Rookery) -> None:
+    left = subprocess.Popen(
+        ["tmux", "-S", str(rookery.home.tmux), "-C", "attach-session", "-t", "=rookery"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        env=rookery.environment,
+    )
+    eventually(lambda: len(_lines(rookery)) == 3)
+
+    rookery.kill()
+    rookery.up()
+
+    assert left.wait(timeout=5) == -9
+    assert left.stdin
+    left.stdin.close()
+    eventually(lambda: len(_lines(rookery)) == 2)
+
+
+def _lines(rookery: Rookery) -> list[str]:
+    return rookery.tmux("list-clients", "-F", "#{client_pid}").split()
+
+
 @pytest.mark.spec("A7", "C3", "K3")
 def test_what_an_agent_did_meanwhile_is_known_afterwards(rookery: Rookery) -> None:
     rookery.start("worker")

@@ -11,9 +11,10 @@ import asyncio
 import logging
 import os
 import re
+import signal
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -141,6 +142,7 @@ class Server:
 def start_server(site: Site) -> None:
     """Have a server with a hub on our socket; one that is there is left as it is."""
     if _run(site, "has-session", "-t", f"={HUB}").returncode == 0:
+        end_old_lines(site)
         return
     configuration = site.folder / "tmux.conf"
     configuration.write_text(CONFIGURATION.format(size=SIZE, lines=site.lines))
@@ -150,6 +152,17 @@ def start_server(site: Site) -> None:
     made = _run(site, "-f", str(configuration), *hub)
     if made.returncode and _run(site, "has-session", "-t", f"={HUB}").returncode:
         raise RuntimeFailed(f"tmux does not start: {made.stderr.strip()}")
+
+
+def end_old_lines(site: Site) -> None:
+    """End the lines of a daemon that was killed: some of them wait for ever to be read."""
+    shown = "#{client_control_mode} #{client_pid}"
+    clients = _run(site, "list-clients", "-t", f"={HUB}", "-F", shown).stdout
+    for client in clients.splitlines():
+        control, pid = client.split(" ")
+        if control == "1":
+            with suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
 
 
 def version_of(tmux: str) -> tuple[int, int]:
