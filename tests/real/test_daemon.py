@@ -250,7 +250,7 @@ def test_a_locked_database_is_an_error_and_not_the_end(rookery: Rookery) -> None
         ["sqlite3", str(rookery.home.database)], stdin=subprocess.PIPE, text=True
     )
     assert holder.stdin
-    holder.stdin.write("begin immediate;\n")
+    holder.stdin.write(".timeout 5000\nbegin immediate;\n")  # the daemon may be writing
     holder.stdin.flush()
     eventually(lambda: _is_locked(rookery))
 
