@@ -19,8 +19,8 @@ from bench.processes import usage
 from bench.sizes import Sizes
 from tests.real.rookery import Rookery
 
-#: Percent of a core beyond tmux's floor; MB of memory.
-GOAL, MEMORY = 2, 150
+#: Percent of a core beyond tmux's floor, with panes at rest; MB of memory.
+AT_REST, MEMORY = 2, 150
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +54,17 @@ def measure(sizes: Sizes) -> list[Figure]:
         flag.unlink()
         idle_alone = _leave_alone(rookery.home.tmux, sizes)
     return [
-        *_figures(f"{sizes.panes} panes at rest", idle, idle_alone),
+        *_figures(f"{sizes.panes} panes at rest", idle, idle_alone, goal=AT_REST),
+        # No goal: half of it is tmux's own, which writes each line once more, for us.
         *_figures(f"{sizes.panes} panes, a line a second each", busy, busy_alone),
         Figure("the daemon's memory then", "MB", memory, goal=MEMORY),
     ]
 
 
-def _figures(what: str, held: Held, alone: Alone) -> list[Figure]:
+def _figures(what: str, held: Held, alone: Alone, goal: float | None = None) -> list[Figure]:
     beyond = held.daemon + held.lines + held.server - alone.floor
     return [
-        Figure(f"{what}, beyond tmux's floor", "%", beyond, alone.naive, goal=GOAL),
+        Figure(f"{what}, beyond tmux's floor", "%", beyond, alone.naive, goal=goal),
         Figure("  the daemon", "%", held.daemon),
         Figure("  its two lines to tmux", "%", held.lines),
         Figure("  tmux's server", "%", held.server),

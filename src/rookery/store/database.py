@@ -28,6 +28,10 @@ BATCH = 256
 #: Seconds to wait for another program that holds the file, such as a backup.
 PATIENCE = 5.0
 
+#: Pages that may wait beside the file: whoever fills them up waits until all are copied into
+#: it, and most are written again before that. SQLite's own 1,000 cost a fifth of the speed.
+LOG_PAGES = 8_000
+
 
 @dataclass(frozen=True, slots=True)
 class _Job:
@@ -210,6 +214,7 @@ def _prepare(path: Path, connection: type[Connection]) -> Connection:
         db.execute("pragma journal_mode = wal")
         # Normal loses acknowledged rows in a power cut; shared commits make full cheap.
         db.execute("pragma synchronous = full")
+        db.execute(f"pragma wal_autocheckpoint = {LOG_PAGES}")
         migrate(db, path)
     except BaseException as error:
         db.close()
