@@ -6,7 +6,14 @@ from hypothesis import strategies as st
 
 from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
-from rookery.model.lifecycle import Activity, SessionState, Status, advance
+from rookery.model.lifecycle import (
+    Activity,
+    SessionState,
+    Status,
+    advance,
+    as_lifecycle,
+    as_state,
+)
 
 S = SessionId("s1")
 STARTING = SessionState()
@@ -149,3 +156,39 @@ def test_only_who_was_asked_to_end_was_killed(history: list[Fact]) -> None:
 
 def test_every_fact_has_a_name_on_disk() -> None:
     assert {type(fact) for fact in FACTS} == set(facts.KINDS.values())
+
+
+@pytest.mark.spec("A2")
+@pytest.mark.parametrize(
+    ("status", "headless", "theirs"),
+    [
+        (Status.STARTING, False, "creating"),
+        (Status.RUNNING, False, "active"),
+        (Status.RUNNING, True, "headless"),
+        (Status.CLOSING, False, "closing"),
+        (Status.COMPLETED, True, "closed"),
+        (Status.KILLED, False, "closed"),
+        (Status.FAILED, False, "failed"),
+    ],
+)
+def test_a_status_can_be_said_in_the_words_of_other_tools(
+    status: Status, *, headless: bool, theirs: str
+) -> None:
+    assert as_lifecycle(status, headless=headless) == theirs
+
+
+@pytest.mark.spec("A2")
+@pytest.mark.parametrize(
+    ("activity", "theirs"),
+    [
+        (None, "active"),
+        (Activity.WORKING, "active"),
+        (Activity.IDLE, "idle"),
+        (Activity.PERMISSION, "permission_pending"),
+        (Activity.QUESTION, "permission_pending"),
+    ],
+)
+def test_an_activity_can_be_said_in_the_words_of_other_tools(
+    activity: Activity | None, theirs: str
+) -> None:
+    assert as_state(activity) == theirs

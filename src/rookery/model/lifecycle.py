@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import assert_never
+from typing import Literal, assert_never
 
 from rookery.model import facts
 
@@ -44,6 +44,21 @@ class SessionState:
     status: Status = Status.STARTING
     activity: Activity | None = None
     reason: str = ""
+
+
+def as_lifecycle(status: Status, *, headless: bool) -> str:
+    """Say it in the words of a session's lifecycle that other tools use."""
+    if status is Status.RUNNING:
+        return "headless" if headless else "active"
+    others = {Status.STARTING: "creating", Status.COMPLETED: "closed", Status.KILLED: "closed"}
+    return others.get(status, status.value)
+
+
+def as_state(activity: Activity | None) -> Literal["active", "idle", "permission_pending"]:
+    """Say it in the words of a tracker that other tools use."""
+    if activity in ASKING:
+        return "permission_pending"
+    return "idle" if activity is Activity.IDLE else "active"
 
 
 def advance(state: SessionState, fact: facts.Fact) -> SessionState:
