@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
@@ -17,7 +18,9 @@ from rookery.keeper import Deadlines, Keeper, Surroundings
 from rookery.model.facts import SessionId
 from rookery.model.messages import MessageId, clean
 from rookery.model.sessions import Session
+from rookery.permissions import Permissions
 from rookery.ports import Runtime
+from rookery.rulebook import Rulebook
 from rookery.sessions import Plan, Start
 from rookery.store import sessions as known
 from rookery.store.journal import Journal
@@ -28,6 +31,8 @@ from tests.fakes.database import ObservedDatabase
 from tests.fakes.runtime import FakeRuntime
 
 DEADLINES = Deadlines(start=60.0, quit=5.0, terminate=7.0)
+
+PERMISSION_DEADLINE = timedelta(seconds=300)
 
 #: What is run for every agent: some program that is certainly there.
 PROGRAM = ("/bin/sh",)
@@ -45,6 +50,10 @@ class World:
         )
         for each in (self.project, self.sessions, self.artifacts):
             each.mkdir(parents=True, exist_ok=True)
+        self.rules = folder / "rules.toml"
+
+    def permissions(self, journal: Journal) -> Permissions:
+        return Permissions(journal, Rulebook(self.rules), PERMISSION_DEADLINE)
 
     def plan(
         self, prompt: str = "", *, name: str = "", agent: str = "demo", limit: int = 100
@@ -122,7 +131,7 @@ async def running(
     world.runtime.begin_life()
     runtime = runtime or world.runtime
     journal = Journal("here", world.clock, READERS)
-    intake = Intake(database, journal, AGENTS)
+    intake = Intake(database, journal, AGENTS, world.permissions(journal))
     keeper = Keeper(database, journal, runtime, AGENTS, DEADLINES, world.surroundings)
     await journal.catch_up(database)
     await world.agents.drain(intake)

@@ -45,6 +45,16 @@ class Trust(_Section):
     sessions: Literal["family", "all"] = "family"
 
 
+class Permissions(_Section):
+    """Tool calls that a person is asked about. The rules are in a file of their own."""
+
+    deadline_seconds: float = Field(300.0, gt=0, le=350)  #: then the answer is no
+    #: What a hook that should decide says while no daemon runs: let the agent ask, say no, or
+    #: say nothing.
+    when_away: Literal["ask", "deny", "pass"] = "ask"
+    parents_may_answer: bool = False  #: a session may answer for those that it started
+
+
 class Http(_Section):
     """The door on loopback, for what cannot use the unix socket. It always needs a token."""
 
@@ -57,6 +67,7 @@ class Settings(_Section):
     environment: dict[str, str] = Field(default_factory=dict)  #: added to every agent's
     limits: Limits = Limits()
     trust: Trust = Trust()
+    permissions: Permissions = Permissions()
     http: Http = Http()
     agents: dict[str, AgentSettings] = Field(default_factory=dict)
 
@@ -72,25 +83,26 @@ def load(path: Path) -> Settings:
         return Settings()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigBroken(f"{path}: {error}") from error
-    _check_owner(path)
+    check_owner(path)
     try:
         return Settings.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         raise ConfigBroken(f"{path} is not TOML: {error}") from error
     except ValidationError as error:
-        raise ConfigBroken(f"{path}: {_first(error)}") from error
+        raise ConfigBroken(f"{path}: {first_error(error, 'configuration.md')}") from error
 
 
-def _check_owner(path: Path) -> None:
+def check_owner(path: Path) -> None:
     """Refuse command lines that somebody else could have written."""
     found = path.stat()
     if found.st_uid not in {os.getuid(), 0} or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise ConfigBroken(f"{path} can be changed by others; type:  chmod go-w '{path}'")
 
 
-def _first(error: ValidationError) -> str:
+def first_error(error: ValidationError, page: str) -> str:
+    """Say what is wrong first; ``page`` of the reference has all that there is."""
     first = error.errors()[0]
     key = ".".join(map(str, first["loc"]))
     if first["type"] == "extra_forbidden":
-        return f"there is no key '{key}'; see docs/reference/configuration.md"
+        return f"there is no key '{key}'; see docs/reference/{page}"
     return f"'{key}': {first['msg']}"

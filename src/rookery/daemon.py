@@ -23,7 +23,8 @@ import anyio
 import uvicorn
 import uvloop
 
-from rookery import __version__
+from rookery import __version__, permissions
+from rookery.absence import Absence
 from rookery.agents.claude import Claude
 from rookery.agents.codex import Codex
 from rookery.agents.demo import Demo
@@ -42,7 +43,16 @@ from rookery.gateway.table import House
 from rookery.home import Home, open_private
 from rookery.intake import Intake
 from rookery.keeper import Deadlines, Keeper, Surroundings
+from rookery.model.facts import (
+    EndRequested,
+    InputSettled,
+    SessionEnded,
+    TurnEnded,
+    TurnStarted,
+)
+from rookery.permissions import Permissions
 from rookery.ports import Agent, Runtime
+from rookery.rulebook import Rulebook
 from rookery.runtimes.tmux.runtime import TmuxRuntime
 from rookery.runtimes.tmux.server import Site, version_of
 from rookery.store import tokens
@@ -54,7 +64,12 @@ from rookery.watch import Watch
 _log = logging.getLogger(__name__)
 
 #: Who reacts to the journal. New behaviour is a new line here.
-READERS: Mapping[str, Reader] = {}
+READERS: Mapping[str, Reader] = {
+    "permissions": Reader(
+        frozenset({InputSettled, TurnStarted, TurnEnded, EndRequested, SessionEnded}),
+        permissions.close,
+    ),
+}
 
 AGENTS: Mapping[str, Agent] = {
     agent.name: agent for agent in (Claude(), Codex(), Demo(), Gemini(), OpenCode(), Shell())
@@ -107,12 +122,17 @@ async def running(
         await _know_the_owner(home, database, clock)
         tasks.start_soon(runtime.keep)
         keeper = _keeper(home, settings, login, (database, journal, runtime))
-        hooks = HookDoor(Intake(database, journal, AGENTS), home.hook_door, home.spool, clock)
+        deadline = timedelta(seconds=settings.permissions.deadline_seconds)
+        decider = Permissions(journal, Rulebook(home.rules), deadline)
+        intake = Intake(database, journal, AGENTS, decider)
+        hooks = HookDoor(intake, home.hook_door, home.spool, clock)
         async with hooks.open():
             await keeper.recover()
             tasks.start_soon(hooks.keep_draining)
             tasks.start_soon(Watch(database, journal, runtime, AGENTS).watch)
             tasks.start_soon(keeper.tend)
+            tasks.start_soon(decider.keep_time, database)
+            tasks.start_soon(_absence(home, settings, decider.rulebook).keep, database, clock)
             tasks.start_soon(Courier(database, journal, runtime, AGENTS).deliver)
             tasks.start_soon(
                 Timers(database, journal, runtime, _spans(settings), home.artifacts).run
@@ -122,6 +142,7 @@ async def running(
                 journal=journal,
                 runtime=runtime,
                 agents=AGENTS,
+                permissions=decider,
                 commands=_commands(login),
                 settings=settings,
                 home=home,
@@ -202,6 +223,10 @@ def _hook(home: Home) -> tuple[str, ...]:
     # The interpreter itself, not a link that goes with an environment, nor a slow shim.
     python = os.path.realpath(sys.executable)
     return (python, "-I", "-S", str(home.hook), str(home.hook_door), str(home.spool))
+
+
+def _absence(home: Home, settings: Settings, rulebook: Rulebook) -> Absence:
+    return Absence(home.absence, AGENTS, rulebook, settings.permissions.when_away)
 
 
 def _spans(settings: Settings) -> Spans:

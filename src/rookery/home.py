@@ -31,6 +31,10 @@ class Home:
         return self.config / "config.toml"
 
     @property
+    def rules(self) -> Path:
+        return self.config / "rules.toml"
+
+    @property
     def database(self) -> Path:
         return self.state / "rookery.db"
 
@@ -49,6 +53,11 @@ class Home:
     @property
     def spool(self) -> Path:
         return self.state / "spool"
+
+    @property
+    def absence(self) -> Path:
+        """What hooks are to say while no daemon runs. The hook program knows its name."""
+        return self.state / "absence.json"
 
     @property
     def sessions(self) -> Path:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import PurePath
 from sqlite3 import Connection
 from uuid import uuid4
 
 from rookery import endings
 from rookery.model.errors import HookUnreadable
-from rookery.model.facts import Fact, SessionEnded, SessionId
+from rookery.model.facts import Fact, SessionEnded, SessionId, ToolUsed
 from rookery.model.names import distinct, name_from
-from rookery.model.sessions import HEADLESS, TMUX, Badge, Sender, Session
+from rookery.model.permissions import RequestId, Verdict
+from rookery.model.sessions import HEADLESS, TMUX, Badge, Sender, Session, Spot
+from rookery.permissions import Pass, Permissions, Ruling, Wait
 from rookery.ports import Agent, Payload
-from rookery.store import sessions, tokens
+from rookery.store import requests, sessions, tokens
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 
@@ -28,19 +31,32 @@ class Hook:
     agent: str
     badge: Badge | None
     payload: Payload
+    #: The process that made the call, as the kernel knows it; none if it waited in the spool,
+    #: and so nobody waits for what we say.
+    pid: int | None = None
+    pane: Spot | None = None  #: where it says that it runs
 
 
-def read_call(call: bytes) -> Hook:
+def read_call(call: bytes, *, pid: int | None = None) -> Hook:
     """Read what the hook program sent. Raises ``HookUnreadable``."""
     first, _, body = call.partition(b"\n")
     try:
-        key, agent, badge, _pane, _pid = first.decode().split(" ")
+        key, agent, badge, pane, _, server = first.decode(errors="surrogateescape").split(
+            " ", 5
+        )
         payload = _speakable(json.loads(body))
     except (ValueError, RecursionError) as error:
         raise HookUnreadable(error) from error
     if not isinstance(payload, dict):
         raise HookUnreadable("it is no JSON object")
-    return Hook(key, agent, None if badge == "-" else Badge(badge), payload)
+    return Hook(
+        key,
+        agent,
+        None if badge == "-" else Badge(badge),
+        payload,
+        pid=pid,
+        pane=None if "-" in {pane, server} else Spot(server, pane),
+    )
 
 
 def _speakable(payload: object) -> object:
@@ -54,26 +70,60 @@ class Intake:
     database: Database
     journal: Journal
     agents: Mapping[str, Agent]
+    permissions: Permissions
 
-    async def receive(self, hook: Hook) -> None:
-        """Write down what one hook call tells us.
+    async def receive(self, hook: Hook) -> Ruling:
+        """Write down what one hook call tells us, and say what its agent is to be told.
 
         Returns once it is committed: a hook that was answered is never lost, and one
         that was not may come again.
         """
-        if (agent := self.agents.get(hook.agent)) is None:
-            raise HookUnreadable(f"no agent is called {hook.agent!r}")
+        agent = self.agent(hook)
         sender = agent.identify(hook.payload)
 
-        def take_in(db: Connection) -> None:
-            if self._is_new(db, hook.key):
-                session = self._resolve(db, sender, hook.badge)
-                if not tokens.is_worn(db, session, hook.badge):
-                    raise HookUnreadable(f"it does not wear the badge of {session}")
-                for fact in agent.read_hook(hook.payload, session):
-                    self._write(db, fact)
+        def take_in(db: Connection) -> Ruling:
+            if not self._is_new(db, hook.key):
+                asked = requests.of_hook(db, hook.key)
+                return Wait(asked.id) if asked else Pass()
+            session = self._resolve(db, sender, hook.badge)
+            if not tokens.is_worn(db, session, hook.badge):
+                raise HookUnreadable(f"it does not wear the badge of {session}")
+            for fact in agent.read_hook(hook.payload, session):
+                self._write(db, fact)
+            return self._consider(db, agent, hook, session)
 
-        await self.database.write(take_in)
+        return await self.database.write(take_in)
+
+    def agent(self, hook: Hook) -> Agent:
+        """Return the dialect that a hook speaks. Raises ``HookUnreadable``."""
+        if (agent := self.agents.get(hook.agent)) is None:
+            raise HookUnreadable(f"no agent is called {hook.agent!r}")
+        return agent
+
+    def _consider(
+        self, db: Connection, agent: Agent, hook: Hook, session_id: SessionId
+    ) -> Ruling:
+        """Decide what the hook wants decided, if anything."""
+        if (call := agent.read_call(hook.payload)) is None:
+            return Pass()
+        session = sessions.get(db, session_id)
+        if session.status.is_over:
+            return Pass()
+        if hook.pid is None:
+            return self.permissions.note(db, session, call)
+        return self.permissions.consider(
+            db, session, call, hook=hook.key, can_ask=agent.asks_when_told
+        )
+
+    async def verdict(self, request: RequestId) -> Verdict:
+        """Wait for the answer to a request; there is one at the latest at its deadline."""
+        while True:
+            bell = self.database.bell()
+            if verdict := await self.database.read(
+                partial(requests.verdict_of, request=request)
+            ):
+                return verdict
+            await bell.wait()
 
     async def park(self, key: str, error: Exception) -> None:
         """Keep the trace of a call that nothing can be made of."""
@@ -96,6 +146,8 @@ class Intake:
     def _write(self, db: Connection, fact: Fact) -> None:
         if not isinstance(fact, SessionEnded):
             self.journal.append(db, fact)
+            if isinstance(fact, ToolUsed):
+                self.permissions.note_use(db, fact)
         elif sessions.get(db, fact.session).runtime != TMUX:
             # Of what we hold, the program's own end tells, and it tells how.
             endings.end(

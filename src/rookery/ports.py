@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeAlias
 
 from rookery.model.facts import Fact, SessionId
 from rookery.model.messages import Parcel
+from rookery.model.permissions import Call, Verdict
 from rookery.model.screens import Screen, View
 from rookery.model.sessions import NativeId, Sender
 
@@ -92,6 +93,29 @@ class Agent(Protocol):
 
     def read_hook(self, payload: Payload, session: SessionId) -> Iterable[Fact]:
         """Say what the hook tells us about ``session``."""
+        ...
+
+    def read_call(self, payload: Payload) -> Call | None:
+        """Say which tool call the hook wants decided; ``None`` if it only tells."""
+        ...
+
+    def answer(self, payload: Payload, verdict: Verdict | None) -> str:
+        """Write what the hook says to its agent; ``None``: that it is to ask its person."""
+        ...
+
+    @property
+    def hook_before_tool(self) -> str:
+        """The event by which it says which tool it is about to use; empty if there is none."""
+        ...
+
+    @property
+    def hook_when_asked(self) -> str:
+        """The event by which it asks for permission; empty if there is none."""
+        ...
+
+    @property
+    def asks_when_told(self) -> bool:
+        """Whether a hook can make it ask its person about a call that it would just do."""
         ...
 
     @property

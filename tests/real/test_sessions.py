@@ -62,7 +62,7 @@ def test_the_activity_follows_the_agent(rookery: Rookery) -> None:
     rookery.tmux("send-keys", "-t", rookery.session("busy")["tmux_pane"], "1")
     eventually(lambda: rookery.session("busy")["activity"] == "idle")
 
-    assert reason == "May it use Bash?"
+    assert reason == "May it use Bash? rm -rf build"
     assert rookery.json("output", "busy")["turns"][-1]["answer"] == "Gone."
 
 

@@ -10,6 +10,7 @@ import pytest
 from rookery.agents.claude import EVENTS, Claude
 from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
+from rookery.model.permissions import digest
 from rookery.model.screens import View, read_styled
 from rookery.model.sessions import NativeId, Sender
 from rookery.ports import Order
@@ -58,11 +59,13 @@ DIALOGS = {
 
 #: What each recorded hook tells.
 TOLD: dict[str, list[Fact]] = {
-    "Notification.permission_prompt": [],
-    "PermissionRequest": [facts.InputAsked(S, "permission", "May it use Bash?")],
-    "PermissionRequest.AskUserQuestion": [facts.InputAsked(S, "question", "Which colour?")],
-    "PostToolUse": [facts.ToolUsed(S, "Bash")],
-    "PostToolUseFailure": [facts.ToolUsed(S, "Bash")],
+    "Notification.permission_prompt": [
+        facts.Noted(S, "Notification", "Claude needs your permission")
+    ],
+    "PermissionRequest": [],
+    "PermissionRequest.AskUserQuestion": [],
+    "PostToolUse": [facts.ToolUsed(S, "Bash", digest("Bash", {"command": "touch made"}))],
+    "PostToolUseFailure": [facts.ToolUsed(S, "Bash", digest("Bash", {"command": "false"}))],
     "SessionEnd.clear": [facts.ConversationLeft(S, "clear")],
     "SessionEnd.other": [facts.SessionEnded(S, "it ended: other")],
     "SessionStart.compact": [facts.SessionStarted(S, "claude-sonnet-5-5", TRANSCRIPT)],

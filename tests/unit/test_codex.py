@@ -13,6 +13,7 @@ from rookery.agents import hooks
 from rookery.agents.codex import EVENTS, Codex
 from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
+from rookery.model.permissions import digest
 from rookery.model.screens import View, read_styled
 from rookery.model.sessions import NativeId, Sender
 from rookery.ports import Order
@@ -60,8 +61,8 @@ DIALOGS = {
 #: What each recorded hook tells.
 TOLD: dict[str, list[Fact]] = {
     "Interrupt": [facts.TurnEnded(S, "", "interrupted")],
-    "PermissionRequest": [facts.InputAsked(S, "permission", "May it use Bash?")],
-    "PostToolUse": [facts.ToolUsed(S, "Bash")],
+    "PermissionRequest": [],
+    "PostToolUse": [facts.ToolUsed(S, "Bash", digest("Bash", {"command": "echo inside"}))],
     "SessionEnd": [facts.SessionEnded(S, "it ended: other")],
     "SessionStart": [facts.SessionStarted(S, "fake-model", TRANSCRIPT)],
     "Stop": [facts.TurnEnded(S, "line two")],
@@ -185,7 +186,7 @@ def test_its_hooks_of_one_session_tell_us_of_each_event() -> None:
     for event, (_, timeout) in EVENTS.items():
         ((entry,),) = [each["hooks"] for each in given[event]]
         assert entry == {"type": "command", "command": "hook 'a b'", "timeout": timeout}
-        assert timeout <= hooks.TIMEOUT
+        assert timeout <= hooks.LONG_TIMEOUT
 
 
 def test_its_hooks_of_one_session_are_trusted_by_their_hashes() -> None:

@@ -11,6 +11,7 @@ from rookery.agents.demo import EVENTS, Demo
 from rookery.model import facts
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import Fact, SessionId
+from rookery.model.permissions import Call, Question
 from rookery.model.screens import Dialog, Screen, View
 from rookery.model.sessions import NativeId, Sender
 from rookery.ports import Order
@@ -18,7 +19,16 @@ from rookery.ports import Order
 S = SessionId("s")
 RULE = "─" * 40
 
-QUESTION = {"questions": [{"question": "Which one?"}, {"question": "And then?"}]}
+QUESTION = {
+    "questions": [
+        {
+            "question": "Which one?",
+            "options": [{"label": "A"}, {"label": "B"}, "odd"],
+            "multiSelect": True,
+        },
+        {"question": "And then?"},
+    ]
+}
 
 
 @pytest.mark.spec("C2", "C8")
@@ -33,21 +43,13 @@ QUESTION = {"questions": [{"question": "Which one?"}, {"question": "And then?"}]
         ),
         ("SessionStart", {"model": 5}, [facts.SessionStarted(S)]),
         ("UserPromptSubmit", {"prompt": "Go."}, [facts.TurnStarted(S, "Go.")]),
-        ("UserPromptSubmit", {}, []),
+        ("UserPromptSubmit", {}, [facts.Noted(S, "UserPromptSubmit")]),
+        ("PreToolUse", {"tool_name": "Bash"}, [facts.ToolCalled(S, "Bash")]),
+        ("PermissionRequest", {"tool_name": "Bash"}, []),
         (
-            "PermissionRequest",
-            {"tool_name": "Bash"},
-            [facts.InputAsked(S, "permission", "May it use Bash?")],
-        ),
-        (
-            "PermissionRequest",
-            {"tool_name": "AskUserQuestion", "tool_input": QUESTION},
-            [facts.InputAsked(S, "question", "Which one?")],
-        ),
-        (
-            "PermissionRequest",
-            {"tool_name": "AskUserQuestion", "tool_input": {}},
-            [facts.InputAsked(S, "permission", "May it use AskUserQuestion?")],
+            "Notification",
+            {"message": "It waits."},
+            [facts.Noted(S, "Notification", "It waits.")],
         ),
         ("PostToolUse", {"tool_name": "Bash"}, [facts.ToolUsed(S, "Bash")]),
         ("PostToolUseFailure", {"tool_name": "Bash"}, [facts.ToolUsed(S, "Bash")]),
@@ -65,12 +67,47 @@ QUESTION = {"questions": [{"question": "Which one?"}, {"question": "And then?"}]
         ("SessionEnd", {"reason": "clear"}, [facts.ConversationLeft(S, "clear")]),
         ("SessionEnd", {"reason": "resume"}, [facts.ConversationLeft(S, "resume")]),
         ("SessionEnd", {"reason": "exit"}, [facts.SessionEnded(S, "it ended: exit")]),
-        ("SessionEnd", {}, []),
-        ("SomethingNew", {"anything": [1]}, []),
+        ("SessionEnd", {}, [facts.Noted(S, "SessionEnd")]),
+        ("SomethingNew", {"anything": [1]}, [facts.Noted(S, "SomethingNew")]),
     ],
 )
 def test_a_hook_becomes_facts(event: str, fields: dict[str, Any], told: list[Fact]) -> None:
     assert list(hooks.read({"hook_event_name": event, **fields}, S)) == told
+
+
+@pytest.mark.spec("C8", "D5")
+@pytest.mark.parametrize(
+    ("event", "fields", "call"),
+    [
+        ("PreToolUse", {"tool_name": "Bash"}, Call("Bash", {}, is_asked=False)),
+        ("PermissionRequest", {"tool_name": "Bash"}, Call("Bash", {})),
+        (
+            "PermissionRequest",
+            {"tool_name": "Bash", "tool_input": {"command": "ls"}},
+            Call("Bash", {"command": "ls"}),
+        ),
+        (
+            "PermissionRequest",
+            {"tool_name": "AskUserQuestion", "tool_input": QUESTION},
+            Call(
+                "AskUserQuestion",
+                QUESTION,
+                (Question("Which one?", ("A", "B"), takes_several=True), Question("And then?")),
+            ),
+        ),
+        (
+            "PermissionRequest",
+            {"tool_name": "AskUserQuestion", "tool_input": {}},
+            Call("AskUserQuestion", {}),
+        ),
+        ("PermissionRequest", {}, None),
+        ("PostToolUse", {"tool_name": "Bash"}, None),
+    ],
+)
+def test_a_hook_may_want_a_call_decided(
+    event: str, fields: dict[str, Any], call: Call | None
+) -> None:
+    assert hooks.read_call({"hook_event_name": event, **fields}) == call
 
 
 def test_a_demo_tells_of_itself_and_can_be_read() -> None:
@@ -113,7 +150,8 @@ def test_a_demo_is_told_its_id_and_given_hooks_of_its_own() -> None:
     for event in EVENTS:
         ((entry,),) = [each["hooks"] for each in json.loads(text)["hooks"][event]]
         assert entry["command"] == "hook 'a b' demo"
-        assert entry["timeout"] == hooks.TIMEOUT
+        decides = event in hooks.DECIDING
+        assert entry["timeout"] == (hooks.LONG_TIMEOUT if decides else hooks.TIMEOUT)
 
 
 def test_what_was_not_asked_for_is_the_agents_own_choice() -> None:

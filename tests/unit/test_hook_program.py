@@ -91,14 +91,14 @@ def is_silent(done: subprocess.CompletedProcess[bytes]) -> bool:
 def test_a_call_that_was_taken_says_nothing_and_leaves_nothing(setting: Setting) -> None:
     daemon = Daemon(setting.door, hook.TAKEN)
 
-    done = setting.run(ROOKERY_BADGE="b-1", TMUX_PANE="%7")
+    done = setting.run(ROOKERY_BADGE="b-1", TMUX_PANE="%7", TMUX="/run/a b,12,0")
     daemon.join()
 
     assert is_silent(done)
     assert setting.spooled() == []
     first, _, payload = daemon.call.partition(b"\n")
     assert payload == PAYLOAD
-    assert first.decode().split(" ")[1:] == ["demo", "b-1", "%7", str(os.getpid())]
+    assert first.decode().split(" ", 1)[1] == f"demo b-1 %7 {os.getpid()} /run/a b"
 
 
 @pytest.mark.spec("C4")

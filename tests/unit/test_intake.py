@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from pathlib import Path
 from sqlite3 import Connection
 
@@ -13,7 +14,9 @@ from rookery.intake import Hook, Intake, read_call
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, SessionState, Status
-from rookery.model.sessions import Badge, NativeId, Session
+from rookery.model.sessions import Badge, NativeId, Session, Spot
+from rookery.permissions import Permissions
+from rookery.rulebook import Rulebook
 from rookery.store import sessions, tokens
 from rookery.store.database import Database
 from rookery.store.journal import Journal
@@ -29,7 +32,9 @@ class Door:
     """Hooks as they come in, each under a key of its own."""
 
     def __init__(self, journal: Journal, database: Database) -> None:
-        self.intake = Intake(database, journal, AGENTS)
+        rules = Rulebook(database.path.with_name("rules.toml"))
+        permissions = Permissions(journal, rules, timedelta(minutes=5))
+        self.intake = Intake(database, journal, AGENTS, permissions)
         self._journal = journal
         self._database = database
         self._keys = 0
@@ -253,7 +258,7 @@ async def test_a_hook_that_comes_again_is_taken_once(door: Door, database: Datab
 async def test_an_unknown_event_is_harmless(door: Door, database: Database) -> None:
     await door.hook("SomethingNew", "n1")
 
-    assert await database.read(kinds) == []
+    assert await database.read(kinds) == ["noted"]
     assert len(await door.all()) == 1
 
 
@@ -281,17 +286,20 @@ async def test_what_nothing_can_be_made_of_is_parked_and_visible(
 
 
 @pytest.mark.parametrize(
-    ("call", "badge"),
+    ("call", "badge", "pane"),
     [
-        (b'k demo - - 1\n{"a": "\\n"}', None),
-        (b'k demo b-1 %1 1\n{"a": "\\n"}', Badge("b-1")),
+        (b'k demo - - 1 -\n{"a": "\\n"}', None, None),
+        (b'k demo b-1 %1 1 /run/a b\n{"a": "\\n"}', Badge("b-1"), Spot("/run/a b", "%1")),
+        (b'k demo b-1 %1 1 -\n{"a": "\\n"}', Badge("b-1"), None),
     ],
 )
-def test_a_call_is_read_as_the_hook_program_writes_it(call: bytes, badge: Badge | None) -> None:
-    assert read_call(call) == Hook("k", "demo", badge, {"a": "\n"})
+def test_a_call_is_read_as_the_hook_program_writes_it(
+    call: bytes, badge: Badge | None, pane: Spot | None
+) -> None:
+    assert read_call(call) == Hook("k", "demo", badge, {"a": "\n"}, pane=pane)
 
 
-NESTED = pytest.param(b"k demo - - 1\n" + b"[" * 100_000, id="nested")
+NESTED = pytest.param(b"k demo - - 1 -\n" + b"[" * 100_000, id="nested")
 
 
 @pytest.mark.spec("K4")
@@ -300,11 +308,10 @@ NESTED = pytest.param(b"k demo - - 1\n" + b"[" * 100_000, id="nested")
     [
         b"",
         b"k demo -\n{}",
-        b"k demo - - 1 2\n{}",
-        b"\xff demo - - 1\n{}",
-        b"k demo - - 1\nno json",
-        b"k demo - - 1\n[]",
-        b"k demo - - 1\n\xff",
+        b"k demo - - 1\n{}",
+        b"k demo - - 1 -\nno json",
+        b"k demo - - 1 -\n[]",
+        b"k demo - - 1 -\n\xff",
         NESTED,
     ],
 )
@@ -318,9 +325,9 @@ def test_what_is_no_call_is_refused(call: bytes) -> None:
     "poison",
     [
         b"no call at all",
-        b"k2 demo - - 1\n" + json.dumps({"session_id": 7}).encode(),
+        b"k2 demo - - 1 -\n" + json.dumps({"session_id": 7}).encode(),
         pytest.param(
-            b'k2 demo - - 1\n{"session_id": "n2", "cwd": "/", "prompt": "half \\ud83d",'
+            b'k2 demo - - 1 -\n{"session_id": "n2", "cwd": "/", "prompt": "half \\ud83d",'
             b' "hook_event_name": "UserPromptSubmit"}',
             id="surrogate",
         ),
@@ -334,7 +341,7 @@ async def test_a_poisonous_hook_in_the_spool_does_not_stop_the_others(
     spool.mkdir()
     fields = {"session_id": "n1", "cwd": "/", "hook_event_name": "Stop"}
     (spool / "1").write_bytes(poison)
-    (spool / "2").write_bytes(b"k9 demo - - 1\n" + json.dumps(fields).encode())
+    (spool / "2").write_bytes(b"k9 demo - - 1 -\n" + json.dumps(fields).encode())
 
     await HookDoor(door.intake, tmp_path / "door", spool, door.intake.journal.clock).drain()
 

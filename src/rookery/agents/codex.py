@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rookery.agents import hooks
 from rookery.model.facts import Fact, SessionId
+from rookery.model.permissions import Call, Verdict
 from rookery.model.screens import Dialog, Screen, View, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
@@ -22,7 +23,8 @@ from rookery.ports import CommandLine, Order, Payload
 EVENTS: Mapping[str, tuple[str, int]] = {
     "SessionStart": ("session_start", hooks.TIMEOUT),
     "UserPromptSubmit": ("user_prompt_submit", hooks.TIMEOUT),
-    "PermissionRequest": ("permission_request", hooks.TIMEOUT),
+    "PreToolUse": ("pre_tool_use", hooks.LONG_TIMEOUT),
+    "PermissionRequest": ("permission_request", hooks.LONG_TIMEOUT),
     "PostToolUse": ("post_tool_use", hooks.TIMEOUT),
     "Stop": ("stop", hooks.TIMEOUT),
     "Interrupt": ("interrupt", 3),
@@ -42,6 +44,9 @@ class Codex:
     has_hooks = True
     has_box = True
     tells_start = False
+    hook_before_tool = "PreToolUse"
+    hook_when_asked = "PermissionRequest"
+    asks_when_told = False
     takes_id = False
     pause = 0.0
     interrupt = "escape"
@@ -65,6 +70,12 @@ class Codex:
 
     def read_hook(self, payload: Payload, session: SessionId) -> Iterable[Fact]:
         return hooks.read(payload, session)
+
+    def read_call(self, payload: Payload) -> Call | None:
+        return hooks.read_call(payload)
+
+    def answer(self, payload: Payload, verdict: Verdict | None) -> str:
+        return hooks.answer(payload, verdict)
 
     def why_not(self, words: str) -> str:
         if words.lstrip().startswith("!"):

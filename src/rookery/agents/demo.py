@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 
 from rookery.agents import hooks
 from rookery.model.facts import Fact, SessionId
+from rookery.model.permissions import Call, Verdict
 from rookery.model.screens import Dialog, Screen, View, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
 
 EVENTS = (
-    *("SessionStart", "UserPromptSubmit", "PermissionRequest", "PostToolUse"),
+    *("SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse"),
     *("Stop", "StopFailure", "Interrupt", "SessionEnd"),
 )
 
@@ -28,6 +29,9 @@ class Demo:
     has_hooks = True
     has_box = True
     tells_start = True
+    hook_before_tool = "PreToolUse"
+    hook_when_asked = "PermissionRequest"
+    asks_when_told = True
     takes_id = True
     pause = 0.0
     interrupt = "escape"
@@ -47,6 +51,12 @@ class Demo:
 
     def read_hook(self, payload: Payload, session: SessionId) -> Iterable[Fact]:
         return hooks.read(payload, session)
+
+    def read_call(self, payload: Payload) -> Call | None:
+        return hooks.read_call(payload)
+
+    def answer(self, payload: Payload, verdict: Verdict | None) -> str:
+        return hooks.answer(payload, verdict)
 
     def why_not(self, words: str) -> str:
         return ""

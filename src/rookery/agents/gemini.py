@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import Fact, SessionId
+from rookery.model.permissions import Call, Verdict
 from rookery.model.screens import Dialog, Screen, View, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
@@ -59,6 +60,9 @@ class Gemini:
     #: No hook does; but it draws its box before it asks whether it may trust the folder, so
     #: that only a box that stands for a while is one.
     tells_start = True
+    hook_before_tool = ""
+    hook_when_asked = ""
+    asks_when_told = False
     takes_id = True
     pause = 0.3  #: Enter is only another line for 40 ms after a paste, more if it is busy
     interrupt = "escape"
@@ -78,6 +82,12 @@ class Gemini:
 
     def read_hook(self, payload: Payload, session: SessionId) -> Iterable[Fact]:
         return ()
+
+    def read_call(self, payload: Payload) -> Call | None:
+        return None
+
+    def answer(self, payload: Payload, verdict: Verdict | None) -> str:
+        return ""
 
     def why_not(self, words: str) -> str:
         return ""

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from rookery.model import facts
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import SessionId
+from rookery.model.permissions import Call, Outcome, Question, Verdict, digest
 from rookery.model.sessions import NativeId, Sender
 from rookery.ports import Payload
 
-#: Seconds an agent waits for our hook program; that gives up long before.
-TIMEOUT = 20
+#: Seconds an agent waits for our hook program; that gives up long before. It takes longer if
+#: a person is asked.
+TIMEOUT, LONG_TIMEOUT = 20, 360
+
+#: Events to which the answer may be a person's.
+DECIDING = frozenset({"PreToolUse", "PermissionRequest"})
 
 #: Characters of a question, as it is kept and shown.
 LONGEST = 2_000
+
+#: Characters of the name of a tool or an event.
+_LONGEST_NAME = 200
 
 #: An agent says that it ends, and goes on as another conversation of the same process.
 NOT_AN_END = frozenset({"clear", "resume"})
@@ -23,8 +32,13 @@ NOT_AN_END = frozenset({"clear", "resume"})
 
 def settings(command: str, events: Sequence[str]) -> str:
     """Write the settings that have ``command`` told of ``events``."""
-    hook = {"type": "command", "command": command, "timeout": TIMEOUT}
-    return json.dumps({"hooks": {event: [{"hooks": [hook]}] for event in events}}, indent=1)
+    hooks = {event: [{"hooks": [_hook(command, event)]}] for event in events}
+    return json.dumps({"hooks": hooks}, indent=1)
+
+
+def _hook(command: str, event: str) -> dict[str, object]:
+    timeout = LONG_TIMEOUT if event in DECIDING else TIMEOUT
+    return {"type": "command", "command": command, "timeout": timeout}
 
 
 def identify(agent: str, payload: Payload) -> Sender:
@@ -45,16 +59,11 @@ def read(payload: Payload, session: SessionId) -> Iterator[facts.Fact]:  # noqa:
             )
         case {"hook_event_name": "UserPromptSubmit", "prompt": str(prompt)}:
             yield facts.TurnStarted(session, prompt)
-        case {
-            "hook_event_name": "PermissionRequest",
-            "tool_name": "AskUserQuestion",
-            "tool_input": {"questions": [{"question": str(question)}, *_]},
-        }:
-            yield facts.InputAsked(session, "question", question[:LONGEST])
-        case {"hook_event_name": "PermissionRequest", "tool_name": str(tool)}:
-            yield facts.InputAsked(session, "permission", f"May it use {tool[:100]}?")
+        case {"hook_event_name": "PreToolUse", "tool_name": str(tool)}:
+            yield facts.ToolCalled(session, tool[:_LONGEST_NAME])
         case {"hook_event_name": "PostToolUse" | "PostToolUseFailure", "tool_name": str(tool)}:
-            yield facts.ToolUsed(session, tool)
+            call = digest(tool, payload["tool_input"]) if _has_input(payload) else ""
+            yield facts.ToolUsed(session, tool[:_LONGEST_NAME], call)
         case {"hook_event_name": "Stop", "background_tasks": [_, *_]}:
             pass  # its subagents still run: another prompt and another Stop will come
         case {"hook_event_name": "Stop"}:
@@ -68,6 +77,87 @@ def read(payload: Payload, session: SessionId) -> Iterator[facts.Fact]:  # noqa:
             yield facts.ConversationLeft(session, reason)
         case {"hook_event_name": "SessionEnd", "reason": str(reason)}:
             yield facts.SessionEnded(session, f"it ended: {reason}")
+        case {"hook_event_name": "PermissionRequest"}:
+            pass  # a call, which is decided: see ``read_call``
+        case {"hook_event_name": str(event)}:
+            yield facts.Noted(session, event[:_LONGEST_NAME], _detail(payload))
+
+
+def read_call(payload: Payload) -> Call | None:
+    match payload:
+        case {
+            "hook_event_name": "PermissionRequest",
+            "tool_name": "AskUserQuestion" as tool,
+            "tool_input": {"questions": [_, *_] as questions} as given,
+        }:
+            return Call(tool, given, tuple(_question(each) for each in questions))
+        case {
+            "hook_event_name": "PreToolUse" | "PermissionRequest" as event,
+            "tool_name": str(tool),
+        }:
+            given = payload["tool_input"] if _has_input(payload) else {}
+            is_asked = event == "PermissionRequest"
+            return Call(tool[:_LONGEST_NAME], given, is_asked=is_asked)
+        case _:
+            return None
+
+
+def answer(payload: Payload, verdict: Verdict | None) -> str:
+    """Write a decision in the words of Claude's hooks."""
+    event = payload["hook_event_name"]
+    if event == "PreToolUse":
+        said = _said_before(verdict)
+    elif verdict is None or verdict.outcome is Outcome.GONE:
+        return ""  # its dialog is on the screen already
+    else:
+        said = {"decision": _said_when_asked(payload, verdict)}
+    return json.dumps({"hookSpecificOutput": {"hookEventName": event, **said}}) if said else ""
+
+
+def _said_before(verdict: Verdict | None) -> dict[str, object]:
+    if verdict is None:
+        return {"permissionDecision": "ask"}
+    if verdict.outcome is Outcome.GONE:
+        return {}
+    allowed = verdict.outcome is Outcome.ALLOWED
+    said = {"permissionDecision": "allow" if allowed else "deny"}
+    return {**said, "permissionDecisionReason": verdict.reason} if verdict.reason else {**said}
+
+
+def _said_when_asked(payload: Payload, verdict: Verdict) -> dict[str, object]:
+    match verdict.outcome:
+        case Outcome.ALLOWED:
+            return {"behavior": "allow"}
+        case Outcome.ANSWERED:
+            answers = {text: ", ".join(given) for text, given in verdict.answers.items()}
+            return {
+                "behavior": "allow",
+                "updatedInput": {**payload["tool_input"], "answers": answers},
+            }
+        case _:
+            return {"behavior": "deny", "message": verdict.reason or "It was denied."}
+
+
+def _question(asked: Any) -> Question:  # noqa: ANN401 - JSON of others
+    match asked:
+        case {"question": str(text), "options": [*options]}:
+            labels = (each.get("label") for each in options if isinstance(each, dict))
+            several = bool(asked.get("multiSelect"))
+            named = tuple(label[:LONGEST] for label in labels if isinstance(label, str))
+            return Question(text[:LONGEST], named, several)
+        case {"question": str(text)}:
+            return Question(text[:LONGEST])
+        case _:
+            return Question("It asks something that cannot be read.")
+
+
+def _has_input(payload: Payload) -> bool:
+    return isinstance(payload.get("tool_input"), dict)
+
+
+def _detail(payload: Payload) -> str:
+    found = (_text(payload, name) for name in ("message", "agent_type", "trigger", "source"))
+    return next((text for text in found if text), "")[:LONGEST]
 
 
 def _text(payload: Payload, field: str) -> str:

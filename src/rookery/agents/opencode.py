@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import Fact, SessionId
+from rookery.model.permissions import Call, Verdict
 from rookery.model.screens import Dialog, Screen, View, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
@@ -51,6 +52,9 @@ class OpenCode:
     has_hooks = False
     has_box = True
     tells_start = False
+    hook_before_tool = ""
+    hook_when_asked = ""
+    asks_when_told = False
     takes_id = False
     pause = 0.0
     interrupt = "escape"
@@ -69,6 +73,12 @@ class OpenCode:
 
     def read_hook(self, payload: Payload, session: SessionId) -> Iterable[Fact]:
         return ()
+
+    def read_call(self, payload: Payload) -> Call | None:
+        return None
+
+    def answer(self, payload: Payload, verdict: Verdict | None) -> str:
+        return ""
 
     def why_not(self, words: str) -> str:
         return ""

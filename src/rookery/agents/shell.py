@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import Fact, SessionId
+from rookery.model.permissions import Call, Verdict
 from rookery.model.screens import Screen, View
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
@@ -20,6 +21,9 @@ class Shell:
     has_hooks = False
     has_box = False
     tells_start = False
+    hook_before_tool = ""
+    hook_when_asked = ""
+    asks_when_told = False
     takes_id = False
     pause = 0.0
     interrupt = "ctrl-c"
@@ -36,6 +40,12 @@ class Shell:
 
     def read_screen(self, screen: Screen) -> View:
         return View()
+
+    def read_call(self, payload: Payload) -> Call | None:
+        return None
+
+    def answer(self, payload: Payload, verdict: Verdict | None) -> str:
+        return ""
 
     def why_not(self, words: str) -> str:
         return ""

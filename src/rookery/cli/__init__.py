@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from rookery.cli import running, sessions, upkeep
+from rookery.cli import permissions, running, sessions, upkeep
 from rookery.cli.group import rookery
 from rookery.cli.show import complain
 from rookery.model.errors import Answered, BadInput, NotRunning, RookeryError
 
 #: Each adds its commands to the root when it is imported.
-COMMANDS = (running, sessions, upkeep)
+COMMANDS = (running, sessions, permissions, upkeep)
 
 #: What a script may rely on; documented in docs/reference/cli.md.
 FAILED, USAGE, NOT_RUNNING, NOT_DONE_IN_TIME, UNKNOWN = 1, 2, 3, 4, 5

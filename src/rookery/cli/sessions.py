@@ -12,7 +12,7 @@ from typing import IO, Any
 import click
 
 from rookery.cli.group import DAY, as_json, client, rookery
-from rookery.cli.show import complain, plain, say, show_json, show_sessions
+from rookery.cli.show import complain, local, plain, say, show_json, show_sessions
 from rookery.client import Client
 from rookery.environment import FROM_CALLER
 from rookery.model.errors import BadInput
@@ -293,4 +293,5 @@ def _show_event(kind: str, event: Mapping[str, Any]) -> None:
     known = ("seq", "at", "kind", "session")
     rest = "  ".join(str(value) for name, value in event.items() if name not in known and value)
     shown = " ".join(rest.split())[:120]
-    say(f"{event['seq']:>7}  {event['at'][11:19]}  {event['session'][:8]}  {kind:18}  {shown}")
+    moment = local(event["at"])[11:]
+    say(f"{event['seq']:>7}  {moment}  {event['session'][:8]}  {kind:18}  {shown}")

@@ -132,6 +132,11 @@ def _cut(text: str, width: int) -> str:
     return text + "…"
 
 
+def local(moment: str) -> str:
+    """Say when something was, on the clock of whoever looks."""
+    return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
 def ago(moment: str) -> str:
     """Say how long ago something was."""
     seconds = int((datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds())

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rookery.gateway.peers import peer
-from rookery.intake import Intake, read_call
+from rookery.intake import Hook, Intake, read_call
 from rookery.model.errors import HookUnreadable, RookeryError
+from rookery.model.permissions import Verdict
+from rookery.permissions import Ask, Pass, Ruling, Wait
 from rookery.ports import Clock
-from rookery.programs.hook import TAKEN
+from rookery.programs.hook import DECIDED, TAKEN, WAIT
 
 _log = logging.getLogger(__name__)
 
@@ -72,25 +74,47 @@ class HookDoor:
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            if peer(writer.get_extra_info("socket")).is_ours:
+            caller = peer(writer.get_extra_info("socket"))
+            if caller.is_ours:
                 async with self.at_once:
-                    await self._take_in(await _heard(reader))
-                writer.write(TAKEN)
-                await writer.drain()
+                    hook, ruling = await self._take_in(await _heard(reader), pid=caller.pid)
+                await self._tell(writer, hook, ruling)
         except (TimeoutError, OSError, RookeryError) as error:
-            # Not answered: the caller spools it.
+            # Not answered: the caller spools it, or asks again.
             _log.warning("A hook call was not taken: %s", error)
         finally:
             writer.close()
             with suppress(OSError):
                 await writer.wait_closed()
 
-    async def _take_in(self, call: bytes) -> None:
+    async def _tell(
+        self, writer: asyncio.StreamWriter, hook: Hook | None, ruling: Ruling
+    ) -> None:
+        """Say what was decided; if somebody is asked, once they have answered."""
+        if hook is None or isinstance(ruling, Pass):
+            writer.write(TAKEN)
+        elif isinstance(ruling, Wait):
+            writer.write(WAIT + self._say(hook, None) + b"\n")
+            await writer.drain()
+            verdict = await self.intake.verdict(ruling.request)
+            writer.write(DECIDED + self._say(hook, verdict))
+        else:
+            writer.write(TAKEN + self._say(hook, None if isinstance(ruling, Ask) else ruling))
+        await writer.drain()
+
+    def _say(self, hook: Hook, verdict: Verdict | None) -> bytes:
+        return self.intake.agent(hook).answer(hook.payload, verdict).encode()
+
+    async def _take_in(
+        self, call: bytes, *, pid: int | None = None
+    ) -> tuple[Hook | None, Ruling]:
         try:
-            await self.intake.receive(read_call(call))
+            hook = read_call(call, pid=pid)
+            return hook, await self.intake.receive(hook)
         except (HookUnreadable, ValueError, LookupError, TypeError) as error:
             # Nothing can be made of it, now or later: kept where one can see it, not retried.
             await self.intake.park(call.split(b" ", 1)[0].decode(errors="replace"), error)
+            return None, Pass()
 
 
 async def _heard(reader: asyncio.StreamReader) -> bytes:

@@ -30,6 +30,8 @@ STATUS: dict[type[RookeryError], int] = {
     errors.SessionOver: 409,
     errors.NameTaken: 409,
     errors.KeyReused: 409,
+    errors.RequestUnknown: 404,
+    errors.RequestClosed: 409,
     errors.LimitReached: 429,
     errors.Forbidden: 403,
     errors.CommandRefused: 400,

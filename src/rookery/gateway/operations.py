@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from rookery.gateway import daemon_operations, session_operations
+from rookery.gateway import daemon_operations, permission_operations, session_operations
 from rookery.gateway.table import Operation
 
 OPERATIONS: tuple[Operation[Any, Any], ...] = (
     *session_operations.OPERATIONS,
+    *permission_operations.OPERATIONS,
     *daemon_operations.OPERATIONS,
 )

@@ -19,6 +19,7 @@ from rookery.model.errors import Forbidden
 from rookery.model.facts import SessionId
 from rookery.model.scopes import MAY, Identity, Need, Scope
 from rookery.model.sessions import Session
+from rookery.permissions import Permissions
 from rookery.ports import Agent, Runtime
 from rookery.store import commands, families, sessions, waits
 from rookery.store.database import Database
@@ -59,6 +60,7 @@ class House:
     journal: Journal
     runtime: Runtime
     agents: Mapping[str, Agent]
+    permissions: Permissions
     commands: Mapping[str, tuple[str, ...]]  #: what to run where it is not an agent's program
     settings: Settings
     home: Home

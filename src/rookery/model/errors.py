@@ -13,6 +13,8 @@ RookeryError
 │   ├── NameTaken
 │   ├── LimitReached
 │   ├── KeyReused
+│   ├── RequestUnknown
+│   ├── RequestClosed
 │   └── Forbidden
 ├── StillWorking
 ├── HookUnreadable
@@ -84,6 +86,14 @@ class LimitReached(CommandRefused):
 
 class KeyReused(CommandRefused):
     """That Idempotency-Key belongs to another command:"""
+
+
+class RequestUnknown(CommandRefused):
+    """Nothing is asked under"""
+
+
+class RequestClosed(CommandRefused):
+    """That is decided already:"""
 
 
 class Forbidden(CommandRefused):

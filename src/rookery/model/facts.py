@@ -86,17 +86,65 @@ class InputAsked:
     session: SessionId
     kind: Literal["permission", "question"]
     message: str
+    request: str = ""  #: where a person can answer it
 
 
 @dataclass(frozen=True, slots=True)
-class InputSettled:  # it was answered, by whomever
+class InputSettled:  # nothing is asked any more, whoever answered
     session: SessionId
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CallDecided:  # whether a tool call may run
+    session: SessionId
+    tool: str
+    decision: Literal["allow", "deny"]
+    by: str
+    rule: str = ""
+    request: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCalled:  # it is about to run, if it may
+    session: SessionId
+    tool: str
 
 
 @dataclass(frozen=True, slots=True)
 class ToolUsed:
     session: SessionId
     tool: str
+    call: str = ""  #: the very call: what was asked about it has the same
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:  # its agent told something that moves nothing: a sign of life
+    session: SessionId
+    event: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UsageReported:  # by the agent itself, since the last report
+    session: SessionId
+    input_tokens: int
+    output_tokens: int
+    cost: int | None = None  #: micro-dollars
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceDisagreed:
+    session: SessionId
+    source: str
+    claim: str
+    believed: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLabelled:
+    session: SessionId
+    label: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +187,13 @@ Fact: TypeAlias = (
     | TurnStarted
     | InputAsked
     | InputSettled
+    | CallDecided
+    | ToolCalled
     | ToolUsed
+    | Noted
+    | UsageReported
+    | EvidenceDisagreed
+    | SessionLabelled
     | TurnEnded
     | ConversationLeft
     | EndRequested
@@ -161,7 +215,13 @@ KINDS: Mapping[str, type[Fact]] = {
     "turn-started": TurnStarted,
     "input-asked": InputAsked,
     "input-settled": InputSettled,
+    "call-decided": CallDecided,
+    "tool-called": ToolCalled,
     "tool-used": ToolUsed,
+    "noted": Noted,
+    "usage-reported": UsageReported,
+    "evidence-disagreed": EvidenceDisagreed,
+    "session-labelled": SessionLabelled,
     "turn-ended": TurnEnded,
     "conversation-left": ConversationLeft,
     "end-requested": EndRequested,

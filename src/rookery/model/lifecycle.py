@@ -97,10 +97,11 @@ def _act(state: SessionState, fact: facts.Fact) -> SessionState:  # noqa: PLR091
             # Claude says it again in mid-turn, after compaction: that makes nobody idle.
             working = state.activity is Activity.WORKING
             return state if working else SessionState(Status.RUNNING, Activity.IDLE)
-        case facts.ToolUsed():
-            # A tool that ran had its verdict; one that reports after the stop wakes nobody.
-            idle = state.activity in {None, Activity.IDLE}
-            return state if idle else SessionState(Status.RUNNING, Activity.WORKING)
+        case facts.ToolCalled():
+            # A turn runs, also if its beginning was missed. What is asked about another call
+            # is still asked: tools run side by side.
+            asked = state.activity in ASKING
+            return state if asked else SessionState(Status.RUNNING, Activity.WORKING)
         case (
             facts.SessionRequested()
             | facts.SessionRecovered()
@@ -110,6 +111,12 @@ def _act(state: SessionState, fact: facts.Fact) -> SessionState:  # noqa: PLR091
             | facts.DeliveryDoubted()
             | facts.KeysPressed()
             | facts.SessionRenamed()
+            | facts.SessionLabelled()
+            | facts.CallDecided()
+            | facts.ToolUsed()
+            | facts.Noted()
+            | facts.UsageReported()
+            | facts.EvidenceDisagreed()
             | facts.ConversationLeft()
             | facts.EndRequested()
             | facts.SessionEnded()

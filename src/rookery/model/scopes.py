@@ -25,13 +25,14 @@ class Need(StrEnum):
     SPEAK = "speak"
     START = "start"
     END = "end"
+    DECIDE = "decide"
     OWN = "own"
 
 
 #: What each scope may do at all; of a session's needs, some only to its family.
 MAY: dict[Scope, frozenset[Need]] = {
     Scope.OWNER: frozenset(Need),
-    Scope.SESSION: frozenset({Need.READ, Need.SPEAK, Need.START, Need.END}),
+    Scope.SESSION: frozenset({Need.READ, Need.SPEAK, Need.START, Need.END, Need.DECIDE}),
     Scope.READER: frozenset({Need.READ}),
 }
 

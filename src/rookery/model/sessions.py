@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import NewType
 
 from rookery.model.facts import SessionId
-from rookery.model.lifecycle import Activity, SessionState, Status
+from rookery.model.lifecycle import ASKING, Activity, SessionState, Status
 
 #: What an agent calls its session. Unique among the live sessions of that agent.
 NativeId = NewType("NativeId", str)
@@ -58,10 +58,22 @@ class Session:
     last_activity_at: datetime
     ended_at: datetime | None = None
     ended_by: str = ""
+    last_tool: str = ""
+    tool_count: int = 0
+    denial_count: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: int | None = None  #: micro-dollars; unknown where its agent does not say
+    tmux_server: str | None = None  #: whose pane it is in, if not our own server's
+    process: str | None = None  #: the agent's: its pid and when that began
 
     @property
     def state(self) -> SessionState:
         return SessionState(self.status, self.activity, self.reason)
+
+    @property
+    def is_asking(self) -> bool:
+        return self.activity in ASKING
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +85,14 @@ class Turn:
     started_at: datetime
     ended_at: datetime | None
     how: str = ""  #: finished, interrupted or failed; empty while it runs
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A pane of some tmux server."""
+
+    server: str  #: its socket
+    pane: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
-"""Tells the daemon of one hook call of an agent; harmless, silent and quick without it.
+"""Tells the daemon of one hook call of an agent, and the agent what the daemon decides.
 
 Run as ``python -I -S hook.py SOCKET SPOOL AGENT``, with the payload on standard input.
-Whatever goes wrong, it exits with 0 and prints nothing: an agent must never suffer from us.
+Without a daemon it is quick and harmless: it exits with 0, whatever goes wrong, and prints
+nothing, unless the call is one that somebody should have decided (see ``_say_in_absence``).
 """
 
 from __future__ import annotations
@@ -14,21 +15,41 @@ import time
 #: Seconds for the daemon to take it and say so; then it goes to the spool.
 DEADLINE = 2.0
 
+#: Seconds to wait for a decision, at most: less than the agent waits for us.
+PATIENCE = 350.0
+
+#: Seconds for a daemon that died while we waited to come back.
+RETURN = 30.0
+
 #: The daemon's first word, once what it was told is on disk. What follows is for the agent.
 TAKEN = b"taken\n"
+
+#: Or: somebody is asked. What follows in the line is to be said if nobody ever answers.
+WAIT = b"wait "
+
+#: Before what was decided in the end; without it, the daemon has died.
+DECIDED = b"decided\n"
+
+#: What is to be said while no daemon runs; beside the spool.
+ABSENCE = "absence.json"
 
 
 def main() -> None:
     door, spool, agent = sys.argv[1:4]
-    call = _call(agent, sys.stdin.buffer.read())
+    payload = sys.stdin.buffer.read()
+    call = _call(agent, payload)
     try:
-        answer = _tell(door, call)
+        answer = _tell(door, call, PATIENCE)
     except OSError:
         answer = b""
     if answer.startswith(TAKEN):
-        sys.stdout.buffer.write(answer[len(TAKEN) :])
+        said = answer[len(TAKEN) :]
+    elif answer.startswith(WAIT):
+        said = _insist(door, call, answer)
     else:
         _spool(spool, call)
+        said = _say_in_absence(spool, agent, payload)
+    sys.stdout.buffer.write(said)
 
 
 def _call(agent: str, payload: bytes) -> bytes:
@@ -40,11 +61,13 @@ def _call(agent: str, payload: bytes) -> bytes:
     key = f"{time.time_ns():020d}-{os.urandom(8).hex()}"
     badge = os.environ.get("ROOKERY_BADGE", "")
     pane = os.environ.get("TMUX_PANE", "")
-    words = (key, agent, badge or "-", pane or "-", str(os.getppid()))
-    return " ".join(words).encode() + b"\n" + payload
+    server = os.environ.get("TMUX", "").rsplit(",", 2)[0].replace("\n", "")
+    words = (key, agent, badge or "-", pane or "-", str(os.getppid()), server or "-")
+    return " ".join(words).encode(errors="surrogateescape") + b"\n" + payload
 
 
-def _tell(door: str, call: bytes) -> bytes:
+def _tell(door: str, call: bytes, patience: float) -> bytes:
+    """Return all that the daemon says; it has ``patience`` seconds if somebody is asked."""
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     connection.settimeout(DEADLINE)
     connection.connect(door)
@@ -53,9 +76,55 @@ def _tell(door: str, call: bytes) -> bytes:
         rest = rest[connection.send(rest) :]
     connection.shutdown(_socket.SHUT_WR)
     answer = b""
-    while part := connection.recv(65536):
-        answer += part
+    try:
+        while part := connection.recv(65536):
+            answer += part
+            if answer.startswith(WAIT):
+                connection.settimeout(patience)
+    except OSError:
+        if not answer.startswith(WAIT):
+            raise
     return answer
+
+
+def _insist(door: str, call: bytes, answer: bytes) -> bytes:
+    """Return what is decided; if the daemon dies over it, ask the next one for the same."""
+    over = time.monotonic() + PATIENCE
+    fallback = answer[len(WAIT) :].partition(b"\n")[0]
+    lost = 0.0
+    while True:
+        first, _, rest = answer.partition(b"\n")
+        if rest.startswith(DECIDED):
+            return rest[len(DECIDED) :]
+        if first + b"\n" == TAKEN:
+            return rest
+        now = time.monotonic()
+        lost = now if first or not lost else lost
+        if now > min(over, lost + RETURN):
+            return fallback
+        time.sleep(0.2)  # noqa: TID251 - a program of its own, with nothing else to wait for
+        try:
+            answer = _tell(door, call, max(over - now, DEADLINE))
+        except OSError:
+            answer = b""
+
+
+def _say_in_absence(spool: str, agent: str, payload: bytes) -> bytes:
+    """Return what the daemon left word to say to a call that it should have decided."""
+    file = os.path.join(os.path.dirname(spool), ABSENCE)  # noqa: PTH118, PTH120 - slow to import
+    if not os.path.exists(file):  # noqa: PTH110 - the same
+        return b""
+    import json  # noqa: PLC0415 - only now: they cost more than all the rest
+    from fnmatch import fnmatchcase  # noqa: PLC0415
+
+    with open(file, encoding="utf-8") as words:  # noqa: PTH123 - the same
+        left = json.load(words)
+    told = json.loads(payload)
+    event, tool = told.get("hook_event_name", ""), told.get("tool_name", "")
+    for each in left.get(agent, ()):
+        if each["event"] == event and any(fnmatchcase(tool, glob) for glob in each["tools"]):
+            return str(each["say"]).encode()
+    return b""
 
 
 def _spool(spool: str, call: bytes) -> None:

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from rookery.model.facts import KINDS, Fact
 from rookery.ports import Clock
-from rookery.store import messages, sessions, turns
+from rookery.store import messages, sessions, tracking, turns
 from rookery.store.database import Database, savepoint
 
 _NAMES = {fact: name for name, fact in KINDS.items()}
@@ -65,6 +65,7 @@ class Journal:
             if sessions.move(db, fact, at=entry.at):
                 parcel = messages.witness(db, seq, fact)
                 turns.follow(db, seq, fact, at=entry.at, parcel=parcel)
+                tracking.follow(db, fact)
             self._show_to_those_abreast(db, entry)
         return seq
 

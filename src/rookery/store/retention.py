@@ -11,9 +11,9 @@ SLICE = 500
 
 #: In what is older, nobody may still have an interest.
 _AGED = tuple(
-    f"delete from {table} where key in"
-    f" (select key from {table} where at < :before order by at limit :slice)"
-    for table in ("hooks", "commands")
+    f"delete from {table} where {key} in"
+    f" (select {key} from {table} where at < :before order by at limit :slice)"
+    for table, key in (("hooks", "key"), ("commands", "key"), ("audit", "id"))
 )
 
 #: Not what a reader has still to read, however long it has been away.
@@ -47,7 +47,8 @@ def forget_sessions(db: Connection, *, keep: int) -> int:
     ).fetchall()
     for (session,) in rows:
         _tally(db, session)
-        db.execute("delete from tokens where session = ?", (session,))
+        for table in ("tokens", "grants", "requests", "evidence", "transcripts"):
+            db.execute(f"delete from {table} where session = ?", (session,))
         db.execute("update sessions set parent = null where parent = ?", (session,))
         db.execute("update sessions set continues = null where continues = ?", (session,))
         db.execute("delete from turns where session = ?", (session,))

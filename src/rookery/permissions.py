@@ -1,0 +1,192 @@
+"""Whether a tool call may run: decided by rule, or by asking a person.
+
+No error, no silence and nothing that cannot be read ever becomes a yes.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from sqlite3 import Connection
+from typing import TypeAlias
+
+from rookery.model.errors import RequestClosed
+from rookery.model.facts import CallDecided, InputAsked, InputSettled, ToolUsed
+from rookery.model.permissions import (
+    Call,
+    Circumstances,
+    Outcome,
+    Request,
+    RequestId,
+    Rule,
+    Verdict,
+    decide,
+)
+from rookery.model.sessions import Session
+from rookery.rulebook import Rulebook
+from rookery.store import requests, sessions, switches
+from rookery.store.database import Database
+from rookery.store.journal import Entry, Journal
+from rookery.store.requests import Asking, Decided
+
+_log = logging.getLogger(__name__)
+
+#: An agent that says what it is about to do, and then asks, does so within this time.
+SECOND_ASKING = timedelta(seconds=30)
+
+#: Seconds between two looks at the clock.
+ROUND = 1.0
+
+#: Who has decided, if it was no person or session that answered us.
+RULE, GRANT, CLOCK, TERMINAL = "rule", "grant", "the clock", "terminal"
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """It is none of our business: the agent goes on as if it had no hook."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """The agent is to ask its person itself, also if it would not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Somebody is asked; the answer is still to come."""
+
+    request: RequestId
+
+
+Ruling: TypeAlias = Pass | Ask | Wait | Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Permissions:
+    journal: Journal
+    rulebook: Rulebook
+    deadline: timedelta
+
+    def consider(
+        self, db: Connection, session: Session, call: Call, *, hook: str, can_ask: bool
+    ) -> Ruling:
+        """Say what becomes of a call. ``can_ask`` is whether its agent asks when told to."""
+        where = Circumstances(session.agent, session.project_path, session.name)
+        rule = decide(self.rulebook.rules(), call, where)
+        if verdict := self._verdict(db, session, call, rule):
+            name = rule.name if rule and verdict.by == RULE else ""
+            self._keep(db, replace(self._decided(session, call, verdict), rule=name))
+            return verdict
+        if not call.is_asked and rule is None:
+            return Pass()
+        is_remote = switches.mode(db) == "remote"
+        if not call.is_asked and not is_remote and can_ask:
+            return Ask()
+        waits = is_remote or not call.is_asked
+        request = self._ask(db, session, call, hook=hook if waits else None)
+        return Wait(request) if waits else Pass()
+
+    def note(self, db: Connection, session: Session, call: Call) -> Ruling:
+        """Write down what an agent asked while we were away; it asks in its own terminal."""
+        if call.is_asked:
+            self._ask(db, session, call, hook=None)
+        return Pass()
+
+    def _verdict(
+        self, db: Connection, session: Session, call: Call, rule: Rule | None
+    ) -> Verdict | None:
+        """Return what is decided without anybody being asked."""
+        if rule and rule.decision == "deny":
+            reason = rule.reason or f"It is against the rule {rule.name!r}."
+            return Verdict(Outcome.DENIED, RULE, reason)
+        if rule and rule.decision == "allow":
+            return Verdict(Outcome.ALLOWED, RULE)
+        if requests.is_granted(db, session.id, call):
+            return Verdict(Outcome.ALLOWED, GRANT)
+        since = self.journal.clock.now() - SECOND_ASKING
+        if call.is_asked and requests.spend(db, session.id, call, since=since):
+            return Verdict(Outcome.ALLOWED, "the answer just given")
+        return None
+
+    def _ask(
+        self, db: Connection, session: Session, call: Call, *, hook: str | None
+    ) -> RequestId:
+        now = self.journal.clock.now()
+        asking = Asking(now, now + self.deadline if hook else None, hook)
+        request = requests.add(db, session.id, call, asking)
+        asked = InputAsked(session.id, call.kind, call.summary[:2_000], request)
+        self.journal.append(db, asked)
+        return request
+
+    def answer(self, db: Connection, request: Request, verdict: Verdict) -> None:
+        """Take an answer. Only the first counts: raises ``RequestClosed`` for every other."""
+        if not requests.settle(db, request.id, verdict, at=self.journal.clock.now()):
+            now = requests.get(db, request.id)
+            raise RequestClosed(f"{now.outcome} by {now.answered_by}.")
+        session = sessions.get(db, request.session)
+        call = Call(request.tool, request.input, request.questions)
+        self._keep(db, replace(self._decided(session, call, verdict), request=request.id))
+        self._settle(db, session, by=verdict.by)
+
+    async def keep_time(self, database: Database) -> None:
+        """Deny what nobody answers in time; for ever."""
+        while True:
+            try:
+                if await database.read(self._has_overdue):
+                    await database.write(self.expire)
+            except Exception:  # noqa: BLE001 - a supervised boundary
+                _log.exception("What is overdue could not be denied; it is tried again.")
+            await self.journal.clock.sleep(ROUND)
+
+    def _has_overdue(self, db: Connection) -> bool:
+        return bool(requests.overdue(db, now=self.journal.clock.now()))
+
+    def expire(self, db: Connection) -> int:
+        """Deny what nobody has answered in time. Returns how many those were."""
+        due = requests.overdue(db, now=self.journal.clock.now())
+        for request in due:
+            verdict = Verdict(Outcome.DENIED, CLOCK, "Nobody answered in time.")
+            self.answer(db, requests.get(db, request), verdict)
+        return len(due)
+
+    def note_use(self, db: Connection, used: ToolUsed) -> None:
+        """Close what was asked about a call that has run: somebody has allowed it elsewhere."""
+        asked = requests.of_call(db, used.session, tool=used.tool, digest=used.call)
+        if asked and asked.outcome is Outcome.OPEN:
+            gone = Verdict(Outcome.GONE, TERMINAL)
+            requests.settle(db, asked.id, gone, at=self.journal.clock.now())
+        self._settle(db, sessions.get(db, used.session), by=TERMINAL)
+
+    def _settle(self, db: Connection, session: Session, *, by: str) -> None:
+        """Say that nothing is asked any more, if so."""
+        if session.is_asking and not requests.open_of(db, session.id):
+            self.journal.append(db, InputSettled(session.id, by))
+
+    def _decided(self, session: Session, call: Call, verdict: Verdict) -> Decided:
+        return Decided(
+            at=self.journal.clock.now(),
+            session=session.id,
+            agent=session.agent,
+            tool=call.tool,
+            input=call.input,
+            decision=verdict.outcome,
+            by=verdict.by,
+            reason=verdict.reason,
+        )
+
+    def _keep(self, db: Connection, decided: Decided) -> None:
+        """Write a decision down: for the audit, and as a fact."""
+        requests.keep(db, decided)
+        who = (decided.by, decided.rule, decided.request or "")
+        if decided.decision == Outcome.ALLOWED:
+            self.journal.append(db, CallDecided(decided.session, decided.tool, "allow", *who))
+        elif decided.decision == Outcome.DENIED:
+            self.journal.append(db, CallDecided(decided.session, decided.tool, "deny", *who))
+
+
+def close(db: Connection, entry: Entry) -> None:
+    """Let go of what is asked about a session once nothing waits for it any more."""
+    gone = Verdict(Outcome.GONE, TERMINAL)
+    for request in requests.open_of(db, entry.fact.session):
+        requests.settle(db, request.id, gone, at=entry.at)

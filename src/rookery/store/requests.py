@@ -1,0 +1,233 @@
+"""Calls that a person is asked about, and all decisions: rows to model and back."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from sqlite3 import Connection, Row
+from typing import Any
+
+from rookery.model.errors import RequestUnknown
+from rookery.model.facts import SessionId
+from rookery.model.permissions import Call, Outcome, Question, Request, RequestId, Verdict
+
+#: Characters kept of a call's input; its agent's transcript has the rest.
+LONGEST = 64_000
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How somebody is asked about a call."""
+
+    at: datetime
+    deadline: datetime | None  #: none if the agent asks in its own terminal
+    hook: str | None  #: the key of the hook call that waits for the answer
+
+
+def add(db: Connection, session: SessionId, call: Call, asking: Asking) -> RequestId:
+    """Write down that a person is asked."""
+    request = RequestId(secrets.token_hex(4))
+    deadline = asking.deadline.isoformat() if asking.deadline else None
+    db.execute(
+        "insert into requests (id, session, kind, tool, input, questions, message, digest,"
+        " hook, asked_at, deadline, is_spent) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            *(request, session, call.kind, call.tool, _json(call.input)),
+            json.dumps([asdict(question) for question in call.questions]),
+            *(call.summary[:2_000], call.digest, asking.hook),
+            # Only an answer to what it was about to do is still good when it then asks.
+            *(asking.at.isoformat(), deadline, call.is_asked),
+        ),
+    )
+    return request
+
+
+def get(db: Connection, request: RequestId) -> Request:
+    row = db.execute("select * from requests where id = ?", (request,)).fetchone()
+    if row is None:
+        raise RequestUnknown(f"{request!r}. See them with:  rookery permissions")
+    return _request(row)
+
+
+def listed(db: Connection, *, limit: int, only_open: bool) -> list[Request]:
+    """Return the newest, oldest of them first."""
+    condition = "where outcome = 'open'" if only_open else ""
+    rows = db.execute(
+        f"select * from requests {condition} order by asked_at desc limit ?", (limit,)
+    ).fetchall()
+    return [_request(row) for row in reversed(rows)]
+
+
+def open_of(db: Connection, session: SessionId) -> list[Request]:
+    """Return what is asked about a session now, oldest first."""
+    rows = db.execute(
+        "select * from requests where session = ? and outcome = 'open' order by asked_at",
+        (session,),
+    )
+    return [_request(row) for row in rows]
+
+
+def of_hook(db: Connection, key: str) -> Request | None:
+    """Find what a hook call asked, if it comes again after a restart."""
+    row = db.execute("select * from requests where hook = ?", (key,)).fetchone()
+    return _request(row) if row else None
+
+
+def of_call(db: Connection, session: SessionId, *, tool: str, digest: str) -> Request | None:
+    """Find what is asked about a call: of its tool, where its agent does not say which."""
+    row = db.execute(
+        "select * from requests where session = ? and outcome = 'open' and tool = ?"
+        " and (digest = ? or ? = '') order by asked_at limit 1",
+        (session, tool, digest, digest),
+    ).fetchone()
+    return _request(row) if row else None
+
+
+def overdue(db: Connection, *, now: datetime) -> list[RequestId]:
+    rows = db.execute(
+        "select id from requests where outcome = 'open' and deadline <= ?", (now.isoformat(),)
+    )
+    return [RequestId(row["id"]) for row in rows]
+
+
+def next_deadline(db: Connection) -> datetime | None:
+    (moment,) = db.execute(
+        "select min(deadline) from requests where outcome = 'open'"
+    ).fetchone()
+    return datetime.fromisoformat(moment) if moment else None
+
+
+def settle(db: Connection, request: RequestId, verdict: Verdict, *, at: datetime) -> bool:
+    """Write down an answer. False if there is one already: the first is the one."""
+    settled = db.execute(
+        "update requests set outcome = ?, answered_by = ?, answered_at = ?, reason = ?,"
+        " answers = ?, for_session = ? where id = ? and outcome = 'open'",
+        (
+            *(verdict.outcome, verdict.by, at.isoformat(), verdict.reason),
+            *(json.dumps(dict(verdict.answers)), verdict.for_session, request),
+        ),
+    )
+    if settled.rowcount and verdict.for_session:
+        db.execute(
+            "insert into grants select session, digest, id from requests where id = ?"
+            " on conflict do nothing",
+            (request,),
+        )
+    return settled.rowcount > 0
+
+
+def verdict_of(db: Connection, request: RequestId) -> Verdict | None:
+    """Return what was answered, once it was."""
+    row = db.execute("select * from requests where id = ?", (request,)).fetchone()
+    if row is None or row["outcome"] == Outcome.OPEN:
+        return None
+    answers = {name: tuple(each) for name, each in json.loads(row["answers"]).items()}
+    return Verdict(
+        outcome=Outcome(row["outcome"]),
+        by=row["answered_by"],
+        reason=row["reason"],
+        for_session=bool(row["for_session"]),
+        answers=answers,
+    )
+
+
+def spend(db: Connection, session: SessionId, call: Call, *, since: datetime) -> bool:
+    """Use up that somebody has just allowed this very call, if so: it is asked about once."""
+    spent = db.execute(
+        "update requests set is_spent = 1 where id = (select id from requests"
+        " where session = ? and digest = ? and outcome = 'allowed' and not is_spent"
+        " and answered_at >= ? limit 1)",
+        (session, call.digest, since.isoformat()),
+    )
+    return spent.rowcount > 0
+
+
+def is_granted(db: Connection, session: SessionId, call: Call) -> bool:
+    """Whether somebody has allowed this very call for the rest of the session."""
+    return bool(
+        db.execute(
+            "select 1 from grants where session = ? and digest = ?", (session, call.digest)
+        ).fetchone()
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A decision, for the audit."""
+
+    at: datetime
+    session: SessionId
+    agent: str
+    tool: str
+    input: Mapping[str, Any]
+    decision: str
+    by: str
+    rule: str = ""
+    reason: str = ""
+    request: RequestId | None = None
+
+
+def keep(db: Connection, decided: Decided) -> None:
+    """Write a decision down for ever, or as long as entries are kept."""
+    row = asdict(decided) | {"at": decided.at.isoformat(), "input": _json(decided.input)}
+    names = ", ".join(row)
+    marks = ", ".join(f":{name}" for name in row)
+    db.execute(f"insert into audit ({names}) values ({marks})", row)
+
+
+def decided(db: Connection, *, limit: int, session: SessionId | None = None) -> list[Decided]:
+    """Return the newest decisions, oldest of them first."""
+    rows = db.execute(
+        "select * from audit where :session is null or session = :session"
+        " order by id desc limit :limit",
+        {"session": session, "limit": limit},
+    ).fetchall()
+    return [_decided(row) for row in reversed(rows)]
+
+
+def _decided(row: Row) -> Decided:
+    return Decided(
+        at=datetime.fromisoformat(row["at"]),
+        session=SessionId(row["session"]),
+        agent=row["agent"],
+        tool=row["tool"],
+        input=json.loads(row["input"]),
+        decision=row["decision"],
+        by=row["by"],
+        rule=row["rule"],
+        reason=row["reason"],
+        request=RequestId(row["request"]) if row["request"] else None,
+    )
+
+
+def _request(row: Row) -> Request:
+    answered = row["answered_at"]
+    return Request(
+        id=RequestId(row["id"]),
+        session=SessionId(row["session"]),
+        kind=row["kind"],
+        tool=row["tool"],
+        input=json.loads(row["input"]),
+        questions=tuple(_question(each) for each in json.loads(row["questions"])),
+        message=row["message"],
+        outcome=Outcome(row["outcome"]),
+        asked_at=datetime.fromisoformat(row["asked_at"]),
+        deadline=datetime.fromisoformat(row["deadline"]) if row["deadline"] else None,
+        answered_by=row["answered_by"],
+        answered_at=datetime.fromisoformat(answered) if answered else None,
+        reason=row["reason"],
+    )
+
+
+def _question(found: Mapping[str, Any]) -> Question:
+    return Question(found["text"], tuple(found["options"]), found["takes_several"])
+
+
+def _json(given: Mapping[str, Any]) -> str:
+    whole = json.dumps(dict(given), ensure_ascii=False)
+    if len(whole) <= LONGEST:
+        return whole
+    return json.dumps({name: str(value)[: LONGEST // 10] for name, value in given.items()})

@@ -1,0 +1,51 @@
+"""What is counted of a session while it goes on: tools, denials, tokens, cost."""
+
+from __future__ import annotations
+
+from sqlite3 import Connection
+
+from rookery.model import facts
+from rookery.model.facts import Fact
+
+
+def follow(db: Connection, fact: Fact) -> None:
+    """Count what ``fact`` tells."""
+    match fact:
+        case facts.ToolCalled(session, tool):
+            db.execute(
+                "update sessions set last_tool = ?, tool_count = tool_count + 1 where id = ?",
+                (tool, session),
+            )
+        case facts.CallDecided(session, _, "deny"):
+            db.execute(
+                "update sessions set denial_count = denial_count + 1 where id = ?", (session,)
+            )
+        case facts.UsageReported():
+            _add_usage(db, fact)
+        case facts.SessionLabelled(session, label):
+            db.execute("update sessions set label = ? where id = ?", (label, session))
+        case _:
+            pass
+
+
+_OF_LAST_TURN = """
+    session = :session
+        and started_by = (select max(started_by) from turns where session = :session)
+"""
+
+
+def _add_usage(db: Connection, usage: facts.UsageReported) -> None:
+    """Add what was used to the session and to its last turn."""
+    used = {
+        "session": usage.session,
+        "input": usage.input_tokens,
+        "output": usage.output_tokens,
+        "cost": usage.cost,
+    }
+    for table, which in (("sessions", "id = :session"), ("turns", _OF_LAST_TURN)):
+        db.execute(
+            f"update {table} set input_tokens = input_tokens + :input,"
+            " output_tokens = output_tokens + :output,"
+            f" cost = iif(:cost is null, cost, coalesce(cost, 0) + :cost) where {which}",
+            used,
+        )

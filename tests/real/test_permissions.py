@@ -1,0 +1,270 @@
+"""Tool calls that are decided by rule or by a person, with a real daemon and the demo agent."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from rookery.model.errors import Answered
+from tests.real.rookery import Rookery, eventually
+from tests.real.test_doors import badge_of
+
+pytestmark = pytest.mark.real
+
+REMOVE = "permission: Bash rm -r build;; say: Done."
+
+
+def asked(rookery: Rookery) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = rookery.client.get("permissions")["requests"]
+    return found
+
+
+def ask(rookery: Rookery, name: str = "worker", words: str = REMOVE) -> dict[str, Any]:
+    """Have a session ask for something, and wait until it is known."""
+    rookery.send(name, words)
+    eventually(lambda: asked(rookery))
+    return asked(rookery)[0]
+
+
+def last_answer(rookery: Rookery) -> str:
+    eventually(lambda: rookery.session("worker")["activity"] == "idle")
+    return str(rookery.json("output", "worker")["turns"][-1]["answer"])
+
+
+def screen_has(rookery: Rookery, words: str) -> bool:
+    return words in rookery.screen("worker")
+
+
+@pytest.fixture
+def remote(rookery: Rookery) -> Rookery:
+    rookery.json("mode", "remote")
+    rookery.start("worker")
+    return rookery
+
+
+@pytest.mark.spec("D2", "D3", "D4", "I5")
+def test_a_person_allows_a_call_from_the_command_line(remote: Rookery) -> None:
+    request = ask(remote)
+    listed = remote.run("permissions").stdout
+
+    done = remote.run("allow", "worker")
+
+    assert "May it use Bash? rm -r build" in listed
+    assert f"{request['id']}  worker" in listed
+    assert done.stdout == "Allowed: May it use Bash? rm -r build\n"
+    assert last_answer(remote) == "Done."
+    (kept,) = remote.json("audit")["decisions"]
+    assert (kept["decision"], kept["by"], kept["tool"]) == ("allowed", "person", "Bash")
+    assert kept["input"] == {"command": "rm -r build"}
+
+
+@pytest.mark.spec("D2")
+def test_an_agent_is_told_why_its_call_was_denied(remote: Rookery) -> None:
+    request = ask(remote)
+
+    remote.run("deny", request["id"], "--reason", "Not on a Sunday.")
+
+    eventually(lambda: screen_has(remote, "Not on a Sunday."))
+    assert remote.session("worker")["denial_count"] == 1
+
+
+@pytest.mark.spec("D2")
+def test_what_is_allowed_for_the_session_is_asked_once(remote: Rookery) -> None:
+    ask(remote)
+    remote.run("allow", "worker", "--session")
+    eventually(lambda: remote.session("worker")["activity"] == "idle")
+
+    assert remote.ask("worker", REMOVE) == "Done."
+    assert [each["by"] for each in remote.json("audit")["decisions"]] == ["person", "grant"]
+
+
+@pytest.mark.spec("D5")
+def test_a_question_is_answered_from_the_command_line(remote: Rookery) -> None:
+    remote.send("worker", "question: Which colour? | Red | Blue")
+    eventually(lambda: remote.session("worker")["activity"] == "question")
+    listed = remote.run("permissions").stdout
+
+    wrong = remote.run("allow", "worker")
+    right = remote.run("answer", "worker", "2")
+
+    assert "2. Blue" in listed
+    assert (wrong.returncode, "rookery answer" in wrong.stderr) == (2, True)
+    assert right.returncode == 0
+    assert last_answer(remote) == "You chose Blue"
+
+
+@pytest.mark.spec("D2", "K3")
+@pytest.mark.parametrize("decision", ["allow", "deny"])
+def test_a_request_outlives_a_daemon_that_is_killed(remote: Rookery, decision: str) -> None:
+    request = ask(remote)
+    remote.kill()
+    remote.up()
+
+    (after,) = asked(remote)
+    remote.run(decision, "worker")
+
+    assert after["id"] == request["id"]
+    word = {"allow": "Done.", "deny": "denied"}[decision]
+    eventually(lambda: screen_has(remote, word))
+    (kept,) = remote.json("audit")["decisions"]
+    assert kept["request"] == request["id"]
+
+
+@pytest.mark.spec("D2")
+def test_of_many_answers_at_once_one_counts(remote: Rookery) -> None:
+    request = ask(remote)
+
+    def answer(number: int) -> str:
+        decision = "allow" if number % 2 else "deny"
+        try:
+            remote.client.post("permissions", request["id"], "answer", decision=decision)
+        except Answered as refusal:
+            return refusal.code
+        return decision
+
+    with ThreadPoolExecutor(8) as people:
+        said = list(people.map(answer, range(8)))
+
+    (winner,) = [word for word in said if word != "request-closed"]
+    (kept,) = remote.json("audit")["decisions"]
+    assert kept["decision"] == {"allow": "allowed", "deny": "denied"}[winner]
+
+
+@pytest.mark.spec("D2")
+def test_an_answer_at_the_keyboard_closes_the_request(remote: Rookery) -> None:
+    request = ask(remote)
+    eventually(lambda: screen_has(remote, "1. Yes"))
+
+    remote.tmux("send-keys", "-t", remote.session("worker")["tmux_pane"], "1")
+
+    assert last_answer(remote) == "Done."
+    (found,) = remote.client.get("permissions", all=True)["requests"]
+    assert (found["id"], found["outcome"]) == (request["id"], "gone")
+    assert found["answered_by"] == "terminal"
+    late = remote.run("allow", request["id"])
+    assert (late.returncode, "decided already" in late.stderr) == (1, True)
+
+
+@pytest.mark.spec("D3")
+def test_silence_is_a_no(cold: Rookery) -> None:
+    cold.configure("[permissions]\ndeadline_seconds = 1\n")
+    cold.up()
+    cold.json("mode", "remote")
+    cold.start("worker")
+
+    cold.send("worker", REMOVE)
+
+    eventually(lambda: screen_has(cold, "Nobody answered in time."))
+    (kept,) = cold.json("audit")["decisions"]
+    assert (kept["decision"], kept["by"]) == ("denied", "the clock")
+
+
+@pytest.mark.spec("D2")
+def test_who_has_died_gets_no_answer(remote: Rookery) -> None:
+    request = ask(remote)
+    remote.run("end", "worker")
+
+    late = remote.run("allow", request["id"])
+
+    assert late.returncode == 1
+    assert asked(remote) == []
+
+
+@pytest.mark.spec("D1", "D3", "I5")
+def test_rules_decide_before_anybody_is_asked(rookery: Rookery) -> None:
+    rookery.start("worker")
+    rookery.home.rules.write_text(
+        '[[deny]]\nname = "no rm"\ntool = "Bash"\ninput.command = "rm *"\nreason = "No."\n'
+        '[[allow]]\ntool = "Bash"\n'
+    )
+    call = {"tool": "Bash", "input": {"command": "rm -r x"}}
+
+    allowed = rookery.ask("worker", "permission: Bash ls;; say: Listed.")
+    rookery.send("worker", REMOVE)
+    eventually(lambda: rookery.session("worker")["denial_count"] == 1)
+    tested = rookery.run("permissions", "test", json.dumps(call)).stdout
+
+    assert allowed == "Listed."
+    assert tested == "deny by the rule 'no rm'. No.\n"
+    rules = [(each["rule"], each["decision"]) for each in rookery.json("audit")["decisions"]]
+    assert rules == [("allow 1", "allowed"), ("no rm", "denied")]
+
+
+@pytest.mark.spec("D1")
+def test_broken_rules_are_said_and_change_nothing(rookery: Rookery) -> None:
+    rookery.home.rules.write_text('[[deny]]\nname = "no rm"\ninput.command = "rm *"\n')
+    call = json.dumps({"tool": "Bash", "input": {"command": "rm x"}})
+    before = rookery.run("permissions", "test", call).stdout
+
+    rookery.home.rules.write_text("[[allow]")
+
+    assert rookery.run("permissions", "test", call).stdout == before
+    assert "not TOML" in rookery.run("permissions").stderr
+
+
+@pytest.mark.spec("D3")
+def test_locally_an_agent_asks_in_its_own_terminal(rookery: Rookery) -> None:
+    rookery.start("worker")
+
+    request = ask(rookery)
+
+    assert request["deadline"] is None
+    eventually(lambda: screen_has(rookery, "1. Yes"))
+    rookery.tmux("send-keys", "-t", rookery.session("worker")["tmux_pane"], "1")
+    assert last_answer(rookery) == "Done."
+    assert asked(rookery) == []
+
+
+@pytest.mark.spec("C3", "D3")
+@pytest.mark.parametrize(("when_away", "seen"), [("ask", "1. Yes"), ("deny", "not there")])
+def test_a_call_under_a_rule_is_not_let_through_while_no_daemon_runs(
+    cold: Rookery, when_away: str, seen: str
+) -> None:
+    cold.configure(f'[permissions]\nwhen_away = "{when_away}"\n')
+    cold.up()
+    cold.home.rules.write_text('[[deny]]\ntool = "Bash"\ninput.command = "rm *"\n')
+    cold.start("worker")
+    pane = str(cold.session("worker")["tmux_pane"])
+    eventually(lambda: "PreToolUse" in cold.home.absence.read_text())
+    cold.kill()
+
+    cold.tmux("send-keys", "-t", pane, "-l", "tool: Bash rm -r build")
+    cold.tmux("send-keys", "-t", pane, "Enter")
+
+    eventually(lambda: seen in cold.tmux("capture-pane", "-p", "-t", pane))
+
+
+@pytest.mark.spec("D3", "K5")
+def test_no_session_answers_for_itself(remote: Rookery) -> None:
+    request = ask(remote)
+    badge = badge_of(remote, "worker")
+
+    with pytest.raises(Answered) as refusal:
+        remote.client_of(badge).post("permissions", request["id"], "answer", decision="allow")
+
+    assert refusal.value.code == "forbidden"
+    assert asked(remote) == [request]
+
+
+@pytest.mark.spec("D3", "K5")
+@pytest.mark.parametrize("may", [True, False])
+def test_a_parent_answers_for_its_child_only_if_it_may(cold: Rookery, *, may: bool) -> None:
+    cold.configure(f"[permissions]\nparents_may_answer = {str(may).lower()}\n")
+    cold.up()
+    cold.json("mode", "remote")
+    cold.start("parent")
+    parent = cold.client_of(badge_of(cold, "parent"))
+    parent.post("sessions", agent="demo", name="worker", project=str(cold.project))
+    cold.client.get("sessions", "worker", "wait", until="up", timeout=20.0)
+    request = ask(cold)
+
+    try:
+        parent.post("permissions", request["id"], "answer", decision="allow")
+        answered = True
+    except Answered:
+        answered = False
+
+    assert answered is may

@@ -1,0 +1,286 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from sqlite3 import Connection
+
+import pytest
+
+from rookery import endings, permissions
+from rookery.model import facts
+from rookery.model.errors import RequestClosed
+from rookery.model.facts import InputSettled, SessionEnded, TurnEnded
+from rookery.model.permissions import Call, Outcome, Question, RequestId, Verdict
+from rookery.permissions import Ask, Pass, Permissions, Ruling, Wait
+from rookery.rulebook import Rulebook
+from rookery.store import requests, sessions, switches
+from rookery.store.journal import Journal, Reader
+from tests.fakes.clock import FakeClock
+from tests.sessions import WORKER, settle_in
+from tests.waiting import kinds
+
+RULES = """
+[[deny]]
+name = "no rm"
+tool = "Bash"
+input.command = { regex = "\\\\brm\\\\b" }
+reason = "Use git clean."
+
+[[allow]]
+tool = "Read"
+
+[[ask]]
+tool = "Write"
+"""
+
+REMOVE, LIST = Call("Bash", {"command": "rm -r x"}), Call("Bash", {"command": "ls"})
+WRITE = Call("Write", {"file_path": "/a"}, is_asked=False)
+QUESTION = Call("AskUserQuestion", {}, (Question("Which?", ("A", "B")),))
+YES, NO = Verdict(Outcome.ALLOWED, "anna"), Verdict(Outcome.DENIED, "bert", "No.")
+
+
+class Bench:
+    """Where calls are judged: a session that works, and the rules."""
+
+    def __init__(self, db: Connection, clock: FakeClock, folder: Path) -> None:
+        heard = frozenset({InputSettled, TurnEnded, SessionEnded})
+        readers = {"permissions": Reader(heard, permissions.close)}
+        self.db, self.clock = db, clock
+        self.journal = Journal("here", clock, readers, {"permissions"})
+        self.rules = folder / "rules.toml"
+        self.rules.write_text(RULES)
+        rulebook = Rulebook(self.rules)
+        self.permissions = Permissions(self.journal, rulebook, timedelta(seconds=300))
+        settle_in(db, self.journal)
+        self.journal.append(db, facts.TurnStarted(WORKER, "go"))
+        self._keys = 0
+
+    def consider(self, call: Call, *, can_ask: bool = True) -> Ruling:
+        self._keys += 1
+        session = sessions.get(self.db, WORKER)
+        hook = f"k{self._keys}"
+        return self.permissions.consider(self.db, session, call, hook=hook, can_ask=can_ask)
+
+    def ask(self, call: Call = LIST) -> RequestId:
+        ruling = self.consider(call)
+        assert isinstance(ruling, Wait)
+        return ruling.request
+
+    def answer(self, request: RequestId, verdict: Verdict) -> None:
+        self.permissions.answer(self.db, requests.get(self.db, request), verdict)
+
+    def outcome(self, request: RequestId) -> tuple[str, str]:
+        found = requests.get(self.db, request)
+        return found.outcome, found.answered_by
+
+    @property
+    def activity(self) -> str | None:
+        return sessions.get(self.db, WORKER).activity
+
+
+@pytest.fixture
+def bench(db: Connection, clock: FakeClock, tmp_path: Path) -> Bench:
+    return Bench(db, clock, tmp_path)
+
+
+@pytest.fixture
+def remote(bench: Bench) -> Bench:
+    switches.set_mode(bench.db, "remote")
+    return bench
+
+
+@pytest.mark.spec("D1", "D4")
+@pytest.mark.parametrize("is_asked", [True, False])
+def test_a_rule_denies_whether_its_agent_would_have_asked_or_not(
+    bench: Bench, *, is_asked: bool
+) -> None:
+    ruling = bench.consider(Call("Bash", {"command": "rm -r x"}, is_asked=is_asked))
+
+    assert ruling == Verdict(Outcome.DENIED, "rule", "Use git clean.")
+    (kept,) = requests.decided(bench.db, limit=10)
+    assert (kept.decision, kept.by, kept.rule) == ("denied", "rule", "no rm")
+    assert kept.input == {"command": "rm -r x"}
+    assert sessions.get(bench.db, WORKER).denial_count == 1
+    assert bench.activity == "working"
+
+
+@pytest.mark.spec("D1")
+def test_a_rule_allows(bench: Bench) -> None:
+    assert bench.consider(Call("Read", {})) == Verdict(Outcome.ALLOWED, "rule")
+    assert sessions.get(bench.db, WORKER).denial_count == 0
+
+
+@pytest.mark.spec("D3")
+def test_what_no_rule_names_is_the_agents_own_affair(remote: Bench) -> None:
+    assert remote.consider(Call("Bash", {"command": "ls"}, is_asked=False)) == Pass()
+
+
+@pytest.mark.spec("D1", "D3")
+def test_locally_an_agent_that_must_ask_asks_in_its_own_terminal(bench: Bench) -> None:
+    assert bench.consider(WRITE) == Ask()
+    assert bench.consider(LIST) == Pass()
+
+    (request,) = requests.open_of(bench.db, WORKER)
+    assert (request.message, request.deadline) == ("May it use Bash? ls", None)
+    assert bench.activity == "permission"
+
+
+@pytest.mark.spec("D1")
+def test_where_an_agent_cannot_be_made_to_ask_we_do(bench: Bench) -> None:
+    assert isinstance(bench.consider(WRITE, can_ask=False), Wait)
+
+
+@pytest.mark.spec("D2", "D3")
+def test_remotely_a_person_is_asked_and_the_first_answer_is_the_one(remote: Bench) -> None:
+    request = remote.ask()
+    asked = remote.activity
+    remote.answer(request, YES)
+
+    with pytest.raises(RequestClosed, match="allowed by anna"):
+        remote.answer(request, NO)
+
+    assert asked == "permission"
+    assert requests.verdict_of(remote.db, request) == YES
+    assert remote.activity == "working"
+    (kept,) = requests.decided(remote.db, limit=10)
+    assert (kept.decision, kept.by, kept.request) == ("allowed", "anna", request)
+
+
+@pytest.mark.spec("D2")
+def test_two_that_ask_at_once_are_settled_one_by_one(remote: Bench) -> None:
+    first, second = remote.ask(), remote.ask(Call("Bash", {"command": "pwd"}))
+
+    remote.answer(second, NO)
+    still = remote.activity
+    remote.answer(first, YES)
+
+    assert still == "permission"
+    assert remote.activity == "working"
+
+
+@pytest.mark.spec("D2")
+def test_what_is_allowed_for_the_session_is_not_asked_again(remote: Bench) -> None:
+    remote.answer(remote.ask(), Verdict(Outcome.ALLOWED, "anna", for_session=True))
+
+    assert remote.consider(LIST) == Verdict(Outcome.ALLOWED, "grant")
+    assert isinstance(remote.consider(Call("Bash", {"command": "pwd"})), Wait)
+
+
+@pytest.mark.spec("D1")
+def test_a_rule_that_denies_beats_what_was_allowed_for_the_session(remote: Bench) -> None:
+    remote.answer(remote.ask(), Verdict(Outcome.ALLOWED, "anna", for_session=True))
+    remote.rules.write_text('[[deny]]\ntool = "Bash"\n')
+
+    ruling = remote.consider(LIST)
+
+    assert isinstance(ruling, Verdict)
+    assert ruling.outcome is Outcome.DENIED
+
+
+@pytest.mark.spec("D2")
+def test_an_agent_that_asks_again_about_what_was_just_allowed_is_told_once(
+    remote: Bench,
+) -> None:
+    remote.answer(remote.ask(WRITE), YES)
+    asked = Call(WRITE.tool, WRITE.input)
+
+    again, third = remote.consider(asked), remote.consider(asked)
+
+    assert again == Verdict(Outcome.ALLOWED, "the answer just given")
+    assert isinstance(third, Wait)
+
+
+@pytest.mark.spec("D3")
+def test_an_answer_to_what_an_agent_asked_is_not_good_for_the_next_time(remote: Bench) -> None:
+    remote.answer(remote.ask(), YES)
+
+    assert isinstance(remote.consider(LIST), Wait)
+
+
+@pytest.mark.spec("D3")
+def test_silence_is_a_no_and_comes_too_late_for_any_yes(
+    remote: Bench, clock: FakeClock
+) -> None:
+    request = remote.ask()
+    clock.advance(299)
+    early = remote.permissions.expire(remote.db)
+    clock.advance(2)
+
+    assert (early, remote.permissions.expire(remote.db)) == (0, 1)
+    with pytest.raises(RequestClosed, match="denied by the clock"):
+        remote.answer(request, YES)
+    assert remote.activity == "working"
+
+
+@pytest.mark.spec("D2")
+def test_a_call_that_runs_was_allowed_at_the_terminal(remote: Bench) -> None:
+    request = remote.ask()
+    used = facts.ToolUsed(WORKER, "Bash", LIST.digest)
+    remote.journal.append(remote.db, used)
+
+    remote.permissions.note_use(remote.db, used)
+
+    assert remote.outcome(request) == ("gone", "terminal")
+    assert remote.activity == "working"
+
+
+@pytest.mark.spec("C8", "D2")
+def test_another_call_that_runs_meanwhile_settles_nothing(remote: Bench) -> None:
+    request = remote.ask()
+    used = facts.ToolUsed(WORKER, "Bash", REMOVE.digest)
+    remote.journal.append(remote.db, used)
+
+    remote.permissions.note_use(remote.db, used)
+
+    assert remote.outcome(request) == ("open", "")
+    assert remote.activity == "permission"
+
+
+@pytest.mark.spec("D2")
+@pytest.mark.parametrize(
+    "fact",
+    [InputSettled(WORKER), TurnEnded(WORKER, "", "interrupted")],
+    ids=["settled", "over"],
+)
+def test_what_its_agent_asks_no_more_nobody_can_answer(remote: Bench, fact: facts.Fact) -> None:
+    request = remote.ask()
+
+    remote.journal.append(remote.db, fact)
+
+    assert remote.outcome(request) == ("gone", "terminal")
+    with pytest.raises(RequestClosed):
+        remote.answer(request, YES)
+
+
+@pytest.mark.spec("D2", "A5")
+def test_the_dead_ask_for_nothing(remote: Bench) -> None:
+    request = remote.ask()
+
+    endings.end(remote.db, remote.journal, WORKER, outcome="failed", reason="x")
+
+    assert remote.outcome(request) == ("gone", "terminal")
+
+
+@pytest.mark.spec("D5")
+def test_a_question_is_answered_in_words(remote: Bench) -> None:
+    request = remote.ask(QUESTION)
+    asked = remote.activity
+
+    remote.answer(request, Verdict(Outcome.ANSWERED, "anna", answers={"Which?": ("A",)}))
+
+    assert asked == "question"
+    verdict = requests.verdict_of(remote.db, request)
+    assert verdict is not None
+    assert verdict.answers == {"Which?": ("A",)}
+    assert "call-decided" not in kinds(remote.db)
+
+
+@pytest.mark.spec("C3", "D2")
+def test_what_was_asked_while_nobody_listened_can_be_seen(bench: Bench) -> None:
+    session = sessions.get(bench.db, WORKER)
+
+    bench.permissions.note(bench.db, session, LIST)
+    bench.permissions.note(bench.db, session, WRITE)
+
+    (request,) = requests.open_of(bench.db, WORKER)
+    assert (request.tool, request.deadline) == ("Bash", None)
