@@ -21,6 +21,7 @@ from rookery.ports import Agent, Payload
 from rookery.store import requests, sessions, tokens
 from rookery.store.database import Database
 from rookery.store.journal import Journal
+from rookery.store.sessions import TakenNames
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +42,8 @@ def read_call(call: bytes, *, pid: int | None = None) -> Hook:
     """Read what the hook program sent. Raises ``HookUnreadable``."""
     first, _, body = call.partition(b"\n")
     try:
-        key, agent, badge, pane, _, server = first.decode(errors="surrogateescape").split(
-            " ", 5
-        )
+        words = first.decode(errors="surrogateescape").split(" ", 6)
+        key, agent, _size, badge, pane, _parent, server = words
         payload = _speakable(json.loads(body))
     except (ValueError, RecursionError) as error:
         raise HookUnreadable(error) from error
@@ -125,6 +125,14 @@ class Intake:
                 return verdict
             await bell.wait()
 
+    async def withdraw(self, request: RequestId) -> None:
+        """Let go of what nobody waits for any more."""
+
+        def withdraw(db: Connection) -> None:
+            self.permissions.withdraw(db, request)
+
+        await self.database.write(withdraw)
+
     async def park(self, key: str, error: Exception) -> None:
         """Keep the trace of a call that nothing can be made of."""
 
@@ -168,7 +176,7 @@ class Intake:
         folder = PurePath(sender.cwd).name
         session = Session(
             id=SessionId(str(uuid4())),
-            name=distinct(name_from(folder), sessions.taken_names(db)),
+            name=distinct(name_from(folder), TakenNames(db)),
             agent=sender.agent,
             runtime=HEADLESS,
             computer=self.journal.computer,

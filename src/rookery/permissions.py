@@ -152,11 +152,17 @@ class Permissions:
 
     def note_use(self, db: Connection, used: ToolUsed) -> None:
         """Close what was asked about a call that has run: somebody has allowed it elsewhere."""
-        asked = requests.of_call(db, used.session, tool=used.tool, digest=used.call)
-        if asked and asked.outcome is Outcome.OPEN:
-            gone = Verdict(Outcome.GONE, TERMINAL)
-            requests.settle(db, asked.id, gone, at=self.journal.clock.now())
-        self._settle(db, sessions.get(db, used.session), by=TERMINAL)
+        if asked := requests.of_call(db, used.session, tool=used.tool, digest=used.call):
+            self.withdraw(db, asked.id)
+        else:
+            self._settle(db, sessions.get(db, used.session), by=TERMINAL)
+
+    def withdraw(self, db: Connection, request: RequestId) -> None:
+        """Let go of what is asked no more: whoever is at the terminal has settled it."""
+        gone = Verdict(Outcome.GONE, TERMINAL)
+        if requests.settle(db, request, gone, at=self.journal.clock.now()):
+            session = requests.get(db, request).session
+            self._settle(db, sessions.get(db, session), by=TERMINAL)
 
     def _settle(self, db: Connection, session: Session, *, by: str) -> None:
         """Say that nothing is asked any more, if so."""

@@ -153,7 +153,7 @@ def test_a_forged_hook_moves_nobody(rookery: Rookery) -> None:
     for number, badge in enumerate(["-", badge_of(rookery, "other"), "made-up"]):
         with socket.socket(socket.AF_UNIX) as door:
             door.connect(str(rookery.home.hook_door))
-            door.sendall(f"key-{number} demo {badge} - 1 -\n".encode() + call)
+            door.sendall(f"key-{number} demo {len(call)} {badge} - 1 -\n".encode() + call)
             door.shutdown(socket.SHUT_WR)
             while door.recv(100):
                 pass

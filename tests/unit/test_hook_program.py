@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import stat
@@ -48,25 +49,38 @@ class Setting:
 
 
 class Daemon:
-    """Takes one call, keeps it, and says something."""
+    """Takes a call for each of its answers, keeps it, and says that."""
 
-    def __init__(self, door: Path, answer: bytes) -> None:
-        self.call = b""
-        self._answer = answer
+    def __init__(self, door: Path, *answers: bytes) -> None:
+        self.calls: list[bytes] = []
+        self._answers = answers
         self._listening = socket.socket(socket.AF_UNIX)
         self._listening.bind(str(door))
         self._listening.listen()
-        self._thread = threading.Thread(target=self._take_one)
+        self._thread = threading.Thread(target=self._take_all)
         self._thread.start()
 
-    def _take_one(self) -> None:
-        with closing(self._listening), closing(self._listening.accept()[0]) as caller:
-            while part := caller.recv(65536):
-                self.call += part
-            caller.sendall(self._answer)
+    @property
+    def call(self) -> bytes:
+        return self.calls[0]
+
+    def _take_all(self) -> None:
+        with closing(self._listening):
+            for answer in self._answers:
+                with closing(self._listening.accept()[0]) as caller:
+                    call = b""
+                    while not is_whole(call):
+                        call += caller.recv(65536)
+                    self.calls.append(call)
+                    caller.sendall(answer)
 
     def join(self) -> None:
         self._thread.join(5)
+
+
+def is_whole(call: bytes) -> bool:
+    first, end, payload = call.partition(b"\n")
+    return bool(end) and len(payload) == int(first.split(b" ")[2])
 
 
 @pytest.fixture
@@ -98,7 +112,9 @@ def test_a_call_that_was_taken_says_nothing_and_leaves_nothing(setting: Setting)
     assert setting.spooled() == []
     first, _, payload = daemon.call.partition(b"\n")
     assert payload == PAYLOAD
-    assert first.decode().split(" ", 1)[1] == f"demo b-1 %7 {os.getpid()} /run/a b"
+    assert (
+        first.decode().split(" ", 1)[1] == f"demo {len(PAYLOAD)} b-1 %7 {os.getpid()} /run/a b"
+    )
 
 
 @pytest.mark.spec("C4")
@@ -111,6 +127,60 @@ def test_what_it_sends_is_what_the_daemon_reads(setting: Setting) -> None:
     call = read_call(daemon.call)
     assert (call.agent, call.badge) == ("demo", None)
     assert call.payload["session_id"] == "n1"
+
+
+@pytest.mark.spec("C3", "D2")
+def test_it_waits_for_what_somebody_decides(setting: Setting) -> None:
+    daemon = Daemon(setting.door, hook.WAIT + b"ask\n" + hook.DECIDED + b"yes")
+
+    done = setting.run()
+    daemon.join()
+
+    assert (done.returncode, done.stdout) == (0, b"yes")
+    assert setting.spooled() == []
+
+
+@pytest.mark.spec("C3", "D2", "K3")
+def test_if_the_daemon_dies_over_it_the_next_one_is_asked_for_the_same(
+    setting: Setting,
+) -> None:
+    waits, decided = hook.WAIT + b"ask\n", hook.WAIT + b"ask\n" + hook.DECIDED + b"no"
+    daemon = Daemon(setting.door, waits, waits, decided)
+
+    done = setting.run()
+    daemon.join()
+
+    assert done.stdout == b"no"
+    assert len(daemon.calls) == 3
+    assert len(set(daemon.calls)) == 1
+
+
+@pytest.mark.spec("C3", "D3")
+def test_if_no_daemon_comes_back_it_says_what_it_was_told_to(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hook, "RETURN", 0.0)
+
+    said = hook.insist(str(setting.door), b"call", hook.WAIT + b"ask\n")
+
+    assert said == b"ask"
+
+
+@pytest.mark.spec("C3", "D3")
+@pytest.mark.parametrize(
+    ("tool", "said"), [("Bash", b"ask"), ("BashOutput", b""), ("mcp__web__get", b"ask")]
+)
+def test_without_a_daemon_it_says_what_was_left_for_such_a_call(
+    setting: Setting, tool: str, said: bytes
+) -> None:
+    left = [{"event": "PreToolUse", "tools": ["Bash", "mcp__*"], "say": "ask"}]
+    (setting.folder / hook.ABSENCE).write_text(json.dumps({"demo": left}))
+    payload = {"hook_event_name": "PreToolUse", "tool_name": tool}
+
+    done = setting.run(payload=json.dumps(payload).encode())
+
+    assert (done.returncode, done.stdout) == (0, said)
+    assert len(setting.spooled()) == 1
 
 
 @pytest.mark.spec("C3")

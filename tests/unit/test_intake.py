@@ -288,9 +288,9 @@ async def test_what_nothing_can_be_made_of_is_parked_and_visible(
 @pytest.mark.parametrize(
     ("call", "badge", "pane"),
     [
-        (b'k demo - - 1 -\n{"a": "\\n"}', None, None),
-        (b'k demo b-1 %1 1 /run/a b\n{"a": "\\n"}', Badge("b-1"), Spot("/run/a b", "%1")),
-        (b'k demo b-1 %1 1 -\n{"a": "\\n"}', Badge("b-1"), None),
+        (b'k demo 9 - - 1 -\n{"a": "\\n"}', None, None),
+        (b'k demo 9 b-1 %1 1 /run/a b\n{"a": "\\n"}', Badge("b-1"), Spot("/run/a b", "%1")),
+        (b'k demo 9 b-1 %1 1 -\n{"a": "\\n"}', Badge("b-1"), None),
     ],
 )
 def test_a_call_is_read_as_the_hook_program_writes_it(
@@ -299,7 +299,7 @@ def test_a_call_is_read_as_the_hook_program_writes_it(
     assert read_call(call) == Hook("k", "demo", badge, {"a": "\n"}, pane=pane)
 
 
-NESTED = pytest.param(b"k demo - - 1 -\n" + b"[" * 100_000, id="nested")
+NESTED = pytest.param(b"k demo 9 - - 1 -\n" + b"[" * 100_000, id="nested")
 
 
 @pytest.mark.spec("K4")
@@ -308,10 +308,10 @@ NESTED = pytest.param(b"k demo - - 1 -\n" + b"[" * 100_000, id="nested")
     [
         b"",
         b"k demo -\n{}",
-        b"k demo - - 1\n{}",
-        b"k demo - - 1 -\nno json",
-        b"k demo - - 1 -\n[]",
-        b"k demo - - 1 -\n\xff",
+        b"k demo 9 - - 1\n{}",
+        b"k demo 9 - - 1 -\nno json",
+        b"k demo 9 - - 1 -\n[]",
+        b"k demo 9 - - 1 -\n\xff",
         NESTED,
     ],
 )
@@ -325,9 +325,9 @@ def test_what_is_no_call_is_refused(call: bytes) -> None:
     "poison",
     [
         b"no call at all",
-        b"k2 demo - - 1 -\n" + json.dumps({"session_id": 7}).encode(),
+        b"k2 demo 9 - - 1 -\n" + json.dumps({"session_id": 7}).encode(),
         pytest.param(
-            b'k2 demo - - 1 -\n{"session_id": "n2", "cwd": "/", "prompt": "half \\ud83d",'
+            b'k2 demo 9 - - 1 -\n{"session_id": "n2", "cwd": "/", "prompt": "half \\ud83d",'
             b' "hook_event_name": "UserPromptSubmit"}',
             id="surrogate",
         ),
@@ -341,7 +341,7 @@ async def test_a_poisonous_hook_in_the_spool_does_not_stop_the_others(
     spool.mkdir()
     fields = {"session_id": "n1", "cwd": "/", "hook_event_name": "Stop"}
     (spool / "1").write_bytes(poison)
-    (spool / "2").write_bytes(b"k9 demo - - 1 -\n" + json.dumps(fields).encode())
+    (spool / "2").write_bytes(b"k9 demo 9 - - 1 -\n" + json.dumps(fields).encode())
 
     await HookDoor(door.intake, tmp_path / "door", spool, door.intake.journal.clock).drain()
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from rookery.gateway.peers import peer
 from rookery.intake import Hook, Intake, read_call
 from rookery.model.errors import HookUnreadable, RookeryError
-from rookery.model.permissions import Verdict
+from rookery.model.permissions import RequestId, Verdict
 from rookery.permissions import Ask, Pass, Ruling, Wait
 from rookery.ports import Clock
 from rookery.programs.hook import DECIDED, TAKEN, WAIT
@@ -78,7 +78,10 @@ class HookDoor:
             if caller.is_ours:
                 async with self.at_once:
                     hook, ruling = await self._take_in(await _heard(reader), pid=caller.pid)
-                await self._tell(writer, hook, ruling)
+                if hook and isinstance(ruling, Wait):
+                    await self._wait(reader, writer, hook, ruling.request)
+                else:
+                    await self._tell(writer, hook, ruling)
         except (TimeoutError, OSError, RookeryError) as error:
             # Not answered: the caller spools it, or asks again.
             _log.warning("A hook call was not taken: %s", error)
@@ -90,17 +93,37 @@ class HookDoor:
     async def _tell(
         self, writer: asyncio.StreamWriter, hook: Hook | None, ruling: Ruling
     ) -> None:
-        """Say what was decided; if somebody is asked, once they have answered."""
-        if hook is None or isinstance(ruling, Pass):
-            writer.write(TAKEN)
-        elif isinstance(ruling, Wait):
-            writer.write(WAIT + self._say(hook, None) + b"\n")
-            await writer.drain()
-            verdict = await self.intake.verdict(ruling.request)
-            writer.write(DECIDED + self._say(hook, verdict))
-        else:
-            writer.write(TAKEN + self._say(hook, None if isinstance(ruling, Ask) else ruling))
+        """Say what was decided, if anything was."""
+        said = b""
+        if hook and isinstance(ruling, Ask):
+            said = self._say(hook, None)
+        elif hook and isinstance(ruling, Verdict):
+            said = self._say(hook, ruling)
+        writer.write(TAKEN + said)
         await writer.drain()
+
+    async def _wait(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        hook: Hook,
+        request: RequestId,
+    ) -> None:
+        """Say what was decided once somebody has answered; or that they need not any more."""
+        writer.write(WAIT + self._say(hook, None) + b"\n")
+        await writer.drain()
+        async with asyncio.TaskGroup() as tasks:
+            left = tasks.create_task(reader.read(1))
+            answer = tasks.create_task(self.intake.verdict(request))
+            await asyncio.wait({left, answer}, return_when=asyncio.FIRST_COMPLETED)
+            if answer.done():
+                writer.write(DECIDED + self._say(hook, answer.result()))
+                await writer.drain()
+            else:
+                # Its agent has ended the hook: it was answered elsewhere, or has gone itself.
+                await self.intake.withdraw(request)
+            left.cancel()
+            answer.cancel()
 
     def _say(self, hook: Hook, verdict: Verdict | None) -> bytes:
         return self.intake.agent(hook).answer(hook.payload, verdict).encode()
@@ -119,10 +142,12 @@ class HookDoor:
 
 async def _heard(reader: asyncio.StreamReader) -> bytes:
     """Read one call to its end. Raises ``HookUnreadable`` if it has none."""
-    call = b""
     async with asyncio.timeout(PATIENCE):
-        while part := await reader.read(LARGEST + 1):
-            call += part
-            if len(call) > LARGEST:
-                raise HookUnreadable(f"it is longer than {LARGEST:,} bytes")
-    return call
+        try:
+            first = await reader.readline()
+            size = int(first.split(b" ")[2])
+            if not 0 <= size <= LARGEST:
+                raise HookUnreadable(f"{size:,} bytes; {LARGEST:,} is the most")
+            return first + await reader.readexactly(size)
+        except (ValueError, IndexError, asyncio.IncompleteReadError) as error:
+            raise HookUnreadable(f"it is no call: {error}") from error

@@ -45,7 +45,7 @@ def main() -> None:
     if answer.startswith(TAKEN):
         said = answer[len(TAKEN) :]
     elif answer.startswith(WAIT):
-        said = _insist(door, call, answer)
+        said = insist(door, call, answer)
     else:
         _spool(spool, call)
         said = _say_in_absence(spool, agent, payload)
@@ -56,25 +56,33 @@ def _call(agent: str, payload: bytes) -> bytes:
     """One line that says who calls, then the payload as it came.
 
     The first word is a key of this very call, so that what is told twice, because a daemon
-    died before it could answer, is taken once.
+    died before it could answer, is taken once. The payload's length is told before it, and
+    the line is kept open: so the daemon sees when the agent ends us because it waits no more.
     """
     key = f"{time.time_ns():020d}-{os.urandom(8).hex()}"
     badge = os.environ.get("ROOKERY_BADGE", "")
     pane = os.environ.get("TMUX_PANE", "")
     server = os.environ.get("TMUX", "").rsplit(",", 2)[0].replace("\n", "")
-    words = (key, agent, badge or "-", pane or "-", str(os.getppid()), server or "-")
+    size, parent = str(len(payload)), str(os.getppid())
+    words = (key, agent, size, badge or "-", pane or "-", parent, server or "-")
     return " ".join(words).encode(errors="surrogateescape") + b"\n" + payload
 
 
 def _tell(door: str, call: bytes, patience: float) -> bytes:
     """Return all that the daemon says; it has ``patience`` seconds if somebody is asked."""
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-    connection.settimeout(DEADLINE)
-    connection.connect(door)
-    rest = memoryview(call)
-    while rest:
-        rest = rest[connection.send(rest) :]
-    connection.shutdown(_socket.SHUT_WR)
+    try:
+        connection.settimeout(DEADLINE)
+        connection.connect(door)
+        rest = memoryview(call)
+        while rest:
+            rest = rest[connection.send(rest) :]
+        return _hear(connection, patience)
+    finally:
+        connection.close()
+
+
+def _hear(connection: _socket.socket, patience: float) -> bytes:
     answer = b""
     try:
         while part := connection.recv(65536):
@@ -87,7 +95,7 @@ def _tell(door: str, call: bytes, patience: float) -> bytes:
     return answer
 
 
-def _insist(door: str, call: bytes, answer: bytes) -> bytes:
+def insist(door: str, call: bytes, answer: bytes) -> bytes:
     """Return what is decided; if the daemon dies over it, ask the next one for the same."""
     over = time.monotonic() + PATIENCE
     fallback = answer[len(WAIT) :].partition(b"\n")[0]
@@ -130,12 +138,16 @@ def _say_in_absence(spool: str, agent: str, payload: bytes) -> bytes:
 def _spool(spool: str, call: bytes) -> None:
     # Its name sorts by time; it appears whole or not at all.
     name = os.path.join(spool, call.split(b" ", 1)[0].decode())  # noqa: PTH118 - pathlib is slow to import
-    file = os.open(name + ".part", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(file, "wb") as spooled:
-        spooled.write(call)
-        spooled.flush()
-        os.fsync(file)
-    os.rename(name + ".part", name)  # noqa: PTH104 - pathlib is slow to import
+    try:
+        file = os.open(name + ".part", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(file, "wb") as spooled:
+            spooled.write(call)
+            spooled.flush()
+            os.fsync(file)
+        os.rename(name + ".part", name)  # noqa: PTH104 - pathlib is slow to import
+    except OSError:
+        if os.path.exists(name + ".part"):  # noqa: PTH110 - the same
+            os.unlink(name + ".part")  # noqa: PTH108 - a full disk needs no half calls
 
 
 if __name__ == "__main__":
