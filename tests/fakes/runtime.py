@@ -10,7 +10,7 @@ from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel
 from rookery.model.screens import Dialog, View
 from rookery.model.sessions import tmux_name
-from rookery.ports import Agent, Exited, Launch, Place, Sight, Sighting
+from rookery.ports import Agent, Exited, Launch, Place, Sight, Sighting, Vanished
 
 #: What may be pressed.
 KEYS = frozenset({"enter", "escape", "ctrl-c", "up", "down", "1", "2"})
@@ -111,7 +111,9 @@ class FakeRuntime:
             self.on_start(launch.session, program)
             if program.manner.exits_with is not None:
                 self.exit(program, code=program.manner.exits_with)
-        return self.programs[name].place
+        place = self.programs[name].place
+        await self.adopt(launch.session, launch.agent, place)
+        return place
 
     async def find(self) -> Mapping[str, Place]:
         return {name: program.place for name, program in self.programs.items()}
@@ -119,6 +121,7 @@ class FakeRuntime:
     async def adopt(self, session: SessionId, agent: Agent, place: Place) -> None:
         program = self.programs.get(place.tmux_session)
         if program is None:
+            self.see_again(Vanished(session))
             raise RuntimeFailed("it has gone meanwhile.")
         if session not in self._held:
             self.adopted.append(session)
@@ -175,8 +178,12 @@ class FakeRuntime:
             raise BadInput(unknown)
 
     def holder_of(self, pid: int) -> SessionId | None:
-        held = self._held.items()
-        return next((session for session, each in held if each.place.pid == pid), None)
+        for session, program in self._held.items():
+            if program.place.pid == pid:
+                if program.is_over:
+                    raise RuntimeFailed(f"process {pid} is gone.")
+                return session
+        return None
 
     async def screens(self, session: SessionId) -> AsyncIterator[tuple[str, ...]]:
         yield tuple(self._find(session).screen)

@@ -59,7 +59,7 @@ def main() -> None:
     ask = Server.ask
 
     async def mortal_ask(self: Server, *commands: bytes) -> list[tuple[bytes, ...]]:
-        done = [each for each in ACTIONS if any(line.startswith(each) for line in commands)]
+        done = [each for each in ACTIONS if any(each in line for line in commands)]
         name = b" ".join(done).decode()
         if done:
             fate.moment(f"before {name}")

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 
-from rookery.model.errors import Occupied, WordsRefused
+from rookery.model.errors import BadInput, Occupied, RuntimeFailed, WordsRefused
 from rookery.model.screens import View
 from rookery.runtimes.tmux.captures import ENTERED, PASTED, Surroundings
 from rookery.runtimes.tmux.panes import Pane
-from rookery.runtimes.tmux.protocol import line
-from rookery.runtimes.tmux.server import Server
+from rookery.runtimes.tmux.protocol import command, line
+from rookery.runtimes.tmux.server import AnyServer
 
 #: Bytes of one line that a terminal in its simplest mode takes at once.
 LONGEST_LINE = 4_000
@@ -40,6 +41,12 @@ KEYS = {
     **{digit: digit for digit in "0123456789"},
     **{letter: letter for letter in "yn"},
 }
+
+
+def check_keys(*keys: str) -> None:
+    """Refuse a key that nobody knows. Raises ``BadInput``."""
+    if unknown := [key for key in keys if key not in KEYS]:
+        raise BadInput(f"no key is called {unknown[0]!r}. There are: {', '.join(KEYS)}")
 
 
 def why_occupied(around: Surroundings, view: View | None, *, typing_since: float) -> str:
@@ -70,23 +77,30 @@ def check_words(pane: Pane, words: str) -> None:
         raise WordsRefused(f"this program takes at most {LONGEST_LINE:,} bytes at a time.")
 
 
-async def paste(server: Server, pane: str, words: str, *, receipt: str) -> None:
+async def paste(server: AnyServer, pane: str, words: str, *, receipt: str) -> None:
     """Put words into a pane as one paste; the program is told that it is one, if it asked."""
     file = _written(server.site.folder, words)
     try:
         await server.ask(line("load-buffer", "-b", file.name, str(file)))
     finally:
         file.unlink(missing_ok=True)
+    # Of a paste into a dead pane, tmux 3.3 dies, and all that it holds: tmux/tmux#3830.
+    if_dead = ("-F", "-t", pane, "#{pane_dead}")
+    dropped = command("delete-buffer", "-b", file.name)
+    told = command("display-message", "-p", "its program has ended")
+    typed = command("paste-buffer", "-d", "-p", "-r", "-b", file.name, "-t", pane)
+    noted = command("set-option", "-p", "-t", pane, PASTED, receipt)
     # In one write, which tmux gets whole or not at all, whenever we die.
-    await server.ask(
+    _, has_ended = await server.ask(
         # Somebody may have begun to scroll in this very moment: keys would go astray.
         line("copy-mode", "-q", "-t", pane),
-        line("paste-buffer", "-d", "-p", "-r", "-b", file.name, "-t", pane),
-        line("set-option", "-p", "-t", pane, PASTED, receipt),
+        line("if-shell", *if_dead, f"{dropped} ; {told}", f"{typed} ; {noted}"),
     )
+    if has_ended:
+        raise occupied("its program has ended")
 
 
-async def enter(server: Server, pane: str, *, receipt: str) -> None:
+async def enter(server: AnyServer, pane: str, *, receipt: str) -> None:
     """Press Enter, and leave word on what."""
     await server.ask(
         line("copy-mode", "-q", "-t", pane),
@@ -95,7 +109,7 @@ async def enter(server: Server, pane: str, *, receipt: str) -> None:
     )
 
 
-async def press(server: Server, pane: str, *keys: str) -> None:
+async def press(server: AnyServer, pane: str, *keys: str) -> None:
     names = [KEYS[key] for key in keys]
     await server.ask(
         line("copy-mode", "-q", "-t", pane),
@@ -109,6 +123,12 @@ def occupied(reason: str) -> Occupied:
 
 def _written(folder: Path, words: str) -> Path:
     file = folder / f"words-{secrets.token_hex(8)}"
-    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as private:
-        private.write(words.encode())
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as private:
+            private.write(words.encode())
+    except OSError as error:
+        with suppress(OSError):
+            file.unlink()  # half of them, of which nobody would ever hear
+        raise RuntimeFailed(f"the words for tmux: {error.strerror}.") from error
     return file

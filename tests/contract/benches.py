@@ -1,0 +1,114 @@
+"""Runtimes to be tried alike, and what people and programs do around each of them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Protocol
+
+import anyio
+
+from rookery.agents.demo import Demo
+from rookery.model.facts import SessionId
+from rookery.model.screens import View
+from rookery.ports import Launch, Place, Runtime
+from rookery.runtimes.tmux.protocol import line
+from rookery.runtimes.tmux.runtime import TmuxRuntime
+from rookery.runtimes.tmux.server import Site
+from tests.contract.tmux import holding
+from tests.fakes.runtime import FakeRuntime
+
+#: Seconds for anything that should happen at once, on a busy machine.
+SOON = 20.0
+
+DEMO = (sys.executable, "-I", "-m", "rookery.demo")
+
+
+class Bench(Protocol):
+    @property
+    def runtime(self) -> Runtime: ...
+
+    async def type(self, session: SessionId, text: str) -> None:
+        """Let a person type into the empty box."""
+        ...
+
+    async def ask(self, session: SessionId) -> None:
+        """Let the program open a dialog."""
+        ...
+
+    async def leave(self, session: SessionId, code: int) -> None:
+        """Let the program end by itself."""
+        ...
+
+    async def begin_life(self) -> None:
+        """Have the daemon die, and the next one begin; the programs live on."""
+        ...
+
+
+class FakeBench:
+    def __init__(self) -> None:
+        self.runtime = FakeRuntime()
+
+    async def type(self, session: SessionId, text: str) -> None:
+        self.runtime.program(session).box = text
+
+    async def ask(self, session: SessionId) -> None:
+        self.runtime.program(session).dialog = "May I?"
+
+    async def leave(self, session: SessionId, code: int) -> None:
+        self.runtime.exit(self.runtime.program(session), code=code)
+
+    async def begin_life(self) -> None:
+        self.runtime.begin_life()
+
+
+class TmuxBench:
+    """The real tmux, with the demo agent; its daemons live one after the other."""
+
+    def __init__(self, site: Site, lives: AsyncExitStack) -> None:
+        self.runtime: TmuxRuntime
+        self._site = site
+        self._lives = lives
+
+    async def type(self, session: SessionId, text: str) -> None:
+        pane = (await self.runtime.find())[f"rk_{session[:8]}"].tmux_pane
+        await self.runtime.server.ask(line("send-keys", "-l", "-t", pane, text))
+        await seen(self.runtime, session, lambda view: view.box == text)
+
+    async def ask(self, session: SessionId) -> None:
+        await self.type(session, "permission: Bash ls")
+        await self.runtime.press(session, "enter")
+        await seen(self.runtime, session, lambda view: view.dialog is not None)
+
+    async def leave(self, session: SessionId, code: int) -> None:
+        await self.type(session, f"exit: {code}")
+        await self.runtime.press(session, "enter")
+
+    async def begin_life(self) -> None:
+        await self._lives.aclose()
+        self.runtime = await self._lives.enter_async_context(holding(self._site))
+
+
+def launch_of(session: SessionId, folder: Path) -> Launch:
+    environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "LC_ALL": "C.UTF-8"}
+    return Launch(session, Demo(), DEMO, environment, folder)
+
+
+async def started(runtime: Runtime, session: SessionId, folder: Path) -> Place:
+    """Start the demo agent, and wait until one can type."""
+    place = await runtime.start(launch_of(session, folder))
+    await seen(runtime, session, lambda view: view.is_resting)
+    return place
+
+
+async def seen(runtime: Runtime, session: SessionId, question: Callable[[View], bool]) -> None:
+    """Look at what the agent shows, whenever that changes, until the answer is yes."""
+    with anyio.fail_after(SOON):
+        async for _ in runtime.screens(session):
+            if question(await runtime.view(session)):
+                return
+    message = f"its last screen: {await runtime.read(session)}"
+    raise AssertionError(message)

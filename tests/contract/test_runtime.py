@@ -1,0 +1,379 @@
+"""What every runtime does, the fake one too: what the others' tests rely on is so."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import uuid4
+
+import anyio
+import pytest
+
+from rookery.agents.demo import Demo
+from rookery.agents.shell import Shell
+from rookery.model.errors import BadInput, Occupied, RuntimeFailed
+from rookery.model.facts import SessionId
+from rookery.model.messages import Parcel, Step
+from rookery.model.sessions import tmux_name
+from rookery.ports import Agent, Exited, Place, Runtime, Sight, Vanished
+from tests.contract.benches import (
+    DEMO,
+    SOON,
+    Bench,
+    FakeBench,
+    TmuxBench,
+    launch_of,
+    seen,
+    started,
+)
+from tests.contract.tmux import site_in
+
+pytestmark = pytest.mark.anyio
+
+Call = Callable[[Runtime, Parcel], Awaitable[object]]
+
+
+@pytest.fixture(params=["fake", pytest.param("tmux", marks=pytest.mark.real)])
+async def bench(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Bench]:
+    if request.param == "fake":
+        yield FakeBench()
+        return
+    with site_in(tmp_path) as site:
+        async with AsyncExitStack() as lives:
+            bench = TmuxBench(site, lives)
+            await bench.begin_life()
+            yield bench
+
+
+@pytest.fixture
+def session() -> SessionId:
+    return SessionId(str(uuid4()))
+
+
+@pytest.fixture
+async def place(bench: Bench, session: SessionId, tmp_path: Path) -> Place:
+    """Have a session run, and say where."""
+    return await started(bench.runtime, session, tmp_path)
+
+
+def parcel_for(session: SessionId, words: str = "say: hello") -> Parcel:
+    return Parcel(1, session, words, Step.SENDING, datetime.now(UTC))
+
+
+async def ending(runtime: Runtime) -> Exited | Vanished:
+    """Wait for somebody's end."""
+    with anyio.fail_after(SOON):
+        async for sighting in runtime.watch():
+            if isinstance(sighting, Exited | Vanished):
+                return sighting
+    raise AssertionError
+
+
+async def box_of(runtime: Runtime, session: SessionId) -> str | None:
+    return (await runtime.view(session)).box
+
+
+async def test_what_is_started_is_found_by_its_name(
+    bench: Bench, session: SessionId, place: Place
+) -> None:
+    found = await bench.runtime.find()
+
+    assert found == {tmux_name(session): place}
+    assert place.tmux_session == tmux_name(session)
+
+
+@pytest.mark.spec("A3")
+async def test_what_is_started_twice_runs_once(
+    bench: Bench, session: SessionId, place: Place, tmp_path: Path
+) -> None:
+    again = await bench.runtime.start(launch_of(session, tmp_path))
+
+    assert again == place
+    assert await bench.runtime.find() == {tmux_name(session): place}
+
+
+@pytest.mark.spec("A3", "A7")
+async def test_what_an_earlier_daemon_started_is_taken_over_by_the_next_start(
+    bench: Bench, session: SessionId, place: Place, tmp_path: Path
+) -> None:
+    await bench.begin_life()
+
+    again = await bench.runtime.start(launch_of(session, tmp_path))
+
+    assert again == place
+    assert await box_of(bench.runtime, session) == ""
+
+
+@pytest.mark.spec("A7")
+async def test_what_lived_on_is_adopted_and_its_end_is_seen(
+    bench: Bench, session: SessionId, place: Place
+) -> None:
+    await bench.begin_life()
+
+    await bench.runtime.adopt(session, Demo(), place)
+    await bench.leave(session, 3)
+
+    end = await ending(bench.runtime)
+    assert isinstance(end, Exited)
+    assert (end.session, end.code, end.signal) == (session, 3, None)
+
+
+@pytest.mark.spec("A7", "B4")
+async def test_what_ended_while_nobody_looked_is_told_once_it_is_adopted(
+    bench: Bench, session: SessionId, place: Place
+) -> None:
+    await bench.leave(session, 3)
+    await ending(bench.runtime)
+    await bench.begin_life()
+
+    await bench.runtime.adopt(session, Demo(), place)
+
+    end = await ending(bench.runtime)
+    assert isinstance(end, Exited)
+    assert (end.code, end.signal) == (3, None)
+
+
+@pytest.mark.spec("A7")
+async def test_what_has_gone_cannot_be_adopted_and_is_told_of(
+    bench: Bench, session: SessionId, place: Place
+) -> None:
+    await bench.runtime.release(session)
+
+    with pytest.raises(RuntimeFailed):
+        await bench.runtime.adopt(session, Demo(), place)
+
+    assert await ending(bench.runtime) == Vanished(session)
+
+
+@pytest.mark.spec("B2")
+async def test_words_stand_in_the_box_until_enter_takes_them_out(
+    bench: Bench, session: SessionId, place: Place
+) -> None:
+    parcel = parcel_for(session)
+
+    before = await bench.runtime.look(parcel)
+    await bench.runtime.paste(parcel)
+    is_shown = await bench.runtime.shown(parcel, within=SOON)
+    pasted = await bench.runtime.look(parcel)
+    in_box = await box_of(bench.runtime, session)
+    await bench.runtime.submit(parcel)
+    await seen(bench.runtime, session, lambda view: view.box == "")
+
+    assert (before, is_shown, pasted, in_box) == (
+        Sight.UNTOUCHED,
+        True,
+        Sight.BOX,
+        "say: hello",
+    )
+    assert await bench.runtime.look(parcel) is Sight.NOWHERE
+
+
+@pytest.mark.spec("B2")
+async def test_that_words_were_typed_is_known_to_the_next_daemon(
+    bench: Bench, session: SessionId, place: Place
+) -> None:
+    parcel = parcel_for(session)
+    await bench.runtime.paste(parcel)
+    await bench.runtime.shown(parcel, within=SOON)
+
+    await bench.begin_life()
+    await bench.runtime.adopt(session, Demo(), place)
+
+    assert await bench.runtime.look(parcel) is Sight.BOX
+    assert await bench.runtime.look(parcel_for(session)) is Sight.UNTOUCHED
+
+
+@pytest.mark.spec("B0")
+async def test_nothing_is_typed_into_somebodys_draft(
+    bench: Bench, session: SessionId, place: Place
+) -> None:
+    parcel = parcel_for(session)
+    await bench.type(session, "half a thou")
+
+    for press in (bench.runtime.paste, bench.runtime.submit):
+        with pytest.raises(Occupied):
+            await press(parcel)
+    with pytest.raises(Occupied):
+        await bench.runtime.quit(session)
+
+    assert await box_of(bench.runtime, session) == "half a thou"
+    assert await bench.runtime.look(parcel) is Sight.UNTOUCHED
+
+
+@pytest.mark.spec("B0")
+async def test_enter_is_not_pressed_on_what_came_after_the_words(
+    bench: Bench, session: SessionId, place: Place
+) -> None:
+    parcel = parcel_for(session)
+    await bench.runtime.paste(parcel)
+    await bench.runtime.shown(parcel, within=SOON)
+    await bench.runtime.submit(parcel)
+    await seen(bench.runtime, session, lambda view: view.is_resting and view.box == "")
+    await bench.type(session, "half a thou")
+
+    with pytest.raises(Occupied):
+        await bench.runtime.submit(parcel)
+
+    assert await box_of(bench.runtime, session) == "half a thou"
+    assert await bench.runtime.look(parcel) is Sight.HIDDEN
+
+
+@pytest.mark.spec("B0")
+async def test_nothing_is_typed_into_a_dialog(
+    bench: Bench, session: SessionId, place: Place
+) -> None:
+    parcel = parcel_for(session)
+    await bench.ask(session)
+
+    for press in (bench.runtime.paste, bench.runtime.submit):
+        with pytest.raises(Occupied, match="dialog"):
+            await press(parcel)
+    with pytest.raises(Occupied):
+        await bench.runtime.quit(session)
+
+    assert (await bench.runtime.view(session)).dialog
+    assert await bench.runtime.look(parcel) is Sight.UNTOUCHED
+
+
+@pytest.mark.spec("B0")
+@pytest.mark.parametrize(
+    ("agent", "argv"), [(Demo(), DEMO), (Shell(), ("cat",))], ids=["demo", "shell"]
+)
+async def test_nothing_is_typed_where_a_program_has_ended(
+    bench: Bench, session: SessionId, agent: Agent, argv: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Of a paste into what is left of it, tmux 3.3 would die, and all that runs there."""
+    launch = replace(launch_of(session, tmp_path), agent=agent, argv=argv)
+    place = await bench.runtime.start(launch)
+    await bench.runtime.signal(session, signal.SIGKILL)
+    await ending(bench.runtime)
+
+    with pytest.raises(Occupied):
+        await bench.runtime.paste(parcel_for(session))
+
+    assert await bench.runtime.look(parcel_for(session)) is Sight.UNTOUCHED
+    assert await bench.runtime.find() == {tmux_name(session): place}
+
+
+@pytest.mark.spec("B4")
+async def test_a_program_that_ends_by_itself_is_seen_with_its_code(
+    bench: Bench, session: SessionId, place: Place
+) -> None:
+    await bench.leave(session, 7)
+
+    end = await ending(bench.runtime)
+
+    assert isinstance(end, Exited)
+    assert (end.session, end.code, end.signal) == (session, 7, None)
+
+
+@pytest.mark.spec("B4")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+async def test_a_signal_reaches_the_program_and_is_told_as_its_end(
+    bench: Bench, session: SessionId, place: Place, number: int
+) -> None:
+    await bench.runtime.signal(session, number)
+
+    end = await ending(bench.runtime)
+
+    assert isinstance(end, Exited)
+    assert (end.session, end.code, end.signal) == (session, None, number)
+
+
+async def test_who_is_asked_to_leave_leaves(
+    bench: Bench, session: SessionId, place: Place
+) -> None:
+    await bench.runtime.quit(session)
+
+    end = await ending(bench.runtime)
+
+    assert isinstance(end, Exited)
+    assert (end.code, end.signal) == (0, None)
+
+
+async def test_what_could_not_be_written_down_is_told_once_more(
+    bench: Bench, session: SessionId, place: Place
+) -> None:
+    await bench.leave(session, 3)
+    told = await ending(bench.runtime)
+
+    bench.runtime.see_again(told)
+
+    assert await ending(bench.runtime) == told
+
+
+@pytest.mark.spec("A5")
+async def test_what_is_let_go_of_is_gone(
+    bench: Bench, session: SessionId, place: Place
+) -> None:
+    await bench.runtime.release(session)
+    await bench.runtime.release(session)
+
+    assert await bench.runtime.find() == {}
+    with pytest.raises(RuntimeFailed):
+        await bench.runtime.read(session)
+
+
+@pytest.mark.spec("B5")
+async def test_a_key_that_nobody_knows_is_bad_input(bench: Bench) -> None:
+    bench.runtime.check_keys("enter", "escape", "ctrl-c", "up", "down", "1")
+
+    with pytest.raises(BadInput, match="any-key"):
+        bench.runtime.check_keys("enter", "any-key")
+
+
+async def test_a_process_is_known_by_its_session(
+    bench: Bench, session: SessionId, place: Place
+) -> None:
+    assert bench.runtime.holder_of(place.pid) == session
+    assert bench.runtime.holder_of(os.getpid()) is None
+
+    await bench.leave(session, 0)
+    await ending(bench.runtime)
+    with pytest.raises(RuntimeFailed):
+        bench.runtime.holder_of(place.pid)
+
+
+async def test_nobody_is_attached_at_first(
+    bench: Bench, session: SessionId, place: Place
+) -> None:
+    assert not await bench.runtime.is_attached(session)
+
+
+async def _check(runtime: Runtime, parcel: Parcel) -> None:
+    runtime.check(parcel.recipient, parcel.words)
+
+
+async def _follow(runtime: Runtime, parcel: Parcel) -> None:
+    async for _ in runtime.screens(parcel.recipient):
+        return
+
+
+CALLS: dict[str, Call] = {
+    "paste": lambda runtime, parcel: runtime.paste(parcel),
+    "submit": lambda runtime, parcel: runtime.submit(parcel),
+    "look": lambda runtime, parcel: runtime.look(parcel),
+    "shown": lambda runtime, parcel: runtime.shown(parcel, within=SOON),
+    "press": lambda runtime, parcel: runtime.press(parcel.recipient, "1"),
+    "read": lambda runtime, parcel: runtime.read(parcel.recipient),
+    "view": lambda runtime, parcel: runtime.view(parcel.recipient),
+    "printed": lambda runtime, parcel: runtime.printed(parcel.recipient),
+    "is_attached": lambda runtime, parcel: runtime.is_attached(parcel.recipient),
+    "quit": lambda runtime, parcel: runtime.quit(parcel.recipient),
+    "signal": lambda runtime, parcel: runtime.signal(parcel.recipient, signal.SIGTERM),
+    "check": _check,
+    "screens": _follow,
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+async def test_nothing_can_be_asked_of_what_is_not_held(
+    bench: Bench, session: SessionId, call: Call
+) -> None:
+    with pytest.raises(RuntimeFailed, match="nothing is held"):
+        await call(bench.runtime, parcel_for(session))
