@@ -7,13 +7,20 @@ import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from sqlite3 import Connection
 from typing import assert_never
 
 from rookery import endings
 from rookery.agents import shell
 from rookery.model import facts
-from rookery.model.errors import RuntimeFailed, SessionUnknown
+from rookery.model.errors import (
+    CommitFailed,
+    RuntimeFailed,
+    ScreenUnread,
+    SessionUnknown,
+    StoreLost,
+)
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
 from rookery.model.screens import View, tail
@@ -28,7 +35,7 @@ from rookery.ports import (
     Skipped,
     Vanished,
 )
-from rookery.store import sessions, turns
+from rookery.store import observed, sessions, turns
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 
@@ -52,13 +59,21 @@ class Watch:
         async for sighting in self.runtime.watch():
             try:
                 await self._take_in(sighting)
+            except (CommitFailed, StoreLost, ScreenUnread) as error:
+                # A full disk, for instance: nothing else may ever tell it once there is room.
+                _log.warning("What was seen cannot be written down yet: %s", error)
+                await self._see_again(sighting)
             except (RuntimeFailed, SessionUnknown):
                 continue  # it has gone meanwhile; another sighting tells how
             except Exception:  # noqa: BLE001 - a supervised boundary
                 _log.exception("What was seen could not be written down: %r", sighting)
                 if isinstance(sighting, Exited | Vanished):
-                    await self.journal.clock.sleep(TROUBLE)
-                    self.runtime.see_again(sighting)
+                    await self._see_again(sighting)
+
+    async def _see_again(self, sighting: Sighting) -> None:
+        if not isinstance(sighting, Changed | FellQuiet):  # of a screen, the runtime waits
+            await self.journal.clock.sleep(TROUBLE)
+        self.runtime.see_again(sighting)
 
     async def _take_in(self, sighting: Sighting) -> None:
         match sighting:
@@ -76,6 +91,12 @@ class Watch:
 
     def _end(self, db: Connection, sighting: Exited | Vanished) -> None:
         session = sessions.get(db, sighting.session)
+        if session.tmux_server is not None:
+            # Nobody can tell how a program ended that somebody else has started.
+            has_pane = isinstance(sighting, Exited)
+            gone = "its program ended" if has_pane else "its pane is gone"
+            endings.end(db, self.journal, session.id, outcome="completed", reason=gone)
+            return
         if isinstance(sighting, Vanished):
             endings.end(
                 db, self.journal, session.id, outcome="failed", reason="its tmux pane is gone"
@@ -92,9 +113,9 @@ class Watch:
 
     async def _read_screen(self, session_id: SessionId) -> None:
         """Take from the screen what no hook tells: that it is up, or asks something first."""
-        session = await self.database.read(lambda db: sessions.get(db, session_id))
+        session, is_mute = await self.database.read(partial(_look_up, session=session_id))
         agent = self.agents[session.agent]
-        tells_nothing_more = agent.has_hooks or not agent.has_box
+        tells_nothing_more = (agent.has_hooks and not is_mute) or not agent.has_box
         if session.status.is_over or (session.started_at and tells_nothing_more):
             self.runtime.attend(session_id, to_screen=False)
         elif agent.has_box:
@@ -140,7 +161,7 @@ class Watch:
             return  # a prompt came in this very moment
         if now.status is not Status.RUNNING or now.activity is Activity.IDLE:
             return
-        if self.agents[now.agent].has_hooks:
+        if self.agents[now.agent].has_hooks and observed.tells_turns(db, now):
             self.journal.append(db, facts.TurnEnded(session, "", "interrupted"))
         elif not view.box or self._is_known_to_work(db, now, view):
             # Else the words still stand in the box, and are only on their way.
@@ -165,6 +186,11 @@ class Watch:
                 self.journal.append(db, facts.TurnEnded(session_id, said))
 
         await self.database.write(note)
+
+
+def _look_up(db: Connection, session: SessionId) -> tuple[Session, bool]:
+    found = sessions.get(db, session)
+    return found, observed.is_read_off_its_screen(db, found)
 
 
 #: A turn whose end is only seen, not told, lasts at least so long.

@@ -106,6 +106,40 @@ def test_a_name_that_others_have_gets_a_number() -> None:
     assert distinct("fix", {"fix", "fix-2", "fix-4"}) == "fix-3"
 
 
+@pytest.mark.spec("A1")
+@given(st.sets(st.integers(2, 300)))
+def test_a_name_that_was_made_distinct_is_nobody_elses(numbers: set[int]) -> None:
+    taken = {"fix", *(f"fix-{number}" for number in numbers)}
+
+    assert distinct("fix", taken) not in taken
+
+
+class Register:
+    """Names that are taken, and how often somebody asked for one."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, None] = {}
+        self.asked = 0
+
+    def __contains__(self, name: object) -> bool:
+        self.asked += 1
+        return name in self.names
+
+    def add(self, name: str) -> None:
+        self.names[name] = None
+
+
+@pytest.mark.spec("A1")
+def test_of_thousands_that_are_called_alike_few_are_asked_for() -> None:
+    taken = Register()
+
+    for _ in range(5_000):
+        taken.add(distinct("fix", taken))
+
+    assert list(taken.names) == ["fix", *(f"fix-{number}" for number in range(2, 5_001))]
+    assert taken.asked < 5_000 * 50
+
+
 def test_a_title_is_the_first_line_that_says_something() -> None:
     assert title_from("\n  \n  Fix it. \nNow.", "name") == "Fix it."
     assert title_from(" \n", "name") == "name"

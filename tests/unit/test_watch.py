@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rookery.model import facts
-from rookery.model.errors import CommitFailed
+from rookery.model.errors import CommitFailed, ScreenUnread
 from rookery.model.facts import Fact, SessionId
 from rookery.model.lifecycle import Activity, Status
 from rookery.model.screens import Dialog, View
@@ -16,7 +16,7 @@ from rookery.store import turns
 from rookery.store.journal import Journal
 from rookery.watch import TROUBLE, how_it_ended, seen
 from tests.fakes.database import ObservedDatabase
-from tests.fakes.runtime import Manner
+from tests.fakes.runtime import FakeRuntime, Manner
 from tests.house import House, World, running
 from tests.sessions import make
 from tests.waiting import kinds
@@ -206,6 +206,51 @@ async def test_an_end_that_could_not_be_written_down_is_seen_again(
 
         assert before.status is Status.RUNNING
         assert (await house.session(session)).status is Status.COMPLETED
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("K4")
+async def test_a_quiet_that_could_not_be_written_down_is_seen_again(
+    tmp_path: Path, world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.CRITICAL, "rookery.watch")
+    world.agents.answers_at_once = False
+    async with Stumbling(tmp_path / "db") as database, running(database, world) as house:
+        session = await house.start("Think hard.")
+        await house.pass_time(1.0)
+        database.troubles = 1
+
+        world.runtime.see_again(FellQuiet(session))
+        await house.rest()
+
+        assert (await house.session(session)).activity is Activity.IDLE
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("K4")
+async def test_a_screen_that_could_not_be_read_is_looked_at_again(
+    database: ObservedDatabase, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Unsighted(FakeRuntime):
+        troubles = 1
+
+        async def view(self, session: SessionId) -> View:
+            if self.troubles:
+                self.troubles -= 1
+                raise ScreenUnread
+            return await super().view(session)
+
+    caplog.set_level(logging.CRITICAL, "rookery.watch")
+    world = World(tmp_path, Unsighted)
+    world.agents.answers_at_once = False
+    async with running(database, world) as house:
+        session = await house.start("Think hard.")
+        await house.pass_time(1.0)
+
+        world.runtime.see_again(FellQuiet(session))
+        await house.rest()
+
+        assert (await house.session(session)).activity is Activity.IDLE
 
 
 @pytest.mark.anyio

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Container
 
 from rookery.model.errors import BadInput
@@ -23,6 +24,12 @@ STOP_WORDS = frozenset(
     )
 )
 
+#: Up to here a free number is looked for one by one; beyond, a gap may stay.
+IN_TURN = 20
+
+#: Characters of a name that is refused: enough to recognise it.
+SHOWN = 80
+
 #: Characters of a title, as wide as a terminal or a phone shows at once.
 TITLE = 70
 
@@ -31,9 +38,8 @@ def checked(name: str) -> str:
     """Return ``name`` if a session may be called so."""
     if not _VALID.fullmatch(name) or ".." in name:
         allowed = "letters, digits, '.', '_' and '-', at most 64 and no '..'"
-        raise BadInput(
-            f"the name {name!r}. A name has {allowed}, and begins with a letter or a digit."
-        )
+        first = "begins with a letter or a digit"
+        raise BadInput(f"the name {name[:SHOWN]!r}. A name has {allowed}, and {first}.")
     return name
 
 
@@ -56,9 +62,21 @@ def title_from(prompt: str, name: str) -> str:
 
 
 def distinct(name: str, taken: Container[str]) -> str:
-    """Return ``name``, or ``name-2``, ``name-3`` … if others have it."""
-    number, candidate = 1, name
-    while candidate in taken:
-        number += 1
-        candidate = f"{name}-{number}"
-    return candidate
+    """Return ``name``, or ``name-2``, ``name-3`` … if others have it.
+
+    However many are called alike, ``taken`` is asked for a few of them only.
+    """
+
+    def is_free(number: int) -> bool:
+        return f"{name}-{number}" not in taken
+
+    if name not in taken:
+        return name
+    number = next(filter(is_free, range(2, IN_TURN + 1)), None)
+    if number is None:
+        beyond = 2 * IN_TURN
+        while not is_free(beyond):
+            beyond *= 2
+        between = range(beyond // 2 + 1, beyond)
+        number = between[0] + bisect(between, False, key=is_free)
+    return f"{name}-{number}"

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
+from sqlite3 import DatabaseError
 from typing import TypeAlias
 
 import anyio
 
 from rookery.model.facts import SessionId
 from rookery.store.database import Database, Work
+
+_log = logging.getLogger(__name__)
 
 #: Does the next thing for a session. False if there is nothing to do now.
 Step: TypeAlias = Callable[[SessionId], Awaitable[bool]]
@@ -21,11 +25,20 @@ async def serve(database: Database, needy: Work[list[SessionId]], step: Step) ->
         while True:
             # Taken before the reading, so that nothing falls between it and the wait.
             bell = database.bell()
-            for session in await database.read(needy):
+            for session in await _read(database, needy):
                 if session not in served:
                     served.add(session)
                     tasks.start_soon(_serve_one, database, session, step, served)
             await bell.wait()
+
+
+async def _read(database: Database, needy: Work[list[SessionId]]) -> list[SessionId]:
+    try:
+        return await database.read(needy)
+    except DatabaseError:
+        # A disk that fails: looked at again once something was written, for then it works.
+        _log.exception("Who needs something cannot be read.")
+        return []
 
 
 async def _serve_one(

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from rookery.model.errors import ScreenUnread
 from rookery.model.screens import Screen, read_styled
 from rookery.runtimes.tmux.protocol import line
-from rookery.runtimes.tmux.server import Server
+from rookery.runtimes.tmux.server import AnyServer
 
 #: Options of the pane: what we typed is known as long as it lives, whoever asks.
 PASTED, ENTERED = "@rookery-pasted", "@rookery-entered"
@@ -33,27 +34,39 @@ class Surroundings:
     entered: str  #: the receipt of the words on which Enter was last pressed
 
 
-async def read_screen(server: Server, pane: str, *, history: bool = False) -> tuple[str, ...]:
+async def read_screen(
+    server: AnyServer, pane: str, *, history: bool = False
+) -> tuple[str, ...]:
     """Return the pane's lines; with ``history``, all that tmux remembers, unwrapped."""
-    with _passing_file(server.site.folder) as file:
-        await server.ask(*_capture(pane, file, ("-S", "-", "-J") if history else ()))
-        return tuple(_text(file).split("\n"))
+    text, _ = await _captured(server, pane, ("-S", "-", "-J") if history else ())
+    return tuple(text.split("\n"))
 
 
-async def look_around(server: Server, pane: str) -> Surroundings:
+async def look_around(server: AnyServer, pane: str) -> Surroundings:
     clients = line("list-clients", "-F", "#{client_control_mode} #{client_activity} #{pane_id}")
-    with _passing_file(server.site.folder) as file:
-        *_, (answer, *_), people = await server.ask(
-            *_capture(pane, file, ("-e",)),
-            line("display-message", "-p", "-t", pane, _ASKED),
-            clients,
+    asked = line("display-message", "-p", "-t", pane, _ASKED)
+    text, ((answer, *_), people) = await _captured(server, pane, ("-e",), asked, clients)
+    mode, pasted, entered = answer.decode().split(" ")
+    typed_at = _last_key(people, pane)
+    return Surroundings(read_styled(text), mode != "0", typed_at, pasted, entered)
+
+
+async def _captured(
+    server: AnyServer, pane: str, options: tuple[str, ...], *more: bytes
+) -> tuple[str, list[tuple[bytes, ...]]]:
+    """Return what a pane shows, and the answers to what is asked in the same go."""
+    if server.tells_apart:
+        # No buffer, not even for a moment: it is somebody else's, who might paste it.
+        shown, *answers = await server.ask(
+            line("capture-pane", "-p", "-t", pane, *options), *more
         )
-        mode, pasted, entered = answer.decode().split(" ")
-        screen, typed_at = read_styled(_text(file)), _last_key(people, pane)
-        return Surroundings(screen, mode != "0", typed_at, pasted, entered)
+        return b"\n".join(shown).decode(errors="replace"), answers
+    with _passing_file(server.site.folder) as file:
+        _, _, _, *answers = await server.ask(*_capture(pane, file, options), *more)
+        return _text(file), answers
 
 
-def _capture(pane: str, file: Path, options: tuple[str, ...] = ()) -> tuple[bytes, ...]:
+def _capture(pane: str, file: Path, options: tuple[str, ...]) -> tuple[bytes, ...]:
     buffer = file.name
     return (
         line("capture-pane", "-b", buffer, "-t", pane, *options),
@@ -76,8 +89,12 @@ def _passing_file(folder: Path) -> Iterator[Path]:
     try:
         yield file
     finally:
-        file.unlink(missing_ok=True)
+        with suppress(OSError):  # where nothing can be written, it was never made
+            file.unlink()
 
 
 def _text(file: Path) -> str:
-    return file.read_bytes().decode(errors="replace").removesuffix("\n")
+    said = file.read_bytes().decode(errors="replace")
+    if not said.endswith("\n"):  # tmux does not say so when it could write a part only
+        raise ScreenUnread
+    return said.removesuffix("\n")

@@ -1,0 +1,218 @@
+"""The database, tmux or an agent is taken away or damaged: said, and nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from time import monotonic
+
+import pytest
+
+from rookery.store.database import open_file
+from tests.real.rookery import Rookery, eventually
+from tests.real.test_failures import asked_of, pane_pid
+
+pytestmark = pytest.mark.real
+
+
+def delete(database: Path) -> None:
+    for file in database.parent.glob("rookery.db*"):
+        file.unlink()
+
+
+def replace(database: Path) -> None:
+    copy = database.with_name("copy")
+    with closing(open_file(database)) as db:
+        db.execute("vacuum into ?", (str(copy),))
+    copy.replace(database)
+
+
+@pytest.mark.spec("K4", "K3")
+@pytest.mark.parametrize("harm", [delete, replace])
+def test_a_database_that_is_gone_is_noticed_before_anything_is_lost(
+    rookery: Rookery, harm: Callable[[Path], None]
+) -> None:
+    rookery.start("one")
+    rookery.ask("one", "say: kept")
+    message = rookery.send("one", "sleep: 1;; say: later")
+    eventually(lambda: rookery.step(message)[0] == "acknowledged")
+    saved = rookery.folder / "saved.db"
+
+    harm(rookery.home.database)
+    refused = rookery.run("send", "one", "say: never")
+    status, doctor = rookery.run("status"), rookery.run("doctor")
+    eventually(lambda: list(rookery.home.spool.iterdir()))
+    copied = rookery.run("backup", str(saved))
+    rookery.stop()
+    restored = rookery.run("restore", str(saved))
+    rookery.up()
+
+    told = [refused.stderr, status.stderr, doctor.stdout]
+    assert [refused.returncode, status.returncode, doctor.returncode] == [1, 1, 1]
+    assert all("deleted or replaced" in each and "rookery backup" in each for each in told)
+    assert (copied.returncode, restored.returncode) == (0, 0)
+    eventually(lambda: rookery.session("one")["activity"] == "idle")
+    turns = rookery.json("output", "one")["turns"]
+    assert [turn["answer"] for turn in turns] == ["kept", "later"]
+
+
+@pytest.mark.spec("K4")
+def test_a_database_that_comes_back_is_used_again(rookery: Rookery) -> None:
+    rookery.start("one")
+    away = rookery.home.database.with_name("away")
+
+    rookery.home.database.rename(away)
+    refused = rookery.run("send", "one", "say: never")
+    away.rename(rookery.home.database)
+
+    assert refused.returncode == 1
+    assert rookery.ask("one", "say: here") == "here"
+    assert rookery.run("status").returncode == 0
+
+
+def scribble(database: Path) -> None:
+    database.write_bytes(b"These are not the tables you are looking for." * 1000)
+
+
+def cut(database: Path) -> None:
+    os.truncate(database, 5000)
+
+
+@pytest.mark.spec("K4")
+@pytest.mark.parametrize("harm", [scribble, cut])
+def test_a_damaged_database_is_said_to_need_a_backup(
+    rookery: Rookery, harm: Callable[[Path], None]
+) -> None:
+    rookery.start("one")
+    copy = rookery.folder / "copy.db"
+    rookery.run("backup", str(copy))
+    rookery.stop()
+    harm(rookery.home.database)
+    damaged = rookery.home.database.read_bytes()
+
+    done = rookery.run("up")
+    restored = rookery.run("restore", str(copy))
+    rookery.up()
+
+    assert done.returncode == 1
+    assert "rookery restore FILE" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert restored.returncode == 0
+    (kept,) = rookery.home.state.glob("rookery.before-restore-*")
+    assert kept.read_bytes() == damaged
+    assert rookery.ask("one", "say: again") == "again"
+
+
+@pytest.mark.spec("K4")
+def test_a_database_that_is_damaged_while_it_is_used_is_an_error_each_time(
+    rookery: Rookery,
+) -> None:
+    rookery.start("one")
+    copy = rookery.folder / "copy.db"
+    rookery.run("backup", str(copy))
+    with closing(open_file(rookery.home.database)) as db:
+        db.execute("pragma wal_checkpoint(truncate)")
+    size = rookery.home.database.stat().st_size
+    with rookery.home.database.open("r+b") as file:
+        file.write(bytes(size))
+
+    done = [rookery.run("ls"), rookery.run("send", "one", "say: never"), rookery.run("status")]
+    rookery.stop()
+    rookery.run("restore", str(copy))
+    rookery.up()
+
+    assert [each.returncode for each in done] == [1, 1, 1]
+    assert all("file is not a database" in each.stderr for each in done)
+    assert rookery.ask("one", "say: again") == "again"
+
+
+#: Seconds in which a command that needs tmux must be answered, whatever tmux does.
+ANSWERED = 10.0
+
+
+@contextmanager
+def standing_still(rookery: Rookery) -> Iterator[None]:
+    """Stop the home's own tmux server, as a computer does that has no memory left."""
+    server = int(rookery.tmux("display-message", "-p", "#{pid}"))
+    os.kill(server, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(server, signal.SIGCONT)
+
+
+@pytest.mark.spec("B1", "K4")
+def test_a_tmux_that_stands_still_holds_nobody_up(rookery: Rookery) -> None:
+    rookery.start("one")
+
+    with standing_still(rookery):
+        done = []
+        for words in (["output", "one"], ["keys", "one", "up"]):
+            since = monotonic()
+            done.append(rookery.run(*words))
+            assert monotonic() - since < ANSWERED, words
+        message = rookery.send("one", "say: patience")
+        failed = rookery.run(
+            "start", "--agent", "demo", "--name", "two", "--wait", "--timeout", "20"
+        )
+        listed, status = rookery.run("ls"), rookery.json("status")
+    eventually(lambda: rookery.step(message)[0] == "acknowledged")
+
+    assert [each.returncode for each in done] == [1, 1]
+    assert all("tmux" in each.stderr for each in done)
+    assert "it could not be started" in failed.stdout
+    assert "one" in listed.stdout
+    assert status["pid"] == rookery.pid
+    assert rookery.start("two")["status"] == "running"
+    assert rookery.ask("one", "say: on") == "on"
+    assert asked_of(rookery, "one") == ["say: patience", "say: on"]
+
+
+@pytest.mark.spec("B1")
+def test_attaching_needs_a_terminal_and_tmux(rookery: Rookery, tmp_path: Path) -> None:
+    rookery.start("one")
+
+    piped = rookery.run("attach", "one")
+    keyboard, terminal = pty.openpty()
+    alone = subprocess.run(
+        [sys.executable, "-m", "rookery", "attach", "one"],
+        env={**rookery.environment, "PATH": str(tmp_path)},
+        stdin=terminal,
+        stdout=terminal,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        timeout=20,
+    )
+    os.close(keyboard)
+    os.close(terminal)
+
+    assert (piped.returncode, alone.returncode) == (2, 2)
+    assert "attach needs a terminal" in piped.stderr
+    assert "tmux cannot be run here" in alone.stderr
+
+
+@pytest.mark.spec("A6", "B4")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGHUP])
+def test_an_agent_that_is_killed_is_seen_to_be_so_at_once(
+    rookery: Rookery, number: signal.Signals
+) -> None:
+    rookery.start("mortal", agent="shell", command=["sleep", "600"])
+    pid = pane_pid(rookery, "mortal")
+
+    killed_at = datetime.now(UTC)
+    os.kill(pid, number)
+    over = rookery.ended("mortal")
+
+    seen_at = datetime.fromisoformat(over["ended_at"])
+    assert over["status"] == "failed"
+    assert over["reason"].startswith(f"it was killed by {number.name}")
+    # It takes some milliseconds; a busy computer may take its time.
+    assert (seen_at - killed_at).total_seconds() < 5
