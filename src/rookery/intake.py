@@ -5,23 +5,27 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
-from pathlib import PurePath
+from hashlib import sha256
 from sqlite3 import Connection
-from uuid import uuid4
 
-from rookery import endings
+from rookery import arrivals, endings
+from rookery.arrivals import Arrival
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import Fact, SessionEnded, SessionId, ToolUsed
-from rookery.model.names import distinct, name_from
 from rookery.model.permissions import RequestId, Verdict
-from rookery.model.sessions import HEADLESS, TMUX, Badge, Sender, Session, Spot
+from rookery.model.sessions import TMUX, Badge, Sender, Spot
 from rookery.permissions import Pass, Permissions, Ruling, Wait
 from rookery.ports import Agent, Payload
-from rookery.store import requests, sessions, tokens
+from rookery.processes import Process, caller_of, is_running, is_shared
+from rookery.stops import GoOn, Stops
+from rookery.store import evidence, requests, sessions, tokens
 from rookery.store.database import Database
 from rookery.store.journal import Journal
-from rookery.store.sessions import TakenNames
+
+#: What is told twice comes within this time.
+ECHO = timedelta(seconds=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +75,9 @@ class Intake:
     journal: Journal
     agents: Mapping[str, Agent]
     permissions: Permissions
+    stops: Stops
 
-    async def receive(self, hook: Hook) -> Ruling:
+    async def receive(self, hook: Hook) -> Ruling | GoOn:
         """Write down what one hook call tells us, and say what its agent is to be told.
 
         Returns once it is committed: a hook that was answered is never lost, and one
@@ -81,16 +86,21 @@ class Intake:
         agent = self.agent(hook)
         sender = agent.identify(hook.payload)
 
-        def take_in(db: Connection) -> Ruling:
-            if not self._is_new(db, hook.key):
+        def take_in(db: Connection) -> Ruling | GoOn:
+            if not self._is_new(db, hook):
                 asked = requests.of_hook(db, hook.key)
                 return Wait(asked.id) if asked else Pass()
-            session = self._resolve(db, sender, hook.badge)
-            if not tokens.is_worn(db, session, hook.badge):
-                raise HookUnreadable(f"it does not wear the badge of {session}")
+            session = self._resolve(db, agent, sender, hook)
+            if agent.doubles_hooks and self._is_echo(db, hook):
+                return self._repeat(db, agent, hook, session)
+            if held := self._hold(db, agent, hook, session):
+                return held
             for fact in agent.read_hook(hook.payload, session):
                 self._write(db, fact)
-            return self._consider(db, agent, hook, session)
+            ruling = self._consider(db, agent, hook, session)
+            now = self.journal.clock.now()
+            evidence.note_state(db, session, "hook", at=now, detail=sender.event)
+            return ruling
 
         return await self.database.write(take_in)
 
@@ -115,7 +125,30 @@ class Intake:
             db, session, call, hook=hook.key, can_ask=agent.asks_when_told
         )
 
-    async def verdict(self, request: RequestId) -> Verdict:
+    def _hold(
+        self, db: Connection, agent: Agent, hook: Hook, session_id: SessionId
+    ) -> GoOn | Wait | None:
+        """Keep an agent from stopping, if that is its owner's policy."""
+        stop = agent.read_stop(hook.payload) if hook.pid is not None else None
+        session = sessions.get(db, session_id)
+        if stop is None or session.status.is_over:
+            return None
+        return self.stops.consider(db, session, stop, hook=hook.key)
+
+    async def answer(self, hook: Hook, request: RequestId) -> str:
+        """Return what a hook says once somebody has answered."""
+        verdict, agent = await self._verdict(request), self.agent(hook)
+        if (stop := agent.read_stop(hook.payload)) is None:
+            return agent.answer(hook.payload, verdict)
+
+        def conclude(db: Connection) -> str:
+            session = sessions.get(db, requests.get(db, request).session)
+            return self.stops.conclude(db, session, stop.words, verdict)
+
+        reason = await self.database.write(conclude)
+        return agent.go_on(hook.payload, reason) if reason else ""
+
+    async def _verdict(self, request: RequestId) -> Verdict:
         """Wait for the answer to a request; there is one at the latest at its deadline."""
         while True:
             bell = self.database.bell()
@@ -144,12 +177,27 @@ class Intake:
 
         await self.database.write(park)
 
-    def _is_new(self, db: Connection, key: str) -> bool:
+    def _is_new(self, db: Connection, hook: Hook) -> bool:
         added = db.execute(
             "insert into hooks (key, at) values (?, ?) on conflict do nothing",
-            (key, self.journal.clock.now().isoformat()),
+            (hook.key, self.journal.clock.now().isoformat()),
         )
         return added.rowcount == 1
+
+    def _is_echo(self, db: Connection, hook: Hook) -> bool:
+        """Whether the same was told a moment ago, by a hook that was installed twice."""
+        digest = sha256(json.dumps(hook.payload, sort_keys=True).encode()).hexdigest()
+        since = (self.journal.clock.now() - ECHO).isoformat()
+        found = "select 1 from hooks where digest = ? and at >= ?"
+        is_echo = db.execute(found, (digest, since)).fetchone() is not None
+        db.execute("update hooks set digest = ? where key = ?", (digest, hook.key))
+        return is_echo
+
+    def _repeat(self, db: Connection, agent: Agent, hook: Hook, session: SessionId) -> Ruling:
+        """Say to an echo what was said to the first: nothing is written down again."""
+        if (call := agent.read_call(hook.payload)) is None:
+            return Pass()
+        return self.permissions.repeat(db, sessions.get(db, session), call)
 
     def _write(self, db: Connection, fact: Fact) -> None:
         if not isinstance(fact, SessionEnded):
@@ -162,33 +210,57 @@ class Intake:
                 db, self.journal, fact.session, outcome=fact.outcome, reason=fact.reason
             )
 
-    def _resolve(self, db: Connection, sender: Sender, badge: Badge | None) -> SessionId:
+    def _resolve(self, db: Connection, agent: Agent, sender: Sender, hook: Hook) -> SessionId:
         """Find whose hook it is. Who is unknown is made known, never dropped."""
-        return (
-            sessions.known(db, sender)
-            or (badge and sessions.bind(db, badge, sender))
-            or (badge and sessions.late(db, badge, sender))
-            or self._register(db, sender)
-        )
+        if known := sessions.known(db, sender):
+            return self._verify(db, known, agent, sender, hook)
+        if hook.badge and (bound := sessions.bind(db, hook.badge, sender)):
+            return bound
+        if hook.badge and (late := sessions.late(db, hook.badge, sender)):
+            return late
+        caller = _caller(hook, agent)
+        if caller and (held := sessions.rebind(db, caller.word, sender)):
+            return held
+        return self._register(db, sender, hook, caller)
 
-    def _register(self, db: Connection, sender: Sender) -> SessionId:
-        now = self.journal.clock.now()
-        folder = PurePath(sender.cwd).name
-        session = Session(
-            id=SessionId(str(uuid4())),
-            name=distinct(name_from(folder), TakenNames(db)),
+    def _verify(
+        self, db: Connection, known: SessionId, agent: Agent, sender: Sender, hook: Hook
+    ) -> SessionId:
+        """Let nobody speak for a session but itself. Raises ``HookUnreadable``."""
+        session = sessions.get(db, known)
+        if tokens.has_badge(db, known):
+            if tokens.is_worn(db, known, hook.badge):
+                return known
+            caller = _caller(hook, agent)
+            if caller is None or caller.word != session.process:
+                raise HookUnreadable(f"it does not wear the badge of {known}")
+            return known
+        if session.process is None or session.status.is_over or hook.pid is None:
+            return known
+        caller = _caller(hook, agent)
+        if is_shared(hook.pid) or (caller and caller.word == session.process):
+            return known
+        if is_running(Process.read(session.process)):
+            raise HookUnreadable(f"another process is {session.name} already")
+        # The same conversation goes on in another process: that is another session.
+        endings.end(db, self.journal, known, outcome="failed", reason="its program is gone")
+        return self._register(db, sender, hook, caller)
+
+    def _register(
+        self, db: Connection, sender: Sender, hook: Hook, caller: Process | None
+    ) -> SessionId:
+        arrival = Arrival(
             agent=sender.agent,
-            runtime=HEADLESS,
-            computer=self.journal.computer,
-            title=folder,
-            label=sender.native_id[:12],
             native_id=sender.native_id,
-            project_path=sender.cwd,
+            folder=sender.cwd,
             origin="hook",
-            last_input_origin="hook",
-            since=now,
-            created_at=now,
-            last_activity_at=now,
+            process=caller.word if caller else None,
         )
-        sessions.add(db, session)
-        return session.id
+        return arrivals.welcome(db, self.journal, arrival)
+
+
+def _caller(hook: Hook, agent: Agent) -> Process | None:
+    """Return the agent's process that made a call, as the kernel knows it."""
+    if hook.pid is None or not agent.program or is_shared(hook.pid):
+        return None
+    return caller_of(hook.pid, agent.program)

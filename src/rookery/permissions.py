@@ -87,6 +87,15 @@ class Permissions:
         request = self._ask(db, session, call, hook=hook if waits else None)
         return Wait(request) if waits else Pass()
 
+    def repeat(self, db: Connection, session: Session, call: Call) -> Ruling:
+        """Say once more what becomes of a call, to an agent that asks everything twice."""
+        where = Circumstances(session.agent, session.project_path, session.name)
+        rule = decide(self.rulebook.rules(), call, where)
+        if rule and rule.decision != "ask":
+            return _by_rule(rule)
+        asked = requests.of_call(db, session.id, tool=call.tool, digest=call.digest)
+        return Wait(asked.id) if asked and asked.deadline else Pass()
+
     def note(self, db: Connection, session: Session, call: Call) -> Ruling:
         """Write down what an agent asked while we were away; it asks in its own terminal."""
         if call.is_asked:
@@ -97,11 +106,8 @@ class Permissions:
         self, db: Connection, session: Session, call: Call, rule: Rule | None
     ) -> Verdict | None:
         """Return what is decided without anybody being asked."""
-        if rule and rule.decision == "deny":
-            reason = rule.reason or f"It is against the rule {rule.name!r}."
-            return Verdict(Outcome.DENIED, RULE, reason)
-        if rule and rule.decision == "allow":
-            return Verdict(Outcome.ALLOWED, RULE)
+        if rule and rule.decision != "ask":
+            return _by_rule(rule)
         if requests.is_granted(db, session.id, call):
             return Verdict(Outcome.ALLOWED, GRANT)
         since = self.journal.clock.now() - SECOND_ASKING
@@ -189,6 +195,14 @@ class Permissions:
             self.journal.append(db, CallDecided(decided.session, decided.tool, "allow", *who))
         elif decided.decision == Outcome.DENIED:
             self.journal.append(db, CallDecided(decided.session, decided.tool, "deny", *who))
+
+
+def _by_rule(rule: Rule) -> Verdict:
+    if rule.decision == "allow":
+        return Verdict(Outcome.ALLOWED, RULE)
+    return Verdict(
+        Outcome.DENIED, RULE, rule.reason or f"It is against the rule {rule.name!r}."
+    )
 
 
 def close(db: Connection, entry: Entry) -> None:

@@ -1,0 +1,63 @@
+"""Somebody was there that we did not start: from now on it is a session."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from sqlite3 import Connection
+from uuid import uuid4
+
+from rookery.model.facts import SessionId
+from rookery.model.names import distinct, name_from
+from rookery.model.sessions import HEADLESS, OBSERVED, NativeId, Session, Spot
+from rookery.store import sessions
+from rookery.store.journal import Journal
+from rookery.store.sessions import TakenNames
+
+#: Characters of a native id that stand for a label where there is no better one.
+LABEL = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """What is known of somebody at first sight."""
+
+    agent: str
+    native_id: NativeId
+    folder: str
+    origin: str  #: how it was found
+    process: str | None = None
+    spot: Spot | None = None  #: the pane that it runs in, if it runs in one
+    label: str = ""
+    parent: SessionId | None = None
+
+
+def welcome(db: Connection, journal: Journal, arrival: Arrival) -> SessionId:
+    """Make a row for it. What it does is for facts to say."""
+    now = journal.clock.now()
+    # The same folder has many names: links, a slash at its end.
+    folder = os.path.realpath(arrival.folder) if arrival.folder else ""
+    title = os.path.basename(folder)  # noqa: PTH119 - a text of others, not a path of ours
+    session = Session(
+        id=SessionId(str(uuid4())),
+        name=distinct(name_from(title), TakenNames(db)),
+        agent=arrival.agent,
+        runtime=OBSERVED if arrival.spot else HEADLESS,
+        computer=journal.computer,
+        title=title,
+        label=arrival.label or arrival.native_id[:LABEL],
+        native_id=arrival.native_id,
+        project_path=folder,
+        tmux_server=arrival.spot.server if arrival.spot else None,
+        tmux_pane=arrival.spot.pane if arrival.spot else None,
+        parent=arrival.parent,
+        process=arrival.process,
+        owner=arrival.origin,
+        origin=arrival.origin,
+        last_input_origin=arrival.origin,
+        since=now,
+        created_at=now,
+        last_activity_at=now,
+    )
+    sessions.add(db, session)
+    return session.id

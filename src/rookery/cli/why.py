@@ -1,0 +1,29 @@
+"""The command that says on what grounds a session is thought to do what it does."""
+
+from __future__ import annotations
+
+import click
+
+from rookery.cli.group import as_json, client, rookery
+from rookery.cli.show import ago, plain, say, show_json
+
+
+@rookery.command()
+@as_json
+@click.argument("name")
+def why(*, name: str, as_json: bool) -> None:
+    """Say where a session stands, on what evidence, and how sure that is."""
+    found = client().get("sessions", name, "why")
+    if as_json:
+        show_json(found)
+        return
+    session = found["session"]
+    state = session["activity"] or session["status"]
+    reason = f": {' '.join(plain(session['reason']).split())}" if session["reason"] else ""
+    say(f"{session['name']} is {state} since {ago(session['since'])} ago{reason}")
+    say(f"This is {found['confidence']}.")
+    for each in found["evidence"]:
+        detail = f"  ({each['detail']})" if each["detail"] else ""
+        say(f"  {each['source']:10}  {each['claim']:10}  {ago(each['at'])} ago{detail}")
+    if not found["evidence"]:
+        say("  Nothing was heard of it yet.")

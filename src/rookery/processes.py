@@ -1,0 +1,306 @@
+"""Which process is which, who runs what, and below whom; pids alone are used again."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path, PurePath
+from typing import Protocol, Self
+
+import psutil
+
+from rookery.ports import Agent
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    pid: int
+    started: str  #: in the kernel's own ticks, where it tells; else in seconds
+
+    @property
+    def word(self) -> str:
+        return f"{self.pid}:{self.started}"
+
+    @classmethod
+    def of(cls, pid: int) -> Self | None:
+        """Return the process that has this pid now; ``None`` if there is none."""
+        started = _started(pid)
+        return cls(pid, started) if started else None
+
+    @classmethod
+    def read(cls, word: str) -> Self:
+        """Read what ``word`` wrote."""
+        pid, _, started = word.partition(":")
+        return cls(int(pid), started)
+
+
+def is_running(process: Process) -> bool:
+    return _started(process.pid) == process.started
+
+
+def ancestors(pid: int) -> tuple[Process, ...]:
+    """Return a process and all above it, the nearest first; nothing if it has gone."""
+    found: list[Process] = []
+    while pid > 1 and (process := Process.of(pid)) and process not in found:
+        found.append(process)
+        pid = _parent(pid)
+    return tuple(found)
+
+
+def _parent(pid: int) -> int:
+    with suppress(OSError, IndexError, ValueError):
+        return int(_stat(pid)[1])
+    with suppress(psutil.Error):
+        return psutil.Process(pid).ppid()
+    return 0
+
+
+def caller_of(pid: int, program: str) -> Process | None:
+    """Return the agent that started a process: the nearest above it that runs ``program``.
+
+    Where that runs itself once more, as what npm installs does, it is the outer one.
+    """
+    found = None
+    for each in ancestors(pid)[1:]:
+        argv = _argv(each.pid)
+        is_agent = program_of(argv) == program
+        if found and (not is_agent or _is_script(argv)):
+            break
+        found = each if is_agent else None
+    return found
+
+
+def _argv(pid: int) -> tuple[str, ...]:
+    with suppress(psutil.Error, OSError):
+        return tuple(psutil.Process(pid).cmdline())
+    return ()
+
+
+def run_as(agent: Agent) -> str:
+    """Name what an agent is known by in the table; those of ours are modules of Rookery."""
+    return agent.program or f"rookery.{agent.name}"
+
+
+def is_shared(pid: int) -> bool:
+    """Whether a process was started by a daemon that an agent has made of itself.
+
+    It speaks for many sessions, with the environment of whoever started it first.
+    """
+    return any("app-server" in _argv(each.pid) for each in ancestors(pid)[1:3])
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A process, and what it runs."""
+
+    process: Process
+    argv: tuple[str, ...]
+    is_in_front: bool = True  #: what is typed at its terminal reaches it
+
+
+class Table(Protocol):
+    """What runs on a computer now. Whoever vanishes while one looks was not there."""
+
+    def look(self, pid: int) -> Seen | None: ...
+    def children(self, pid: int) -> Sequence[int]: ...
+
+    def above(self, pid: int) -> Sequence[Process]:
+        """Return a process and all above it, the nearest first."""
+        ...
+
+    def folder(self, pid: int) -> str:
+        """Say where a process works; empty if it cannot be seen."""
+        ...
+
+    def began(self, pid: int) -> datetime | None:
+        """Say when a process began, by the clock on the wall."""
+        ...
+
+
+class Kernel:
+    """The table of this computer."""
+
+    def look(self, pid: int) -> Seen | None:
+        if (process := Process.of(pid)) is None:
+            return None
+        return Seen(process, _argv(pid), _is_in_front(pid))
+
+    def children(self, pid: int) -> Sequence[int]:
+        if not _LISTS_CHILDREN:
+            with suppress(psutil.Error):
+                return [each.pid for each in psutil.Process(pid).children()]
+            return ()
+        found: list[int] = []
+        # A child is listed below the thread that made it.
+        for file in Path(f"/proc/{pid}/task").glob("*/children"):
+            with suppress(OSError):
+                found.extend(map(int, file.read_text().split()))
+        return found
+
+    def above(self, pid: int) -> Sequence[Process]:
+        return ancestors(pid)
+
+    def folder(self, pid: int) -> str:
+        try:
+            return psutil.Process(pid).cwd()
+        except (psutil.Error, OSError):
+            return ""
+
+    def began(self, pid: int) -> datetime | None:
+        with suppress(psutil.Error):
+            return datetime.fromtimestamp(psutil.Process(pid).create_time(), UTC)
+        return None
+
+
+#: Whether the kernel says itself who started whom: asking every process is a hundred times as
+#: much work, and it is done again and again.
+_LISTS_CHILDREN = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").exists()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An agent's program that runs."""
+
+    agent: str
+    process: Process  #: the outermost one that is the agent's own
+    inner: tuple[Process, ...] = ()  #: what the same program runs itself as, further in
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return tuple(each.word for each in (self.process, *self.inner))
+
+
+def find_agent(table: Table, pid: int, programs: Mapping[str, str]) -> Found | None:
+    """Find the agent that runs in, or below, a process; of several, the one in front.
+
+    ``programs`` says which agent each program is.
+    """
+    found = list(_outermost(table, pid, programs, set()))
+    if not found:
+        return None
+    agent, seen = max(found, key=lambda each: each[1].is_in_front)
+    return Found(agent, seen.process, tuple(_inner(table, seen.process.pid, agent, programs)))
+
+
+def _outermost(
+    table: Table, pid: int, programs: Mapping[str, str], known: set[int]
+) -> Iterator[tuple[str, Seen]]:
+    """Yield the agents below a process that are below no other agent."""
+    if pid in known or (seen := table.look(pid)) is None:
+        return
+    known.add(pid)
+    agent = programs.get(program_of(seen.argv))
+    if agent and not _is_script(seen.argv):
+        yield agent, seen
+        return
+    below = [
+        each
+        for child in table.children(pid)
+        for each in _outermost(table, child, programs, known)
+    ]
+    # A shell's script that is called like an agent most often calls the agent.
+    yield from below or ([(agent, seen)] if agent else [])
+
+
+def _inner(
+    table: Table, pid: int, agent: str, programs: Mapping[str, str]
+) -> Iterator[Process]:
+    for child in table.children(pid):
+        seen = table.look(child)
+        if seen and programs.get(program_of(seen.argv)) == agent:
+            yield seen.process
+            yield from _inner(table, child, agent, programs)
+
+
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "busybox"})
+_INTERPRETERS = frozenset({"node", "nodejs", "bun", "deno", "python", "pypy", "ruby"} | _SHELLS)
+
+#: Words after which an interpreter is given its program otherwise than in a file.
+_INLINE = frozenset({"-c", "-e", "-p", "--eval", "--print"})
+
+#: Options of interpreters whose value is a word of its own.
+_VALUED = frozenset({"-r", "--require", "--import", "--loader", "-C", "-W", "-X", "-o", "-O"})
+
+#: What an agent's program is called with when it is nobody's agent at a terminal.
+_OTHERWISE = frozenset(
+    {"app-server", "mcp-server", "exec-server", "mcp", "serve", "acp", "login", "logout"}
+    | {"update", "upgrade", "install", "doctor", "completion", "plugin", "auth"}
+)
+
+_SUFFIX = re.compile(r"\.(?:js|mjs|cjs|ts|py|exe|cmd)\Z", re.IGNORECASE)
+_VERSION = re.compile(r"[\d.]+\Z")
+
+
+def program_of(argv: Sequence[str]) -> str:
+    """Name the program of a command line, also where an interpreter runs it.
+
+    Empty if it is none at a terminal, such as a server that an agent has made of itself.
+    """
+    if not argv:
+        return ""
+    name, rest = _name(argv[0]), argv[1:]
+    if _VERSION.sub("", name) in _INTERPRETERS:
+        name, rest = _interpreted(rest)
+    is_otherwise = "app-server" in rest or (rest and rest[0] in _OTHERWISE)
+    return "" if is_otherwise else name
+
+
+def _interpreted(words: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """Return what an interpreter runs, and with which arguments."""
+    number = 0
+    while number < len(words):
+        word, rest = words[number], words[number + 1 :]
+        if word == "-m" and rest:
+            return rest[0], rest[1:]
+        if word in _INLINE:
+            return "", ()
+        if not word.startswith("-"):
+            return _name(word), rest
+        number += 2 if word in _VALUED else 1
+    return "", ()
+
+
+def _is_script(argv: Sequence[str]) -> bool:
+    return _VERSION.sub("", _name(argv[0])) in _SHELLS
+
+
+def _name(word: str) -> str:
+    return _SUFFIX.sub("", PurePath(word).name.lstrip("-"))
+
+
+def _started(pid: int) -> str | None:
+    """Say when a process began; ``None`` if it is over, also if nobody has noticed yet."""
+    try:
+        fields = _stat(pid)
+        return None if fields[0] in {"Z", "X"} else fields[19]
+    except FileNotFoundError:
+        return None if Path("/proc/self").exists() else _started_elsewhere(pid)
+    except (OSError, IndexError, ValueError):
+        return None
+
+
+def _stat(pid: int) -> list[str]:
+    # After the name, which may hold blanks and brackets of its own.
+    return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+
+
+def _started_elsewhere(pid: int) -> str | None:
+    try:
+        return str(psutil.Process(pid).create_time())
+    except psutil.Error:
+        return None
+
+
+def _is_in_front(pid: int) -> bool:
+    """Whether a process has its terminal, and was not put into the background or stopped."""
+    try:
+        state, _, group, _, _, front, *_ = _stat(pid)
+    except (OSError, ValueError):
+        with suppress(psutil.Error):
+            return psutil.Process(pid).status() != psutil.STATUS_STOPPED
+        return False
+    return group == front and state != "T"

@@ -1,0 +1,211 @@
+"""Claude's files on its live sessions are watched: they find it, and correct what we think.
+
+No hook tells of an interruption or of a refusal at the keyboard; these files do, at once.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from sqlite3 import Connection
+
+import anyio
+from anyio.abc import TaskGroup
+from watchfiles import awatch
+
+from rookery import arrivals, endings
+from rookery.agents import registry as files
+from rookery.agents.registry import Entry
+from rookery.arrivals import Arrival
+from rookery.model.evidence import Claim, Evidence, Known, correct
+from rookery.model.facts import EvidenceDisagreed, Fact, Outcome, SessionFound, SessionId
+from rookery.model.lifecycle import Activity
+from rookery.model.sessions import TMUX, Session
+from rookery.processes import Process, is_running
+from rookery.store import evidence, sessions
+from rookery.store.database import Database
+from rookery.store.journal import Journal
+
+_log = logging.getLogger(__name__)
+
+#: Beside them lie files that hold secrets: those are never opened.
+_NAME = re.compile(r"\d+\.json")
+
+#: Bytes of one file; it has a few hundred.
+LARGEST = 64 * 1024
+
+#: Seconds for a hook to say what a file already says; then the file is believed.
+GRACE = 0.15
+
+#: Seconds before a file that was read half written is read again.
+AGAIN = 0.03
+
+#: Seconds between two looks for a folder that is not there yet, and at processes that may have
+#: been killed.
+ROUND = 2.0
+
+#: Milliseconds in which changes are taken together, and between two looks for them.
+DEBOUNCE, STEP = 30, 10
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    database: Database
+    journal: Journal
+    #: Those of which we know, by their files.
+    entries: dict[Path, Entry] = field(default_factory=dict)
+
+    async def watch(self, folders: Iterable[Path]) -> None:
+        """Follow the files of these configuration folders; for ever."""
+        async with anyio.create_task_group() as tasks:
+            for folder in folders:
+                tasks.start_soon(self._follow, tasks, folder / "sessions")
+
+    async def _follow(self, tasks: TaskGroup, folder: Path) -> None:
+        while True:
+            try:
+                await self._look_at(tasks, _listed(folder))
+                await self._wait_for_changes(tasks, folder)
+            except FileNotFoundError:
+                pass  # Claude was never run with this folder; it makes it when it is
+            except Exception:  # noqa: BLE001 - a supervised boundary
+                _log.exception("The files in %s could not be followed.", folder)
+            await self.journal.clock.sleep(ROUND)
+
+    async def _wait_for_changes(self, tasks: TaskGroup, folder: Path) -> None:
+        async for changes in awatch(
+            folder,
+            recursive=False,
+            debounce=DEBOUNCE,
+            step=STEP,
+            rust_timeout=int(ROUND * 1000),
+            yield_on_timeout=True,
+        ):
+            await self._look_at(tasks, {Path(path) for _, path in changes})
+            await self._see_off(folder)
+
+    async def _look_at(self, tasks: TaskGroup, paths: Iterable[Path]) -> None:
+        for path in paths:
+            if _NAME.fullmatch(path.name) and (entry := await self._read(path)):
+                self.entries[path] = entry
+                doubt = await self.database.write(partial(self._take_in, entry=entry))
+                if doubt:
+                    tasks.start_soon(self._settle, doubt)
+
+    async def _read(self, path: Path) -> Entry | None:
+        """Read a file, which may be in the midst of being written."""
+        for _ in range(2):
+            try:
+                text = _text(path)
+            except OSError:
+                return None
+            if entry := files.read(text):
+                running = is_running(Process(entry.pid, entry.started))
+                return entry if running else None
+            await self.journal.clock.sleep(AGAIN)
+        return None
+
+    def _take_in(self, db: Connection, entry: Entry) -> Doubt | None:
+        """Note what a file says. Returns what is to be settled a moment later, if anything."""
+        session = sessions.get(db, self._find(db, entry))
+        if entry.claim is None or session.status.is_over:
+            return None
+        before = evidence.last(db, session.id, "registry")
+        said = Activity(before.claim) if before else None
+        if before and before.at == entry.claim.at:
+            return None
+        told = Evidence("registry", entry.claim.activity, entry.claim.at, entry.claim.detail)
+        evidence.put(db, session.id, told)
+        doubt = Doubt(session.id, entry.claim, said)
+        if evidence.last(db, session.id, "hook"):
+            return doubt if self._correction(db, doubt) else None
+        self._correct(db, doubt)
+        return None
+
+    def _find(self, db: Connection, entry: Entry) -> SessionId:
+        """Find the session of a process; one that nobody knows is made known."""
+        process = Process(entry.pid, entry.started).word
+        if known := sessions.of_process(db, "claude", process, entry.native_id):
+            return known
+        arrival = Arrival(
+            agent="claude",
+            native_id=entry.native_id,
+            folder=entry.cwd,
+            origin="registry",
+            process=process,
+        )
+        session = arrivals.welcome(db, self.journal, arrival)
+        self.journal.append(db, SessionFound(session))
+        return session
+
+    async def _settle(self, doubt: Doubt) -> None:
+        """Believe the file, if by then no hook has told the same."""
+        await self.journal.clock.sleep(GRACE)
+        await self.database.write(partial(self._correct, doubt=doubt))
+
+    def _correct(self, db: Connection, doubt: Doubt) -> None:
+        last = evidence.last(db, doubt.session, "registry")
+        if last is None or last.at != doubt.claim.at:
+            return  # it says something else by now
+        if fact := self._correction(db, doubt):
+            session = sessions.get(db, doubt.session)
+            if evidence.last(db, session.id, "hook"):
+                self.journal.append(db, _disagreement(session, doubt.claim))
+            self.journal.append(db, fact)
+
+    def _correction(self, db: Connection, doubt: Doubt) -> Fact | None:
+        session = sessions.get(db, doubt.session)
+        is_hooked = evidence.last(db, session.id, "hook") is not None
+        if is_hooked and doubt.claim.at <= session.since:
+            return None  # what a hook told since then is newer
+        return correct(
+            session.id, Known(session.state, doubt.said_before, is_hooked), doubt.claim
+        )
+
+    async def _see_off(self, folder: Path) -> None:
+        """End the sessions whose processes are gone; a killed one leaves its file behind."""
+        for path, entry in list(self.entries.items()):
+            process = Process(entry.pid, entry.started)
+            if path.parent == folder and not is_running(process):
+                del self.entries[path]
+                was_killed = path.exists()
+                end = partial(self._end, process=process, was_killed=was_killed)
+                await self.database.write(end)
+
+    def _end(self, db: Connection, process: Process, *, was_killed: bool) -> None:
+        session = sessions.holder_of_process(db, process.word)
+        if session is None or sessions.get(db, session).runtime == TMUX:
+            return  # of what we hold, the program's own end tells, and it tells how
+        outcome: Outcome = "failed" if was_killed else "completed"
+        reason = "its program was killed" if was_killed else "its program ended"
+        endings.end(db, self.journal, session, outcome=outcome, reason=reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A file that tells another story than hooks do, so far."""
+
+    session: SessionId
+    claim: Claim
+    said_before: Activity | None
+
+
+def _disagreement(session: Session, claim: Claim) -> EvidenceDisagreed:
+    believed = str(session.activity or session.status)
+    return EvidenceDisagreed(session.id, "registry", str(claim.activity), believed)
+
+
+def _listed(folder: Path) -> list[Path]:
+    """Name the files in a folder. Raises ``FileNotFoundError``."""
+    return [folder / name for name in os.listdir(folder)]  # noqa: PTH208 - texts are enough
+
+
+def _text(path: Path) -> str:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read(LARGEST).decode(errors="replace")

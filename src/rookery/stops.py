@@ -1,0 +1,80 @@
+"""An agent that stops with an error may be made to go on: by itself, or if its person says so.
+
+Never for ever: a turn is held a few times at most, and only where nobody else holds it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+from sqlite3 import Connection
+from typing import Literal
+
+from rookery.model.facts import InputAsked, Noted, TurnEnded
+from rookery.model.permissions import Call, Outcome, Question, RequestId, Stop, Verdict
+from rookery.model.sessions import Session
+from rookery.permissions import Wait
+from rookery.store import requests, turns
+from rookery.store.journal import Journal
+from rookery.store.requests import Asking
+
+#: What it is told where nobody is asked.
+ANOTHER_WAY = "That did not work. Try another approach, or say what you would need."
+
+GO_ON, LET_STOP = "Continue", "Let stop"
+
+#: What a request about a stop is called, where others have the name of a tool.
+TOOL = "Stop"
+
+
+@dataclass(frozen=True, slots=True)
+class GoOn:
+    """It is not to stop yet."""
+
+    reason: str  #: told to it
+
+
+@dataclass(frozen=True, slots=True)
+class Stops:
+    journal: Journal
+    policy: Literal["off", "retry", "ask"]
+    retries: int
+    pattern: str
+    deadline: timedelta
+
+    def consider(
+        self, db: Connection, session: Session, stop: Stop, *, hook: str
+    ) -> GoOn | Wait | None:
+        """Say whether it is to go on, or whether somebody is asked; ``None``: it may stop."""
+        if self.policy == "off" or not re.search(self.pattern, stop.words):
+            return None
+        held = turns.times_held(db, session.id)
+        if held >= self.retries or (stop.goes_on and not held):
+            return None  # enough; or somebody else's hook holds it, and two would never end
+        if self.policy == "ask":
+            return Wait(self._ask(db, session, stop, hook=hook))
+        self._hold(db, session)
+        return GoOn(ANOTHER_WAY)
+
+    def _ask(self, db: Connection, session: Session, stop: Stop, *, hook: str) -> RequestId:
+        now = self.journal.clock.now()
+        text = f"It stopped: {' '.join(stop.words.split())[:500]} Shall it go on?"
+        call = Call(TOOL, {"words": stop.words}, (Question(text, (GO_ON, LET_STOP)),))
+        request = requests.add(db, session.id, call, Asking(now, now + self.deadline, hook))
+        self.journal.append(db, InputAsked(session.id, "question", text, request))
+        return request
+
+    def conclude(self, db: Connection, session: Session, words: str, verdict: Verdict) -> str:
+        """Return what it is told once somebody has answered; empty: it may stop."""
+        said = " ".join(answer for given in verdict.answers.values() for answer in given)
+        if verdict.outcome is Outcome.ANSWERED and said and said != LET_STOP:
+            self._hold(db, session)
+            return ANOTHER_WAY if said == GO_ON else said.removeprefix(f"{GO_ON}:").strip()
+        if not session.status.is_over and verdict.outcome is not Outcome.GONE:
+            self.journal.append(db, TurnEnded(session.id, words))
+        return ""
+
+    def _hold(self, db: Connection, session: Session) -> None:
+        turns.hold(db, session.id)
+        self.journal.append(db, Noted(session.id, "StopHeld"))

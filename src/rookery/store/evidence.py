@@ -1,0 +1,49 @@
+"""What each source last said of a session: rows to model and back."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from sqlite3 import Connection
+
+from rookery.model.evidence import SOURCES, Evidence, Source
+from rookery.model.facts import SessionId
+
+
+def put(db: Connection, session: SessionId, evidence: Evidence) -> None:
+    db.execute(
+        "insert into evidence (session, source, claim, detail, at) values (?, ?, ?, ?, ?)"
+        " on conflict do update set claim = excluded.claim, detail = excluded.detail,"
+        " at = excluded.at",
+        (
+            *(session, evidence.source, evidence.claim, evidence.detail[:500]),
+            evidence.at.isoformat(),
+        ),
+    )
+
+
+def note_state(
+    db: Connection, session: SessionId, source: Source, *, at: datetime, detail: str
+) -> None:
+    """Keep that a source has just brought a session to where it is now."""
+    db.execute(
+        "insert into evidence (session, source, claim, detail, at)"
+        " select id, ?, coalesce(activity, status), ?, ? from sessions where id = ?"
+        " on conflict do update set claim = excluded.claim, detail = excluded.detail,"
+        " at = excluded.at",
+        (source, detail[:500], at.isoformat(), session),
+    )
+
+
+def of_session(db: Connection, session: SessionId) -> list[Evidence]:
+    """Return what is known of a session, the strongest source first."""
+    rows = db.execute("select * from evidence where session = ?", (session,))
+    found = [
+        Evidence(row["source"], row["claim"], datetime.fromisoformat(row["at"]), row["detail"])
+        for row in rows
+    ]
+    return sorted(found, key=lambda each: SOURCES.index(each.source))
+
+
+def last(db: Connection, session: SessionId, source: str) -> Evidence | None:
+    found = (each for each in of_session(db, session) if each.source == source)
+    return next(found, None)

@@ -1,0 +1,128 @@
+"""Claude Code that nobody of us started, known by its own files: the real program."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.models.server import ModelServer
+from tests.real.agents import configure
+from tests.real.by_hand import ByHand
+from tests.real.rookery import Rookery, eventually
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
+
+ASKING = "bash: touch made;; say: allowed"
+
+
+class Hands:
+    """A person with a Claude of their own, and a Rookery beside it."""
+
+    def __init__(self, rookery: Rookery, own: ByHand, models: str) -> None:
+        self.rookery = rookery
+        self._own = own
+        config = rookery.folder / "claude"
+        self.pane = own.claude("work", rookery.project, config, models)
+
+    def sessions(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.rookery.client.get("sessions")["sessions"]
+        return found
+
+    @property
+    def session(self) -> dict[str, Any]:
+        (found,) = self.sessions()
+        return found
+
+    def does(self, activity: str) -> bool:
+        found = self.sessions()
+        return len(found) == 1 and found[0]["activity"] == activity
+
+    def type(self, words: str) -> None:
+        eventually(lambda: "❯" in self._own.screen(self.pane))
+        self._own.type(self.pane, words)
+
+    def answer(self, key: str) -> None:
+        """Press a key until the dialog is gone: Claude takes none in its first moments."""
+        eventually(self._asks)
+        while self._asks():
+            self._own.press(self.pane, key)
+            with suppress(AssertionError):
+                eventually(lambda: not self._asks(), within=1)
+
+    def _asks(self) -> bool:
+        return "Do you want to proceed?" in self._own.screen(self.pane)
+
+    def kinds(self) -> list[str]:
+        with self.rookery.database() as db:
+            return [row[0] for row in db.execute("select kind from entries order by seq")]
+
+
+@pytest.fixture
+def hands(cold: Rookery, tmp_path: Path) -> Iterator[Hands]:
+    own = ByHand(tmp_path)
+    with ModelServer() as models:
+        configure(cold, models.url)
+        cold.up()
+        yield Hands(cold, own, models.url)
+        own.clear_away()
+
+
+@pytest.mark.spec("B6", "C8")
+def test_it_is_found_without_any_hook(hands: Hands) -> None:
+    eventually(lambda: hands.does("idle"))
+
+    session = hands.session
+    assert session["agent"] == "claude"
+    assert session["project_path"] == str(hands.rookery.project.resolve())
+    assert session["process"].split(":")[0].isdigit()
+
+
+@pytest.mark.spec("C8")
+def test_its_activity_is_followed_without_any_hook(hands: Hands) -> None:
+    eventually(lambda: hands.does("idle"))
+
+    hands.type(f"sleep: 1;; {ASKING}")
+    eventually(lambda: hands.does("working"))
+    eventually(lambda: hands.does("permission"))
+    hands.answer("1")
+    eventually(lambda: hands.does("idle"))
+    hands.type(ASKING.replace("made", "more"))
+    eventually(lambda: hands.does("permission"))
+    hands.answer("Escape")
+    eventually(lambda: hands.does("idle"))
+
+    assert hands.session["reason"] == "interrupted"
+
+
+@pytest.mark.spec("C8", "A6")
+@pytest.mark.parametrize(
+    ("end", "outcome"), [("/exit", "completed"), (signal.SIGKILL, "failed")], ids=str
+)
+def test_its_end_is_noticed(hands: Hands, end: str | int, outcome: str) -> None:
+    eventually(lambda: hands.does("idle"))
+
+    if isinstance(end, str):
+        hands.type(end)
+    else:
+        os.kill(int(hands.session["process"].split(":")[0]), end)
+
+    eventually(lambda: hands.session["status"] == outcome)
+
+
+@pytest.mark.spec("A7", "B6")
+def test_it_is_the_same_session_after_a_restart(hands: Hands) -> None:
+    eventually(lambda: hands.does("idle"))
+    before = hands.session["id"]
+    hands.rookery.kill()
+
+    hands.type("sleep: 600")
+    hands.rookery.up()
+
+    eventually(lambda: hands.does("working"))
+    assert hands.session["id"] == before
