@@ -11,7 +11,8 @@ from pathlib import Path
 import click
 from pydantic import BaseModel
 
-from rookery import cli, config
+from rookery import config
+from rookery.cli import codes
 from rookery.cli.group import rookery
 from rookery.config import Settings
 from rookery.gateway.operations import OPERATIONS
@@ -24,13 +25,19 @@ def commands() -> Iterator[str]:
     yield "# Commands\n\nWhat `rookery --help` says, command by command.\n"
     yield "## Exit codes\n\n| code | meaning |\n|---|---|"
     yield "| 0 | done |"
-    yield f"| {cli.FAILED} | it failed, or was refused |"
-    yield f"| {cli.USAGE} | it cannot be taken as it is; the message says what to change |"
-    yield f"| {cli.NOT_RUNNING} | no daemon answers |"
-    yield f"| {cli.NOT_DONE_IN_TIME} | not done in time; nothing was stopped |"
-    yield f"| {cli.UNKNOWN} | no such session |"
+    yield f"| {codes.FAILED} | it failed, or was refused; of `wait`, `start --wait` and `ask` also: the session failed, or its last turn |"
+    yield f"| {codes.USAGE} | it cannot be taken as it is; the message says what to change |"
+    yield f"| {codes.NOT_RUNNING} | no daemon answers, or none any more; sessions go on |"
+    yield f"| {codes.NOT_DONE_IN_TIME} | not done in time; nothing was stopped |"
+    yield f"| {codes.UNKNOWN} | no such session |"
+    yield f"| {codes.INTERRUPTED} | stopped with Ctrl-C; sessions go on |"
     for path, command in _walk(rookery, ("rookery",)):
-        context = click.Context(command, info_name=" ".join(path), terminal_width=88)
+        context = click.Context(
+            command,
+            info_name=" ".join(path),
+            terminal_width=88,
+            help_option_names=["-h", "--help"],
+        )
         yield f"\n## {' '.join(path)}\n\n```\n{command.get_help(context)}\n```"
 
 
@@ -38,6 +45,8 @@ def _walk(
     command: click.Command, path: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     if isinstance(command, click.Group):
+        if command.invoke_without_command:
+            yield path, command
         for name, each in sorted(command.commands.items()):
             yield from _walk(each, (*path, name))
     else:
@@ -50,6 +59,7 @@ def configuration() -> Iterator[str]:
     yield "| key | default | meaning |\n|---|---|---|"
     yield from _keys(Settings, "")
     yield from _keys(config.AgentSettings, "agents.NAME.")
+    yield from _keys(config.Price, "prices.MODEL.")
 
 
 def _keys(model: type[BaseModel], prefix: str) -> Iterator[str]:
@@ -58,7 +68,7 @@ def _keys(model: type[BaseModel], prefix: str) -> Iterator[str]:
         kind = field.annotation
         if inspect.isclass(kind) and issubclass(kind, BaseModel):
             yield from _keys(kind, f"{prefix}{name}.")
-        elif name != "agents":
+        elif name not in {"agents", "prices"}:
             said = re.search(rf"^    {name}: .*?#: (.*)$", source, re.MULTILINE)
             above = re.search(rf"^    #: (.*)\n    {name}: ", source, re.MULTILINE)
             meaning = (said or above or [""] * 2)[1]
@@ -80,7 +90,7 @@ def api() -> Iterator[str]:
     for each in OPERATIONS:
         summary = (inspect.getdoc(each.run) or "").split("\n")[0]
         yield f"| {each.name} | `{each.method} {each.path}` | {each.need} | {summary} |"
-    yield "| events | `GET /v1/events` | read | Server-sent events or a WebSocket: a snapshot, then every fact; resumes after `Last-Event-ID`. |"
+    yield "| events | `GET /v1/events` | read | Server-sent events or a WebSocket: a snapshot, then every fact; resumes after `Last-Event-ID`. With `until_now=true` what is kept of the past, and then it ends. |"
     yield "| frames | `GET /v1/sessions/{session}/frames` | read | A session's screen, as it changes. |"
     yield "\n## Facts\n\n| kind | fields |\n|---|---|"
     for name, fact in KINDS.items():

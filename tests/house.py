@@ -22,6 +22,7 @@ from rookery.permissions import Permissions
 from rookery.ports import Runtime
 from rookery.rulebook import Rulebook
 from rookery.sessions import Plan, Start
+from rookery.stops import Stops
 from rookery.store import sessions as known
 from rookery.store.journal import Journal
 from rookery.watch import Watch
@@ -36,6 +37,10 @@ PERMISSION_DEADLINE = timedelta(seconds=300)
 
 #: What is run for every agent: some program that is certainly there.
 PROGRAM = ("/bin/sh",)
+
+
+def no_policy(journal: Journal) -> Stops:
+    return Stops(journal, "off", 2, "error", PERMISSION_DEADLINE)
 
 
 class World:
@@ -131,7 +136,7 @@ async def running(
     world.runtime.begin_life()
     runtime = runtime or world.runtime
     journal = Journal("here", world.clock, READERS)
-    intake = Intake(database, journal, AGENTS, world.permissions(journal))
+    intake = Intake(database, journal, AGENTS, world.permissions(journal), no_policy(journal))
     keeper = Keeper(database, journal, runtime, AGENTS, DEADLINES, world.surroundings)
     await journal.catch_up(database)
     await world.agents.drain(intake)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,22 +16,36 @@ from rookery.model.errors import Answered, NotRunning, Unreadable
 #: Seconds to wait for an answer, beyond what a request itself waits for.
 PATIENCE = 30.0
 
+_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
+
+
+class CutOff(NotRunning):
+    """The daemon stopped"""
+
 
 @dataclass(frozen=True, slots=True)
 class Client:
+    """Every question and every command raises ``NotRunning`` if nobody is there to answer."""
+
     door: Path
     badge: str = ""  #: of the session that asks; without, it is the user
+    patience: float = PATIENCE
 
     def get(self, *path: str, timeout: float = 0.0, **query: object) -> Any:  # noqa: ANN401 - JSON
         """Ask a question. ``timeout`` is how long the daemon itself may wait for the answer."""
         if timeout:
             query["timeout"] = timeout
         words = urlencode({name: _word(value) for name, value in query.items()})
-        return self._ask("GET", f"{_path(path)}?{words}", None, PATIENCE + timeout)
+        return self._ask("GET", f"{_path(path)}?{words}", None, self.patience + timeout)
 
     def post(self, *path: str, **body: object) -> Any:  # noqa: ANN401 - JSON
-        """Give a command."""
-        return self._ask("POST", _path(path), body, PATIENCE)
+        """Give a command. Raises ``CutOff`` if it is not known whether it was taken."""
+        try:
+            return self._ask("POST", _path(path), body, self.patience)
+        except CutOff as error:
+            raise CutOff(
+                f"{error.args[0]} Look whether it took this, then repeat it."
+            ) from error
 
     def _ask(
         self, method: str, path: str, body: Mapping[str, object] | None, patience: float
@@ -41,19 +56,21 @@ class Client:
         except TimeoutError as error:
             raise Unreadable(f"it did not answer within {patience:g} s.") from error
         except OSError as error:
-            raise NotRunning from error
+            raise _cut_off() from error
         return _read(answer)
 
     def lines(self, *path: str, **query: object) -> Iterator[str]:
         """Follow a stream, line by line, for as long as it lasts."""
         words = urlencode({name: _word(value) for name, value in query.items()})
-        with self._connected() as connection, connection.makefile("rb") as answer:
-            connection.sendall(self._head("GET", f"{_path(path)}?{words}", 0))
-            if b" 200 " not in answer.readline():
-                head = b"HTTP/1.1 500 refused\r\n" + answer.read()
-                _read(head)
-            for line in _unchunked(answer):
-                yield line.decode(errors="replace").rstrip("\r\n")
+        try:
+            with self._connected() as connection, connection.makefile("rb") as answer:
+                connection.sendall(self._head("GET", f"{_path(path)}?{words}", 0))
+                if b" 200 " not in (first := answer.readline()):
+                    _read(first + answer.read())
+                for line in _unchunked(answer):
+                    yield line.decode(errors="replace").rstrip("\r\n")
+        except OSError as error:
+            raise _cut_off() from error
 
     def _connected(self) -> socket.socket:
         connection = socket.socket(socket.AF_UNIX)
@@ -94,9 +111,16 @@ def _word(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def _cut_off() -> CutOff:
+    return CutOff("before it had answered.")
+
+
 def _read(answer: bytes) -> Any:  # noqa: ANN401 - JSON
     """Take an answer apart; an error is raised as what it is."""
-    head, _, body = answer.partition(b"\r\n\r\n")
+    head, end, body = answer.partition(b"\r\n\r\n")
+    length = _LENGTH.search(head)
+    if not end or (length and len(body) < int(length[1])):
+        raise _cut_off()
     first = head.split(b"\r\n", 1)[0].split(b" ")
     try:
         status, value = int(first[1]), json.loads(body)
@@ -104,6 +128,8 @@ def _read(answer: bytes) -> Any:  # noqa: ANN401 - JSON
         raise Unreadable from error
     if status >= 400:  # noqa: PLR2004 - HTTP's own
         match value:
+            case {"error": {"code": "not-running"}}:
+                raise _cut_off()
             case {"error": {"code": str(code), "message": str(message)}}:
                 raise Answered(code, message)
             case _:
@@ -116,8 +142,15 @@ def _unchunked(answer: IO[bytes]) -> Iterator[bytes]:
     while answer.readline().strip():
         pass  # the rest of the head
     waiting = b""
-    while size := int(answer.readline().split(b";")[0] or b"0", 16):
+    while size := _size(answer.readline()):
         waiting += answer.read(size)
         answer.readline()
         *whole, waiting = waiting.split(b"\n")
         yield from whole
+
+
+def _size(line: bytes) -> int:
+    """Read how long the next chunk is; the last one is empty, and says so."""
+    if not line:
+        raise _cut_off()
+    return int(line.split(b";")[0], 16)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import stat
 import tomllib
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from rookery.model.errors import ConfigBroken
 
@@ -55,6 +56,45 @@ class Permissions(_Section):
     parents_may_answer: bool = False  #: a session may answer for those that it started
 
 
+class Stops(_Section):
+    """What happens when an agent stops with words that look like an error."""
+
+    #: Nothing; have it try another way; or ask the person whether it should go on.
+    policy: Literal["off", "retry", "ask"] = "off"
+    retries: int = Field(2, ge=1, le=8)  #: of one turn, at most
+    #: Words at which a stop looks like an error.
+    pattern: str = (
+        r"(?i)\b(?:errors?|exceptions?|traceback|fail(?:ed|ure|s)?|unable to|could ?n[o']t)\b"
+    )
+
+    @field_validator("pattern")
+    @classmethod
+    def _compiles(cls, pattern: str) -> str:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise ValueError(f"not a regular expression: {error}") from error
+        return pattern
+
+
+class Discovery(_Section):
+    """Agents that we did not start."""
+
+    enabled: bool = True  #: look for them in the user's own tmux
+    tmux_sockets: tuple[str, ...] = ()  #: of these servers only; else of all that run
+    #: Claude's configuration folders, besides the usual one and those that are set for it here.
+    claude_config_dirs: tuple[str, ...] = ()
+
+
+class Price(_Section):
+    """What a model costs, in dollars for a million tokens. No agent says it itself."""
+
+    input: float = Field(0.0, ge=0)  #: dollars for a million tokens that go in
+    output: float = Field(0.0, ge=0)  #: and for a million that come out
+    cache_read: float | None = Field(None, ge=0)  #: of a cache; else as all that goes in
+    cache_write: float | None = Field(None, ge=0)  #: into a cache; else the same
+
+
 class Http(_Section):
     """The door on loopback, for what cannot use the unix socket. It always needs a token."""
 
@@ -68,8 +108,11 @@ class Settings(_Section):
     limits: Limits = Limits()
     trust: Trust = Trust()
     permissions: Permissions = Permissions()
+    discovery: Discovery = Discovery()
+    stops: Stops = Stops()
     http: Http = Http()
     agents: dict[str, AgentSettings] = Field(default_factory=dict)
+    prices: dict[str, Price] = Field(default_factory=dict)
 
     def agent(self, name: str) -> AgentSettings:
         return self.agents.get(name, AgentSettings())

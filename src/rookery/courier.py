@@ -17,7 +17,7 @@ from rookery.model.errors import Occupied, RuntimeFailed, WordsRefused
 from rookery.model.facts import DeliveryDoubted, DeliveryWaited, SessionId, TurnStarted
 from rookery.model.messages import Parcel, Step
 from rookery.ports import Agent, Clock, Runtime, Sight
-from rookery.store import messages, sessions, waits
+from rookery.store import messages, observed, sessions, waits
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.store.serving import serve
@@ -138,7 +138,8 @@ class Courier:
 
         def confirm(db: Connection) -> None:
             moved = messages.move(db, parcel, Step.SUBMITTED)
-            if moved and not agent.has_hooks:
+            now = sessions.get(db, parcel.recipient)
+            if moved and not (agent.has_hooks and observed.tells_turns(db, now)):
                 self.journal.append(db, TurnStarted(parcel.recipient, parcel.words))
 
         await self.database.write(confirm)

@@ -7,9 +7,9 @@ import contextlib
 import logging
 import os
 import resource
-import secrets
 import signal
 import socket
+import sqlite3
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
@@ -23,7 +23,7 @@ import anyio
 import uvicorn
 import uvloop
 
-from rookery import __version__, permissions
+from rookery import __version__, permissions, transcripts
 from rookery.absence import Absence
 from rookery.agents.claude import Claude
 from rookery.agents.codex import Codex
@@ -34,6 +34,7 @@ from rookery.agents.shell import Shell
 from rookery.clock import WallClock
 from rookery.config import Settings, load
 from rookery.courier import Courier
+from rookery.discovery import Discovery
 from rookery.environment import login_environment, session_environment
 from rookery.gateway.guard import Guard
 from rookery.gateway.hooks import HookDoor
@@ -43,6 +44,7 @@ from rookery.gateway.table import House
 from rookery.home import Home, open_private
 from rookery.intake import Intake
 from rookery.keeper import Deadlines, Keeper, Surroundings
+from rookery.model.errors import HomeUnusable, StoreBroken
 from rookery.model.facts import (
     EndRequested,
     InputSettled,
@@ -52,13 +54,21 @@ from rookery.model.facts import (
 )
 from rookery.permissions import Permissions
 from rookery.ports import Agent, Runtime
+from rookery.processes import Kernel
+from rookery.registry import Registry
 from rookery.rulebook import Rulebook
+from rookery.runtimes.several import Several
+from rookery.runtimes.tmux.foreign import find_sockets
+from rookery.runtimes.tmux.observed import ObservedRuntime
 from rookery.runtimes.tmux.runtime import TmuxRuntime
 from rookery.runtimes.tmux.server import Site, version_of
+from rookery.stops import Stops
 from rookery.store import tokens
+from rookery.store.anchored import AnchoredDatabase
 from rookery.store.database import Database
 from rookery.store.journal import Journal, Reader
 from rookery.timers import Spans, Timers
+from rookery.transcripts import Transcripts
 from rookery.watch import Watch
 
 _log = logging.getLogger(__name__)
@@ -69,6 +79,7 @@ READERS: Mapping[str, Reader] = {
         frozenset({InputSettled, TurnStarted, TurnEnded, EndRequested, SessionEnded}),
         permissions.close,
     ),
+    "transcripts": transcripts.READER,
 }
 
 AGENTS: Mapping[str, Agent] = {
@@ -81,6 +92,9 @@ FAREWELL = 2
 #: Characters of the owner's token; a shorter one was not made by us.
 SHORTEST_TOKEN = 32
 
+#: What SQLite says of a file that no waiting and no room will make good.
+DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
 #: Seconds for one thread to let another have a turn: the writer's work is many short steps.
 SWITCH = 0.0005
 
@@ -91,10 +105,26 @@ def run(home: Home, *, ready: Callable[[], None]) -> None:
     home.prepare()
     settings = load(home.settings)
     version_of("tmux")
-    with home.locked(), logged(home.log):
-        sys.setswitchinterval(SWITCH)
-        _allow_many_files()
-        uvloop.run(serve(home, settings, ready=ready))
+    try:
+        with home.locked(), logged(home.log):
+            sys.setswitchinterval(SWITCH)
+            _allow_many_files()
+            uvloop.run(serve(home, settings, ready=ready))
+    except (OSError, StoreBroken, ExceptionGroup) as error:
+        raise _in_plain_words(error, home) from error
+
+
+def _in_plain_words(error: Exception, home: Home) -> Exception:
+    """Say what the daemon died of, for the person who starts it."""
+    while isinstance(error, ExceptionGroup):  # the tasks that ran beside died of the first
+        error = error.exceptions[0]
+    cause = error.__cause__
+    if isinstance(error, StoreBroken) and isinstance(cause, sqlite3.DatabaseError):
+        if cause.sqlite_errorcode in DAMAGED:
+            return StoreBroken(f"{error.args[0]}. Take a backup back:  rookery restore FILE")
+    elif isinstance(error, OSError):
+        return HomeUnusable(f"{error.filename or home.state}: {error.strerror}")
+    return error
 
 
 async def serve(home: Home, settings: Settings, *, ready: Callable[[], None]) -> None:
@@ -115,25 +145,33 @@ async def running(
     """Run everything but the doors while the block lasts."""
     clock = WallClock()
     login = await asyncio.to_thread(login_environment, os.environ)
-    runtime = _runtime(home, settings, clock)
-    async with Database(home.database) as database, anyio.create_task_group() as tasks:
+    ours, observed = _runtime(home, settings, clock), _observed(home, settings, clock)
+    runtime = Several(ours, observed)
+    async with AnchoredDatabase(home.database) as database, anyio.create_task_group() as tasks:
         journal = Journal(settings.computer, clock, READERS)
         await journal.catch_up(database)
         await _know_the_owner(home, database, clock)
-        tasks.start_soon(runtime.keep)
+        for each in (ours, observed, runtime):
+            tasks.start_soon(each.keep)
+        discovery = _discovery(home, settings, login, (database, journal, observed))
         keeper = _keeper(home, settings, login, (database, journal, runtime))
         deadline = timedelta(seconds=settings.permissions.deadline_seconds)
         decider = Permissions(journal, Rulebook(home.rules), deadline)
-        intake = Intake(database, journal, AGENTS, decider)
+        intake = Intake(database, journal, AGENTS, decider, _stops(settings, journal))
         hooks = HookDoor(intake, home.hook_door, home.spool, clock)
         async with hooks.open():
             await keeper.recover()
+            await discovery.recover()
             tasks.start_soon(hooks.keep_draining)
             tasks.start_soon(Watch(database, journal, runtime, AGENTS).watch)
             tasks.start_soon(keeper.tend)
+            tasks.start_soon(discovery.run)
+            folders = claude_folders(settings, login)
+            tasks.start_soon(Registry(database, journal).watch, folders)
             tasks.start_soon(decider.keep_time, database)
             tasks.start_soon(_absence(home, settings, decider.rulebook).keep, database, clock)
             tasks.start_soon(Courier(database, journal, runtime, AGENTS).deliver)
+            tasks.start_soon(Transcripts(database, journal, settings.prices).follow)
             tasks.start_soon(
                 Timers(database, journal, runtime, _spans(settings), home.artifacts).run
             )
@@ -142,6 +180,7 @@ async def running(
                 journal=journal,
                 runtime=runtime,
                 agents=AGENTS,
+                discovery=discovery,
                 permissions=decider,
                 commands=_commands(login),
                 settings=settings,
@@ -159,7 +198,7 @@ async def _know_the_owner(home: Home, database: Database, clock: WallClock) -> N
         secret = file.read().decode(errors="replace").strip()
         keep = partial(tokens.keep_owner, secret=secret, at=clock.now())
         if len(secret) < SHORTEST_TOKEN or not await database.write(keep):
-            secret = secrets.token_urlsafe(32)
+            secret = tokens.new_secret()
             os.ftruncate(file.fileno(), 0)
             os.pwrite(file.fileno(), secret.encode(), 0)
             await database.write(partial(tokens.keep_owner, secret=secret, at=clock.now()))
@@ -182,6 +221,31 @@ def _runtime(home: Home, settings: Settings, clock: WallClock) -> TmuxRuntime:
     )
 
 
+def _observed(home: Home, settings: Settings, clock: WallClock) -> ObservedRuntime:
+    typing = settings.limits.typing_seconds
+    return ObservedRuntime("tmux", home.run, clock, Kernel(), typing=typing)
+
+
+def _discovery(
+    home: Home,
+    settings: Settings,
+    login: Mapping[str, str],
+    held: tuple[Database, Journal, ObservedRuntime],
+) -> Discovery:
+    database, journal, observed = held
+    set_here = settings.discovery
+    # As tmux itself does it.
+    root = os.environ.get("TMUX_TMPDIR") or login.get("TMUX_TMPDIR") or "/tmp"  # noqa: S108
+    folder = Path(os.path.realpath(root), f"tmux-{os.getuid()}")
+
+    def sockets() -> list[Path]:
+        if not set_here.enabled:
+            return []
+        return find_sockets(folder, listed=set_here.tmux_sockets, own=home.tmux)
+
+    return Discovery(database, journal, AGENTS, observed, Kernel(), sockets, home.tmux)
+
+
 def _keeper(
     home: Home,
     settings: Settings,
@@ -200,7 +264,11 @@ def _keeper(
         deadlines=Deadlines(
             limits.start_deadline, limits.quit_seconds, limits.terminate_seconds
         ),
-        surroundings=Surroundings(environment, _hook(home), home.sessions, home.artifacts),
+        surroundings=Surroundings(
+            *(environment, _hook(home), home.sessions, home.artifacts),
+            door=home.hook_door,
+            spool=home.spool,
+        ),
     )
 
 
@@ -223,6 +291,22 @@ def _hook(home: Home) -> tuple[str, ...]:
     # The interpreter itself, not a link that goes with an environment, nor a slow shim.
     python = os.path.realpath(sys.executable)
     return (python, "-I", "-S", str(home.hook), str(home.hook_door), str(home.spool))
+
+
+def claude_folders(settings: Settings, login: Mapping[str, str]) -> set[Path]:
+    """Say where Claude keeps what it knows of itself, for whomever it may run."""
+    own = settings.agent("claude").environment
+    given = (each.get("CLAUDE_CONFIG_DIR") for each in (login, settings.environment, own))
+    named = [*filter(None, given), *settings.discovery.claude_config_dirs]
+    home = Path(login.get("HOME") or Path.home())
+    return {home / ".claude", *(Path(each).expanduser() for each in named)}
+
+
+def _stops(settings: Settings, journal: Journal) -> Stops:
+    stops, deadline = settings.stops, settings.permissions.deadline_seconds
+    return Stops(
+        journal, stops.policy, stops.retries, stops.pattern, timedelta(seconds=deadline)
+    )
 
 
 def _absence(home: Home, settings: Settings, rulebook: Rulebook) -> Absence:
@@ -323,6 +407,8 @@ def logged(path: Path) -> Iterator[None]:
     root = logging.getLogger()
     root.addHandler(lines)
     root.setLevel(logging.INFO)
+    logging.getLogger("watchfiles").setLevel(logging.WARNING)  # it tells of every change
+    logging.raiseExceptions = False  # a full disk is no news for the terminal, line by line
     try:
         yield
     except BaseException as error:
@@ -331,4 +417,5 @@ def logged(path: Path) -> Iterator[None]:
         raise
     finally:
         root.removeHandler(lines)
-        lines.close()
+        with contextlib.suppress(OSError):  # a full disk: its last lines are lost
+            lines.close()

@@ -8,11 +8,13 @@ import shutil
 import sqlite3
 import stat
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
+from datetime import datetime
 
-from rookery.config import Settings
+from rookery.config import Settings, load
 from rookery.home import Home
-from rookery.model.errors import RuntimeFailed
+from rookery.model.errors import ConfigBroken, RuntimeFailed
 from rookery.ports import Agent
 from rookery.runtimes.tmux.server import version_of
 
@@ -23,12 +25,41 @@ LOW = 500_000_000
 SURE_OF_EXITS = (3, 6)
 
 
+#: Characters of words by which somebody knows them again.
+SHOWN = 60
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     name: str
-    ok: bool
+    ok: bool | None  #: ``None``: it is not there, and need not be
     detail: str
     advice: str = ""
+    items: tuple[str, ...] = ()  #: what it is about, one by one
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Words that may not have arrived."""
+
+    session: str  #: its name
+    words: str
+    at: datetime
+
+    def __str__(self) -> str:
+        shown = " ".join(self.words.split())
+        cut = shown if len(shown) <= SHOWN else shown[:SHOWN] + "…"
+        return f"{self.session}, {self.at.astimezone():%Y-%m-%d %H:%M:%S}: {cut}"
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What the store has of what went wrong."""
+
+    entries: int
+    parked: int
+    hooks: int
+    doubts: tuple[Doubt, ...]
 
 
 def examine(
@@ -37,7 +68,7 @@ def examine(
     environment: Mapping[str, str],
     *,
     agents: Mapping[str, Agent],
-    trouble: Mapping[str, int],
+    trouble: Trouble,
 ) -> list[Check]:
     """Look at everything that a session depends on. It may take a while."""
     return [
@@ -50,6 +81,32 @@ def examine(
         *_troubles(trouble),
         _spool(home),
     ]
+
+
+def examine_alone(home: Home) -> list[Check]:
+    """Look at what can be looked at while no daemon runs."""
+    config = _config(home)
+    why_not = "it does not run" if config.ok else "it does not run, nor can it: see config"
+    return [
+        Check("daemon", ok=False, detail=why_not, advice="rookery up" if config.ok else ""),
+        Check("python", ok=True, detail=platform.python_version()),
+        _tmux(),
+        config,
+        *_folders(home),
+        _disk(home),
+        _database(home),
+        _spool(home),
+    ]
+
+
+def _config(home: Home) -> Check:
+    try:
+        load(home.settings)
+    except ConfigBroken as error:
+        return Check("config", ok=False, detail=str(error))
+    is_there = home.settings.exists()
+    detail = f"{home.settings} is right" if is_there else "there is none: defaults hold"
+    return Check("config", ok=True, detail=detail)
 
 
 def _tmux() -> Check:
@@ -65,6 +122,9 @@ def _tmux() -> Check:
 
 def _folders(home: Home) -> Iterator[Check]:
     for name, folder in (("state", home.state), ("run", home.run)):
+        if not folder.exists():
+            yield Check(f"folder {name}", ok=None, detail=f"{folder} is not there yet")
+            continue
         found = folder.stat()
         private = not found.st_mode & 0o077 and found.st_uid == os.getuid()
         advice = "" if private else f"chmod 700 '{folder}'"
@@ -73,22 +133,24 @@ def _folders(home: Home) -> Iterator[Check]:
 
 
 def _disk(home: Home) -> Check:
-    free = shutil.disk_usage(home.state).free
+    folder = next(each for each in (home.state, *home.state.parents) if each.exists())
+    free = shutil.disk_usage(folder).free
     advice = "" if free > LOW else "make room, then: rookery prune"
     return Check("disk", free > LOW, f"{free // 1_000_000:,} MB free", advice)
 
 
 def _database(home: Home) -> Check:
-    db = sqlite3.connect(f"{home.database.as_uri()}?mode=ro", uri=True)
+    if not home.database.exists():
+        return Check("database", ok=None, detail="there is none yet")
+    advice = "rookery down, then: rookery restore FILE"
     try:
-        (found,) = db.execute("pragma quick_check(1)").fetchone()
-    except sqlite3.Error as error:
-        found = str(error)
-    finally:
-        db.close()
-    size = home.database.stat().st_size // 1_000
-    advice = "" if found == "ok" else "rookery down, then: rookery restore FILE"
-    return Check("database", found == "ok", f"{found}, {size:,} kB", advice)
+        with closing(sqlite3.connect(f"{home.database.as_uri()}?mode=ro", uri=True)) as db:
+            (found,) = db.execute("pragma quick_check(1)").fetchone()
+        size = home.database.stat().st_size // 1_000
+    except (sqlite3.Error, OSError) as error:
+        return Check("database", ok=False, detail=str(error), advice=advice)
+    is_well = found == "ok"
+    return Check("database", is_well, f"{found}, {size:,} kB", "" if is_well else advice)
 
 
 def _agents(
@@ -98,22 +160,25 @@ def _agents(
         program = (settings.agent(name).command or (agent.program,))[0]
         found = shutil.which(program, path=environment.get("PATH")) if program else "built in"
         # An agent that one does not use need not be there.
-        yield Check(f"agent {name}", ok=True, detail=found or f"{program} is not installed")
+        detail = found or f"{program} is not installed"
+        yield Check(f"agent {name}", ok=True if found else None, detail=detail)
 
 
-def _troubles(trouble: Mapping[str, int]) -> Iterator[Check]:
-    entries = trouble["entries"]
-    yield Check("journal", ok=True, detail=f"{entries:,} entries")
-    for name, meaning in (
-        ("parked", "entries that a reader choked on"),
-        ("hooks", "hook calls that nothing could be made of"),
-        ("unsure", "messages that may not have arrived"),
+def _troubles(trouble: Trouble) -> Iterator[Check]:
+    yield Check("journal", ok=True, detail=f"{trouble.entries:,} entries")
+    for name, number, meaning in (
+        ("parked", trouble.parked, "entries that a reader choked on"),
+        ("hooks", trouble.hooks, "hook calls that nothing could be made of"),
     ):
-        number = trouble[name]
         advice = "" if number == 0 else "see: rookery logs"
         yield Check(name, number == 0, f"{number} {meaning}", advice)
+    doubts = tuple(map(str, trouble.doubts))
+    advice = "look whether they did: rookery output NAME" if doubts else ""
+    detail = f"{len(doubts)} messages that may not have arrived"
+    yield Check("unsure", not doubts, detail, advice, doubts)
 
 
 def _spool(home: Home) -> Check:
-    waiting = sum(1 for _ in home.spool.iterdir())
+    files = home.spool.iterdir() if home.spool.exists() else ()
+    waiting = sum(file.suffix != ".part" for file in files)
     return Check("spool", waiting == 0, f"{waiting} hook calls wait to be taken in")

@@ -25,6 +25,7 @@ from rookery.store import sessions, tokens, waits
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.store.serving import serve
+from rookery.store.sessions import TakenNames
 
 _log = logging.getLogger(__name__)
 
@@ -59,6 +60,8 @@ class Surroundings:
     hook: tuple[str, ...]  #: the hook program and its arguments, without the agent's name
     sessions: Path  #: a folder for each session's files
     artifacts: Path  #: what stays of a session
+    door: Path = Path()  #: where the hook program tells of hooks
+    spool: Path = Path()  #: and where it leaves them if nobody listens
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,7 @@ class Keeper:
     async def recover(self) -> None:
         """Find again what lived on while the daemon was away, and end what did not."""
         known = await self.database.read(sessions.live)
-        ours = [each for each in known if each.runtime in {TMUX, OBSERVED}]
+        ours = [each for each in known if each.runtime in {TMUX, OBSERVED} and _is_here(each)]
         held = await self._find(ours)
         await self.database.write(lambda db: self._take_stock(db, ours, held))
         await self.database.write(lambda db: self._meet_strangers(db, held))
@@ -116,7 +119,7 @@ class Keeper:
             now, place = self._clock.now(), held[name]
             session = Session(
                 id=SessionId(str(uuid4())),
-                name=distinct(usable(name), sessions.taken_names(db)),
+                name=distinct(usable(name), TakenNames(db)),
                 agent="shell",
                 runtime=OBSERVED,
                 computer=self.journal.computer,
@@ -137,8 +140,8 @@ class Keeper:
 
     async def _take_a_step(self, session_id: SessionId) -> bool:
         """Do the next thing for a session. False if there is nothing to do now."""
-        session = await self.database.read(lambda db: sessions.get(db, session_id))
         try:
+            session = await self.database.read(lambda db: sessions.get(db, session_id))
             match session.status:
                 case Status.STARTING:
                     await self._bring_up(session)
@@ -194,6 +197,7 @@ class Keeper:
         command, caller = asked["command"], asked["environment"]
         assert isinstance(command, list)  # noqa: S101 - we wrote it
         assert isinstance(caller, dict)  # noqa: S101
+        environment = self.surroundings.environment(agent.name, caller)
         line = agent.command_line(
             Order(
                 command=tuple(command),
@@ -202,19 +206,23 @@ class Keeper:
                 permission_mode=session.permission_mode,
                 hook=shlex.join([*self.surroundings.hook, agent.name]),
                 folder=folder,
+                door=self.surroundings.door,
+                spool=self.surroundings.spool,
+                environment=environment,
             )
         )
         for path, text in line.files.items():
             path.touch(mode=0o600)
             path.write_text(text, encoding="utf-8")
-        environment = self.surroundings.environment(agent.name, caller)
         ours = {"ROOKERY_SESSION": session.id, "ROOKERY_BADGE": badge}
         where = Path(session.project_path, session.subdir)
-        return Launch(session.id, agent, line.argv, {**environment, **ours}, where)
+        added = {**environment, **line.environment, **ours}
+        return Launch(session.id, agent, line.argv, added, where)
 
     async def _close(self, session: Session) -> None:
         """Have a session end: asked in its own way, then told, then made."""
-        if not await self.database.read(lambda db: sessions.is_held(db, session.id)):
+        is_held = await self.database.read(lambda db: sessions.is_held(db, session.id))
+        if session.runtime == TMUX and not is_held:
             await self._conclude(session)  # it was never started
             return
         for ask, seconds in (
@@ -293,4 +301,9 @@ class Keeper:
 
 def _of_interest(db: Connection) -> list[Session]:
     """Return the living, and the dead whose last screen is still to be kept."""
-    return [*sessions.live(db), *sessions.left_over(db)]
+    return [each for each in (*sessions.live(db), *sessions.left_over(db)) if _is_here(each)]
+
+
+def _is_here(session: Session) -> bool:
+    """Whether it is on our own tmux server; whoever is on another, discovery finds again."""
+    return session.tmux_server is None

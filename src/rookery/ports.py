@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum, auto
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeAlias
 
 from rookery.model.facts import Fact, SessionId
 from rookery.model.messages import Parcel
-from rookery.model.permissions import Call, Verdict
+from rookery.model.permissions import Call, Stop, Verdict
 from rookery.model.screens import Screen, View
 from rookery.model.sessions import NativeId, Sender
 
@@ -36,12 +36,19 @@ class Order:
     hook: str  #: the command that tells us of a hook, as one shell word list
     folder: Path  #: of this session alone, private; its files go there
     resumes: bool = False  #: go on with the conversation of that native id
+    #: Where hooks are told, and where they wait, for an agent that needs no program for that.
+    door: Path = Path()
+    spool: Path = Path()
+    #: What it will be run with, but for what the command line itself adds.
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
     argv: tuple[str, ...]
     files: Mapping[Path, str]  #: to be written, private, before it is run
+    #: Added to what it is run with.
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 class Agent(Protocol):
@@ -66,6 +73,11 @@ class Agent(Protocol):
         ...
 
     @property
+    def doubles_hooks(self) -> bool:
+        """Whether it runs a hook twice that it was given twice, for itself and for all."""
+        ...
+
+    @property
     def takes_id(self) -> bool:
         """Whether we may choose its native id."""
         ...
@@ -73,6 +85,11 @@ class Agent(Protocol):
     @property
     def pause(self) -> float:
         """Seconds it needs between a paste and Enter."""
+        ...
+
+    @property
+    def quiet(self) -> float:
+        """Seconds without a change of its screen after which it does nothing any more."""
         ...
 
     @property
@@ -101,6 +118,14 @@ class Agent(Protocol):
 
     def answer(self, payload: Payload, verdict: Verdict | None) -> str:
         """Write what the hook says to its agent; ``None``: that it is to ask its person."""
+        ...
+
+    def read_stop(self, payload: Payload) -> Stop | None:
+        """Say how it is about to stop, if it can still be made to go on."""
+        ...
+
+    def go_on(self, payload: Payload, reason: str) -> str:
+        """Write what makes it go on instead of stopping."""
         ...
 
     @property

@@ -30,10 +30,11 @@ from rookery.model.facts import (
 from rookery.model.lifecycle import Status
 from rookery.model.messages import MessageId, Words, clean
 from rookery.model.names import checked, distinct, name_from, title_from
-from rookery.model.sessions import HEADLESS, TMUX, NativeId, Session, tmux_name
+from rookery.model.sessions import HEADLESS, OBSERVED, TMUX, NativeId, Session, tmux_name
 from rookery.ports import Agent
 from rookery.store import messages, sessions
 from rookery.store.journal import Journal
+from rookery.store.sessions import TakenNames
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,13 +126,12 @@ def _program(agent: Agent, command: tuple[str, ...], path: str) -> tuple[str, ..
 def accept(db: Connection, journal: Journal, plan: Plan, *, owner: str) -> Session:
     """Make room for a session, and let its first words wait for it."""
     now, start = journal.clock.now(), plan.start
-    live = sessions.live(db)
-    if sum(each.runtime == TMUX for each in live) >= plan.limit:
+    if sessions.count_live(db, TMUX) >= plan.limit:
         raise LimitReached(f"{plan.limit}. End one, or raise limits.tmux_sessions.")
     session_id = _new_id(db)
     session = Session(
         id=session_id,
-        name=_name(start, taken={each.name for each in live}),
+        name=_name(start, taken=TakenNames(db)),
         agent=plan.agent.name,
         runtime=TMUX,
         computer=journal.computer,
@@ -168,7 +168,7 @@ def _new_id(db: Connection, make: Callable[[], object] = uuid4) -> SessionId:
             return session
 
 
-def _name(start: Start, *, taken: set[str]) -> str:
+def _name(start: Start, *, taken: TakenNames) -> str:
     if not start.name:
         return distinct(name_from(start.prompt), taken)
     if start.name in taken:
@@ -203,16 +203,24 @@ def rename(db: Connection, journal: Journal, session: SessionId, *, name: str) -
         return
     if now.status.is_over:
         raise SessionOver(f"{now.name}; what is over keeps its name.")
-    if name in sessions.taken_names(db):
+    if name in TakenNames(db):
         raise NameTaken(f"{name!r}. Choose another.")
     journal.append(db, SessionRenamed(session, name))
 
 
-def end(db: Connection, journal: Journal, session: SessionId, *, by: str) -> None:
-    """Ask a session to end. Asking twice is a success that does nothing."""
+def end(
+    db: Connection, journal: Journal, session: SessionId, *, by: str, force: bool = False
+) -> None:
+    """Ask a session to end. Asking twice is a success that does nothing.
+
+    One that we did not start is ended by ``force`` only.
+    """
     now = sessions.get(db, session)
     if now.status.is_over or now.status is Status.CLOSING:
         return
-    if now.runtime != TMUX:
+    if now.runtime == OBSERVED and not force:
+        how = f"end it where it runs, or:  rookery end --force {now.name}"
+        raise CommandRefused(f"Rookery did not start {now.name}; {how}")
+    if now.runtime not in {TMUX, OBSERVED}:
         raise CommandRefused(f"Rookery did not start {now.name}; end it where it runs.")
     journal.append(db, EndRequested(session, by))

@@ -48,6 +48,8 @@ class Rookery:
             "ROOKERY_HOME": str(folder / "home"),
             "HOME": str(folder),
             "SHELL": "/bin/sh",
+            # Whatever tmux servers this user has, no test finds them.
+            "TMUX_TMPDIR": str(folder / "tmux"),
             **(environment or {}),
         }
         self.project = folder / "project"

@@ -25,7 +25,7 @@ from tests.real.rookery import SOON, Rookery, eventually
 pytestmark = pytest.mark.real
 
 #: What stands in a path.
-WHICH = {"session": "shown", "message": "1", "token": "x"}
+WHICH = {"session": "shown", "message": "1", "token": "x", "permission": "x"}
 
 #: What somebody might try who has none.
 TOKENS: list[dict[str, Any]] = [
@@ -108,6 +108,13 @@ def test_without_a_token_loopback_answers_nothing(rookery: Rookery) -> None:
             assert answer["error"]["code"] == "unauthorized"
 
     assert request(rookery, "GET", "/healthz") == (200, {"ok": True})
+
+
+@pytest.mark.spec("I1")
+def test_a_path_that_leads_nowhere_is_not_found(rookery: Rookery) -> None:
+    status, answer = request(rookery, "GET", "/v1/nowhere", Authorization=bearer(rookery))
+
+    assert (status, answer["error"]["code"]) == (404, "not-found")
 
 
 @pytest.mark.spec("K1")

@@ -268,3 +268,35 @@ def test_a_parent_answers_for_its_child_only_if_it_may(cold: Rookery, *, may: bo
         answered = False
 
     assert answered is may
+
+
+@pytest.mark.spec("D6")
+def test_an_agent_that_stops_with_an_error_tries_another_way_twice(cold: Rookery) -> None:
+    cold.configure('[stops]\npolicy = "retry"\npattern = "did not work"\n')
+    cold.up()
+    cold.start("worker")
+
+    cold.send("worker", "say: That did not work.")
+
+    eventually(lambda: cold.session("worker")["activity"] == "idle")
+    (turn,) = cold.json("output", "worker")["turns"]
+    with cold.database() as db:
+        held = db.execute(
+            "select count(*) from entries where body like '%StopHeld%'"
+        ).fetchone()
+    assert held == (2,)
+    assert turn["how"] == "finished"
+
+
+@pytest.mark.spec("D6", "D5")
+def test_a_person_says_how_it_goes_on_after_an_error(cold: Rookery) -> None:
+    cold.configure('[stops]\npolicy = "ask"\n')
+    cold.up()
+    cold.start("worker")
+    cold.send("worker", "say: It failed.")
+    eventually(lambda: cold.session("worker")["activity"] == "question")
+
+    cold.run("answer", "worker", "say: Now it works.")
+
+    eventually(lambda: cold.session("worker")["activity"] == "idle")
+    assert cold.json("output", "worker")["turns"][-1]["answer"] == "Now it works."

@@ -138,8 +138,8 @@ def test_a_hook_as_claude_sends_it_says_who_sent_it() -> None:
     started = Claude().identify(hook("SessionStart.startup"))
     stopped = Claude().identify(hook("Stop"))
 
-    assert started == Sender("claude", NativeId(NATIVE), "/code/project", is_new=True)
-    assert stopped == Sender("claude", NativeId(NATIVE), "/code/project", is_new=False)
+    assert started == Sender("claude", NativeId(NATIVE), "/code/project", "SessionStart")
+    assert stopped == Sender("claude", NativeId(NATIVE), "/code/project", "Stop")
 
 
 @pytest.mark.spec("B2")

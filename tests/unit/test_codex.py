@@ -129,8 +129,8 @@ def test_a_hook_as_codex_sends_it_says_who_sent_it() -> None:
     started = Codex().identify(hook("SessionStart"))
     stopped = Codex().identify(hook("Stop"))
 
-    assert started == Sender("codex", NativeId(NATIVE), "/code/project", is_new=True)
-    assert stopped == Sender("codex", NativeId(NATIVE), "/code/project", is_new=False)
+    assert started == Sender("codex", NativeId(NATIVE), "/code/project", "SessionStart")
+    assert stopped == Sender("codex", NativeId(NATIVE), "/code/project", "Stop")
 
 
 @pytest.mark.spec("B2")
@@ -193,7 +193,7 @@ def test_its_hooks_of_one_session_are_trusted_by_their_hashes() -> None:
     state = settings()["hooks"]["state"]
 
     # The hash that Codex makes of what it would run: see its dialog "Hooks need review".
-    what = {"type": "command", "command": "hook 'a b'", "timeout": 20, "async": False}
+    what = {"type": "command", "command": "hook 'a b'", "timeout": 360, "async": False}
     whole = {"event_name": "stop", "hooks": [what]}
     text = json.dumps(whole, sort_keys=True, separators=(",", ":"))
     trusted = state["/<session-flags>/config.toml:stop:0:0"]["trusted_hash"]

@@ -123,7 +123,7 @@ def test_a_hook_says_who_sent_it() -> None:
     late = Demo().identify(payload)
     first = Demo().identify({**payload, "hook_event_name": "SessionStart"})
 
-    assert late == Sender("demo", NativeId("n1"), "/repo", is_new=False)
+    assert late == Sender("demo", NativeId("n1"), "/repo", "Stop")
     assert first.is_new
 
 

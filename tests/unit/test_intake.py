@@ -15,11 +15,12 @@ from rookery.model.errors import HookUnreadable
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, SessionState, Status
 from rookery.model.sessions import Badge, NativeId, Session, Spot
-from rookery.permissions import Permissions
+from rookery.permissions import Permissions, Wait
 from rookery.rulebook import Rulebook
-from rookery.store import sessions, tokens
+from rookery.store import sessions, switches, tokens
 from rookery.store.database import Database
 from rookery.store.journal import Journal
+from tests.house import no_policy
 from tests.sessions import make
 from tests.waiting import kinds
 
@@ -34,7 +35,7 @@ class Door:
     def __init__(self, journal: Journal, database: Database) -> None:
         rules = Rulebook(database.path.with_name("rules.toml"))
         permissions = Permissions(journal, rules, timedelta(minutes=5))
-        self.intake = Intake(database, journal, AGENTS, permissions)
+        self.intake = Intake(database, journal, AGENTS, permissions, no_policy(journal))
         self._journal = journal
         self._database = database
         self._keys = 0
@@ -347,3 +348,28 @@ async def test_a_poisonous_hook_in_the_spool_does_not_stop_the_others(
 
     assert list(spool.iterdir()) == []
     assert (await database.read(kinds))[-1] == "turn-ended"
+
+
+@pytest.mark.spec("C5")
+async def test_what_an_agent_tells_twice_is_taken_once(door: Door, database: Database) -> None:
+    payload = {"session_id": "n1", "cwd": "/", "hook_event_name": "UserPromptSubmit"}
+    told = {**payload, "turn_id": "t1", "prompt": "go"}
+
+    for key, each in (("1", told), ("2", told), ("3", {**told, "turn_id": "t2"})):
+        await door.intake.receive(Hook(key, "codex", None, each))
+
+    assert await database.read(kinds) == ["turn-started", "turn-started"]
+
+
+@pytest.mark.spec("D2")
+async def test_an_echo_waits_for_the_same_answer(door: Door, database: Database) -> None:
+    await database.write(lambda db: switches.set_mode(db, "remote"))
+    payload = {"session_id": "n1", "cwd": "/", "hook_event_name": "PermissionRequest"}
+    told = {**payload, "tool_name": "Bash", "tool_input": {"command": "ls"}}
+
+    first, second = [
+        await door.intake.receive(Hook(key, "codex", None, told, pid=1)) for key in "12"
+    ]
+
+    assert isinstance(first, Wait)
+    assert second == first

@@ -23,7 +23,7 @@ GROWING = re.compile(
     r"(?!.* (one_parcel_under_way|messages_pending|messages_unproved|turns_open))"
 )
 
-SENDER = Sender("demo", NativeId("n1"), "/", is_new=False)
+SENDER = Sender("demo", NativeId("n1"), "/", "Stop")
 
 
 def test_no_question_reads_all_there_ever_was(db: Connection, journal: Journal) -> None:

@@ -7,8 +7,16 @@ from typing import Any
 import pytest
 
 from rookery.cli import show
-from rookery.cli.sessions import _show_turns
-from rookery.cli.show import ago, complain, plain, say, show_json, show_sessions
+from rookery.cli.show import (
+    ago,
+    complain,
+    first_line,
+    plain,
+    say,
+    show_json,
+    show_sessions,
+)
+from rookery.cli.words import show_turns
 
 EVIL = "\x1b]0;owned\x07\x1b[2Jred\x9b31m\r"
 
@@ -24,7 +32,7 @@ def made(name: str, **known: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
         "reason": "",
         "title": "Build it",
     }
-    return {"name": name, **usual, **known}
+    return {"id": name, "name": name, **usual, **known}
 
 
 @pytest.fixture(autouse=True)
@@ -90,6 +98,84 @@ def test_a_table_fits_a_phone(
 
 
 @pytest.mark.spec("I5")
+@pytest.mark.parametrize(
+    ("columns", "titles"),
+    [
+        (100, ["NAME", "AGENT", "STATE", "SINCE", "PROJECT", "WHAT"]),
+        (60, ["NAME", "AGENT", "STATE", "SINCE", "WHAT"]),
+        (55, ["NAME", "STATE", "SINCE", "WHAT"]),
+        (48, ["NAME", "STATE", "WHAT"]),
+        (20, ["NAME", "STATE"]),
+    ],
+)
+def test_a_narrow_table_keeps_names_and_states_whole(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    columns: int,
+    titles: list[str],
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    session = made("fix-parser-tests", activity="permission", reason="May it use Bash? ls")
+
+    head, row = shown(capsys, session)
+
+    assert head.split() == titles
+    assert row.startswith("fix-parser-tests")
+    assert "permission" in row
+
+
+@pytest.mark.spec("I5")
+def test_a_failed_turn_comes_after_who_waits_and_before_who_rests(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    sessions = [
+        made("resting"),
+        made("failing", reason="failed"),
+        made("asking", activity="question", reason="Which?"),
+    ]
+
+    show_sessions(sessions, failures={"failing": "No luck\nat all"})
+
+    rows = capsys.readouterr().out.splitlines()[1:]
+    assert [row.split()[0] for row in rows] == ["asking", "failing", "resting"]
+    assert rows[1].endswith("failed: No luck at all")
+
+
+@pytest.mark.spec("I5")
+@pytest.mark.parametrize(
+    ("activity", "why", "told"),
+    [
+        ("working", "", "Build it"),
+        ("idle", "", "Build it"),
+        ("idle", "a draft is there.", "2 messages wait: a draft is there."),
+        ("permission", "", "May it?; 2 messages wait"),
+    ],
+)
+def test_words_that_wait_for_more_than_a_turn_are_counted(
+    capsys: pytest.CaptureFixture[str], activity: str, why: str, told: str
+) -> None:
+    reason = "May it?" if activity == "permission" else ""
+    session = made("a", activity=activity, reason=reason)
+
+    show_sessions([session], kept={"a": {"messages": 2, "why": why}})
+
+    assert capsys.readouterr().out.splitlines()[1].endswith(told)
+
+
+@pytest.mark.parametrize(
+    ("reason", "line"),
+    [
+        ("it exited with status 7; it said last:\nOh no\n", "it exited with status 7"),
+        ("it did not come up; its screen shows:\n…", "it did not come up"),
+        ("its tmux pane is gone", "its tmux pane is gone"),
+        ("", ""),
+    ],
+)
+def test_a_reason_without_its_screen_is_one_line(reason: str, line: str) -> None:
+    assert first_line(reason) == line
+
+
+@pytest.mark.spec("I5")
 def test_there_is_no_colour_where_nobody_wants_any(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,7 +217,7 @@ def test_what_agents_say_is_shown_and_never_obeyed(
 def test_a_prompt_is_shown_and_never_obeyed(capsys: pytest.CaptureFixture[str]) -> None:
     turn = {"prompt": EVIL, "answer": EVIL, "ended_at": "now", "how": "finished"}
 
-    _show_turns([turn])
+    show_turns([turn], made("a"))
 
     assert not set(capsys.readouterr().out) & set("\x1b\x07\x9b\r")
 

@@ -249,7 +249,7 @@ def test_a_session_stays_one_when_its_conversation_is_left(
 
     journal.append(db, facts.ConversationLeft(session.id, "clear"))
     left = sessions.get(db, session.id).native_id
-    bound = sessions.bind(db, badge, Sender("demo", NativeId("n2"), "/", is_new=True))
+    bound = sessions.bind(db, badge, Sender("demo", NativeId("n2"), "/", "SessionStart"))
 
     assert left is None
     assert bound == session.id

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from rookery.agents import hooks
 from rookery.model.facts import Fact, SessionId
-from rookery.model.permissions import Call, Verdict
+from rookery.model.permissions import Call, Stop, Verdict
 from rookery.model.screens import Dialog, Screen, View, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
@@ -43,8 +43,10 @@ class Claude:
     hook_before_tool = "PreToolUse"
     hook_when_asked = "PermissionRequest"
     asks_when_told = True
+    doubles_hooks = False
     takes_id = True
     pause = 0.0
+    quiet = 5.0  #: its own file tells of an interruption; this only where that cannot be seen
     interrupt = "escape"
     quit = "/exit"
 
@@ -69,6 +71,12 @@ class Claude:
 
     def answer(self, payload: Payload, verdict: Verdict | None) -> str:
         return hooks.answer(payload, verdict)
+
+    def read_stop(self, payload: Payload) -> Stop | None:
+        return hooks.read_stop(payload)
+
+    def go_on(self, payload: Payload, reason: str) -> str:
+        return hooks.go_on(reason)
 
     def why_not(self, words: str) -> str:
         if words.lstrip().startswith("!"):

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rookery.agents import hooks
 from rookery.model.facts import Fact, SessionId
-from rookery.model.permissions import Call, Verdict
+from rookery.model.permissions import Call, Outcome, Stop, Verdict
 from rookery.model.screens import Dialog, Screen, View, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
@@ -26,7 +26,7 @@ EVENTS: Mapping[str, tuple[str, int]] = {
     "PreToolUse": ("pre_tool_use", hooks.LONG_TIMEOUT),
     "PermissionRequest": ("permission_request", hooks.LONG_TIMEOUT),
     "PostToolUse": ("post_tool_use", hooks.TIMEOUT),
-    "Stop": ("stop", hooks.TIMEOUT),
+    "Stop": ("stop", hooks.LONG_TIMEOUT),
     "Interrupt": ("interrupt", 3),
     "SessionEnd": ("session_end", 3),
 }
@@ -47,8 +47,10 @@ class Codex:
     hook_before_tool = "PreToolUse"
     hook_when_asked = "PermissionRequest"
     asks_when_told = False
+    doubles_hooks = True
     takes_id = False
     pause = 0.0
+    quiet = 5.0  #: only an error of its model is told by nothing else
     interrupt = "escape"
     quit = "/quit"
 
@@ -72,10 +74,31 @@ class Codex:
         return hooks.read(payload, session)
 
     def read_call(self, payload: Payload) -> Call | None:
-        return hooks.read_call(payload)
+        match payload:
+            case {
+                "hook_event_name": "PreToolUse",
+                "tool_name": "request_user_input" as tool,
+                "tool_input": {"questions": [_, *_] as questions} as given,
+            }:
+                return Call(tool, given, tuple(hooks.question(each) for each in questions))
+            case _:
+                return hooks.read_call(payload)
 
     def answer(self, payload: Payload, verdict: Verdict | None) -> str:
-        return hooks.answer(payload, verdict)
+        """Write a decision. What it does not understand, such as "ask", lets the tool run."""
+        if payload["hook_event_name"] != "PreToolUse":
+            return hooks.answer(payload, verdict)
+        if verdict is None:
+            return hooks.answer(payload, NOBODY)
+        if verdict.outcome is Outcome.ANSWERED:
+            return hooks.answer(payload, _refused_with(verdict))
+        return hooks.answer(payload, verdict) if verdict.outcome is Outcome.DENIED else ""
+
+    def read_stop(self, payload: Payload) -> Stop | None:
+        return hooks.read_stop(payload)
+
+    def go_on(self, payload: Payload, reason: str) -> str:
+        return hooks.go_on(reason)
 
     def why_not(self, words: str) -> str:
         if words.lstrip().startswith("!"):
@@ -97,6 +120,16 @@ class Codex:
 
     def holds(self, box: str, words: str) -> bool:
         return bool(_PASTED.fullmatch(box.strip())) or squeeze(box) == squeeze(words)
+
+
+#: It cannot be made to ask its person: where nobody decides, the answer is no.
+NOBODY = Verdict(Outcome.DENIED, "nobody", "Nobody was there to decide this.")
+
+
+def _refused_with(verdict: Verdict) -> Verdict:
+    """Answer a question in the only way that it takes: the tool does not run, and why."""
+    said = (f"{question} {', '.join(given)}" for question, given in verdict.answers.items())
+    return Verdict(Outcome.DENIED, verdict.by, f"The person has answered: {'; '.join(said)}")
 
 
 def _hook_settings(command: str) -> Iterable[str]:

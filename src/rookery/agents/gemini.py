@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import Fact, SessionId
-from rookery.model.permissions import Call, Verdict
+from rookery.model.permissions import Call, Stop, Verdict
 from rookery.model.screens import Dialog, Screen, View, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
@@ -63,8 +63,10 @@ class Gemini:
     hook_before_tool = ""
     hook_when_asked = ""
     asks_when_told = False
+    doubles_hooks = False
     takes_id = True
     pause = 0.3  #: Enter is only another line for 40 ms after a paste, more if it is busy
+    quiet = 1.5
     interrupt = "escape"
     quit = "/quit"
 
@@ -87,6 +89,12 @@ class Gemini:
         return None
 
     def answer(self, payload: Payload, verdict: Verdict | None) -> str:
+        return ""
+
+    def read_stop(self, payload: Payload) -> Stop | None:
+        return None
+
+    def go_on(self, payload: Payload, reason: str) -> str:
         return ""
 
     def why_not(self, words: str) -> str:

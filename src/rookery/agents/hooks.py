@@ -9,7 +9,7 @@ from typing import Any
 from rookery.model import facts
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import SessionId
-from rookery.model.permissions import Call, Outcome, Question, Verdict, digest
+from rookery.model.permissions import Call, Outcome, Question, Stop, Verdict, digest
 from rookery.model.sessions import NativeId, Sender
 from rookery.ports import Payload
 
@@ -18,7 +18,7 @@ from rookery.ports import Payload
 TIMEOUT, LONG_TIMEOUT = 20, 360
 
 #: Events to which the answer may be a person's.
-DECIDING = frozenset({"PreToolUse", "PermissionRequest"})
+DECIDING = frozenset({"PreToolUse", "PermissionRequest", "Stop"})
 
 #: Characters of a question, as it is kept and shown.
 LONGEST = 2_000
@@ -46,7 +46,7 @@ def identify(agent: str, payload: Payload) -> Sender:
         case {"session_id": str(native_id), "cwd": str(cwd), "hook_event_name": str(event)}:
             if len(native_id) > LONGEST or len(cwd) > LONGEST:
                 raise HookUnreadable("its ids are far too long")
-            return Sender(agent, NativeId(native_id), cwd, event == "SessionStart")
+            return Sender(agent, NativeId(native_id), cwd, event[:_LONGEST_NAME])
         case _:
             raise HookUnreadable(", ".join(sorted(map(str, payload))))
 
@@ -90,7 +90,7 @@ def read_call(payload: Payload) -> Call | None:
             "tool_name": "AskUserQuestion" as tool,
             "tool_input": {"questions": [_, *_] as questions} as given,
         }:
-            return Call(tool, given, tuple(_question(each) for each in questions))
+            return Call(tool, given, tuple(question(each) for each in questions))
         case {
             "hook_event_name": "PreToolUse" | "PermissionRequest" as event,
             "tool_name": str(tool),
@@ -100,6 +100,20 @@ def read_call(payload: Payload) -> Call | None:
             return Call(tool[:_LONGEST_NAME], given, is_asked=is_asked)
         case _:
             return None
+
+
+def read_stop(payload: Payload) -> Stop | None:
+    match payload:
+        case {"hook_event_name": "Stop", "background_tasks": [_, *_]}:
+            return None
+        case {"hook_event_name": "Stop", "last_assistant_message": str(words)}:
+            return Stop(words, bool(payload.get("stop_hook_active")))
+        case _:
+            return None
+
+
+def go_on(reason: str) -> str:
+    return json.dumps({"decision": "block", "reason": reason})
 
 
 def answer(payload: Payload, verdict: Verdict | None) -> str:
@@ -138,7 +152,7 @@ def _said_when_asked(payload: Payload, verdict: Verdict) -> dict[str, object]:
             return {"behavior": "deny", "message": verdict.reason or "It was denied."}
 
 
-def _question(asked: Any) -> Question:  # noqa: ANN401 - JSON of others
+def question(asked: Any) -> Question:  # noqa: ANN401 - JSON of others
     match asked:
         case {"question": str(text), "options": [*options]}:
             labels = (each.get("label") for each in options if isinstance(each, dict))

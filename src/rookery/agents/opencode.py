@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import Fact, SessionId
-from rookery.model.permissions import Call, Verdict
+from rookery.model.permissions import Call, Stop, Verdict
 from rookery.model.screens import Dialog, Screen, View, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
@@ -55,8 +55,10 @@ class OpenCode:
     hook_before_tool = ""
     hook_when_asked = ""
     asks_when_told = False
+    doubles_hooks = False
     takes_id = False
     pause = 0.0
+    quiet = 1.5
     interrupt = "escape"
     quit = "/exit"
 
@@ -78,6 +80,12 @@ class OpenCode:
         return None
 
     def answer(self, payload: Payload, verdict: Verdict | None) -> str:
+        return ""
+
+    def read_stop(self, payload: Payload) -> Stop | None:
+        return None
+
+    def go_on(self, payload: Payload, reason: str) -> str:
         return ""
 
     def why_not(self, words: str) -> str:

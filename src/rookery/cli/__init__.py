@@ -4,41 +4,50 @@ from __future__ import annotations
 
 import sys
 
-from rookery.cli import permissions, running, sessions, upkeep
-from rookery.cli.group import rookery
+import click
+
+from rookery.cli import (
+    backups,
+    codes,
+    events,
+    hooks,
+    panes,
+    permissions,
+    running,
+    sessions,
+    upkeep,
+    why,
+    words,
+)
+from rookery.cli.group import home, rookery
 from rookery.cli.show import complain
+from rookery.client import CutOff
 from rookery.model.errors import Answered, BadInput, NotRunning, RookeryError
 
 #: Each adds its commands to the root when it is imported.
-COMMANDS = (running, sessions, permissions, upkeep)
-
-#: What a script may rely on; documented in docs/reference/cli.md.
-FAILED, USAGE, NOT_RUNNING, NOT_DONE_IN_TIME, UNKNOWN = 1, 2, 3, 4, 5
-
-_CODES = {
-    "still-working": NOT_DONE_IN_TIME,
-    "session-unknown": UNKNOWN,
-    "bad-input": USAGE,
-    "agent-unknown": USAGE,
-    "program-missing": USAGE,
-    "project-unknown": USAGE,
-    "words-refused": USAGE,
-}
+COMMANDS = (running, sessions, why, panes, words, permissions, events, hooks, upkeep, backups)
 
 
 def main() -> None:
     try:
-        rookery(prog_name="rookery")
+        # Not standalone: click would call a command that is stopped with Ctrl-C a failure.
+        sys.exit(rookery(prog_name="rookery", standalone_mode=False))
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
     except Answered as refusal:
         complain(str(refusal))
-        sys.exit(_CODES.get(refusal.code, FAILED))
-    except NotRunning as error:
+        sys.exit(codes.OF_REFUSALS.get(refusal.code, codes.FAILED))
+    except CutOff as error:
         complain(str(error))
-        sys.exit(NOT_RUNNING)
+        sys.exit(codes.NOT_RUNNING)
+    except NotRunning as error:
+        complain(f"{error}  (its home: {home().state})")
+        sys.exit(codes.NOT_RUNNING)
     except RookeryError as error:
         complain(str(error))
-        sys.exit(USAGE if isinstance(error, BadInput) else FAILED)
+        sys.exit(codes.USAGE if isinstance(error, BadInput) else codes.FAILED)
     except BrokenPipeError:
         sys.stderr.close()  # who read us has left: as with any other program, that is all right
-    except KeyboardInterrupt:
-        sys.exit(130)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(codes.INTERRUPTED)

@@ -12,11 +12,46 @@ from rookery.home import Home, find_home
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 
-#: Seconds to wait where nothing else is said.
-DAY = 86_400.0
+#: What the commands of each module are for, in the order in which they are listed.
+SECTIONS = {
+    "sessions": "Sessions",
+    "panes": "Sessions",
+    "why": "Sessions",
+    "words": "Words",
+    "permissions": "What agents may do",
+    "events": "What happens",
+    "running": "The daemon",
+    "upkeep": "Keeping it well",
+    "hooks": "Keeping it well",
+    "backups": "Keeping it well",
+}
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class Sections(click.Group):
+    """Lists its commands by what they are for, each with its whole first sentence."""
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for name, command in sorted(self.commands.items(), key=lambda each: _rank(each[1])):
+            title = SECTIONS.get(_module(command), "More")
+            summary = command.get_short_help_str(limit=200)
+            sections.setdefault(title, []).append((name, summary))
+        for title, rows in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+
+def _rank(command: click.Command) -> int:
+    modules = [*SECTIONS]
+    module = _module(command)
+    return modules.index(module) if module in SECTIONS else len(modules)
+
+
+def _module(command: click.Command) -> str:
+    return command.callback.__module__.rpartition(".")[2] if command.callback else ""
+
+
+@click.group(cls=Sections, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="rookery %(version)s")
 def rookery() -> None:
     """Run, track and connect AI coding-agent sessions. Begin with:  rookery up"""

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from rookery.cli.complete import session_names
 from rookery.cli.group import as_json, client, rookery
 from rookery.cli.show import ago, complain, local, plain, say, show_json
 from rookery.model.errors import BadInput
@@ -83,7 +84,7 @@ def test(*, agent: str, project: str, session: str, as_json: bool, call: str) ->
 @rookery.command()
 @click.option("--session", "for_session", is_flag=True, help="And the same call from now on.")
 @as_json
-@click.argument("request")
+@click.argument("request", shell_complete=session_names)
 def allow(*, request: str, for_session: bool, as_json: bool) -> None:
     """Let the tool call run that REQUEST, or a session, asks for."""
     found = _answer(request, decision="allow", for_session=for_session)
@@ -93,7 +94,7 @@ def allow(*, request: str, for_session: bool, as_json: bool) -> None:
 @rookery.command()
 @click.option("--reason", default="", help="Told to the agent.")
 @as_json
-@click.argument("request")
+@click.argument("request", shell_complete=session_names)
 def deny(*, request: str, reason: str, as_json: bool) -> None:
     """Refuse what REQUEST, or a session, asks for."""
     _tell(_answer(request, decision="deny", reason=reason), "Denied", as_json=as_json)
@@ -101,7 +102,7 @@ def deny(*, request: str, reason: str, as_json: bool) -> None:
 
 @rookery.command()
 @as_json
-@click.argument("request")
+@click.argument("request", shell_complete=session_names)
 @click.argument("words", nargs=-1, required=True)
 def answer(*, request: str, words: tuple[str, ...], as_json: bool) -> None:
     """Answer a question: by an option's number or name, or in words of your own."""
@@ -137,7 +138,7 @@ def mode(*, mode: str | None, as_json: bool) -> None:
 @rookery.command()
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
 @as_json
-@click.argument("name", required=False, default="")
+@click.argument("name", required=False, default="", shell_complete=session_names)
 def audit(*, name: str, limit: int, as_json: bool) -> None:
     """List what was decided about tool calls: by whom or what, and why."""
     found = client().get("audit", session=name, limit=limit)

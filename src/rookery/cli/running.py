@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import importlib
 import os
-import select
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import click
 
 from rookery import __version__
 from rookery.cli.group import as_json, client, home, rookery
-from rookery.cli.show import complain, count, say, show_json
+from rookery.cli.show import complain, count, remark, say, show_json
+from rookery.cli.waiting import pause
 from rookery.client import Client
-from rookery.home import Home
-from rookery.model.errors import Answered, BadInput, NotRunning
+from rookery.home import Home, open_private
+from rookery.model.errors import Answered, BadInput, NotRunning, StoreBroken
 
 #: Seconds for a daemon to come up, or to leave.
 PATIENCE = 20.0
@@ -38,20 +39,45 @@ def up(*, detach: bool) -> None:
     here = home()
     if running := _status(here):
         say(f"Rookery already runs, pid {running['pid']}, in {running['home']}.")
-        say(NEXT.format(rookery=_program()))
+        say(_next(running, are="live"))
     elif detach:
         _detach(here)
     else:
-        # Only here: what the daemon needs would slow every other command down.
-        importlib.import_module("rookery.daemon").run(here, ready=lambda: _greet(here))
-        say("Rookery is down; agents in tmux live on.")
+        _run(here)
+
+
+def _run(here: Home) -> None:
+    # It asks the daemon, which has to be free to answer: from a thread of its own.
+    greeting = Thread(target=_greet, args=(here,), daemon=True)
+    # Only here: what the daemon needs would slow every other command down.
+    daemon = importlib.import_module("rookery.daemon")
+    try:
+        daemon.run(here, ready=greeting.start)
+    except StoreBroken as error:
+        complain(str(error))
+        if "rookery restore" in str(error):
+            files, aside = f"'{here.database}'*", f"'{here.state / 'damaged'}'"
+            remark(f"Or begin anew without it:  mkdir {aside} && mv {files} {aside}")
+        sys.exit(1)
+    say("Rookery is down; agents in tmux live on.")
 
 
 def _greet(here: Home) -> None:
+    found = _status(here)
     say(f"Rookery {__version__} is up, pid {os.getpid()}. Its home is {here.state}")
-    say(NEXT.format(rookery=_program()))
+    say(_next(found, are="found again"))
     say("Stop it with Ctrl-C; agents in tmux live on.")
     sys.stdout.flush()
+
+
+def _next(status: Mapping[str, Any] | None, *, are: str) -> str:
+    """Say what to do next: to a beginner, or to who has sessions already."""
+    if not status or not status["sessions"]:
+        return NEXT.format(rookery=_program())
+    waiting = status["waiting"]
+    wait = "waits" if waiting == 1 else "wait"
+    found = f"{count(status['sessions'], 'session')} {are}, {waiting} {wait} for you"
+    return f"{found}:  {_program()} ls"
 
 
 def _program() -> str:
@@ -69,7 +95,8 @@ def _program() -> str:
 def _detach(here: Home) -> None:
     here.prepare()
     errors = here.log.with_name("up.log")
-    with errors.open("wb") as log:
+    with open_private(errors) as log:
+        log.truncate()
         daemon = subprocess.Popen(
             [sys.executable, "-I", "-m", "rookery", "up"],
             stdin=subprocess.DEVNULL,
@@ -82,10 +109,11 @@ def _detach(here: Home) -> None:
         complain(f"it did not come up within {PATIENCE:g} s; see {errors}")
         sys.exit(1)
     if daemon.poll() is not None:
-        click.echo(errors.read_text(errors="replace").strip(), err=True)
+        why = errors.read_text(errors="replace").strip()
+        click.echo(why or f"rookery: it ended without a word in {errors}: no room?", err=True)
         sys.exit(1)
     say(f"Rookery {__version__} is up in the background, pid {daemon.pid}.")
-    say(NEXT.format(rookery=_program()))
+    say(_next(_status(here), are="found again"))
 
 
 def _waits_until(is_so: Callable[[], bool]) -> bool:
@@ -93,12 +121,8 @@ def _waits_until(is_so: Callable[[], bool]) -> bool:
     for _ in range(int(PATIENCE * 20)):
         if is_so():
             return True
-        _pause(0.05)
+        pause(0.05)
     return False
-
-
-def _pause(seconds: float) -> None:
-    select.select([], [], [], seconds)
 
 
 def _status(here: Home) -> Mapping[str, Any] | None:
@@ -110,12 +134,21 @@ def _status(here: Home) -> Mapping[str, Any] | None:
 
 
 @rookery.command()
-def down() -> None:
+@as_json
+def down(*, as_json: bool) -> None:
     """Stop the daemon. Agents in tmux live on."""
     here = home()
-    stopped = Client(here.door).post("stop")
-    _waits_until(lambda: not _is_alive(stopped["pid"]))
-    if live := stopped["sessions"]:
+    try:
+        stopped = Client(here.door).post("stop")
+    except NotRunning:
+        stopped = None
+    if stopped:
+        _waits_until(lambda: not _is_alive(stopped["pid"]))
+    if as_json:
+        show_json({"stopped": stopped})
+    elif not stopped:
+        say("No daemon runs; there is nothing to stop.")
+    elif live := stopped["sessions"]:
         say(
             f"Rookery is down. {count(live, 'session')} in tmux; `rookery up` finds them again."
         )
@@ -124,11 +157,12 @@ def down() -> None:
 
 
 def _is_alive(pid: int) -> bool:
+    # One that has ended, and that whoever started it has not looked after yet, is not.
+    psutil = importlib.import_module("psutil")
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
         return False
-    return True
 
 
 @rookery.command()
@@ -144,6 +178,10 @@ def status(*, as_json: bool) -> None:
         say(f"This command is {__version__}: restart the daemon with `rookery down` and `up`.")
     say(f"{count(found['sessions'], 'live session')}, {found['waiting']} waiting for you.")
     say(f"Home {found['home']}\nLog  {found['log']}")
+    say(f"HTTP {found['url']}, with a token" if found["url"] else "HTTP is off")
+    if found.get("trouble"):
+        complain(found["trouble"])
+        sys.exit(1)
 
 
 @rookery.command()
@@ -159,7 +197,7 @@ def logs(*, lines: int, follow: bool) -> None:
         while follow:
             for line in file:
                 say(line.rstrip("\n"))
-            _pause(0.2)
+            pause(0.2)
 
 
 _UNIT = """\
@@ -180,7 +218,7 @@ WantedBy=default.target
 @rookery.command()
 @click.argument("what", type=click.Choice(["print", "install", "remove"]), default="print")
 def service(what: str) -> None:
-    """Have the daemon start when you log in (systemd); "print" only shows the unit."""
+    """Write, show or remove the unit by which systemd starts the daemon when you log in."""
     root = os.environ.get("ROOKERY_HOME")
     environment = f"Environment=ROOKERY_HOME={root}\n" if root else ""
     unit = _UNIT.format(python=sys.executable, environment=environment)
@@ -195,6 +233,7 @@ def service(what: str) -> None:
         say(
             "Now type:  systemctl --user daemon-reload && systemctl --user enable --now rookery"
         )
+        say("To have it run also while you are not logged in:  loginctl enable-linger")
     elif file.exists():
         file.unlink()
         say(f"Removed: {file}. Type:  systemctl --user daemon-reload")

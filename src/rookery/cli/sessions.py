@@ -1,26 +1,40 @@
-"""The commands for sessions: start, see, speak, wait, end."""
+"""The commands for sessions: start, see, wait, press keys, end."""
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import click
 
-from rookery.cli.group import DAY, as_json, client, rookery
-from rookery.cli.show import complain, local, plain, say, show_json, show_sessions
+from rookery.cli.complete import agent_names, of_session, session_names
+from rookery.cli.group import as_json, client, rookery
+from rookery.cli.show import (
+    count,
+    first_line,
+    has_failed_turn,
+    say,
+    show_json,
+    show_sessions,
+)
+from rookery.cli.waiting import goes_on, patiently, stoppable
+from rookery.cli.words import prompt_of
 from rookery.client import Client
 from rookery.environment import FROM_CALLER
-from rookery.model.errors import BadInput
+from rookery.model.errors import Answered, BadInput
 
 
 @rookery.command()
 @click.option(
-    "--agent", "-a", required=True, help="claude, codex, gemini, opencode, shell, demo."
+    "--agent",
+    "-a",
+    required=True,
+    shell_complete=agent_names,
+    help="claude, codex, gemini, opencode, shell, demo.",
 )
 @click.option("--name", "-n", default="", help="Else made of the prompt.")
 @click.option("--project", "-p", default=".", help="Folder to work in; else this one.")
@@ -29,64 +43,96 @@ from rookery.model.errors import BadInput
 @click.option("--permission-mode", default="", help="Else the agent's own.")
 @click.option("--file", "-f", type=click.File(), help="Read the prompt from a file.")
 @click.option("--wait", is_flag=True, help="Until it is up and, with a prompt, has answered.")
-@click.option("--timeout", type=float, default=DAY, help="Seconds to wait.")
+@click.option("--timeout", type=float, help="Seconds to wait; else for ever.")
 @as_json
 @click.argument("prompt", nargs=-1)
 def start(**given: Any) -> None:  # noqa: ANN401 - the options above
     """Start an agent, with a PROMPT if you like; "-" reads it from standard input.
 
-    For the agent "shell", what follows "--" is the command to run.
+    For the agent "shell", what follows "--" is the command to run. With --wait it exits
+    with 1 if the session, or its first turn, fails.
     """
-    is_shell = given["agent"] == "shell"
     daemon = client()
-    session = daemon.post(
-        "sessions",
-        agent=given["agent"],
-        name=given["name"],
-        project=str(Path(given["project"]).expanduser().absolute()),
-        runtime=given["runtime"],
-        model=given["model"],
-        permission_mode=given["permission_mode"],
-        prompt="" if is_shell else _prompt(given["prompt"], given["file"]),
-        command=list(given["prompt"]) if is_shell else [],
-        environment=_environment(),
-    )
+    session = _begin(daemon, given)
     if given["wait"]:
         until = "stop" if session["first_prompt"] else "up"
-        session = daemon.get(
-            "sessions", session["id"], "wait", until=until, timeout=given["timeout"]
+        session = _awaited(daemon, session, until, given["timeout"])
+    _report(session, as_json=given["as_json"])
+
+
+def _begin(daemon: Client, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    is_shell = given["agent"] == "shell"
+    try:
+        session: Mapping[str, Any] = daemon.post(
+            "sessions",
+            agent=given["agent"],
+            name=given["name"],
+            project=str(Path(given["project"]).expanduser().absolute()),
+            runtime=given["runtime"],
+            model=given["model"],
+            permission_mode=given["permission_mode"],
+            prompt="" if is_shell else prompt_of(given["prompt"], given["file"]),
+            command=list(given["prompt"]) if is_shell else [],
+            environment=_environment(),
         )
-    if given["as_json"]:
+    except Answered as refusal:
+        raise _with_a_hint(refusal, given["prompt"]) from refusal
+    return session
+
+
+def _with_a_hint(refusal: Answered, command: Sequence[str]) -> Answered:
+    """Say what else to try where a whole command line was given as one word."""
+    if refusal.code != "program-missing" or len(command) != 1 or " " not in command[0]:
+        return refusal
+    return Answered(refusal.code, f"{refusal} Or leave out the quotes:  -- {command[0]}")
+
+
+def _awaited(
+    daemon: Client, session: Mapping[str, Any], until: str, timeout: float | None
+) -> Mapping[str, Any]:
+    name = session["name"]
+    with stoppable(name):
+        found: Mapping[str, Any] = patiently(
+            daemon,
+            *("sessions", session["id"], "wait"),
+            timeout=timeout,
+            otherwise=goes_on(name),
+            until=until,
+        )
+    return found
+
+
+def _report(session: Mapping[str, Any], *, as_json: bool) -> None:
+    """Say how a session is; that it failed, or its last turn, also by the exit code."""
+    if as_json:
         show_json(session)
     else:
-        say(_told(session))
-    if session["status"] == "failed":
+        say(told(session))
+    if session["status"] == "failed" or has_failed_turn(session):
         sys.exit(1)
 
 
-def _told(session: Mapping[str, Any]) -> str:
+def told(session: Mapping[str, Any]) -> str:
+    """Say in one line how a session is, and how one sees more of it."""
     name, state = session["name"], session["activity"] or session["status"]
-    reason = f" ({session['reason']})" if session["reason"] else ""
+    reason = first_line(session["reason"])
     if session["status"] == "failed":
-        return f"{name} failed: {session['reason']}"
-    waits = state in {"permission", "question"}
-    does = f"waits for your answer: {session['reason']}" if waits else f"is {state}{reason}."
+        is_more = reason != session["reason"].strip()
+        return f"{name} failed: {reason}" + (
+            f". Its last screen:  rookery output {name}" if is_more else ""
+        )
+    if state in {"permission", "question"}:
+        does = f"waits for your answer: {reason}"
+    elif has_failed_turn(session):
+        does = f"is {state}; its last turn failed."
+    else:
+        does = f"is {state} ({reason})." if reason else f"is {state}."
     return f"{name} {does}  rookery attach {name}  |  rookery output {name}"
 
 
 def _environment() -> dict[str, str]:
     """Hand over our environment: the daemon takes of it what it may."""
     return {name: os.environ[name] for name in FROM_CALLER if name in os.environ}
-
-
-def _prompt(words: tuple[str, ...], file: IO[str] | None) -> str:
-    if file and words:
-        raise BadInput("give a prompt or a file, not both.")
-    if file:
-        return str(file.read())
-    if words == ("-",):
-        return sys.stdin.read()
-    return " ".join(words)
 
 
 @rookery.command()
@@ -98,141 +144,113 @@ def ls(*, everything: bool, as_json: bool) -> None:
     if as_json:
         show_json(found)
     else:
-        show_sessions(found["sessions"])
+        show_sessions(found["sessions"], kept=found["kept"], failures=found["failures"])
 
 
 @rookery.command()
+@click.option("--history", is_flag=True, help="Also what has scrolled away.")
 @as_json
-@click.argument("name")
-@click.argument("words", nargs=-1, required=True)
-def send(*, name: str, words: tuple[str, ...], as_json: bool) -> None:
-    """Send WORDS to a session; it gets them once it is idle. "-" reads standard input."""
-    sent = client().post("sessions", name, "messages", words=_prompt(words, None))
+@of_session
+def screen(*, name: str, history: bool, as_json: bool) -> None:
+    """Print what stands on a session's screen; of one that is over, what stood there last."""
+    found = client().get("sessions", name, "screen", history=history)
     if as_json:
-        show_json(sent)
-        return
-    removed = sent["removed"]
-    say("Sent." + (f" {removed} control characters were taken out." if removed else ""))
-
-
-@rookery.command()
-@click.option("--timeout", type=float, default=600.0, show_default=True, help="Seconds.")
-@as_json
-@click.argument("name")
-@click.argument("words", nargs=-1, required=True)
-def ask(*, name: str, words: tuple[str, ...], timeout: float, as_json: bool) -> None:
-    """Send WORDS to a session, wait, and print its answer."""
-    daemon = client()
-    sent = daemon.post("sessions", name, "messages", words=_prompt(words, None))
-    turn = daemon.get("messages", str(sent["id"]), "answer", timeout=timeout)
-    if as_json:
-        show_json(turn)
+        show_json(found)
     else:
-        say(turn["answer"])
-    if turn["how"] != "finished":
-        complain(f"the turn was {turn['how']}.")
-        sys.exit(1)
+        say("\n".join(line.rstrip() for line in found["lines"]).rstrip("\n"))
 
 
 @rookery.command()
-@click.option("--follow", "-f", is_flag=True, help="Go on as it answers.")
-@click.option("--last", type=click.IntRange(1), default=None, help="Only the last turns.")
-@as_json
-@click.argument("name")
-def output(*, name: str, follow: bool, last: int | None, as_json: bool) -> None:
-    """Print what a session was asked and what it answered."""
-    daemon = client()
-    found = daemon.get("sessions", name, "turns", last=last or 200)
-    if as_json:
-        show_json({"turns": found["turns"]})
-        return
-    _show_turns(found["turns"])
-    if not found["turns"] and not follow:
-        screen = daemon.get("sessions", name, "screen")["lines"]
-        say("\n".join(line.rstrip() for line in screen).strip() or "Nothing yet.")
-    while follow and not _is_over(daemon, name):
-        after = found["count"]
-        found = daemon.get("sessions", name, "turns", after=after, timeout=60.0)
-        if new := found["count"] - after:
-            _show_turns([turn for turn in found["turns"] if turn["ended_at"]][-new:])
-
-
-def _is_over(daemon: Client, name: str) -> bool:
-    return daemon.get("sessions", name)["status"] in {"completed", "failed", "killed"}
-
-
-def _show_turns(turns: list[Mapping[str, Any]]) -> None:
-    for turn in turns:
-        click.secho("❯ " + plain(" ".join(turn["prompt"].split()))[:200], bold=True)
-        if turn["ended_at"] is None:
-            say("… (it is at it)")
-        else:
-            say(turn["answer"] or f"({turn['how']})")
-        say()
-
-
-@rookery.command()
-@click.argument("name")
+@of_session
 def attach(name: str) -> None:
-    """Watch a session in this terminal and type into it; leave it running with C-b d."""
+    """Watch a session in this terminal and type into it; leave it running with C-b d.
+
+    Within a tmux of your own, that is C-b C-b d.
+    """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise BadInput("attach needs a terminal; `rookery output` does not.")
     daemon = client()
     session = daemon.get("sessions", name)
     if session["tmux_session"] is None or session["ended_at"]:
         raise BadInput(f"{session['name']} is not in a pane now. See:  rookery output {name}")
-    socket = daemon.get("status")["tmux_socket"]
+    socket = session["tmux_server"] or daemon.get("status")["tmux_socket"]
     os.environ.pop("TMUX", None)  # in somebody's own tmux it is attached inside
     target = f"={session['tmux_session']}"
-    os.execvp("tmux", ["tmux", "-u", "-S", socket, "attach-session", "-t", target])  # noqa: S606
+    try:
+        os.execvp("tmux", ["tmux", "-u", "-S", socket, "attach-session", "-t", target])  # noqa: S606
+    except OSError as error:
+        raise BadInput(f"tmux cannot be run here: {error.strerror}.") from error
 
 
 @rookery.command()
 @click.option("--all", "everything", is_flag=True, help="Every session that Rookery started.")
+@click.option("--force", is_flag=True, help="Also one that Rookery did not start.")
 @click.option("--timeout", type=float, default=30.0, show_default=True, help="Seconds.")
 @as_json
-@click.argument("name", required=False)
-def end(*, name: str | None, everything: bool, timeout: float, as_json: bool) -> None:
+@click.argument("name", required=False, shell_complete=session_names)
+def end(
+    *, name: str | None, everything: bool, force: bool, timeout: float, as_json: bool
+) -> None:
     """End a session: asked first, then told, then made to."""
     if (name is None) != everything:
         raise BadInput("say which session, or --all.")
     daemon = client()
     names = [name] if name else daemon.post("sessions", "end")["ended"]
-    ended = [_ended(daemon, each, timeout) for each in names]
+    endings = [_end(daemon, each, timeout, force=force) for each in names]
     if as_json:
+        ended = [each.session for each in endings]
         show_json({"sessions": ended} if everything else ended[0])
         return
-    for session in ended:
-        say(f"{session['name']} is {session['status']}.")
-    if not ended:
+    for ending in endings:
+        say(ending.told(by_all=everything))
+    if not endings:
         say("No session of ours lives.")
 
 
-def _ended(daemon: Client, name: str, timeout: float) -> Mapping[str, Any]:
-    session = daemon.post("sessions", name, "end")
-    found: Mapping[str, Any] = daemon.get(
-        "sessions", session["id"], "wait", until="end", timeout=timeout
-    )
-    return found
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    session: Mapping[str, Any]
+    was_over: bool
+    undelivered: int
+
+    def told(self, *, by_all: bool) -> str:
+        name, status = self.session["name"], self.session["status"]
+        if self.was_over and not by_all:
+            why = first_line(self.session["reason"]).removesuffix(".")
+            return f"{name} was over already: {status}, {why}."
+        were = "was" if self.undelivered == 1 else "were"
+        lost = f" {count(self.undelivered, 'message')} {were} never delivered."
+        return f"{name} is ended." + (lost if self.undelivered else "")
+
+
+def _end(daemon: Client, name: str, timeout: float, *, force: bool) -> _Ending:
+    asked = daemon.post("sessions", name, "end", force=force)
+    found = daemon.get("sessions", asked["id"], "wait", until="end", timeout=timeout)
+    unheard = daemon.get("sessions", asked["id"], "turns", last=1)["unheard"]
+    undelivered = sum(each["step"] == "failed" for each in unheard)
+    return _Ending(found, bool(asked["ended_at"]), undelivered)
 
 
 @rookery.command()
-@click.option("--until", type=click.Choice(["up", "stop", "end"]), default="stop")
-@click.option("--timeout", type=float, default=DAY, help="Seconds to wait.")
+@click.option(
+    "--until", type=click.Choice(["up", "stop", "end"]), default="stop", show_default=True
+)
+@click.option("--timeout", type=float, help="Seconds to wait; else for ever.")
 @as_json
-@click.argument("name")
-def wait(*, name: str, until: str, timeout: float, as_json: bool) -> None:
-    """Wait until a session stops, which is also when it needs you; or until its end."""
-    session = client().get("sessions", name, "wait", until=until, timeout=timeout)
-    if as_json:
-        show_json(session)
-    else:
-        say(_told(session))
+@of_session
+def wait(*, name: str, until: str, timeout: float | None, as_json: bool) -> None:
+    """Wait until a session stops, which is also when it needs you; or until its end.
+
+    Exits with 1 if the session, or its last turn, failed.
+    """
+    daemon = client()
+    session = daemon.get("sessions", name)
+    _report(_awaited(daemon, session, until, timeout), as_json=as_json)
 
 
 @rookery.command()
 @as_json
-@click.argument("name")
+@of_session
 def interrupt(*, name: str, as_json: bool) -> None:
     """Stop what a session is doing, as pressing its interrupt key would."""
     session = client().post("sessions", name, "interrupt")
@@ -244,7 +262,7 @@ def interrupt(*, name: str, as_json: bool) -> None:
 
 @rookery.command()
 @as_json
-@click.argument("name")
+@of_session
 @click.argument("keys", nargs=-1, required=True)
 def keys(*, name: str, keys: tuple[str, ...], as_json: bool) -> None:
     """Press KEYS in a session: 1, y, up, enter, escape, shift-tab, ctrl-c …"""
@@ -257,7 +275,7 @@ def keys(*, name: str, keys: tuple[str, ...], as_json: bool) -> None:
 
 @rookery.command()
 @as_json
-@click.argument("name")
+@of_session
 @click.argument("new_name")
 def rename(*, name: str, new_name: str, as_json: bool) -> None:
     """Give a session another name."""
@@ -266,32 +284,3 @@ def rename(*, name: str, new_name: str, as_json: bool) -> None:
         show_json(session)
     else:
         say(f"It is called {session['name']} now.")
-
-
-@rookery.command()
-@click.option("--after", type=click.IntRange(0), help="Begin after this entry.")
-@as_json
-def events(*, after: int | None, as_json: bool) -> None:
-    """Follow what happens, from now on or after an entry; with --json a line each."""
-    query = {} if after is None else {"after": after}
-    kind = ""
-    for line in client().lines("events", **query):
-        field, _, value = line.partition(": ")
-        if field == "event":
-            kind = value
-        elif field == "data" and as_json:
-            click.echo(value)
-        elif field == "data":
-            _show_event(kind, json.loads(value))
-        sys.stdout.flush()
-
-
-def _show_event(kind: str, event: Mapping[str, Any]) -> None:
-    if kind == "snapshot":
-        say(f"{event['seq']:>7}  {len(event['sessions'])} sessions")
-        return
-    known = ("seq", "at", "kind", "session")
-    rest = "  ".join(str(value) for name, value in event.items() if name not in known and value)
-    shown = " ".join(rest.split())[:120]
-    moment = local(event["at"])[11:]
-    say(f"{event['seq']:>7}  {moment}  {event['session'][:8]}  {kind:18}  {shown}")

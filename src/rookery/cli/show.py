@@ -27,8 +27,16 @@ _COLOURS = {
     "failed": "red",
 }
 
-#: Who waits for a person comes first.
-_ORDER = ("permission", "question", "idle", "working", "starting", "closing")
+#: Who waits for a person comes first, then who may want to be told what to do now.
+_ORDER = ("permission", "question", "failed turn", "idle", "working", "starting", "closing")
+
+_TITLES = ("NAME", "AGENT", "STATE", "SINCE", "PROJECT", "WHAT")
+
+#: Where a terminal is narrow these are left out, the first one first.
+_SPARED = ("PROJECT", "AGENT", "SINCE")
+
+#: These may be cut, down to so many cells.
+_CUT, _LEAST = ("PROJECT", "WHAT"), 14
 
 
 def say(text: str = "") -> None:
@@ -36,7 +44,12 @@ def say(text: str = "") -> None:
 
 
 def complain(text: str) -> None:
-    click.echo(f"rookery: {plain(text)}", err=True)
+    remark(f"rookery: {text}")
+
+
+def remark(text: str) -> None:
+    """Tell the person something that is no part of the answer."""
+    click.echo(plain(text), err=True)
 
 
 def plain(text: str) -> str:
@@ -49,6 +62,13 @@ def show_json(value: object) -> None:
     click.echo(re.sub("[\x7f-\x9f]", lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
+def first_line(text: str) -> str:
+    """Return what a reason says before it shows a screen."""
+    line = text.strip().partition("\n")[0]
+    # What ends in a colon leads over to the screen.
+    return (line.rpartition("; ")[0] or line) if line.endswith(":") else line
+
+
 def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
@@ -57,63 +77,101 @@ def is_colourful() -> bool:
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
 
-def show_sessions(sessions: Sequence[Mapping[str, Any]]) -> None:
+def show_sessions(
+    sessions: Sequence[Mapping[str, Any]],
+    *,
+    kept: Mapping[str, Mapping[str, Any]] | None = None,
+    failures: Mapping[str, str] | None = None,
+) -> None:
     """Show a table as wide as the terminal: who waits for a person first."""
     if not sessions:
         say('No sessions. Start one:  rookery start --agent demo "say: Hello"')
         return
-    rows = [_row(each) for each in sorted(sessions, key=_rank)]
-    width = shutil.get_terminal_size((120, 24)).columns
-    titles = ("NAME", "AGENT", "STATE", "SINCE", "PROJECT", "WHAT")
-    widths = _widths([titles, *rows], width)
+    waiting, failed = kept or {}, failures or {}
+    rows = [
+        _row(each, _what(each, waiting.get(each["id"]), failed.get(each["id"], "")))
+        for each in sorted(sessions, key=_rank)
+    ]
+    titles = dict(zip(_TITLES, _TITLES, strict=True))
+    widths = _widths([titles, *rows], shutil.get_terminal_size((120, 24)).columns)
     click.secho(_line(titles, widths), bold=is_colourful())
     for row in rows:
-        colour = _COLOURS.get(row[2]) if is_colourful() else None
+        colour = _COLOURS.get(row["STATE"]) if is_colourful() else None
         click.secho(_line(row, widths), fg=colour)
 
 
 def _rank(session: Mapping[str, Any]) -> tuple[int, str]:
-    state = _state(session)
+    state = "failed turn" if has_failed_turn(session) else _state(session)
     rank = _ORDER.index(state) if state in _ORDER else len(_ORDER)
     return rank, str(session["created_at"])
+
+
+def has_failed_turn(session: Mapping[str, Any]) -> bool:
+    """Whether it is idle because its last turn failed."""
+    return (session["activity"], session["reason"]) == ("idle", "failed")
 
 
 def _state(session: Mapping[str, Any]) -> str:
     return str(session["activity"] or session["status"])
 
 
-def _row(session: Mapping[str, Any]) -> tuple[str, ...]:
+def _row(session: Mapping[str, Any], what: str) -> Mapping[str, str]:
     home = os.path.expanduser("~")  # noqa: PTH111 - a prefix of text, not a path
     path = str(session["project_path"])
     shown = "~" + path.removeprefix(home) if path.startswith(home + "/") else path
-    what = session["reason"] or session["title"]
-    return (
-        session["name"],
-        session["agent"],
-        _state(session),
-        ago(session["since"]),
-        plain(shown),
-        " ".join(plain(str(what)).split()),
-    )
+    return {
+        "NAME": session["name"],
+        "AGENT": session["agent"],
+        "STATE": _state(session),
+        "SINCE": ago(session["since"]),
+        "PROJECT": plain(shown),
+        "WHAT": " ".join(plain(what).split()),
+    }
 
 
-def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
-    """Give each column what it needs; where that is too much, the last ones give up first."""
-    needs = [max(_cells(row[column]) for row in rows) for column in range(len(rows[0]))]
-    left = width - 2 * (len(needs) - 1)
-    wide = (
-        needs[:4]
-        if sum(needs[:4]) <= left - 20
-        else [min(each, left // 6) for each in needs[:4]]
-    )
-    rest = max(left - sum(wide), 2)
-    path = min(needs[4], rest // 2)
-    return [*wide, path, min(needs[5], rest - path)]
+def _what(session: Mapping[str, Any], kept: Mapping[str, Any] | None, failure: str) -> str:
+    """Say what a session is about; or what is the matter with it, or with words for it."""
+    reason, state = str(session["reason"]), _state(session)
+    if state in {"permission", "question"} and kept:
+        return f"{reason}; {count(kept['messages'], 'message')} {_wait(kept)}"
+    if state == "idle" and kept and kept["why"]:
+        why = kept["why"].removeprefix("Nothing was typed, because ")
+        return f"{count(kept['messages'], 'message')} {_wait(kept)}: {why}"
+    if has_failed_turn(session):
+        return f"failed: {failure}".removesuffix(": ")
+    if session["status"] == "failed":
+        return first_line(reason)
+    return reason or str(session["title"])
 
 
-def _line(row: Sequence[str], widths: Sequence[int]) -> str:
-    cut = (_cut(cell, width) for cell, width in zip(row, widths, strict=True))
-    padded = (c + " " * (w - _cells(c)) for c, w in zip(cut, widths, strict=True))
+def _wait(kept: Mapping[str, Any]) -> str:
+    return "waits" if kept["messages"] == 1 else "wait"
+
+
+def _widths(rows: Sequence[Mapping[str, str]], width: int) -> Mapping[str, int]:
+    """Give each column what it needs; where that is too much, some are left out or cut."""
+    needs = {title: max(_cells(row[title]) for row in rows) for title in _TITLES}
+    for spared in _SPARED:
+        if _least(needs) <= width:
+            break
+        del needs[spared]
+    whole = sum(need for title, need in needs.items() if title not in _CUT)
+    left = width - whole - 2 * (len(needs) - 1)
+    if "PROJECT" in needs:
+        needs["PROJECT"] = min(needs["PROJECT"], max(left // 2, left - needs["WHAT"]))
+        left -= needs["PROJECT"]
+    return {**needs, "WHAT": max(min(needs["WHAT"], left), 0)}
+
+
+def _least(needs: Mapping[str, int]) -> int:
+    """Count the cells with which every column still says something."""
+    least = (min(need, _LEAST) if title in _CUT else need for title, need in needs.items())
+    return sum(least) + 2 * (len(needs) - 1)
+
+
+def _line(row: Mapping[str, str], widths: Mapping[str, int]) -> str:
+    cut = {title: _cut(row[title], width) for title, width in widths.items()}
+    padded = (cell + " " * (widths[title] - _cells(cell)) for title, cell in cut.items())
     return "  ".join(padded).rstrip()
 
 

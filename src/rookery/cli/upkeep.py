@@ -1,21 +1,26 @@
-"""The commands that keep Rookery well: counting, checking, tidying, copying, configuring."""
+"""The commands that keep Rookery well: counting, checking, tidying, configuring."""
 
 from __future__ import annotations
 
 import importlib
-import os
-import sqlite3
+import json
+import re
 import sys
 from collections.abc import Mapping
-from pathlib import Path
+from dataclasses import asdict
 from typing import Any
 
 import click
 
+from rookery.cli.codes import NOT_RUNNING
 from rookery.cli.group import as_json, client, home, rookery
-from rookery.cli.show import count, is_colourful, say, show_json
-from rookery.home import Home
-from rookery.model.errors import AlreadyRunning, BadInput
+from rookery.cli.show import count, is_colourful, local, remark, say, show_json
+from rookery.model.errors import AgentUnknown, NotRunning
+
+#: Variables of whose values nothing is shown.
+_SECRET = re.compile("KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @rookery.command()
@@ -37,6 +42,26 @@ def stats(*, as_json: bool) -> None:
     ):
         counted = "  ".join(f"{word} {number}" for word, number in found[name].items())
         say(f"{title}: {counted or 'nothing yet'}")
+    _show_usage(found)
+
+
+def _show_usage(found: Mapping[str, Any]) -> None:
+    """Say what was used, as far as agents report it."""
+    if dearest := found["most_expensive"]:
+        say(f"Tokens: {found['input_tokens']:,} in, {found['output_tokens']:,} out")
+        for title, name in (("agent", "tokens_by_agent"), ("day", "tokens_by_day")):
+            used = (f"{word} {number:,}" for word, number in found[name].items())
+            say(f"Tokens by {title}: {'  '.join(used)}")
+        say(f"Most expensive: {dearest['name']}, {dearest['tokens']:,} tokens")
+    if found["cost"] is not None:
+        say(f"Cost: {_dollars(found['cost'])}")
+        for title, name in (("agent", "cost_by_agent"), ("day", "cost_by_day")):
+            costs = (f"{word} {_dollars(cost)}" for word, cost in found[name].items())
+            say(f"Cost by {title}: {'  '.join(costs)}")
+
+
+def _dollars(cost: int) -> str:
+    return f"${cost / 1_000_000:,.2f}"
 
 
 def _span(seconds: float) -> str:
@@ -49,8 +74,12 @@ def _span(seconds: float) -> str:
 @click.option("--environment", is_flag=True, help="Also show what agents run in.")
 @as_json
 def doctor(*, environment: bool, as_json: bool) -> None:
-    """Look for trouble, and say what to do about it."""
-    found = client().get("doctor")
+    """Look for trouble, and say what to do about it; without a daemon, where it can."""
+    try:
+        found = client().get("doctor")
+        code = 0 if found["ok"] else 1
+    except NotRunning:
+        found, code = _examined_here(), NOT_RUNNING
     if as_json:
         show_json(found)
     else:
@@ -58,14 +87,25 @@ def doctor(*, environment: bool, as_json: bool) -> None:
             _show_check(check)
         if environment:
             say("\n".join(f"  {name}={value}" for name, value in found["environment"].items()))
-    sys.exit(0 if found["ok"] else 1)
+    sys.exit(code)
+
+
+def _examined_here() -> Mapping[str, Any]:
+    # Only here: what it needs would slow every other command down.
+    checks = importlib.import_module("rookery.doctor").examine_alone(home())
+    return {"ok": False, "checks": [asdict(each) for each in checks], "environment": {}}
+
+
+_MARKS = {True: ("ok  ", "green"), False: ("look", "yellow"), None: ("–   ", None)}
 
 
 def _show_check(check: Mapping[str, Any]) -> None:
-    mark, colour = ("ok  ", "green") if check["ok"] else ("look", "yellow")
-    advice = f"\n      {check['advice']}" if check["advice"] else ""
+    mark, colour = _MARKS[check["ok"]]
     click.secho(mark, fg=colour if is_colourful() else None, nl=False)
-    say(f"  {check['name']:14} {check['detail']}{advice}")
+    say(f"  {check['name']:14} {check['detail']}")
+    for line in (*check["items"], check["advice"]):
+        if line:
+            say(f"      {line}")
 
 
 @rookery.command()
@@ -81,93 +121,66 @@ def prune(*, days: float | None, as_json: bool) -> None:
 
 
 @rookery.command()
-@as_json
-@click.argument("file", type=click.Path(path_type=Path))
-def backup(*, file: Path, as_json: bool) -> None:
-    """Copy the database to FILE, while everything goes on."""
-    found = client().post("backup", file=str(file.absolute()))
-    if as_json:
-        show_json(found)
-    else:
-        say(f"{found['bytes']:,} bytes in {found['file']}")
-
-
-@rookery.command()
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-def restore(file: Path) -> None:
-    """Take FILE, made by backup, as the database. The daemon must be down."""
-    here = home()
-    here.prepare()
-    try:
-        with here.locked():
-            _restore(here, file)
-    except AlreadyRunning as running:
-        raise BadInput(f"{running} Stop it first:  rookery down") from running
-
-
-def _restore(here: Home, file: Path) -> None:
-    _check_copy(file)
-    aside = here.database.with_suffix(".before-restore")
-    if here.database.exists():
-        _copy(here.database, aside)
-        say(f"What was there is kept in {aside}")
-    new = here.database.with_suffix(".new")
-    _copy(file, new)
-    for left in ("-wal", "-shm"):
-        here.database.with_name(here.database.name + left).unlink(missing_ok=True)
-    new.replace(here.database)
-    say("Restored. Start it with:  rookery up")
-
-
-def _check_copy(file: Path) -> None:
-    try:
-        db = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)
-        (found,) = db.execute("pragma quick_check(1)").fetchone()
-        db.execute("select 1 from entries limit 1")
-        db.close()
-    except sqlite3.Error as error:
-        raise BadInput(f"{file} is no backup of Rookery: {error}") from error
-    if found != "ok":
-        raise BadInput(f"{file} is damaged: {found}")
-
-
-def _copy(source: Path, target: Path) -> None:
-    """Copy a database with what its log still holds; private, whole or not at all."""
-    target.unlink(missing_ok=True)
-    os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-    db, copy = sqlite3.connect(source), sqlite3.connect(target)
-    db.backup(copy)
-    copy.close()
-    db.close()
-
-
-@rookery.command()
 @click.argument("what", type=click.Choice(["show", "path", "check"]), default="show")
 @as_json
 def config(*, what: str, as_json: bool) -> None:
     """Show what is configured, where the file is, or whether it is right."""
     file = home().settings
     if what == "path":
-        say(str(file))
+        _answer(str(file), {"file": str(file)}, as_json=as_json)
         return
     # Only here: what reads it would slow every other command down.
     settings = importlib.import_module("rookery.config").load(file)
     if what == "check":
-        say(f"{file} is right." if file.exists() else f"There is no {file}: defaults hold.")
-    elif as_json:
-        show_json(settings.model_dump(mode="json"))
+        _check_agents(settings.agents)
+        right = f"{file} is right." if file.exists() else f"There is no {file}: defaults hold."
+        _answer(right, {"file": str(file), "exists": file.exists()}, as_json=as_json)
+        return
+    shown = masked(settings.model_dump(mode="json"))
+    _answer("\n".join(flat(shown)), shown, as_json=as_json)
+
+
+def _answer(text: str, value: object, *, as_json: bool) -> None:
+    if as_json:
+        show_json(value)
     else:
-        for line in _flat(settings.model_dump(mode="json")):
-            say(line)
+        say(text)
 
 
-def _flat(settings: Mapping[str, Any], prefix: str = "") -> list[str]:
+def _check_agents(configured: Mapping[str, Any]) -> None:
+    """Refuse settings of an agent that nobody knows: they would hold for nothing."""
+    known = importlib.import_module("rookery.daemon").AGENTS
+    for name in configured:
+        if name not in known:
+            raise AgentUnknown(f"[agents.{name}]. There are: {', '.join(sorted(known))}.")
+
+
+def masked(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Hide the values of variables that sound like secrets."""
+    return {
+        name: {each: _mask(each, word) for each, word in value.items()}
+        if name == "environment"
+        else masked(value)
+        if isinstance(value, dict)
+        else value
+        for name, value in settings.items()
+    }
+
+
+def _mask(name: str, value: str) -> str:
+    return "(set)" if _SECRET.search(name) else value
+
+
+def flat(settings: Mapping[str, Any], prefix: str = "") -> list[str]:
+    """Write settings as lines of TOML."""
     lines: list[str] = []
     for name, value in settings.items():
+        key = prefix + (name if _BARE.fullmatch(name) else json.dumps(name))
         if isinstance(value, dict):
-            lines += _flat(value, f"{prefix}{name}.")
+            lines += flat(value, f"{key}.")
         else:
-            lines.append(f"{prefix}{name} = {value!r}")
+            # Of what can be set, JSON is TOML, too.
+            lines.append(f"{key} = {json.dumps(value, ensure_ascii=False)}")
     return lines
 
 
@@ -197,7 +210,8 @@ def mint(*, scope: str, as_json: bool) -> None:
     if as_json:
         show_json(made)
     else:
-        say(f"{made['secret']}\n{scope} token {made['token']['id']}; it is not shown again.")
+        say(made["secret"])
+        remark(f"That is {scope} token {made['token']['id']}; it is not shown again.")
 
 
 @token.command("ls")
@@ -209,12 +223,14 @@ def list_tokens(*, as_json: bool) -> None:
         show_json(found)
         return
     for each in found["tokens"]:
-        say(f"{each['id']}  {each['scope']:8}  {each['created_at'][:19]}  {each['minted_by']}")
+        made = local(each["created_at"])
+        say(f"{each['id']}  {each['scope']:8}  {made}  {each['minted_by']}")
 
 
 @token.command("revoke")
+@as_json
 @click.argument("token_id")
-def revoke(token_id: str) -> None:
+def revoke(*, token_id: str, as_json: bool) -> None:
     """Take a token back; whoever follows events with it is cut off."""
     client().post("tokens", token_id, "revoke")
-    say(f"Revoked {token_id}.")
+    _answer(f"Revoked {token_id}.", {"revoked": token_id}, as_json=as_json)

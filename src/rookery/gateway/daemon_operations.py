@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -15,9 +17,9 @@ import anyio
 from pydantic import Field
 
 from rookery import __version__
-from rookery.doctor import Check, examine
+from rookery.doctor import Check, Doubt, Trouble, examine
 from rookery.environment import session_environment
-from rookery.gateway.table import Asked, Caller, House, Nothing, Operation, reach
+from rookery.gateway.table import Asked, Caller, House, Nothing, Operation, once, reach
 from rookery.model.errors import BadInput
 from rookery.model.lifecycle import ASKING
 from rookery.model.scopes import Need, Scope
@@ -57,6 +59,7 @@ class DaemonStatus:
     tmux_socket: str
     log: str
     url: str | None  #: on loopback, for what cannot use the socket
+    trouble: str  #: why it takes nothing more in; empty while it does
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,7 @@ class BackedUp:
 @dataclass(frozen=True, slots=True)
 class Minted:
     token: Token
-    secret: str
+    secret: str | None  #: shown once; asked again under the same key, there is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,7 @@ async def status(house: House, caller: Caller, asked: Nothing) -> DaemonStatus:
         tmux_socket=str(house.home.tmux),
         log=str(house.home.log),
         url=f"http://127.0.0.1:{house.ports[0]}" if house.ports else None,
+        trouble=house.database.trouble,
     )
 
 
@@ -124,7 +128,7 @@ async def stop(house: House, caller: Caller, asked: Nothing) -> DaemonStatus:
 
 
 async def count(house: House, caller: Caller, asked: Nothing) -> Statistics:
-    """Count sessions and turns."""
+    """Count sessions, turns, tokens and cost."""
     return await house.database.read(statistics.count)
 
 
@@ -136,18 +140,30 @@ async def check_up(house: House, caller: Caller, asked: Nothing) -> Checkup:
         examine, house.home, house.settings, environment, agents=house.agents, trouble=trouble
     )
     checks = await anyio.to_thread.run_sync(looked_at)
-    return Checkup(all(each.ok for each in checks), checks, _without_secrets(environment))
+    if lost := house.database.trouble:
+        checks.append(Check("file", ok=False, detail=lost))
+    is_well = all(each.ok is not False for each in checks)
+    return Checkup(is_well, checks, _without_secrets(environment))
 
 
-def _trouble(db: Connection) -> dict[str, int]:
-    """Count what could not be taken in, or is not known to have arrived."""
+def _trouble(db: Connection) -> Trouble:
+    """Count what could not be taken in, and name what is not known to have arrived."""
     questions = {
         "parked": "select count(*) from parked",
         "hooks": "select count(*) from hooks where error is not null",
-        "unsure": "select count(*) from messages where step = 'unsure'",
         "entries": "select coalesce(max(seq), 0) - coalesce(min(seq), 0) from entries",
     }
-    return {name: int(db.execute(each).fetchone()[0]) for name, each in questions.items()}
+    counted = {name: int(db.execute(each).fetchone()[0]) for name, each in questions.items()}
+    return Trouble(**counted, doubts=tuple(_doubts(db)))
+
+
+def _doubts(db: Connection) -> Iterator[Doubt]:
+    rows = db.execute(
+        "select name, substr(words, 1, 200) as words, written_at from messages"
+        " join sessions on sessions.id = recipient where step = 'unsure' order by messages.id"
+    )
+    for row in rows:
+        yield Doubt(row["name"], row["words"], datetime.fromisoformat(row["written_at"]))
 
 
 def _without_secrets(environment: dict[str, str]) -> dict[str, str]:
@@ -170,7 +186,7 @@ async def prune(house: House, caller: Caller, asked: PruneAsked) -> Pruned:
     ):
         while gone := await house.database.write(forget):
             rows += gone
-    return Pruned(rows)
+    return await once(house, caller, Pruned, lambda _: Pruned(rows))
 
 
 async def back_up(house: House, caller: Caller, asked: BackupAsked) -> BackedUp:
@@ -179,29 +195,47 @@ async def back_up(house: House, caller: Caller, asked: BackupAsked) -> BackedUp:
     if not file.is_absolute() or "\0" in asked.file:
         raise BadInput("give the whole path of the copy.")
     try:
-        await anyio.to_thread.run_sync(_copy, house.database.path, file)
+        if house.database.trouble:  # what is to be saved is in the file that is open
+            await house.database.read(partial(_copy, file=file))
+        else:
+            await anyio.to_thread.run_sync(_copy_apart, house.database.path, file)
+    except FileExistsError as error:
+        raise BadInput(f"{file} is there already, and is not written over.") from error
     except (OSError, sqlite3.Error) as error:
         raise BadInput(f"the copy cannot be written to {file}: {error}") from error
-    return BackedUp(str(file), (await anyio.Path(file).stat()).st_size)
+    made = BackedUp(str(file), (await anyio.Path(file).stat()).st_size)
+    return await once(house, caller, BackedUp, lambda _: made) if caller.key else made
 
 
-def _copy(source: Path, file: Path) -> None:
+def _copy_apart(source: Path, file: Path) -> None:
+    """Copy on a connection of its own, so that nobody waits meanwhile."""
+    with closing(open_file(source)) as db:
+        _copy(db, file)
+
+
+def _copy(db: Connection, file: Path) -> None:
+    """Copy all of it, or leave nothing behind."""
     # Made by us first, and by nobody else: the copy holds what agents said.
     os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-    db = open_file(source)
-    copy = sqlite3.connect(file)
     try:
-        db.backup(copy)
-    finally:
-        copy.close()
-        db.close()
+        with closing(sqlite3.connect(file)) as copy:
+            db.backup(copy)
+    except BaseException:
+        file.unlink()
+        raise
 
 
 async def mint(house: House, caller: Caller, asked: MintAsked) -> Minted:
     """Make a token for a program; its secret is shown this once."""
-    at = house.journal.clock.now()
-    make = partial(tokens.mint, scope=asked.scope, by=caller.identity, at=at)
-    return Minted(*await house.database.write(make))
+    secret, at = tokens.new_secret(), house.journal.clock.now()
+
+    def make(db: Connection) -> Minted:
+        token = tokens.mint(db, secret, asked.scope, by=caller.identity, at=at)
+        return Minted(token, None)  # what is remembered under a key; a secret is not
+
+    made = await once(house, caller, Minted, make)
+    is_new = await house.database.read(partial(tokens.find, found=tokens.digest(secret)))
+    return replace(made, secret=secret) if is_new else made
 
 
 async def list_tokens(house: House, caller: Caller, asked: Nothing) -> TokenList:
@@ -212,9 +246,15 @@ async def list_tokens(house: House, caller: Caller, asked: Nothing) -> TokenList
 async def revoke(house: House, caller: Caller, asked: RevokeAsked) -> Done:
     """Take a token back; whoever follows events with it is cut off."""
     at = house.journal.clock.now()
-    digest = await house.database.write(partial(tokens.revoke, word=asked.token, at=at))
-    house.streams.close(digest)
-    return Done()
+
+    def take_back(db: Connection) -> Done:
+        tokens.revoke(db, asked.token, at=at)
+        return Done()
+
+    done = await once(house, caller, Done, take_back)
+    revoked = await house.database.read(partial(tokens.digest_of, word=asked.token))
+    house.streams.close(revoked)
+    return done
 
 
 OPERATIONS: tuple[Operation[Any, Any], ...] = (

@@ -104,6 +104,19 @@ async def follow(
             await bell.wait()
 
 
+async def recall(house: House, caller: Caller, after: int) -> AsyncIterator[Event]:
+    """Tell what happened after ``after``, as far as it is kept, up to now."""
+    last = await house.database.read(_last_number)
+    allowed = await house.database.read(partial(_family, house, caller))
+    while page := await house.database.read(partial(_page, after=after)):
+        for event in page:
+            if event.seq > last:
+                return
+            if allowed is None or event.session in allowed:
+                yield event
+        after = page[-1].seq
+
+
 def _family(house: House, caller: Caller, db: Connection) -> set[SessionId] | None:
     return reach(house, db, caller, Need.READ)
 
@@ -112,8 +125,7 @@ def _begin(
     house: House, caller: Caller, after: int | None, db: Connection
 ) -> tuple[set[SessionId] | None, Event | None]:
     allowed = _family(house, caller, db)
-    row = db.execute("select seq from sqlite_sequence where name = 'entries'").fetchone()
-    last = int(row["seq"]) if row else 0
+    last = _last_number(db)
     (first,) = db.execute("select coalesce(min(seq), ?) from entries", (last + 1,)).fetchone()
     if after is not None and first - 1 <= after <= last:
         return allowed, None
@@ -122,3 +134,9 @@ def _begin(
     shown = [each for each in found if allowed is None or each.id in allowed]
     text = json.dumps({"seq": last, "sessions": _SESSIONS.dump_python(shown, mode="json")})
     return allowed, Event(last, None, "snapshot", text)
+
+
+def _last_number(db: Connection) -> int:
+    """Return the number of the last entry that there was, also if it is forgotten."""
+    row = db.execute("select seq from sqlite_sequence where name = 'entries'").fetchone()
+    return int(row["seq"]) if row else 0

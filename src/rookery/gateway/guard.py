@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -19,6 +20,8 @@ from rookery.store import tokens
 
 #: Bytes of one request: the longest message, written in JSON's most long-winded way.
 LARGEST = 8 * 1024 * 1024
+
+TOO_MUCH = f"At most {LARGEST:,} bytes at a time."
 
 #: The only path that needs no token: it says that somebody is there, and nothing else.
 OPEN = "/healthz"
@@ -101,7 +104,7 @@ def _headers(scope: Scope) -> dict[str, str]:
 def _check_body(scope: Scope, headers: Mapping[str, str]) -> None:
     length = headers.get("content-length", "0")
     if length.isdigit() and int(length) > LARGEST:
-        raise Refusal(413, "bad-input", f"At most {LARGEST:,} bytes at a time.")
+        raise Refusal(413, "bad-input", TOO_MUCH)
     has_body = length != "0" or "transfer-encoding" in headers
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if scope["type"] == "http" and has_body and kind != "application/json":
@@ -125,7 +128,7 @@ def _counted(receive: Receive) -> Receive:
         message = await receive()
         taken += len(message.get("body", b""))
         if taken > LARGEST:  # it did not say how much it would be
-            return {"type": "http.disconnect"}
+            raise HTTPException(413, TOO_MUCH)
         return message
 
     return counted

@@ -16,6 +16,7 @@ from rookery.model.permissions import RequestId, Verdict
 from rookery.permissions import Ask, Pass, Ruling, Wait
 from rookery.ports import Clock
 from rookery.programs.hook import DECIDED, TAKEN, WAIT
+from rookery.stops import GoOn
 
 _log = logging.getLogger(__name__)
 
@@ -91,12 +92,14 @@ class HookDoor:
                 await writer.wait_closed()
 
     async def _tell(
-        self, writer: asyncio.StreamWriter, hook: Hook | None, ruling: Ruling
+        self, writer: asyncio.StreamWriter, hook: Hook | None, ruling: Ruling | GoOn
     ) -> None:
         """Say what was decided, if anything was."""
         said = b""
         if hook and isinstance(ruling, Ask):
             said = self._say(hook, None)
+        elif hook and isinstance(ruling, GoOn):
+            said = self.intake.agent(hook).go_on(hook.payload, ruling.reason).encode()
         elif hook and isinstance(ruling, Verdict):
             said = self._say(hook, ruling)
         writer.write(TAKEN + said)
@@ -110,14 +113,15 @@ class HookDoor:
         request: RequestId,
     ) -> None:
         """Say what was decided once somebody has answered; or that they need not any more."""
-        writer.write(WAIT + self._say(hook, None) + b"\n")
+        decides = self.intake.agent(hook).read_call(hook.payload) is not None
+        writer.write(WAIT + (self._say(hook, None) if decides else b"") + b"\n")
         await writer.drain()
         async with asyncio.TaskGroup() as tasks:
             left = tasks.create_task(reader.read(1))
-            answer = tasks.create_task(self.intake.verdict(request))
+            answer = tasks.create_task(self.intake.answer(hook, request))
             await asyncio.wait({left, answer}, return_when=asyncio.FIRST_COMPLETED)
             if answer.done():
-                writer.write(DECIDED + self._say(hook, answer.result()))
+                writer.write(DECIDED + answer.result().encode())
                 await writer.drain()
             else:
                 # Its agent has ended the hook: it was answered elsewhere, or has gone itself.
@@ -130,7 +134,7 @@ class HookDoor:
 
     async def _take_in(
         self, call: bytes, *, pid: int | None = None
-    ) -> tuple[Hook | None, Ruling]:
+    ) -> tuple[Hook | None, Ruling | GoOn]:
         try:
             hook = read_call(call, pid=pid)
             return hook, await self.intake.receive(hook)

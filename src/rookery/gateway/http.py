@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import inspect
 import re
+import sqlite3
 from collections.abc import Awaitable, Callable
+from http import HTTPStatus
 from typing import Annotated, Any
 
 from fastapi import Body, FastAPI, Header, Path, Query, Request, Response
@@ -20,7 +22,7 @@ from rookery.gateway.operations import OPERATIONS
 from rookery.gateway.streams import add_streams
 from rookery.gateway.table import Asked, Caller, House, Operation, answered_before, require
 from rookery.model import errors
-from rookery.model.errors import RookeryError
+from rookery.model.errors import RookeryError, StoreBroken
 from rookery.store import commands
 
 #: What each error means to a client. A kind stands for all below it.
@@ -37,7 +39,9 @@ STATUS: dict[type[RookeryError], int] = {
     errors.CommandRefused: 400,
     errors.StillWorking: 504,
     errors.Occupied: 409,
+    errors.StoreLost: 503,
     errors.CommitFailed: 503,
+    errors.NotRunning: 503,
     errors.RuntimeFailed: 503,
     RookeryError: 500,
 }
@@ -66,6 +70,8 @@ def build_app(house: House) -> FastAPI:
     app.add_exception_handler(RookeryError, _refuse)
     app.add_exception_handler(RequestValidationError, _refuse_shape)
     app.add_exception_handler(HTTPException, _refuse_request)
+    app.add_exception_handler(sqlite3.Error, _refuse_unread)
+    app.add_exception_handler(Exception, _apologise)
     # Halves of characters, and numbers beyond all measure.
     for strange in (PydanticSerializationError, UnicodeError, OverflowError):
         app.add_exception_handler(strange, _refuse_strange)
@@ -98,8 +104,9 @@ def _endpoint(
     where = Body() if operation.method == "POST" else Query()
     parameters = [_parameter("request", Request)]
     parameters += [
-        _parameter(name, Annotated[operation.asks.model_fields[name].annotation, Path()])
-        for name in in_path
+        _parameter(name, Annotated[field.annotation, *field.metadata, Path()])
+        for name, field in operation.asks.model_fields.items()
+        if name in in_path
     ]
     if rest.model_fields:
         parameters.append(_parameter("rest", Annotated[rest, where]))
@@ -147,7 +154,19 @@ async def _refuse_shape(request: Request, error: Exception) -> Response:
 
 async def _refuse_request(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for nothing else
+    if error.status_code == HTTPStatus.NOT_FOUND:
+        nothing = f"There is nothing at {request.url.path[:200]}"
+        return _error(error.status_code, "not-found", nothing)
     return _error(error.status_code, "bad-input", str(error.detail))
+
+
+async def _refuse_unread(request: Request, error: Exception) -> Response:
+    return _error(503, code_of(StoreBroken), str(StoreBroken(error)))
+
+
+async def _apologise(request: Request, error: Exception) -> Response:
+    """Answer in the usual form, also when it is our fault. The log has the rest."""
+    return _error(500, "failed", f"Rookery failed at this ({error!r}). See:  rookery logs")
 
 
 async def _refuse_strange(request: Request, error: Exception) -> Response:

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from rookery.gateway import daemon_operations, permission_operations, session_operations
+from rookery.gateway import (
+    daemon_operations,
+    discovery_operations,
+    message_operations,
+    permission_operations,
+    session_operations,
+    tracker_operations,
+)
 from rookery.gateway.table import Operation
 
 OPERATIONS: tuple[Operation[Any, Any], ...] = (
     *session_operations.OPERATIONS,
+    *message_operations.OPERATIONS,
+    *tracker_operations.OPERATIONS,
     *permission_operations.OPERATIONS,
+    *discovery_operations.OPERATIONS,
     *daemon_operations.OPERATIONS,
 )

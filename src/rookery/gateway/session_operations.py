@@ -1,12 +1,10 @@
-"""What can be asked of sessions: start them, list them, read them, speak to them, end them."""
+"""What can be asked of sessions: start them, list them, read them, end them."""
 
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 from sqlite3 import Connection
 from typing import Annotated, Any, Literal
 
@@ -26,17 +24,23 @@ from rookery.gateway.table import (
     target,
     until,
 )
-from rookery.model.errors import BadInput, Forbidden, LimitReached, RuntimeFailed, StillWorking
-from rookery.model.facts import KeysPressed
+from rookery.model.errors import (
+    CommandRefused,
+    Forbidden,
+    LimitReached,
+    SessionOver,
+    StillWorking,
+)
+from rookery.model.facts import KeysPressed, SessionId
 from rookery.model.lifecycle import Activity, Status
-from rookery.model.messages import Message, MessageId, Step, clean
+from rookery.model.messages import Step
 from rookery.model.names import checked
 from rookery.model.scopes import DEEPEST, MOST_CHILDREN, Need, Scope, is_within
 from rookery.model.sessions import TMUX, Session, Turn
 from rookery.store import families, messages, turns
 from rookery.store import sessions as known
 
-ONE, MESSAGE = "/v1/sessions/{session}", "/v1/messages/{message}"
+ONE = "/v1/sessions/{session}"
 
 
 class StartAsked(Asked):
@@ -55,15 +59,6 @@ class ListAsked(Asked):
     all: bool = False
 
 
-class SendAsked(OfSession):
-    words: str
-
-
-class AnswerAsked(Asked):
-    message: Annotated[int, Field(ge=0, le=2**62)]
-    timeout: Annotated[float, Field(gt=0, le=86_400)] = 600.0
-
-
 class WaitAsked(OfSession):
     until: Literal["up", "stop", "end"] = "stop"
     timeout: Annotated[float, Field(gt=0, le=86_400)] = 600.0
@@ -79,6 +74,10 @@ class ScreenAsked(OfSession):
     history: bool = False
 
 
+class EndAsked(OfSession):
+    force: bool = Field(False, description="also one that Rookery did not start")
+
+
 class RenameAsked(OfSession):
     name: str
 
@@ -88,14 +87,36 @@ class KeysAsked(OfSession):
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """Words that wait for one session."""
+
+    messages: int
+    why: str  #: empty where it is no more than a turn that runs
+
+
+@dataclass(frozen=True, slots=True)
 class Sessions:
     sessions: list[Session]
+    kept: dict[SessionId, Kept]  #: of those that have words waiting
+    failures: dict[SessionId, str]  #: what was said last in a turn that failed
+
+
+@dataclass(frozen=True, slots=True)
+class Unheard:
+    """Words that did not arrive, or are not known to have."""
+
+    words: str
+    step: Step
+    waits_for: str
+    written_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Turns:
+    session: Session
     turns: list[Turn]
     count: int  #: of all that there were
+    unheard: list[Unheard]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +186,36 @@ async def list_sessions(house: House, caller: Caller, asked: ListAsked) -> Sessi
 
     def read(db: Connection) -> Sessions:
         allowed = reach(house, db, caller, Need.READ)
-        found = known.listed(db, ended_after=since)
-        return Sessions([each for each in found if allowed is None or each.id in allowed])
+        listed = known.listed(db, ended_after=since)
+        found = [each for each in listed if allowed is None or each.id in allowed]
+        kept = _kept(db)
+        return Sessions(
+            found,
+            {each.id: kept[each.id] for each in found if each.id in kept},
+            {each.id: _failure(db, each.id) for each in found if has_failed_turn(each)},
+        )
 
     return await house.database.read(read)
+
+
+def _kept(db: Connection) -> dict[SessionId, Kept]:
+    rows = db.execute(
+        "select recipient, count(*) as number, max(waits_for) as why from ("
+        " select recipient, waits_for from messages where step = 'pending' union all"
+        " select recipient, waits_for from messages where waits_for <> ''"
+        " and step in ('sending', 'pasted', 'submitted', 'unsure') and step <> 'unsure')"
+        " group by recipient"
+    )
+    return {SessionId(row["recipient"]): Kept(row["number"], row["why"]) for row in rows}
+
+
+def has_failed_turn(session: Session) -> bool:
+    """Whether it is idle because its last turn failed."""
+    return session.activity is Activity.IDLE and session.reason == "failed"
+
+
+def _failure(db: Connection, session: SessionId) -> str:
+    return next((turn.answer for turn in turns.of_session(db, session, last=1)), "")
 
 
 async def show(house: House, caller: Caller, asked: OfSession) -> Session:
@@ -176,54 +223,27 @@ async def show(house: House, caller: Caller, asked: OfSession) -> Session:
     return await target(house, caller, asked.session, Need.READ)
 
 
-async def send(house: House, caller: Caller, asked: SendAsked) -> Message:
-    """Send words to a session; it gets them once it is idle."""
-    words = clean(asked.words)
-    session = await target(house, caller, asked.session, Need.SPEAK)
-    with suppress(RuntimeFailed):  # not up yet: it is checked again when they are typed
-        house.runtime.check(session.id, words.text)
-
-    def write(db: Connection) -> Message:
-        message = sessions.send(
-            db, house.journal, sender=caller.name, recipient=session.id, words=words
-        )
-        return Message(message, session.id, Step.PENDING, words.removed)
-
-    return await once(house, caller, Message, write)
+def require_alive(session: Session) -> None:
+    """Refuse what cannot be done to a session that is over. Raises ``SessionOver``."""
+    if session.status.is_over:
+        name, why = session.name, f"{session.status}: {first_line(session.reason)}"
+        raise SessionOver(f"{name} ({why}). See it with:  rookery output {name}")
 
 
-async def answer(house: House, caller: Caller, asked: AnswerAsked) -> Turn:
-    """Wait for the end of the turn that took a message up."""
-    message = MessageId(asked.message)
-    written = await house.database.read(partial(messages.get, message=message))
-    if written is None:
-        raise BadInput(f"there is no message {message}.")
-    session = await target(house, caller, written.recipient, Need.READ)
-
-    def is_over(db: Connection) -> bool:
-        found = messages.get(db, message)
-        turn = turns.of_message(db, message)
-        lost = found is None or found.step in {Step.FAILED, Step.UNSURE}
-        return lost or bool(turn and turn.ended_at)
-
-    in_time = await until(house, is_over, asked.timeout)
-    turn = await house.database.read(partial(turns.of_message, message=message))
-    if turn and turn.ended_at:
-        return turn
-    found = await house.database.read(partial(messages.get, message=message)) or written
-    session = await house.database.read(lambda db: known.get(db, session.id))
-    if in_time:
-        raise StillWorking(f"{session.name} may not have got the words ({found.step}).")
-    raise StillWorking(_why(session, found))
+def first_line(text: str) -> str:
+    """Return what a reason says before it shows a screen."""
+    line = text.strip().partition("\n")[0]
+    # What ends in a colon leads over to the screen.
+    return (line.rpartition("; ")[0] or line) if line.endswith(":") else line
 
 
-def _why(session: Session, message: Message) -> str:
-    if message.waits_for:
-        return f"the words for {session.name} wait: {message.waits_for}"
-    doing = session.activity or session.status
-    hint = f"See it later with:  rookery output {session.name}"
-    reason = f" ({session.reason})" if session.reason else ""
-    return f"{session.name} is {doing}{reason}. {hint}"
+def doing(session: Session) -> str:
+    """Say what a session does, after its name."""
+    asks = {Activity.PERMISSION: "asks for permission", Activity.QUESTION: "asks a question"}
+    state = session.activity or session.status
+    does = asks.get(session.activity) if session.activity else None
+    reason = f" ({first_line(session.reason)})" if session.reason else ""
+    return f"{does or f'is {state}'}{reason}"
 
 
 async def wait(house: House, caller: Caller, asked: WaitAsked) -> Session:
@@ -244,7 +264,7 @@ async def wait(house: House, caller: Caller, asked: WaitAsked) -> Session:
     in_time = await until(house, is_there, asked.timeout)
     now = await house.database.read(lambda db: known.get(db, session.id))
     if not in_time:
-        raise StillWorking(f"{now.name} is {now.activity or now.status}.")
+        raise StillWorking(f"{now.name} {doing(now)}.")
     return now
 
 
@@ -260,10 +280,23 @@ async def show_turns(house: House, caller: Caller, asked: TurnsAsked) -> Turns:
         await until(house, has_more, asked.timeout)
 
     def read(db: Connection) -> Turns:
-        found = turns.of_session(db, session.id, last=asked.last)
-        return Turns(found, turns.count_ended(db, session.id))
+        return Turns(
+            session=known.get(db, session.id),
+            turns=turns.of_session(db, session.id, last=asked.last),
+            count=turns.count_ended(db, session.id),
+            unheard=_unheard(db, session.id),
+        )
 
     return await house.database.read(read)
+
+
+def _unheard(db: Connection, session: SessionId) -> list[Unheard]:
+    rows = db.execute(
+        "select substr(words, 1, 2000) as words, step, waits_for, written_at from messages"
+        " where recipient = ? and step in ('pending', 'unsure', 'failed') order by id",
+        (session,),
+    )
+    return [Unheard(**row) for row in rows]
 
 
 async def screen(house: House, caller: Caller, asked: ScreenAsked) -> Screen:
@@ -276,12 +309,12 @@ async def screen(house: House, caller: Caller, asked: ScreenAsked) -> Screen:
     return Screen(list(await house.runtime.read(session.id, history=asked.history)))
 
 
-async def end(house: House, caller: Caller, asked: OfSession) -> Session:
+async def end(house: House, caller: Caller, asked: EndAsked) -> Session:
     """End a session; accepted once it is written down. Ending twice does nothing."""
     session = await target(house, caller, asked.session, Need.END)
 
     def write(db: Connection) -> Session:
-        sessions.end(db, house.journal, session.id, by=caller.name)
+        sessions.end(db, house.journal, session.id, by=caller.name, force=asked.force)
         return known.get(db, session.id)
 
     return await once(house, caller, Session, write)
@@ -314,6 +347,7 @@ async def rename(house: House, caller: Caller, asked: RenameAsked) -> Session:
 async def press(house: House, caller: Caller, asked: KeysAsked) -> Session:
     """Press keys, whatever is on the screen: this is how a dialog is answered by hand."""
     session = await target(house, caller, asked.session, Need.OWN)
+    require_alive(session)
     house.runtime.check_keys(*asked.keys)
     await house.runtime.press(session.id, *asked.keys)
     return await _note(
@@ -324,9 +358,14 @@ async def press(house: House, caller: Caller, asked: KeysAsked) -> Session:
 async def interrupt(house: House, caller: Caller, asked: OfSession) -> Session:
     """Stop the present turn, as its person would."""
     session = await target(house, caller, asked.session, Need.END)
-    key = house.agents[session.agent].interrupt
-    await house.runtime.press(session.id, key)
-    return await _note(house, caller, KeysPressed(session.id, key, caller.name))
+    require_alive(session)
+    agent = house.agents[session.agent]
+    # Of a shell only its person knows whether something runs in it.
+    tells = agent.has_hooks or agent.has_box
+    if tells and session.activity is Activity.IDLE:
+        raise CommandRefused(f"{session.name} is idle; there is nothing to interrupt.")
+    await house.runtime.press(session.id, agent.interrupt)
+    return await _note(house, caller, KeysPressed(session.id, agent.interrupt, caller.name))
 
 
 async def _note(house: House, caller: Caller, pressed: KeysPressed) -> Session:
@@ -342,13 +381,11 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
     Operation("list", Need.READ, "GET", "/v1/sessions", ListAsked, Sessions, list_sessions),
     Operation("end_all", Need.OWN, "POST", "/v1/sessions/end", Nothing, Ended, end_all),
     Operation("show", Need.READ, "GET", f"{ONE}", OfSession, Session, show),
-    Operation("send", Need.SPEAK, "POST", f"{ONE}/messages", SendAsked, Message, send),
     Operation("turns", Need.READ, "GET", f"{ONE}/turns", TurnsAsked, Turns, show_turns),
     Operation("screen", Need.READ, "GET", f"{ONE}/screen", ScreenAsked, Screen, screen),
     Operation("wait", Need.READ, "GET", f"{ONE}/wait", WaitAsked, Session, wait),
-    Operation("end", Need.END, "POST", f"{ONE}/end", OfSession, Session, end),
+    Operation("end", Need.END, "POST", f"{ONE}/end", EndAsked, Session, end),
     Operation("interrupt", Need.END, "POST", f"{ONE}/interrupt", OfSession, Session, interrupt),
     Operation("keys", Need.OWN, "POST", f"{ONE}/keys", KeysAsked, Session, press),
     Operation("rename", Need.OWN, "POST", f"{ONE}/name", RenameAsked, Session, rename),
-    Operation("answer", Need.READ, "GET", f"{MESSAGE}/answer", AnswerAsked, Turn, answer),
 )

@@ -14,7 +14,7 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.types import Scope
 from starlette.websockets import WebSocketDisconnect
 
-from rookery.gateway.events import Ring, follow
+from rookery.gateway.events import Event, Ring, follow, recall
 from rookery.gateway.table import Caller, House, require, target
 from rookery.model.scopes import Need
 
@@ -34,14 +34,21 @@ def add_streams(app: FastAPI, house: House) -> None:
 
     async def events(
         request: Request,
+        *,
         after: Annotated[int | None, Query(ge=0)] = None,
+        until_now: bool = False,
         last_event_id: Annotated[str | None, Header()] = None,
     ) -> Response:
-        """Follow what happens: a snapshot, then every fact. Resumes after Last-Event-ID."""
+        """Follow what happens: a snapshot, then every fact. Resumes after Last-Event-ID.
+
+        With ``until_now`` it tells what is kept of the past, and ends.
+        """
         caller = _caller(request.scope)
         if last_event_id and _NUMBER.fullmatch(last_event_id):
             after = int(last_event_id)
-        return _streamed(house, caller, follow(house, ring, caller, after), lambda e: e.frame)
+        if until_now:
+            return _streamed(house, caller, recall(house, caller, after or 0), _encoded)
+        return _streamed(house, caller, follow(house, ring, caller, after), _encoded)
 
     async def frames(request: Request, session: str) -> Response:
         """Follow a session's screen: the present one, then each as it changes."""
@@ -103,6 +110,10 @@ async def _until_revoked(
             revoked.cancel()
             if following:
                 following.cancel()
+
+
+def _encoded(event: Event) -> bytes:
+    return event.frame
 
 
 def _frame(lines: tuple[str, ...]) -> bytes:

@@ -14,28 +14,32 @@ from typing import Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from rookery.config import Settings
+from rookery.discovery import Discovery
 from rookery.home import Home
-from rookery.model.errors import Forbidden
+from rookery.model.errors import Forbidden, NotRunning
 from rookery.model.facts import SessionId
 from rookery.model.scopes import MAY, Identity, Need, Scope
 from rookery.model.sessions import Session
 from rookery.permissions import Permissions
 from rookery.ports import Agent, Runtime
 from rookery.store import commands, families, sessions, waits
-from rookery.store.database import Database
+from rookery.store.anchored import AnchoredDatabase
 from rookery.store.journal import Journal
 
 
 class Streams:
-    """Who follows what happens, by the token they showed; so that it can be ended."""
+    """Who follows what happens, or waits, by the token they showed; so that it can be ended."""
 
     def __init__(self) -> None:
         self._open: dict[str | None, set[asyncio.Event]] = {}
+        self._are_over = False
 
     @contextmanager
     def opened(self, token: str | None) -> Iterator[asyncio.Event]:
         """Give an event that is set when the stream must end."""
         over = asyncio.Event()
+        if self._are_over:
+            over.set()
         self._open.setdefault(token, set()).add(over)
         try:
             yield over
@@ -47,6 +51,8 @@ class Streams:
             over.set()
 
     def close_all(self) -> None:
+        """End them all, and whatever comes after: the daemon stops."""
+        self._are_over = True
         for streams in self._open.values():
             for over in streams:
                 over.set()
@@ -56,10 +62,11 @@ class Streams:
 class House:
     """What operations work with."""
 
-    database: Database
+    database: AnchoredDatabase
     journal: Journal
     runtime: Runtime
     agents: Mapping[str, Agent]
+    discovery: Discovery
     permissions: Permissions
     commands: Mapping[str, tuple[str, ...]]  #: what to run where it is not an agent's program
     settings: Settings
@@ -141,9 +148,22 @@ def reach(house: House, db: Connection, caller: Caller, need: Need) -> set[Sessi
 
 
 async def until(house: House, question: Callable[[Connection], bool], seconds: float) -> bool:
-    """Wait for the store to say yes. False if it did not in time."""
+    """Wait for the store to say yes. False if it did not in time.
+
+    Raises ``NotRunning`` if the daemon stops first: whoever waits asks the next one.
+    """
     clock = house.journal.clock
-    return await waits.until(house.database, question, seconds=seconds, clock=clock)
+    asking = waits.until(house.database, question, seconds=seconds, clock=clock)
+    with house.streams.opened(None) as over:
+        answer, stopped = asyncio.ensure_future(asking), asyncio.ensure_future(over.wait())
+        try:
+            await asyncio.wait({answer, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            if answer.done():
+                return answer.result()
+            raise NotRunning
+        finally:
+            answer.cancel()
+            stopped.cancel()
 
 
 async def once(

@@ -22,8 +22,10 @@ RookeryError
 ├── HomeUnusable
 ├── AlreadyRunning
 ├── StoreBroken
+├── StoreLost
 ├── CommitFailed
 ├── RuntimeFailed
+│   └── ScreenUnread
 ├── Occupied
 ├── NotRunning
 ├── Unreadable
@@ -124,12 +126,20 @@ class StoreBroken(RookeryError):
     """The database cannot be used:"""
 
 
+class StoreLost(RookeryError):
+    """The database was deleted or replaced under the daemon, which takes nothing more in:"""
+
+
 class CommitFailed(RookeryError):
     """It is not known to be on disk; look, then ask again:"""
 
 
 class RuntimeFailed(RookeryError):
     """The runtime could not do it, or cannot say whether it did:"""
+
+
+class ScreenUnread(RuntimeFailed):
+    """Its screen cannot be read now; is the disk full?"""
 
 
 class Occupied(RookeryError):

@@ -131,6 +131,7 @@ class UsageReported:  # by the agent itself, since the last report
     input_tokens: int
     output_tokens: int
     cost: int | None = None  #: micro-dollars
+    turn: int | None = None  #: the entry that began it; none: the last one
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,10 @@ class Call:
     questions: tuple[Question, ...] = ()  #: it is a question, not a tool that does something
     #: Whether the agent itself wants a person asked; else it only says what it is about to do.
     is_asked: bool = True
+    #: Whether an answer reaches it only by keys, in the dialog that it shows.
+    by_keys: bool = False
+    #: Names the very call, for an agent that tells of it in different words each time.
+    mark: str = ""
 
     @property
     def kind(self) -> Kind:
@@ -49,7 +53,7 @@ class Call:
     @property
     def digest(self) -> str:
         """Name the very call: what an agent says of it before and after has no other name."""
-        return digest(self.tool, self.input)
+        return self.mark or digest(self.tool, self.input)
 
     @property
     def summary(self) -> str:
@@ -58,6 +62,14 @@ class Call:
             return self.questions[0].text
         what = next((str(self.input[name]) for name in TELLING if name in self.input), "")
         return " ".join([f"May it use {self.tool}?", *what.split()])
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """An agent is about to stop, and can still be made to go on."""
+
+    words: str  #: its last
+    goes_on: bool  #: it was made to go on before, by us or by another
 
 
 #: The field of a tool's input that says most, most telling first.

@@ -23,6 +23,7 @@ class Dialog:
 
     kind: Literal["permission", "question"]
     text: str
+    options: tuple[str, ...] = ()  #: what may be chosen, in its order, where that can be read
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,6 +85,9 @@ class Turn:
     started_at: datetime
     ended_at: datetime | None
     how: str = ""  #: finished, interrupted or failed; empty while it runs
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: int | None = None  #: micro-dollars; unknown where nobody says
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,12 @@ class Sender:
     agent: str
     native_id: NativeId
     cwd: str
-    is_new: bool  #: it says that it has just started
+    event: str  #: what it calls what it tells
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it says that it has just started."""
+        return self.event == "SessionStart"
 
 
 def tmux_name(session: SessionId) -> str:

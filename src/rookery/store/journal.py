@@ -10,7 +10,7 @@ from functools import partial
 from sqlite3 import Connection, Row
 from typing import TypeAlias
 
-from rookery.model.facts import KINDS, Fact
+from rookery.model.facts import KINDS, Fact, UsageReported
 from rookery.ports import Clock
 from rookery.store import messages, sessions, tracking, turns
 from rookery.store.database import Database, savepoint
@@ -65,6 +65,9 @@ class Journal:
             if sessions.move(db, fact, at=entry.at):
                 parcel = messages.witness(db, seq, fact)
                 turns.follow(db, seq, fact, at=entry.at, parcel=parcel)
+                tracking.follow(db, fact)
+            elif isinstance(fact, UsageReported):
+                # What its last turn used is known only once it is over.
                 tracking.follow(db, fact)
             self._show_to_those_abreast(db, entry)
         return seq

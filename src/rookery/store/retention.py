@@ -6,6 +6,8 @@ from datetime import datetime
 from pathlib import Path
 from sqlite3 import Connection
 
+from rookery.store.statistics import EACH
+
 #: Rows deleted in one work: under 5 ms on the one thread that all wait for.
 SLICE = 500
 
@@ -20,6 +22,26 @@ _AGED = tuple(
 _OLDEST_ENTRIES = """
     delete from entries where seq < (select min(seq) + :slice from entries)
         and at < :before and seq <= (select coalesce(min(seq), 9e18) from bookmarks)
+"""
+
+
+_IS_DEARER = """
+    (coalesce(excluded.dearest_cost, 0), excluded.dearest_tokens)
+        > (coalesce(dearest_cost, 0), dearest_tokens)
+"""
+
+_TALLY = f"""
+    insert into tallies {EACH} where id = ?
+    on conflict do update set
+        sessions = sessions + 1,
+        seconds = seconds + excluded.seconds,
+        turns = turns + excluded.turns,
+        input_tokens = input_tokens + excluded.input_tokens,
+        output_tokens = output_tokens + excluded.output_tokens,
+        cost = iif(excluded.cost is null, cost, coalesce(cost, 0) + excluded.cost),
+        dearest = iif({_IS_DEARER}, excluded.dearest, dearest),
+        dearest_cost = iif({_IS_DEARER}, excluded.dearest_cost, dearest_cost),
+        dearest_tokens = iif({_IS_DEARER}, excluded.dearest_tokens, dearest_tokens)
 """
 
 
@@ -59,13 +81,7 @@ def forget_sessions(db: Connection, *, keep: int) -> int:
 
 def _tally(db: Connection, session: str) -> None:
     """Keep of a session what statistics need."""
-    db.execute(
-        "insert into tallies select substr(created_at, 1, 10), agent, status, 1,"
-        " (julianday(ended_at) - julianday(created_at)) * 86400 from sessions where id = ?"
-        " on conflict do update set sessions = sessions + 1,"
-        " seconds = seconds + excluded.seconds",
-        (session,),
-    )
+    db.execute(_TALLY, (session,))
 
 
 def forget_artifacts(db: Connection, *, folder: Path) -> int:

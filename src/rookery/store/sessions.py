@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from sqlite3 import Connection, Row
 from typing import Any
@@ -13,7 +13,8 @@ from rookery.model import facts
 from rookery.model.errors import SessionAmbiguous, SessionUnknown
 from rookery.model.facts import Fact, SessionId
 from rookery.model.lifecycle import Activity, SessionState, Status, advance
-from rookery.model.sessions import TMUX, Badge, NativeId, Sender, Session
+from rookery.model.names import SHOWN
+from rookery.model.sessions import OBSERVED, TMUX, Badge, NativeId, Sender, Session
 from rookery.ports import Place
 from rookery.store.tokens import digest
 
@@ -72,7 +73,7 @@ def resolve(db: Connection, word: str) -> Session:
             raise SessionAmbiguous(", ".join(f"{each.name} ({each.id})" for each in found))
         if found:
             return found[0]
-    raise SessionUnknown(f"{word!r}. See them all with:  rookery ls --all")
+    raise SessionUnknown(f"{word[:SHOWN]!r}. See them all with:  rookery ls --all")
 
 
 def _find(db: Connection, question: str, word: str, *, limit: int) -> list[Session]:
@@ -101,13 +102,29 @@ def live(db: Connection) -> list[Session]:
     return [read_session(row) for row in rows]
 
 
-def taken_names(db: Connection) -> set[str]:
-    return {row["name"] for row in db.execute(f"select name from sessions where {LIVE}")}
+def count_live(db: Connection, runtime: str) -> int:
+    """Count the live sessions that a runtime holds."""
+    query = f"select count(*) from sessions where {LIVE} and runtime = ?"
+    return int(db.execute(query, (runtime,)).fetchone()[0])
+
+
+@dataclass(frozen=True, slots=True)
+class TakenNames:
+    """The names of the live sessions; looked up one by one, as there may be thousands."""
+
+    db: Connection
+
+    def __contains__(self, name: object) -> bool:
+        query = f"select 1 from sessions where name = ? and {LIVE}"
+        return self.db.execute(query, (name,)).fetchone() is not None
 
 
 def tmux_sessions(db: Connection) -> set[str]:
     """Name all the tmux sessions that ever were ours."""
-    rows = db.execute("select tmux_session from sessions where tmux_session is not null")
+    rows = db.execute(
+        "select tmux_session from sessions"
+        " where tmux_session is not null and tmux_server is null"
+    )
     return {row["tmux_session"] for row in rows}
 
 
@@ -207,10 +224,11 @@ def in_care(db: Connection) -> list[SessionId]:
     """Name the sessions that are to be started, ended or cleared away."""
     rows = db.execute(
         f"select id from sessions indexed by sessions_live where {LIVE}"
-        " and status in ('starting', 'closing') and runtime = ? union"
+        " and status in ('starting', 'closing')"
+        " and (runtime = ? or (runtime = ? and status = 'closing')) union"
         " select id from sessions"
         " where is_held and status in ('completed', 'failed', 'killed')",
-        (TMUX,),
+        (TMUX, OBSERVED),
     )
     return [SessionId(row["id"]) for row in rows]
 
@@ -251,6 +269,43 @@ def bind(db: Connection, badge: Badge, sender: Sender) -> SessionId | None:
         " and id = (select session from tokens where digest = ? and revoked_at is null)"
         f" and {LIVE} returning id",
         (sender.native_id, sender.agent, digest(badge)),
+    ).fetchone()
+    return SessionId(row["id"]) if row else None
+
+
+def rebind(db: Connection, process: str, sender: Sender) -> SessionId | None:
+    """Give the sender's native id to the live session of its process, whatever it had."""
+    row = db.execute(
+        f"update sessions set native_id = ? where process = ? and agent = ? and {LIVE}"
+        " returning id",
+        (sender.native_id, process, sender.agent),
+    ).fetchone()
+    return SessionId(row["id"]) if row else None
+
+
+def of_process(
+    db: Connection, agent: str, process: str, native_id: NativeId
+) -> SessionId | None:
+    """Find the live session of a process, else of its native id; and learn the other."""
+    row = db.execute(
+        f"select id from sessions where agent = ? and {LIVE} and (process = ?"
+        " or (native_id = ? and process is null)) order by process is null limit 1",
+        (agent, process, native_id),
+    ).fetchone()
+    if row is None:
+        return None
+    # Another live one may have the native id: then this is a second process of one
+    # conversation, and keeps the one it had.
+    db.execute(
+        "update or ignore sessions set process = ?, native_id = ? where id = ?",
+        (process, native_id, row["id"]),
+    )
+    return SessionId(row["id"])
+
+
+def holder_of_process(db: Connection, process: str) -> SessionId | None:
+    row = db.execute(
+        f"select id from sessions where process = ? and {LIVE}", (process,)
     ).fetchone()
     return SessionId(row["id"]) if row else None
 

@@ -29,16 +29,19 @@ def digest(secret: str) -> str:
     return sha256(secret.encode()).hexdigest()
 
 
-def mint(db: Connection, scope: Scope, *, by: Identity, at: datetime) -> tuple[Token, str]:
+def new_secret() -> str:
+    return secrets.token_urlsafe(32)
+
+
+def mint(db: Connection, secret: str, scope: Scope, *, by: Identity, at: datetime) -> Token:
     """Make a token that may do no more than who asks for it. The secret is not kept."""
     if scope is Scope.SESSION:
         raise BadInput("a session's token is its badge; it gets that when it is started.")
     if scope is not by.scope and by.scope is not Scope.OWNER:
         raise Forbidden("a token never makes one that may do more than itself.")
-    secret = secrets.token_urlsafe(32)
     _add(db, secret, _Grant(scope, by.name), at=at)
     row = db.execute("select * from tokens where digest = ?", (digest(secret),)).fetchone()
-    return _token(row), secret
+    return _token(row)
 
 
 def keep_owner(db: Connection, secret: str, *, at: datetime) -> bool:
@@ -54,7 +57,7 @@ def keep_owner(db: Connection, secret: str, *, at: datetime) -> bool:
 def give_badge(db: Connection, session: SessionId, *, at: datetime) -> Badge:
     """Make the badge of a session that is about to be launched; an earlier one is void."""
     take_badge(db, session, at=at)
-    secret = secrets.token_urlsafe(32)
+    secret = new_secret()
     _add(db, secret, _Grant(Scope.SESSION, "launch", session), at=at)
     return Badge(secret)
 
@@ -66,12 +69,21 @@ def take_badge(db: Connection, session: SessionId, *, at: datetime) -> None:
     )
 
 
+def has_badge(db: Connection, session: SessionId) -> bool:
+    """Whether a session was given a badge, which whoever speaks for it has."""
+    return _badge_of(db, session) is not None
+
+
 def is_worn(db: Connection, session: SessionId, badge: Badge | None) -> bool:
-    """Whether who speaks for a session has its badge. One that never had any needs none."""
+    """Whether this is the badge of a session."""
+    return badge is not None and _badge_of(db, session) == digest(badge)
+
+
+def _badge_of(db: Connection, session: SessionId) -> str | None:
     row = db.execute(
         "select digest from tokens where session = ? and revoked_at is null", (session,)
     ).fetchone()
-    return row is None or (badge is not None and row["digest"] == digest(badge))
+    return str(row["digest"]) if row else None
 
 
 def find(db: Connection, found: str) -> Token | None:
@@ -87,14 +99,19 @@ def valid(db: Connection) -> list[Token]:
     return [_token(row) for row in rows]
 
 
-def revoke(db: Connection, word: str, *, at: datetime) -> str:
-    """Take a token back. Returns its digest, by which its streams are found and closed."""
-    row = db.execute(
-        "update tokens set revoked_at = ? where id = ? and revoked_at is null returning digest",
+def revoke(db: Connection, word: str, *, at: datetime) -> None:
+    """Take a token back."""
+    revoked = db.execute(
+        "update tokens set revoked_at = ? where id = ? and revoked_at is null",
         (at.isoformat(), word),
-    ).fetchone()
-    if row is None:
+    )
+    if not revoked.rowcount:
         raise BadInput(f"there is no valid token {word!r}. See them with:  rookery token ls")
+
+
+def digest_of(db: Connection, word: str) -> str:
+    """Return the digest of a token, valid or not, by which its streams are found."""
+    row = db.execute("select digest from tokens where id = ?", (word,)).fetchone()
     return str(row["digest"])
 
 

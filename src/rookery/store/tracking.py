@@ -28,21 +28,22 @@ def follow(db: Connection, fact: Fact) -> None:
             pass
 
 
-_OF_LAST_TURN = """
-    session = :session
-        and started_by = (select max(started_by) from turns where session = :session)
+_OF_ITS_TURN = """
+    session = :session and started_by = coalesce(
+        :turn, (select max(started_by) from turns where session = :session))
 """
 
 
 def _add_usage(db: Connection, usage: facts.UsageReported) -> None:
-    """Add what was used to the session and to its last turn."""
+    """Add what was used to the session and to its turn."""
     used = {
         "session": usage.session,
         "input": usage.input_tokens,
         "output": usage.output_tokens,
         "cost": usage.cost,
+        "turn": usage.turn,
     }
-    for table, which in (("sessions", "id = :session"), ("turns", _OF_LAST_TURN)):
+    for table, which in (("sessions", "id = :session"), ("turns", _OF_ITS_TURN)):
         db.execute(
             f"update {table} set input_tokens = input_tokens + :input,"
             " output_tokens = output_tokens + :output,"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from sqlite3 import Connection, Row
 
 from rookery.model import facts
@@ -12,6 +12,10 @@ from rookery.model.sessions import Turn
 
 #: Characters kept of one prompt or answer; the agent's transcript has the rest.
 LONGEST = 64_000
+
+
+#: What an agent says of a turn's end comes at most so long after it could be seen.
+AMENDED = timedelta(seconds=30)
 
 
 def follow(
@@ -26,20 +30,53 @@ def follow(
                 (session, seq, prompt[:LONGEST], at.isoformat(), parcel),
             )
         case facts.TurnEnded(session, last_words, how):
-            _close(db, session, how=how, answer=last_words, at=at)
+            if not _close(db, session, how=how, answer=last_words, at=at) and last_words:
+                _amend(db, session, how=how, answer=last_words, since=at - AMENDED)
         case facts.SessionEnded(session):
             _close(db, session, how="failed", answer="", at=at)
         case _:
             pass
 
 
-def _close(db: Connection, session: SessionId, *, how: str, answer: str, at: datetime) -> None:
+def _close(db: Connection, session: SessionId, *, how: str, answer: str, at: datetime) -> bool:
     # All that are open: an agent may take a second prompt into the turn that runs,
     # and it then stops once for both.
-    db.execute(
+    closed = db.execute(
         "update turns indexed by turns_open set how = ?, answer = ?, ended_at = ?"
         " where session = ? and ended_at is null",
         (how, answer[:LONGEST], at.isoformat(), session),
+    )
+    return closed.rowcount > 0
+
+
+def _amend(
+    db: Connection, session: SessionId, *, how: str, answer: str, since: datetime
+) -> None:
+    """Add the words to a turn that was seen to be over a moment before its agent said so."""
+    db.execute(
+        "update turns set how = ?, answer = ? where session = ? and answer = ''"
+        " and how = 'interrupted' and ended_at >= ?"
+        " and started_by = (select max(started_by) from turns where session = ?)",
+        (how, answer[:LONGEST], session, since.isoformat(), session),
+    )
+
+
+def times_held(db: Connection, session: SessionId) -> int:
+    """Say how often the turn that runs was not let stop."""
+    (times,) = db.execute(
+        "select coalesce(max(held), 0) from turns indexed by turns_open"
+        " where session = ? and ended_at is null",
+        (session,),
+    ).fetchone()
+    return int(times)
+
+
+def hold(db: Connection, session: SessionId) -> None:
+    """Note that the turn that runs was not let stop."""
+    db.execute(
+        "update turns indexed by turns_open set held = held + 1"
+        " where session = ? and ended_at is null",
+        (session,),
     )
 
 
@@ -69,6 +106,22 @@ def of_message(db: Connection, message: MessageId) -> Turn | None:
     return _turn(row) if row else None
 
 
+def at(db: Connection, session: SessionId, moment: datetime) -> int | None:
+    """Name the turn that ran then, by the entry that began it; else the next, else the last."""
+    # What was told while the daemon was away is dated later than it was: hence the next.
+    row = db.execute(
+        "select started_by from turns where session = :session and started_by > coalesce(("
+        " select started_by from turns where session = :session and ended_at < :moment"
+        " order by started_by desc limit 1), 0) order by started_by limit 1",
+        {"session": session, "moment": moment.astimezone(UTC).isoformat()},
+    ).fetchone()
+    if row is None:
+        query = "select max(started_by) as started_by from turns where session = ?"
+        row = db.execute(query, (session,)).fetchone()
+    found: int | None = row["started_by"]
+    return found
+
+
 def _turn(row: Row) -> Turn:
     ended = row["ended_at"]
     return Turn(
@@ -77,4 +130,7 @@ def _turn(row: Row) -> Turn:
         started_at=datetime.fromisoformat(row["started_at"]),
         ended_at=datetime.fromisoformat(ended) if ended else None,
         how=row["how"],
+        input_tokens=row["input_tokens"],
+        output_tokens=row["output_tokens"],
+        cost=row["cost"],
     )

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 import psutil
 
-from rookery.model.errors import BadInput, RuntimeFailed
+from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel
 from rookery.model.screens import View
@@ -46,14 +46,14 @@ _log = logging.getLogger(__name__)
 #: Seconds from a change on the screen to a look at it: a redraw comes in many pieces.
 SETTLE = 0.15
 
-#: Seconds without output after which a program without turns counts as idle.
-QUIET = 1.5
-
 #: Seconds between looks for those that have fallen quiet.
 SWEEP = 0.25
 
 #: Seconds between looks at a process that cannot be watched, as on systems but Linux.
 LOOK_AGAIN = 0.5
+
+#: Seconds before a look at a screen that came to nothing is taken again.
+AGAIN = 5.0
 
 #: Seconds between the two looks that it takes to call a pane gone.
 SECOND_LOOK = 0.3
@@ -90,7 +90,13 @@ class TmuxRuntime:
             yield await self._sightings.get()
 
     def see_again(self, sighting: Sighting) -> None:
-        self._sightings.put_nowait(sighting)
+        match sighting:
+            case Changed(session) | FellQuiet(session):
+                # As if it had just printed: asked for again and again, it is told once.
+                if pane := self._panes.get(session):
+                    asyncio.get_running_loop().call_later(AGAIN, self._stir, pane)
+            case _:
+                self._sightings.put_nowait(sighting)
 
     async def find(self) -> Mapping[str, Place]:
         found: dict[str, Place] = {}
@@ -130,8 +136,8 @@ class TmuxRuntime:
             return
         pane = Pane(session, agent, place, self._ring_size)
         self._panes[session] = self._by_pane[place.tmux_pane] = pane
+        self._watch_over(pane)  # before what may fail: its end is seen all the same
         await self._link(pane)
-        self._watch_over(pane)
         self._stir(pane)
 
     async def paste(self, parcel: Parcel) -> None:
@@ -163,10 +169,7 @@ class TmuxRuntime:
             await inputs.press(self.server, pane.place.tmux_pane, *keys)
 
     def check_keys(self, *keys: str) -> None:
-        if unknown := [key for key in keys if key not in inputs.KEYS]:
-            raise BadInput(
-                f"no key is called {unknown[0]!r}. There are: {', '.join(inputs.KEYS)}"
-            )
+        inputs.check_keys(*keys)
 
     def holder_of(self, pid: int) -> SessionId | None:
         panes = {pane.place.pid: pane.session for pane in self._panes.values()}
@@ -242,6 +245,8 @@ class TmuxRuntime:
         listing = line("list-windows", "-t", f"={HUB}", "-F", "#{window_id}")
         own = line("display-message", "-p", "-t", pane.place.tmux_pane, "#{window_id}")
         windows, (window, *_) = await self.server.ask(listing, own)
+        if not window:  # that is how tmux speaks of a pane that it does not know
+            raise RuntimeFailed("the pane has gone meanwhile.")
         if window not in windows:
             source = window.decode()
             await self.server.ask(line("link-window", "-d", "-s", source, "-t", f"={HUB}:"))
@@ -345,7 +350,7 @@ class TmuxRuntime:
         loop = asyncio.get_running_loop()
         for session in tuple(self._restless):
             pane = self._panes.get(session)
-            if pane is None or loop.time() - pane.last_output >= QUIET:
+            if pane is None or loop.time() - pane.last_output >= pane.agent.quiet:
                 self._restless.discard(session)
                 if pane:
                     self._sightings.put_nowait(FellQuiet(session))

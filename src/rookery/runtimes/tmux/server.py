@@ -17,6 +17,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from rookery.model.errors import RuntimeFailed
 from rookery.ports import Clock
@@ -66,8 +67,26 @@ class Site:
     lines: int  #: of scrollback
 
 
+class AnyServer(Protocol):
+    """A tmux server that can be asked, ours or somebody else's."""
+
+    @property
+    def site(self) -> Site: ...
+
+    @property
+    def tells_apart(self) -> bool:
+        """Whether what a pane shows can never be taken for tmux speaking."""
+        ...
+
+    async def ask(self, *commands: bytes) -> list[tuple[bytes, ...]]:
+        """Put questions in one go; what each printed comes back. Raises ``RuntimeFailed``."""
+        ...
+
+
 class Server:
     """Kept up, and kept connected to, for as long as ``keep`` runs."""
+
+    tells_apart = False
 
     def __init__(
         self,

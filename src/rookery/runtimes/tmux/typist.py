@@ -14,7 +14,7 @@ from rookery.ports import Clock, Sight
 from rookery.runtimes.tmux import captures, inputs
 from rookery.runtimes.tmux.captures import Surroundings
 from rookery.runtimes.tmux.panes import Pane
-from rookery.runtimes.tmux.server import Server
+from rookery.runtimes.tmux.server import AnyServer
 
 #: Seconds for a program to show what was typed to make it leave.
 APPEARANCE = 2.0
@@ -22,7 +22,7 @@ APPEARANCE = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Typist:
-    server: Server
+    server: AnyServer
     clock: Clock
     typing: float  #: seconds after a person's last key in which nothing is typed
 

@@ -13,9 +13,14 @@ create unique index one_live_session_per_process on sessions (process)
 create index sessions_by_pane on sessions (tmux_server, tmux_pane)
     where status in ('starting', 'running', 'closing');
 
+-- Of agents that tell everything twice: the second is known by its words.
+alter table hooks add column digest text;
+create index hooks_by_digest on hooks (digest) where digest is not null;
+
 alter table turns add column input_tokens integer not null default 0;
 alter table turns add column output_tokens integer not null default 0;
 alter table turns add column cost integer;
+alter table turns add column held integer not null default 0; -- how often it was not let stop
 
 -- How far each transcript was read.
 create table transcripts (

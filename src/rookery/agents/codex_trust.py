@@ -1,0 +1,160 @@
+"""What Codex keeps of the hooks that its user trusts, as of 0.166. Pure.
+
+It is kept in its ``config.toml``, by where a hook stands: the file, the event, the number of
+the group and that of the hook in it. A hash tells whether it is the hook that was trusted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from rookery.agents import toml_text
+from rookery.agents.codex import EVENTS
+from rookery.agents.installations import Found
+from rookery.model.errors import ConfigBroken
+
+#: ``off``: its user has switched it off.
+Standing = Literal["trusted", "untrusted", "changed", "off"]
+
+_WORST: tuple[Standing, ...] = ("off", "changed", "untrusted", "trusted")
+
+
+#: Seconds that it gives a hook that does not say, and the most that it gives some.
+_USUAL, _LEAST = 600, 3
+
+
+def hashes(file: str, found: Iterable[Found]) -> Mapping[str, str]:
+    """Say how Codex names the hooks found in ``file``, and the hash of each."""
+    named = {}
+    for each in found:
+        if each.event in EVENTS:
+            label, most = EVENTS[each.event]
+            given = each.timeout if isinstance(each.timeout, int) else _USUAL
+            timeout = min(given, _LEAST) if most == _LEAST else given
+            key = f"{file}:{label}:{each.group}:{each.hook}"
+            named[key] = digest(label, each.command, timeout)
+    return named
+
+
+def digest(label: str, command: str, timeout: int) -> str:
+    """Say by which hash Codex knows a hook; ``timeout`` is what it gives it in the end."""
+    hook = {"type": "command", "command": command, "timeout": timeout, "async": False}
+    identity = {"event_name": label, "hooks": [hook]}
+    whole = json.dumps(identity, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return "sha256:" + hashlib.sha256(whole.encode()).hexdigest()
+
+
+def standing(text: str, trusted: Mapping[str, str]) -> Standing:
+    """Say how the hooks with these keys and hashes stand: as the worst of them does."""
+    kept = _state(toml_text.parse(text))
+    each = (_standing(kept.get(key), wanted) for key, wanted in trusted.items())
+    return min(each, key=_WORST.index, default="untrusted")
+
+
+def best(found: Iterable[Standing]) -> Standing:
+    return max(found, key=_WORST.index)
+
+
+def _standing(kept: object, wanted: str) -> Standing:
+    match kept:
+        case {"enabled": False}:
+            return "off"
+        case {"trusted_hash": str(known)}:
+            return "trusted" if known == wanted else "changed"
+        case _:
+            return "untrusted"
+
+
+def grant(text: str, trusted: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
+    """Write that these are trusted, but for those that are switched off.
+
+    Returns also what was put in, by turns. Raises ``ConfigBroken`` if it cannot be.
+    """
+    kept = _state(toml_text.parse(text))
+    new = {
+        each: wanted
+        for each, wanted in trusted.items()
+        if _standing(kept.get(each), wanted) in {"untrusted", "changed"}
+    }
+    text = withdraw(text, new, ())
+    fragments = []
+    for each, wanted in new.items():
+        table = f"[hooks.state.{toml_text.string(each)}]\n"
+        trust = f"trusted_hash = {toml_text.string(wanted)}\n"
+        text, fragment = toml_text.append(text, table + trust)
+        fragments.append(fragment)
+    try:
+        toml_text.parse(text)
+    except ConfigBroken as error:
+        raise ConfigBroken("what is trusted cannot be added; let Codex ask for it") from error
+    return text, tuple(fragments)
+
+
+def withdraw(text: str, keys: Collection[str], fragments: Sequence[str]) -> str:
+    """Take out what is said of these: what we put in, or tables as Codex writes them."""
+    wanted = {("hooks", "state", each) for each in keys}
+    tables = [each for each in toml_text.tables(text) if each.path in wanted]
+    left = text
+    for fragment in reversed(fragments):
+        left = "".join(left.rsplit(fragment, 1))
+    expected = _expected(text, tables)
+    return left if _is_same(left, expected) else _without(text, tables)
+
+
+def has_head(text: str) -> bool:
+    """Whether there is a list of what is trusted, be it empty."""
+    return any(table.path == ("hooks", "state") for table in toml_text.tables(text))
+
+
+def withdraw_head(text: str) -> str:
+    """Take out the head of a list of what is trusted, if nothing is in it."""
+    heads = [table for table in toml_text.tables(text) if table.path == ("hooks", "state")]
+    return _without(text, heads)
+
+
+def _without(text: str, tables: Collection[toml_text.Table]) -> str:
+    left = text
+    for table in sorted(tables, key=lambda each: each.start, reverse=True):
+        left = toml_text.without_lines(left, table.start, table.end)
+    # What only looked like a table, inside a text of several lines, is left alone.
+    return left if _is_same(left, _expected(text, tables)) else text
+
+
+def _expected(text: str, tables: Iterable[toml_text.Table]) -> dict[str, Any]:
+    expected = toml_text.parse(text)
+    for table in tables:
+        _forget(expected, table.path)
+    return expected
+
+
+def _is_same(text: str, expected: dict[str, Any]) -> bool:
+    try:
+        found = toml_text.parse(text)
+    except ConfigBroken:
+        return False
+    for each in (found, expected):
+        for path in (("hooks", "state"), ("hooks",)):
+            if not _at(each, path):
+                _forget(each, path)
+    return found == expected
+
+
+def _at(settings: Mapping[str, Any], path: Iterable[str]) -> object:
+    found: object = settings
+    for name in path:
+        found = found.get(name) if isinstance(found, dict) else None
+    return found
+
+
+def _forget(settings: dict[str, Any], path: tuple[str, ...]) -> None:
+    parent = _at(settings, path[:-1])
+    if isinstance(parent, dict):
+        parent.pop(path[-1], None)
+
+
+def _state(settings: Mapping[str, Any]) -> Mapping[str, object]:
+    found = _at(settings, ("hooks", "state"))
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,340 @@
+"""How our hooks are written into agents' settings, known again there, and taken out. Pure."""
+
+from __future__ import annotations
+
+import copy
+import json
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any, ClassVar, Literal, Protocol
+
+from rookery.agents import claude, codex, hooks, json_text, toml_text
+from rookery.model.errors import ConfigBroken
+
+#: The name of the program that our hooks run, wherever a home may be.
+PROGRAM = "rookery-hook"
+
+#: How it stands: ``other`` if only another home has hooks there.
+Standing = Literal["installed", "absent", "outdated", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What an agent is asked to tell, in its own words."""
+
+    timeouts: Mapping[str, int]  #: of each event, in the agent's unit
+    name: str = ""  #: what it calls the hook on its screen
+
+    def groups(self, command: str) -> Mapping[str, Mapping[str, Any]]:
+        """Return what is added to the list of each event."""
+        named = {"name": self.name} if self.name else {}
+        hook = {"type": "command", **named, "command": command}
+        return {
+            event: {"hooks": [{**hook, "timeout": timeout}]}
+            for event, timeout in self.timeouts.items()
+        }
+
+
+SHAPES: Mapping[str, Shape] = {
+    "claude": Shape(
+        {
+            event: hooks.LONG_TIMEOUT if event in hooks.DECIDING else hooks.TIMEOUT
+            for event in claude.EVENTS
+        }
+    ),
+    "codex": Shape({event: timeout for event, (_, timeout) in codex.EVENTS.items()}),
+    # In milliseconds. Not those that come with every piece of an answer.
+    "gemini": Shape(
+        {
+            "SessionStart": hooks.TIMEOUT * 1000,
+            "BeforeAgent": hooks.TIMEOUT * 1000,
+            "BeforeTool": hooks.LONG_TIMEOUT * 1000,
+            "AfterTool": hooks.TIMEOUT * 1000,
+            "Notification": hooks.TIMEOUT * 1000,
+            "AfterAgent": hooks.LONG_TIMEOUT * 1000,
+            "SessionEnd": hooks.TIMEOUT * 1000,
+        },
+        name="rookery",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A hook of some Rookery among an agent's settings, and where it stands there."""
+
+    event: str
+    group: int
+    hook: int
+    command: str
+    timeout: object
+    program: str  #: that it runs: it tells whose it is
+
+    @property
+    def path(self) -> tuple[str | int, ...]:
+        return ("hooks", self.event, self.group, "hooks", self.hook)
+
+
+IsOurs = Callable[[Found], bool]
+Settings = Mapping[str, Any]
+
+#: What was put in for each event, by turns.
+Fragments = Sequence[tuple[str, str]]
+
+
+class Language(Protocol):
+    """What settings are written in."""
+
+    @property
+    def advice(self) -> str:
+        """Say what to do if nothing can be added to what is there."""
+
+    def parse(self, text: str) -> dict[str, Any]:
+        """Read settings. Raises ``ConfigBroken``."""
+
+    def add(self, text: str, event: str, group: Mapping[str, Any]) -> tuple[str, str]:
+        """Return the new text, and what was put in."""
+
+    def cut(self, text: str, found: Found, fragment: str) -> str | None:
+        """Return the text without what put a hook there, if that is there as it was."""
+
+    def remove(self, text: str, found: Found) -> str:
+        """Return the text without a hook, and without what holds nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Json:
+    comments: bool = False  #: are allowed in it
+    advice: ClassVar[str] = "our hooks cannot be added to what is there"
+
+    def parse(self, text: str) -> dict[str, Any]:
+        if not text.strip():
+            return {}
+        found = json_text.parse(text, comments=self.comments)
+        if not isinstance(found, dict):
+            raise ConfigBroken("line 1: all of it should be an object")
+        return found
+
+    def add(self, text: str, event: str, group: Mapping[str, Any]) -> tuple[str, str]:
+        path = ("hooks", event)
+        if not text.strip():
+            new, _ = json_text.append("{}\n", path, group)
+            return text + new, new
+        return json_text.append(text, path, group, comments=self.comments)
+
+    def cut(self, text: str, found: Found, fragment: str) -> str | None:
+        return json_text.cut(text, found.path[:3], fragment, comments=self.comments)
+
+    def remove(self, text: str, found: Found) -> str:
+        settings, path = self.parse(text), found.path
+        if len(_at(settings, path[:4])) == 1:
+            path = path[:3]
+            while len(path) > 1 and len(_at(settings, path[:-1])) == 1:
+                path = path[:-1]
+        return json_text.remove(text, path, comments=self.comments)
+
+
+@dataclass(frozen=True, slots=True)
+class Toml:
+    advice: ClassVar[str] = (
+        "hooks are written there as values, which nothing can be added to; write them as"
+        " tables, [[hooks.Stop]], or move them to hooks.json beside it"
+    )
+
+    def parse(self, text: str) -> dict[str, Any]:
+        return toml_text.parse(text)
+
+    def add(self, text: str, event: str, group: Mapping[str, Any]) -> tuple[str, str]:
+        lines = [f"[[hooks.{event}]]"]
+        for hook in group["hooks"]:
+            lines.append(f"[[hooks.{event}.hooks]]")
+            lines += [
+                f"{name} = {toml_text.string(value) if isinstance(value, str) else value}"
+                for name, value in hook.items()
+            ]
+        return toml_text.append(text, "\n".join(lines) + "\n")
+
+    def cut(self, text: str, found: Found, fragment: str) -> str | None:
+        before, is_there, after = text.rpartition(fragment)
+        return before + after if is_there else None
+
+    def remove(self, text: str, found: Found) -> str:
+        """Take out tables; hooks that are written otherwise stay."""
+        head, group = ("hooks", found.event), -1
+        of_group: list[toml_text.Table] = []
+        for table in toml_text.tables(text):
+            group += table.path == head
+            if group == found.group and table.path[:2] == head:
+                of_group.append(table)
+        inside = [table for table in of_group if table.path == (*head, "hooks")]
+        if found.hook >= len(inside):
+            return text
+        gone = of_group if len(inside) == 1 else [inside[found.hook]]
+        for table in reversed(gone):
+            text = toml_text.without_lines(text, table.start, table.end)
+        return text
+
+
+def find(settings: Settings) -> Iterator[Found]:
+    """Find the hooks of every Rookery."""
+    for event, group, hook, entry in _hooks(settings):
+        match entry:
+            case {"command": str(command), **rest} if program := _program(command):
+                yield Found(event, group, hook, command, rest.get("timeout"), program)
+
+
+def has_hooks(settings: Settings) -> bool:
+    """Whether there are hooks of anybody's."""
+    return any(True for _ in _hooks(settings))
+
+
+def standing(settings: Settings, shape: Shape, command: str, *, program: str) -> Standing:
+    found = list(find(settings))
+    ours = [each for each in found if each.program == program]
+    if not ours:
+        return "other" if found else "absent"
+    wanted = [(event, command, repr(limit)) for event, limit in shape.timeouts.items()]
+    there = [(each.event, each.command, repr(each.timeout)) for each in ours]
+    return "installed" if sorted(there) == sorted(wanted) else "outdated"
+
+
+def add(
+    text: str, language: Language, groups: Mapping[str, Mapping[str, Any]]
+) -> tuple[str, Fragments]:
+    """Put each group last in the list of its event. Returns also what was put in, by turns.
+
+    Raises ``ConfigBroken`` if that would change anything else.
+    """
+    expected = language.parse(text)
+    fragments = []
+    for event, group in groups.items():
+        text, fragment = language.add(text, event, group)
+        fragments.append((event, fragment))
+    try:
+        found = language.parse(text)
+    except ConfigBroken as error:
+        raise ConfigBroken(language.advice) from error
+    for event, group in groups.items():
+        expected.setdefault("hooks", {}).setdefault(event, []).append(group)
+    if found != expected:
+        raise ConfigBroken(language.advice)
+    return text, tuple(fragments)
+
+
+def take_out(text: str, language: Language, is_ours: IsOurs, fragments: Fragments) -> str:
+    """Take our hooks out: just what was put in, or, if that was changed, just the hooks.
+
+    Raises ``ConfigBroken`` if they stand so that nothing of others can be told from them.
+    """
+    expected = _pruned(_without(language.parse(text), is_ours))
+    left = _cut(text, language, is_ours, fragments)
+    if left is not None and _says(language, left, expected):
+        return left
+    while found := next(filter(is_ours, find(language.parse(text))), None):
+        left = language.remove(text, found)
+        if left == text:
+            break
+        text = left
+    if not _says(language, text, expected):
+        raise ConfigBroken(f"our hooks cannot be told from others; look for {PROGRAM}")
+    return text
+
+
+def plugin(template: str, values: Mapping[str, object]) -> str:
+    """Fill in a file that is ours as a whole: ``"@name@"`` becomes the JSON of a value."""
+    for name, value in values.items():
+        template = template.replace(f'"@{name}@"', json.dumps(value))
+    return template
+
+
+def standing_of_plugin(text: str | None, wanted: str, *, program: str) -> Standing | None:
+    """Say how such a file stands; None if it is none of ours."""
+    if text is None:
+        return "absent"
+    if text == wanted:
+        return "installed"
+    if json.dumps(program) in text:
+        return "outdated"
+    return "other" if f'/{PROGRAM}"' in text else None
+
+
+def comes_before_others(settings: Settings, is_ours: IsOurs) -> bool:
+    """Whether a hook of others stands in a later group than one of ours, for the same event."""
+    first = {each.event: each.group for each in reversed(list(filter(is_ours, find(settings))))}
+    mine = {each.path for each in filter(is_ours, find(settings))}
+    return any(
+        event in first and group > first[event]
+        for event, group, hook, _ in _hooks(settings)
+        if ("hooks", event, group, "hooks", hook) not in mine
+    )
+
+
+def _says(language: Language, text: str, expected: Mapping[str, Any]) -> bool:
+    try:
+        return _pruned(language.parse(text)) == expected
+    except ConfigBroken:
+        return False
+
+
+def _cut(text: str, language: Language, is_ours: IsOurs, fragments: Fragments) -> str | None:
+    """Take out what was put in, the last first: an earlier one may be around it."""
+    for event, fragment in reversed(fragments):
+        try:
+            found = [each for each in find(language.parse(text)) if is_ours(each)]
+        except ConfigBroken:
+            return None
+        there = [each for each in found if each.event == event]
+        left = language.cut(text, there[-1], fragment) if there else None
+        if left is None:
+            return None
+        text = left
+    return text if fragments else None
+
+
+def _without(settings: dict[str, Any], is_ours: IsOurs) -> dict[str, Any]:
+    left = copy.deepcopy(settings)
+    for found in reversed(list(filter(is_ours, find(settings)))):
+        group = left["hooks"][found.event][found.group]
+        del group["hooks"][found.hook]
+        if not group["hooks"]:
+            del left["hooks"][found.event][found.group]
+    return left
+
+
+def _pruned(settings: dict[str, Any]) -> dict[str, Any]:
+    """Forget empty lists of hooks: they mean nothing."""
+    match settings:
+        case {"hooks": dict(events)}:
+            full = {event: groups for event, groups in events.items() if groups != []}
+            rest = {name: value for name, value in settings.items() if name != "hooks"}
+            return {**rest, "hooks": full} if full else rest
+        case _:
+            return settings
+
+
+def _hooks(settings: Settings) -> Iterator[tuple[str, int, int, object]]:
+    """Go through all that has the form of a hook: its event, its numbers, and itself."""
+    match settings:
+        case {"hooks": dict(events)}:
+            for event, groups in events.items():
+                for group, each in enumerate(groups if isinstance(groups, list) else ()):
+                    inside = each.get("hooks") if isinstance(each, dict) else None
+                    for hook, entry in enumerate(inside if isinstance(inside, list) else ()):
+                        yield event, group, hook, entry
+
+
+def _program(command: str) -> str:
+    """Return the program of ours that a command runs, if it does."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return ""
+    return next((word for word in words if PurePath(word).name == PROGRAM), "")
+
+
+def _at(settings: Any, path: Sequence[str | int]) -> Any:  # noqa: ANN401 - JSON
+    for name in path:
+        settings = settings[name]
+    return settings

@@ -1,0 +1,229 @@
+"""Adds to a JSON text, and takes out of it, without touching any other byte. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rookery.model.errors import ConfigBroken
+
+_STRING_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_BLANKS = re.compile(r"[ \t\r\n]*")
+
+#: What a text is indented by that shows no custom of its own.
+_USUAL = "  "
+
+
+def parse(text: str, *, comments: bool = False) -> Any:  # noqa: ANN401 - JSON
+    """Read a text, which may have comments. Raises ``ConfigBroken``, naming the line."""
+    return _read(_open(text, comments=comments).bare)
+
+
+def append(
+    text: str, path: Sequence[str], value: object, *, comments: bool = False
+) -> tuple[str, str]:
+    """Add ``value`` at the end of the list at ``path``, which is made where there is none.
+
+    Returns the new text and what was put in, in one piece. It looks like what is around it.
+    Raises ``ConfigBroken`` for a text that is no JSON, or that has no list at ``path``.
+    """
+    page = _open(text, comments=comments)
+    _read(page.bare)
+    opening, missing = _descend(page, path)
+    if missing:
+        value = [value]
+        for name in reversed(missing[1:]):
+            value = {name: value}
+    at, addition = _addition(page, opening, missing[0] if missing else None, value)
+    return text[:at] + addition + text[at:], addition
+
+
+def cut(
+    text: str, path: Sequence[str | int], addition: str, *, comments: bool = False
+) -> str | None:
+    """Take out an addition by which there is something at ``path``: the very same piece.
+
+    None if it is not there as it was put in.
+    """
+    page = _open(text, comments=comments)
+    opening = page.skip(0)
+    for name in path:
+        part = _named(page.parts(opening), name)
+        opening = part.value
+    # Its like may stand elsewhere, too: it is where what it brought is.
+    start = part.value - addition.rfind(text[part.value : part.end])
+    end = start + len(addition)
+    return text[:start] + text[end:] if text[start:end] == addition else None
+
+
+def remove(text: str, path: Sequence[str | int], *, comments: bool = False) -> str:
+    """Take out what stands at ``path``: by the names of members, the numbers of elements."""
+    page = _open(text, comments=comments)
+    opening = page.skip(0)
+    for name in path[:-1]:
+        opening = _named(page.parts(opening), name).value
+    parts = list(page.parts(opening))
+    part = _named(parts, path[-1])
+    number = parts.index(part)
+    if number + 1 < len(parts):
+        comma = page.bare.index(",", part.end)
+        rest = text[comma + 1 :].lstrip(" \t\r\n")
+        return text[: part.start] + text[part.end : comma] + rest
+    before = text[: part.start].rstrip(" \t\r\n")
+    if before[-1] != page.bare[len(before) - 1]:  # a comment, which may need its line's end
+        before = text[: part.start]
+    if number:
+        comma = page.bare.index(",", parts[number - 1].end)
+        before = before[:comma] + before[comma + 1 :]
+    return before + text[part.end :]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A member of an object or an element of a list: where it stands."""
+
+    name: str | int
+    start: int
+    value: int  #: where its value begins: the same place, in a list
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    text: str
+    bare: str  #: the same, with blanks in the place of comments
+
+    def skip(self, at: int) -> int:
+        found = _BLANKS.match(self.bare, at)
+        return found.end() if found else at
+
+    def value_end(self, at: int) -> int:
+        return _DECODER.raw_decode(self.bare, at)[1]
+
+    def parts(self, opening: int) -> Iterator[_Part]:
+        """Walk through the object or the list that begins at ``opening``."""
+        at, number = self.skip(opening + 1), 0
+        while self.bare[at] not in "}]":
+            start, name = at, number
+            if self.bare[opening] == "{":
+                name, at = _DECODER.raw_decode(self.bare, at)
+                at = self.skip(self.skip(at) + 1)
+            yield (part := _Part(name, start, at, self.value_end(at)))
+            at, number = self.skip(part.end), number + 1
+            if self.bare[at] == ",":
+                at = self.skip(at + 1)
+
+    def line(self, at: int) -> int:
+        return self.text.count("\n", 0, at) + 1
+
+    def indentation(self, at: int) -> str:
+        """Return what the line of ``at`` begins with."""
+        found = _BLANKS.match(self.text, self.text.rfind("\n", 0, at) + 1)
+        return found[0].rpartition("\n")[2] if found else ""
+
+
+def _refuse(word: str) -> None:
+    raise ValueError(f"{word} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
+
+
+def _open(text: str, *, comments: bool) -> _Page:
+    def blank(found: re.Match[str]) -> str:
+        return found[0] if found[0][0] == '"' else re.sub(r"[^\r\n]", " ", found[0])
+
+    return _Page(text, _STRING_OR_COMMENT.sub(blank, text) if comments else text)
+
+
+def _read(bare: str) -> Any:  # noqa: ANN401 - JSON
+    try:
+        return _DECODER.decode(bare)
+    except json.JSONDecodeError as error:
+        raise ConfigBroken(f"line {error.lineno}: {error.msg}") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigBroken(f"line 1: {error}") from error
+
+
+def _named(parts: Iterator[_Part] | Sequence[_Part], name: str | int) -> _Part:
+    """Return the last of that name, as every reader of JSON does."""
+    return [part for part in parts if part.name == name][-1]
+
+
+def _descend(page: _Page, path: Sequence[str]) -> tuple[int, Sequence[str]]:
+    """Return where the innermost thing begins that is there already, and what is missing."""
+    opening = page.skip(0)
+    for depth in range(len(path) + 1):
+        kind = "[" if depth == len(path) else "{"
+        if page.bare[opening] != kind:
+            what = ".".join(path[:depth]) or "all of it"
+            expected = "a list" if kind == "[" else "an object"
+            raise ConfigBroken(f"line {page.line(opening)}: {what} should be {expected}")
+        if depth == len(path):
+            break
+        found = [part for part in page.parts(opening) if part.name == path[depth]]
+        if not found:
+            return opening, path[depth:]
+        opening = found[-1].value
+    return opening, ()
+
+
+def _addition(page: _Page, opening: int, name: str | None, value: object) -> tuple[int, str]:
+    """Say what is to be put where, so that it comes last in what begins at ``opening``."""
+    parts = list(page.parts(opening))
+    closing = page.value_end(opening) - 1
+    newline = "\r\n" if "\r\n" in page.text else "\n"
+    unit = _unit(page)
+    outer = page.indentation(opening)
+    inner = page.indentation(parts[0].start) if parts else outer + unit
+    is_spread = _is_spread(page, opening, parts)
+    told = _told(page, value, name, unit if is_spread else None)
+    told = told.replace("\n", newline + inner)
+    at = parts[-1].end if parts else opening + 1
+    if (remark := _last_remark(page, at, closing)) > at:
+        # A comment after the last one is about that: it stays where it is.
+        return remark, newline + inner + ("," if parts else "") + told
+    if not is_spread:
+        return at, ("," + _gap(page) if parts else "") + told
+    if parts:
+        return at, "," + newline + inner + told
+    end = "" if "\n" in page.text[at:closing] else newline + outer
+    return at, newline + inner + told + end
+
+
+def _is_spread(page: _Page, opening: int, parts: Sequence[_Part]) -> bool:
+    """Whether each part has lines of its own."""
+    if parts:
+        return "\n" in page.text[opening : parts[0].start]
+    return opening == page.skip(0) or "\n" in page.text.strip()
+
+
+def _unit(page: _Page) -> str:
+    """Return what one more level is indented by."""
+    opening = page.skip(0)
+    parts = list(page.parts(opening))
+    if not parts or not _is_spread(page, opening, parts):
+        return _USUAL
+    outer, inner = page.indentation(opening), page.indentation(parts[0].start)
+    return inner.removeprefix(outer) if inner.startswith(outer) else _USUAL
+
+
+def _told(page: _Page, value: object, name: str | None, unit: str | None) -> str:
+    gap = " " if unit is not None else _gap(page)
+    separators = ("," if unit is not None else "," + gap, ":" + gap)
+    told = json.dumps(value, indent=unit, separators=separators, ensure_ascii=False)
+    return told if name is None else json.dumps(name, ensure_ascii=False) + separators[1] + told
+
+
+def _gap(page: _Page) -> str:
+    """Return what stands after a comma or a colon in the same line."""
+    return "" if re.search(r'":[^ ]', page.text) else " "
+
+
+def _last_remark(page: _Page, start: int, end: int) -> int:
+    """Return the end of the last comment between two places, or ``start``."""
+    changed = [at for at in range(start, end) if page.text[at] != page.bare[at]]
+    return changed[-1] + 1 if changed else start

@@ -1,0 +1,95 @@
+"""Adds to a TOML text, and takes out of it, without touching any other byte. Pure."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rookery.model.errors import ConfigBroken
+
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
+_MARK = "\ufeff"
+
+Path = tuple[str, ...]
+
+
+def parse(text: str) -> dict[str, Any]:
+    """Read a text. Raises ``ConfigBroken``, naming the line."""
+    try:
+        # Numbers as they are written: only so is every one of them equal to itself.
+        return tomllib.loads(text.removeprefix(_MARK), parse_float=str)
+    except tomllib.TOMLDecodeError as error:
+        found = _PLACE.search(str(error))
+        line = found[1] if found and found[1] else text.count("\n") + 1
+        raise ConfigBroken(f"line {line}: {_PLACE.sub('', str(error))}") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigBroken(f"line 1: {error}") from error
+
+
+def append(text: str, tables: str) -> tuple[str, str]:
+    """Add whole tables at the end. Returns the new text, and what was put in, in one piece."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    ended = "" if not text or text.endswith("\n") else newline
+    apart = newline if text.strip() else ""
+    addition = ended + apart + tables.replace("\n", newline)
+    return text + addition, addition
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table's head, and the lines with its keys right below."""
+
+    path: Path
+    start: int  #: of its lines, the first
+    end: int  #: and the first that is none of its
+
+
+def tables(text: str) -> Iterator[Table]:
+    """Find the tables whose keys each take one line. Others may come out wrong: check."""
+    lines = _LINE.findall(text)
+    for number, line in enumerate(lines):
+        if path := _path(line.removeprefix(_MARK)):
+            end = number + 1
+            while end < len(lines) and _is_key(lines[end]):
+                end += 1
+            yield Table(path, number, end)
+
+
+def without_lines(text: str, start: int, end: int) -> str:
+    """Take lines out, and the empty line that parted them from what is before."""
+    lines = _LINE.findall(text)
+    if start and not lines[start - 1].strip():
+        start -= 1
+    return "".join([*lines[:start], *lines[end:]])
+
+
+def string(value: str) -> str:
+    """Write a string, or a part of a key."""
+    plain = value.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + re.sub(r"[\x00-\x1f\x7f]", lambda c: f"\\u{ord(c[0]):04x}", plain) + '"'
+
+
+def _is_key(line: str) -> bool:
+    return bool(line.strip()) and line.lstrip()[0] not in "#["
+
+
+def _path(line: str) -> Path:
+    """Read a table's head; nothing if the line is none."""
+    if not line.lstrip().startswith("["):
+        return ()
+    try:
+        found: object = tomllib.loads(line)
+    except ValueError:
+        return ()
+    path: Sequence[str] = ()
+    while found:
+        if isinstance(found, list):
+            found = found[0]
+        elif isinstance(found, dict):
+            (name,) = found
+            path, found = (*path, name), found[name]
+    return tuple(path)

@@ -1,0 +1,241 @@
+"""The commands for words: send them, ask for an answer, read what was said."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from time import monotonic
+from typing import IO, Any
+
+import click
+
+from rookery.cli.complete import of_session
+from rookery.cli.group import as_json, client, rookery
+from rookery.cli.show import complain, count, first_line, plain, remark, say, show_json
+from rookery.cli.waiting import goes_on, patiently, stoppable
+from rookery.client import Client
+from rookery.model.errors import BadInput, NotRunning
+
+#: Seconds for words to leave, before it is said that they wait.
+LEAVING = 1.0
+
+#: What is said of words that no turn has taken up.
+_UNHEARD = {"failed": "never delivered", "unsure": "it may not have arrived"}
+
+
+def prompt_of(words: tuple[str, ...], file: IO[str] | None = None) -> str:
+    """Return what was given as words, in a file, or on standard input."""
+    if file and words:
+        raise BadInput("give a prompt or a file, not both.")
+    if file:
+        return str(file.read())
+    if words == ("-",):
+        return sys.stdin.read()
+    return " ".join(words)
+
+
+@rookery.command()
+@as_json
+@of_session
+@click.argument("words", nargs=-1, required=True)
+def send(*, name: str, words: tuple[str, ...], as_json: bool) -> None:
+    """Send WORDS to a session; it gets them once it is idle. "-" reads standard input."""
+    daemon = client()
+    sent = daemon.post("sessions", name, "messages", words=prompt_of(words))
+    message, told = _see_off(daemon, sent)
+    if as_json:
+        show_json(message)
+        return
+    removed = sent["removed"]
+    were = "was" if removed == 1 else "were"
+    note = f" {count(removed, 'control character')} {were} taken out." if removed else ""
+    say(told + note)
+
+
+def _see_off(daemon: Client, sent: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
+    """Wait a moment for words to leave; say whether they did."""
+    try:
+        found = daemon.get("messages", str(sent["id"]), until="left", timeout=LEAVING)
+    except NotRunning:
+        return sent, "Kept: the daemon has stopped; they go once it is back:  rookery up"
+    return found["message"], fate(found["message"], found["session"])
+
+
+def fate(message: Mapping[str, Any], session: Mapping[str, Any]) -> str:
+    """Say what became of words, a moment after they were sent."""
+    match message["step"]:
+        case "submitted" | "acknowledged":
+            return "Sent."
+        case "unsure":
+            return "Sent; it may not have arrived."
+        case "failed":
+            return f"Not delivered: {_why(message) or 'it is over.'}"
+        case _:
+            return f"Kept: {_obstacle(session, _why(message))}"
+
+
+def _why(message: Mapping[str, Any]) -> str:
+    return str(message["waits_for"]).removeprefix("Nothing was typed, because ")
+
+
+def _obstacle(session: Mapping[str, Any], why: str) -> str:
+    match session["activity"] or session["status"]:
+        case "permission" | "question" as kind:
+            asks = "asks for permission" if kind == "permission" else "asks a question"
+            return f"it {asks} ({first_line(session['reason'])})."
+        case "working":
+            return "it is working; it gets them when it stops."
+        case "starting":
+            return "it is starting; it gets them when it is up."
+        case _:
+            return why or "they are on their way."
+
+
+@rookery.command()
+@click.option("--timeout", type=float, default=600.0, show_default=True, help="Seconds.")
+@as_json
+@of_session
+@click.argument("words", nargs=-1, required=True)
+def ask(*, name: str, words: tuple[str, ...], timeout: float, as_json: bool) -> None:
+    """Send WORDS to a session, wait, and print its answer. Exits with 1 if the turn failed."""
+    daemon = client()
+    sent = daemon.post("sessions", name, "messages", words=prompt_of(words))
+    _tell_if_kept(daemon, sent)
+    with stoppable(name):
+        session = _see_through(daemon, name, str(sent["id"]), timeout)
+        turn = daemon.get("messages", str(sent["id"]), "answer", timeout=0.1)
+    if as_json:
+        show_json(turn)
+    elif turn["how"] != "failed":
+        say(turn["answer"])
+    if turn["how"] == "failed":
+        complain(f"the turn failed: {turn['answer'] or first_line(session['reason'])}")
+    elif turn["how"] != "finished":
+        complain(f"the turn was {turn['how']}.")
+    if turn["how"] != "finished":
+        sys.exit(1)
+
+
+def _tell_if_kept(daemon: Client, sent: Mapping[str, Any]) -> None:
+    """Say what keeps words from being heard; of a dialog more is said below."""
+    _, told = _see_off(daemon, sent)
+    if told.startswith("Kept: ") and " asks " not in told:
+        remark(told)
+
+
+def _see_through(daemon: Client, name: str, message: str, timeout: float) -> Mapping[str, Any]:
+    """Wait until words are answered, and say at once when their session asks its person."""
+    deadline = monotonic() + timeout
+    known: dict[str, str] = {}
+    while True:
+        found = patiently(
+            daemon,
+            *("messages", message),
+            timeout=max(deadline - monotonic(), 0.1),
+            otherwise=goes_on(name),
+            until="input",
+            **known,
+        )
+        session: Mapping[str, Any] = found["session"]
+        if _is_settled(found) or monotonic() > deadline:
+            return session
+        if session["activity"] in {"permission", "question"}:
+            known = {"known": session["since"]}
+            _tell_of_dialog(session)
+
+
+def _is_settled(found: Mapping[str, Any]) -> bool:
+    lost = found["message"]["step"] in {"failed", "unsure"}
+    return lost or bool(found["turn"] and found["turn"]["ended_at"])
+
+
+def _tell_of_dialog(session: Mapping[str, Any]) -> None:
+    name, reason = session["name"], first_line(session["reason"])
+    if session["activity"] == "permission":
+        answer = f"rookery allow {name}  |  rookery deny {name}"
+    else:
+        answer = f"rookery answer {name} WORDS"
+    complain(f"{name} waits for you: {reason}")
+    remark(f"  {answer}  |  rookery attach {name}")
+
+
+@rookery.command()
+@click.option("--follow", "-f", is_flag=True, help="Go on as it answers.")
+@click.option("--last", type=click.IntRange(1), default=None, help="Only the last turns.")
+@as_json
+@of_session
+def output(*, name: str, follow: bool, last: int | None, as_json: bool) -> None:
+    """Print what a session was asked and what it answered."""
+    daemon = client()
+    found = daemon.get("sessions", name, "turns", last=last or 200)
+    if as_json:
+        show_json({"turns": found["turns"], "unheard": found["unheard"]})
+        return
+    show_turns(found["turns"], found["session"])
+    if follow:
+        found = _follow(daemon, found)
+    elif not found["turns"] and not _tells_its_screen(found["session"]):
+        screen = daemon.get("sessions", found["session"]["id"], "screen")["lines"]
+        say("\n".join(line.rstrip() for line in screen).strip() or "Nothing yet.")
+    _show_rest(found)
+
+
+def _follow(daemon: Client, found: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Show turns as they end, until the session does."""
+    session = found["session"]
+    begun = {turn["started_at"] for turn in found["turns"] if turn["ended_at"] is None}
+    while not found["session"]["ended_at"]:
+        after = found["count"]
+        found = patiently(
+            daemon,
+            *("sessions", session["id"], "turns"),
+            timeout=60.0,
+            otherwise=goes_on(session["name"]),
+            after=after,
+        )
+        new = found["count"] - after
+        for turn in [turn for turn in found["turns"] if turn["ended_at"]][-new:] if new else []:
+            if turn["started_at"] not in begun:
+                _show_prompt(turn["prompt"])
+            _show_answer(turn, session)
+        sys.stdout.flush()
+    return found
+
+
+def show_turns(turns: Sequence[Mapping[str, Any]], session: Mapping[str, Any]) -> None:
+    for turn in turns:
+        _show_prompt(turn["prompt"])
+        _show_answer(turn, session)
+
+
+def _show_prompt(prompt: str, note: str = "") -> None:
+    click.secho("❯ " + plain(" ".join(prompt.split()))[:200], bold=True, nl=False)
+    say(f"  ({note})" if note else "")
+
+
+def _show_answer(turn: Mapping[str, Any], session: Mapping[str, Any]) -> None:
+    if turn["ended_at"]:
+        say(turn["answer"] or f"({turn['how']})")
+    elif session["activity"] in {"permission", "question"}:
+        say(f"… (it waits for you: {first_line(session['reason'])})")
+    else:
+        say("… (it is at it)")
+    say()
+
+
+def _show_rest(found: Mapping[str, Any]) -> None:
+    """Show the words that nobody heard, and of a session that failed, why."""
+    for each in found["unheard"]:
+        _show_prompt(each["words"], _UNHEARD.get(each["step"], _waits(each)))
+    session = found["session"]
+    if session["status"] == "failed":
+        say(f"{session['name']} failed: {session['reason']}")
+
+
+def _waits(unheard: Mapping[str, Any]) -> str:
+    why = _why(unheard)
+    return f"it waits: {why.removesuffix('.')}" if why else "it waits"
+
+
+def _tells_its_screen(session: Mapping[str, Any]) -> bool:
+    return session["status"] == "failed" and "\n" in session["reason"].strip()

@@ -1,0 +1,162 @@
+"""What can be asked of words for sessions: send them, see how far they came, their answer."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from sqlite3 import Connection
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import Field
+
+from rookery import sessions
+from rookery.gateway.session_operations import ONE, doing, require_alive
+from rookery.gateway.table import (
+    Asked,
+    Caller,
+    House,
+    OfSession,
+    Operation,
+    once,
+    target,
+    until,
+)
+from rookery.model.errors import BadInput, CommandRefused, RuntimeFailed, StillWorking
+from rookery.model.lifecycle import Activity
+from rookery.model.messages import Message, MessageId, Step, clean
+from rookery.model.scopes import Need
+from rookery.model.sessions import Session, Turn
+from rookery.store import messages, turns
+from rookery.store import sessions as known
+
+MESSAGE = "/v1/messages/{message}"
+
+#: The words of these may still not have been given to the agent.
+NOT_LEFT = frozenset({Step.PENDING, Step.SENDING, Step.PASTED})
+
+#: Nothing more will come of these by itself.
+LOST = frozenset({Step.FAILED, Step.UNSURE})
+
+Number: TypeAlias = Annotated[int, Field(ge=0, le=2**62)]
+
+
+class SendAsked(OfSession):
+    words: str
+
+
+class MessageAsked(Asked):
+    message: Number
+    until: Literal["left", "input"] = Field(
+        "left",
+        description="what to wait for: that the words left, or it is known why not; or that"
+        " their session needs somebody, or nothing more will come",
+    )
+    known: datetime | None = Field(
+        None, description="since when their session asks something, if that is known already"
+    )
+    timeout: Annotated[float, Field(ge=0, le=86_400)] = 0.0
+
+
+class AnswerAsked(Asked):
+    message: Number
+    timeout: Annotated[float, Field(gt=0, le=86_400)] = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """How far words have come, and what came of them."""
+
+    message: Message
+    session: Session  #: that they are for
+    turn: Turn | None  #: that took them up
+
+    @property
+    def is_settled(self) -> bool:
+        return self.message.step in LOST or bool(self.turn and self.turn.ended_at)
+
+
+async def send(house: House, caller: Caller, asked: SendAsked) -> Message:
+    """Send words to a session; it gets them once it is idle."""
+    words = clean(asked.words)
+    session = await target(house, caller, asked.session, Need.SPEAK)
+    require_alive(session)
+    with suppress(RuntimeFailed):  # not up yet: it is checked again when they are typed
+        house.runtime.check(session.id, words.text)
+
+    def write(db: Connection) -> Message:
+        message = sessions.send(
+            db, house.journal, sender=caller.name, recipient=session.id, words=words
+        )
+        return Message(message, session.id, Step.PENDING, words.removed)
+
+    return await once(house, caller, Message, write)
+
+
+async def show_message(house: House, caller: Caller, asked: MessageAsked) -> Delivery:
+    """Show how far words have come; or wait for news of them."""
+
+    def is_news(db: Connection) -> bool:
+        now = _delivery(db, asked.message)
+        if asked.until == "left":
+            return _is_left_or_kept(now)
+        asks = now.session.is_asking and now.session.since != asked.known
+        return asks or now.is_settled
+
+    await _require_a_reader(house, caller, asked.message)
+    if asked.timeout:
+        await until(house, is_news, asked.timeout)
+    return await house.database.read(lambda db: _delivery(db, asked.message))
+
+
+async def answer(house: House, caller: Caller, asked: AnswerAsked) -> Turn:
+    """Wait for the end of the turn that took a message up."""
+
+    def is_settled(db: Connection) -> bool:
+        return _delivery(db, asked.message).is_settled
+
+    await _require_a_reader(house, caller, asked.message)
+    await until(house, is_settled, asked.timeout)
+    now = await house.database.read(lambda db: _delivery(db, asked.message))
+    if now.turn and now.turn.ended_at:
+        return now.turn
+    if now.message.step is Step.FAILED:
+        require_alive(now.session)
+        raise CommandRefused(f"{now.session.name} never got the words. {now.message.waits_for}")
+    raise StillWorking(_why(now.session, now.message))
+
+
+async def _require_a_reader(house: House, caller: Caller, message: int) -> None:
+    now = await house.database.read(lambda db: _delivery(db, message))
+    await target(house, caller, now.session.id, Need.READ)
+
+
+def _delivery(db: Connection, number: int) -> Delivery:
+    message = messages.get(db, MessageId(number))
+    if message is None:
+        raise BadInput(f"there is no message {number}.")
+    turn = turns.of_message(db, message.id)
+    return Delivery(message, known.get(db, message.recipient), turn)
+
+
+def _is_left_or_kept(now: Delivery) -> bool:
+    """Whether words left, or wait for something that one can name."""
+    if now.message.step not in NOT_LEFT or now.message.waits_for:
+        return True
+    return now.message.step is Step.PENDING and now.session.activity is not Activity.IDLE
+
+
+def _why(session: Session, message: Message) -> str:
+    hint = f"See it later with:  rookery output {session.name}"
+    if message.step is Step.UNSURE:
+        return f"{session.name} may not have got the words. {hint}"
+    if message.waits_for:
+        return f"the words for {session.name} wait: {message.waits_for}"
+    return f"{session.name} {doing(session)}. {hint}"
+
+
+OPERATIONS: tuple[Operation[Any, Any], ...] = (
+    Operation("send", Need.SPEAK, "POST", f"{ONE}/messages", SendAsked, Message, send),
+    Operation("message", Need.READ, "GET", MESSAGE, MessageAsked, Delivery, show_message),
+    Operation("answer", Need.READ, "GET", f"{MESSAGE}/answer", AnswerAsked, Turn, answer),
+)

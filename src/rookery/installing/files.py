@@ -1,0 +1,190 @@
+"""Other people's files: read as they are, and replaced as a whole or not at all."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import secrets
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rookery.model.errors import CommandRefused, ConfigBroken
+
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a file says, and what it is to say; None where there is no file."""
+
+    agent: str
+    file: Path  #: as its agent calls it; it may be a link
+    before: str | None
+    after: str | None
+
+    @property
+    def difference(self) -> str:
+        """Show it as ``diff -u`` does."""
+        before, after = (_LINE.findall(text or "") for text in (self.before, self.after))
+        lines = difflib.unified_diff(before, after, *self._names())
+        return "".join(_whole(line) for line in lines)
+
+    def _names(self) -> tuple[str, str]:
+        none = os.devnull
+        return (
+            none if self.before is None else str(self.file),
+            none if self.after is None else str(self.file),
+        )
+
+
+def _whole(line: str) -> str:
+    return line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+@dataclass(slots=True)
+class Desk:
+    """Files as they are going to be; nothing is written yet."""
+
+    _before: dict[Path, str | None] = field(default_factory=dict)
+    _after: dict[Path, Change] = field(default_factory=dict)
+
+    def read(self, file: Path) -> str | None:
+        """Return what a file says by now. Raises ``ConfigBroken``, ``CommandRefused``."""
+        target = _target(file)
+        if target in self._after:
+            return self._after[target].after
+        if target not in self._before:
+            self._before[target] = read(file)
+        return self._before[target]
+
+    def write(self, agent: str, file: Path, text: str | None) -> None:
+        self.read(file)
+        target = _target(file)
+        known = self._after.get(target)
+        called = known.file if known else file
+        self._after[target] = Change(agent, called, self._before[target], text)
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        return tuple(each for each in self._after.values() if each.before != each.after)
+
+
+def read(file: Path) -> str | None:
+    """Return a file's text, with its line ends as they are; None if there is no file."""
+    try:
+        found = file.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise CommandRefused(f"{file} is not a file.")
+        return file.read_bytes().decode()
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError as error:
+        raise ConfigBroken(f"{file} is not UTF-8 text: {error.reason}") from error
+    except OSError as error:
+        raise CommandRefused(f"{file}: {error.strerror}") from error
+
+
+def check(changes: Sequence[Change]) -> None:
+    """Raise ``CommandRefused`` for what may not be written, or was written meanwhile."""
+    for change in changes:
+        target = _target(change.file)
+        # One's own settings may be read-only on purpose; replacing them would go round that.
+        for each in (target, _first_folder(target.parent)):
+            if each.exists() and not _may_write(each):
+                raise CommandRefused(f"{each} is read-only; nothing was changed.")
+        if read(change.file) != change.before:
+            raise CommandRefused(f"{change.file} was changed meanwhile; try again.")
+
+
+def missing_folders(file: Path) -> tuple[Path, ...]:
+    """Return the folders that are to be made for a file, the innermost first."""
+    parents = _target(file).parents
+    return tuple(each for each in parents if not each.exists())
+
+
+def carry_out(changes: Sequence[Change]) -> None:
+    """Write all of them, or none. Raises ``CommandRefused``."""
+    written: list[Change] = []
+    try:
+        for change in changes:
+            _put(change.file, change.after)
+            written.append(change)
+    except OSError as error:
+        for change in reversed(written):
+            with suppress(OSError):
+                _put(change.file, change.before)
+        message = f"{change.file}: {error.strerror}; nothing was changed."
+        raise CommandRefused(message) from error
+
+
+def remove_folders(folders: Sequence[Path]) -> None:
+    """Remove those that are empty."""
+    for folder in folders:
+        with suppress(OSError):
+            folder.rmdir()
+
+
+def put_private(file: Path, text: str) -> None:
+    """Write a file of our own, whole or not at all."""
+    with _beside(file) as new:
+        os.fchmod(new, stat.S_IRUSR | stat.S_IWUSR)
+        _write(new, text)
+
+
+def _put(file: Path, text: str | None) -> None:
+    target = _target(file)
+    if text is None:
+        target.unlink(missing_ok=True)
+        return
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _beside(target) as new:
+        if target.exists():
+            found = target.stat()
+            if (found.st_uid, found.st_gid) != (os.geteuid(), os.getegid()):
+                os.fchown(new, found.st_uid, found.st_gid)
+            os.fchmod(new, stat.S_IMODE(found.st_mode))
+        _write(new, text)
+
+
+@contextmanager
+def _beside(target: Path) -> Iterator[int]:
+    """Open a new file that takes the target's place at the end, if nothing goes wrong."""
+    new = target.with_name(f".{target.name}.{secrets.token_hex(4)}.rookery")
+    file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    try:
+        yield file
+        os.fsync(file)
+        new.replace(target)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+    finally:
+        os.close(file)
+    folder = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _write(file: int, text: str) -> None:
+    rest = memoryview(text.encode())
+    while rest:
+        rest = rest[os.write(file, rest) :]
+
+
+def _target(file: Path) -> Path:
+    """Return what a link leads to, even if that is not there yet."""
+    return Path(os.path.realpath(file))
+
+
+def _first_folder(folder: Path) -> Path:
+    return next(each for each in (folder, *folder.parents) if each.exists())
+
+
+def _may_write(path: Path) -> bool:
+    return bool(path.stat().st_mode & stat.S_IWUSR) and os.access(path, os.W_OK)

@@ -1,0 +1,404 @@
+// Tells Rookery's daemon what OpenCode does, and OpenCode what the daemon decides.
+//
+// It speaks as hook.py does, in the words of Claude's hooks; agents/opencode.py reads them. It
+// runs inside OpenCode: whatever goes wrong here, the agent goes on. Nothing waits for ever, and
+// only a tool call waits at all.
+
+import { randomBytes } from "node:crypto"
+import { promises as files } from "node:fs"
+import net from "node:net"
+import path from "node:path"
+
+// Filled in where this file is laid down. By the first, a file of ours is known among others.
+const HOOK = "@rookery-hook@"
+const DOOR = "@rookery-door@"
+const SPOOL = "@rookery-spool@"
+
+// Milliseconds: for the daemon to take a call; to wait for a decision; for a daemon that died
+// meanwhile to come back; and between two tries.
+const DEADLINE = 2_000
+const PATIENCE = 350_000
+const RETURN = 30_000
+const AGAIN = 200
+
+// So long one that took no call in time is not asked again: each call would wait in vain.
+const REST = 5_000
+
+const LONGEST = 100_000 // characters of last words
+
+const TAKEN = "taken\n"
+const WAIT = "wait "
+const DECIDED = "decided\n"
+
+let restsUntil = 0
+let number = 0
+let queue = Promise.resolve()
+
+export const Rookery = async ({ client, directory }) => {
+  if (!path.isAbsolute(DOOR) || !isFirst(directory)) return {}
+  return hooks(new Conversation(client, directory))
+}
+
+// It may be installed for all sessions and given to this one: one of them is enough.
+function isFirst(directory) {
+  const loaded = (globalThis[Symbol.for("rookery")] ??= new Map())
+  const place = `${DOOR} ${directory}`
+  if (!loaded.has(place)) loaded.set(place, import.meta.url)
+  return loaded.get(place) === import.meta.url
+}
+
+function hooks(conversation) {
+  const quietly = (hear) => async (...told) => {
+    await (async () => hear(...told))().catch(() => {}) // not told; that harms nobody
+  }
+  return {
+    event: quietly(({ event }) => HEARD[event.type]?.(conversation, event.properties)),
+    "chat.message": quietly((input, output) => conversation.prompted(input, output)),
+    "tool.execute.before": async (input, output) => {
+      let refusal = ""
+      await quietly(async () => (refusal = await conversation.mayRun(input, output)))()
+      if (refusal) throw new Error(refusal)
+    },
+    "tool.execute.after": quietly(async (input) => conversation.ran(input)),
+  }
+}
+
+const HEARD = {
+  "session.created": (us, { info }) => us.created(info),
+  "session.status": (us, told) => us.stands(told),
+  "session.error": (us, told) => us.failed(told),
+  "session.idle": (us, { sessionID }) => us.stopped(sessionID),
+  "message.updated": (us, { info }) => us.wrote(info),
+  "message.part.updated": (us, { part }) => us.said(part),
+  "permission.asked": (us, told) => us.asks(told, us.callOf(told)),
+  "permission.replied": (us, { requestID, reply }) => us.answered(requestID, reply === "reject"),
+  "question.asked": (us, told) =>
+    us.asks(told, { tool_name: "question", tool_input: { questions: told.questions } }),
+  "question.replied": (us, { requestID }) => us.answered(requestID, false),
+  "question.rejected": (us, { requestID }) => us.answered(requestID, true),
+}
+
+// What one OpenCode does. It may hold several conversations, with subagents' below them; for
+// us it is one session, whose native id is that of the conversation last spoken to.
+class Conversation {
+  current = ""
+  turn = null // how the present one goes, if there is one
+  words = { message: "", parts: new Map() } // of its last message
+  parents = new Map() // of each conversation: its parent, or none
+  calls = new Map() // tool calls, by id
+  waiting = new Set() // those that wait to be decided
+  asked = new Map() // what OpenCode asks its person, by id
+  counted = new Set() // messages whose tokens were told
+
+  constructor(client, directory) {
+    Object.assign(this, { client, directory })
+  }
+
+  tell(event, fields, listener) {
+    const told = { session_id: this.current, cwd: this.directory, hook_event_name: event }
+    return tell({ ...told, ...fields }, listener)
+  }
+
+  async prompted(input, output) {
+    if ((await this.rootOf(input.sessionID)) !== input.sessionID) return // a subagent's task
+    const { providerID, modelID } = input.model ?? {}
+    this.meet(input.sessionID, modelID && `${providerID}/${modelID}`)
+    const typed = output.parts.filter((part) => part.type === "text" && !part.synthetic)
+    const prompt = typed.map((part) => part.text).join("\n")
+    if (this.turn && !prompt) return // it goes on by itself, after compaction
+    this.begin(prompt)
+  }
+
+  begin(prompt) {
+    if (!this.turn) this.listen("")
+    this.tell("UserPromptSubmit", { prompt })
+  }
+
+  // From now on this is the conversation that we mean.
+  meet(root, model = "") {
+    if (this.current === root) return
+    if (this.current) this.tell("SessionEnd", { reason: "clear" })
+    this.current = root
+    this.turn = null
+    this.tell("SessionStart", { model })
+  }
+
+  async rootOf(id) {
+    for (let step = 0; step < 20; step++) {
+      if (!this.parents.has(id)) this.parents.set(id, await this.parentOf(id))
+      const parent = this.parents.get(id)
+      if (!parent) return id
+      id = parent
+    }
+    return id
+  }
+
+  // Conversations of before this start are known to OpenCode only.
+  async parentOf(id) {
+    const ask = async () => (await this.client.session.get({ path: { id } })).data?.parentID
+    return (await Promise.race([ask().catch(() => ""), pause(DEADLINE)])) || ""
+  }
+
+  created(info) {
+    this.parents.set(info.id, info.parentID || "")
+    if (info.parentID && this.current) this.tell("SubagentStart", { agent_type: info.agent ?? "" })
+  }
+
+  stands({ sessionID, status }) {
+    if (sessionID !== this.current) return
+    if (status.type === "retry") this.tell("Notification", { message: status.message })
+    if (status.type === "busy" && !this.turn) this.begin("") // by a command, such as /compact
+  }
+
+  failed({ sessionID, error }) {
+    this.letGo(sessionID)
+    if (sessionID === this.current && this.turn) this.turn.error = error ?? {}
+  }
+
+  // Comes at the end of every turn, and twice if it was interrupted.
+  stopped(id) {
+    this.letGo(id)
+    if (this.parents.get(id) && this.current) this.tell("SubagentStop")
+    const { turn } = this
+    if (id !== this.current || !turn) return
+    this.turn = null
+    const words = [...this.words.parts.values()].join("\n").trim()
+    const said = { last_assistant_message: words.slice(0, LONGEST) }
+    if (turn.error?.name === "MessageAbortedError" || turn.isRefused) {
+      this.tell("Interrupt")
+    } else if (turn.error) {
+      const error = turn.error.data?.message || turn.error.name || "It failed."
+      this.tell("StopFailure", { error, ...said })
+    } else this.tell("Stop", said)
+  }
+
+  // A turn is over: what was to be decided in it is not to run after all.
+  letGo(id) {
+    const isOf = (each) => id === each.session || id === each.root
+    for (const call of this.waiting) if (isOf(call)) call.end.abort()
+    for (const [key, call] of this.calls) if (isOf(call)) this.calls.delete(key)
+    for (const [key, asked] of this.asked) {
+      if (isOf(asked) && this.asked.delete(key)) asked.end.abort()
+    }
+  }
+
+  wrote({ id, role, sessionID, time, error, tokens, cost }) {
+    if (role !== "assistant") return
+    if (sessionID === this.current && this.turn) {
+      if (this.words.message !== id && !time.completed) this.listen(id)
+      if (this.words.message === id && error) this.turn.error = error
+    }
+    if (!time.completed || !tokens || !this.current || this.counted.has(id)) return
+    this.counted.add(id)
+    this.tell("Usage", { message_id: id, tokens, cost })
+  }
+
+  // From now on the last words are those of this message; what ended another one did not end all.
+  listen(message) {
+    this.words = { message, parts: new Map() }
+    this.turn = { error: null, isRefused: false }
+  }
+
+  said(part) {
+    if (part.type !== "text" || part.synthetic || part.messageID !== this.words.message) return
+    this.words.parts.set(part.id, part.text)
+  }
+
+  // Returns why a call must not run; nothing if it may.
+  async mayRun({ tool, sessionID, callID }, { args }) {
+    const root = await this.rootOf(sessionID)
+    if (!this.current) this.meet(root)
+    const call = { session: sessionID, root, end: new AbortController(), tool, args }
+    this.calls.set(callID, call)
+    this.waiting.add(call)
+    const told = { tool_name: tool, tool_input: args, tool_use_id: callID }
+    const said = await this.tell("PreToolUse", told, { end: call.end.signal })
+    this.waiting.delete(call)
+    if (call.end.signal.aborted) return "It was interrupted while it was being decided."
+    const verdict = read(said)
+    return verdict.decision === "deny" ? verdict.reason || "It was denied." : ""
+  }
+
+  ran({ tool: tool_name, callID: tool_use_id, args }) {
+    const tool_input = this.calls.get(tool_use_id)?.args ?? args
+    this.calls.delete(tool_use_id)
+    this.tell("PostToolUse", { tool_name, tool_input, tool_use_id })
+  }
+
+  // The tool call that OpenCode asks about, as it was told before.
+  callOf({ permission, patterns, metadata, tool }) {
+    const call = this.calls.get(tool?.callID)
+    const unknown = { tool: permission, args: { ...metadata, patterns } }
+    const { tool: tool_name, args: tool_input } = call ?? unknown
+    return { permission, tool_name, tool_input, tool_use_id: tool?.callID }
+  }
+
+  // It stands on the screen already: whoever is first, there or elsewhere, has answered.
+  async asks({ id, sessionID }, call) {
+    if (!this.current) return
+    const root = this.parents.get(sessionID) ? this.current : sessionID
+    const asked = { session: sessionID, root, end: new AbortController() }
+    this.asked.set(id, asked)
+    const listener = { end: asked.end.signal, waits: () => (asked.waits = true) }
+    const said = await this.tell("PermissionRequest", { ...call, request_id: id }, listener)
+    if (!said || asked.end.signal.aborted) return
+    asked.isOurs = true
+    await reply(this.client, { id, sessionID }, read(said))
+  }
+
+  answered(id, isRefused) {
+    const asked = this.asked.get(id)
+    if (!this.asked.delete(id) || asked.isOurs) return
+    asked.end.abort()
+    if (isRefused && this.turn) this.turn.isRefused = true
+    // One that waits has seen it by this; if more is asked, its end is not the end of asking.
+    if (!asked.waits && this.asked.size === 0) this.tell("PermissionSettled")
+  }
+}
+
+async function reply(client, { id, sessionID }, { decision, reason, answers }) {
+  // Only so can a reason be given, or a question be answered; it is not promised to be there.
+  const post = async (url, body) =>
+    client._client.post({ url, body, headers: { "Content-Type": "application/json" } })
+  if (id.startsWith("que_")) return post(`/question/${id}/reply`, { answers })
+  const no = { reply: "reject", message: reason }
+  const said = decision === "allow" ? { reply: "once" } : no
+  const done = await post(`/permission/${id}/reply`, said).catch((error) => ({ error }))
+  if (!done.error) return
+  const where = { id: sessionID, permissionID: id }
+  await client.postSessionIdPermissionsPermissionId({ path: where, body: { response: said.reply } })
+}
+
+// What cannot be read is no yes.
+function read(said) {
+  if (!said) return {}
+  try {
+    return JSON.parse(said)
+  } catch {
+    return { decision: "deny", reason: "What Rookery says of it cannot be read." }
+  }
+}
+
+// Tell the daemon, in order, and return what it has to say. Who waits for a person lets the
+// others pass. `listener` may end the waiting, and learn that somebody is asked.
+function tell(payload, listener = {}) {
+  const call = compose(payload)
+  const before = queue
+  return new Promise((said) => {
+    queue = new Promise((next) => {
+      before.then(() => converse(payload, call, { ...listener, next })).then(said, () => said(""))
+        .finally(next)
+    })
+  })
+}
+
+async function converse(payload, call, listener) {
+  const answer = Date.now() < restsUntil ? "" : await speak(call, PATIENCE, listener)
+  if (answer.startsWith(TAKEN)) return answer.slice(TAKEN.length)
+  if (answer.startsWith(WAIT)) return insist(call, answer, listener)
+  if (listener.end?.aborted) return ""
+  await spool(call)
+  return sayInAbsence(payload)
+}
+
+// One line that says who calls, then the payload; as hook.py has it.
+function compose(payload) {
+  const body = Buffer.from(JSON.stringify(payload))
+  const moment = BigInt(Date.now()) * 1_000_000n + BigInt(number++ % 1_000_000)
+  const key = `${String(moment).padStart(20, "0")}-${randomBytes(8).toString("hex")}`
+  const { ROOKERY_BADGE, TMUX_PANE, TMUX = "" } = process.env
+  const server = TMUX.split(",").slice(0, -2).join(",").replaceAll("\n", "")
+  const who = [ROOKERY_BADGE || "-", TMUX_PANE || "-", process.ppid, server || "-"]
+  const line = [key, "opencode", body.length, ...who].join(" ")
+  return { key, bytes: Buffer.concat([Buffer.from(`${line}\n`), body]) }
+}
+
+// Returns all that the daemon says; nothing if it is not there, or does not answer in time.
+function speak(call, patience, { end, next, waits }) {
+  return new Promise((resolve) => {
+    let answer = ""
+    const connection = net.connect(DOOR).setEncoding("utf8")
+    const over = () => {
+      clearTimeout(timer)
+      end?.removeEventListener("abort", over)
+      connection.destroy()
+      resolve(answer)
+    }
+    let timer = after(DEADLINE, () => {
+      if (!answer) restsUntil = Date.now() + REST
+      over()
+    })
+    connection.on("error", over).on("close", over)
+    connection.on("connect", () => connection.write(call.bytes))
+    connection.on("data", (part) => {
+      const waited = answer.startsWith(WAIT)
+      answer += part
+      if (waited || !answer.startsWith(WAIT)) return
+      clearTimeout(timer)
+      timer = after(patience, over)
+      waits?.()
+      next()
+    })
+    end?.addEventListener("abort", over)
+    if (end?.aborted) over()
+  })
+}
+
+// Returns what is decided; if the daemon dies over it, the next one is asked for the same.
+async function insist(call, answer, listener) {
+  const over = Date.now() + PATIENCE
+  const fallback = answer.slice(WAIT.length).split("\n")[0]
+  for (let lost = 0; !listener.end?.aborted; ) {
+    const said = answer.slice(answer.indexOf("\n") + 1)
+    if (answer.startsWith(TAKEN)) return said
+    if (answer.startsWith(WAIT) && said.startsWith(DECIDED)) return said.slice(DECIDED.length)
+    const now = Date.now()
+    if (answer || !lost) lost = now
+    if (now > Math.min(over, lost + RETURN)) return fallback
+    await pause(AGAIN)
+    answer = await speak(call, Math.max(over - now, DEADLINE), listener)
+  }
+  return ""
+}
+
+// Leave it where the next daemon finds it. It appears whole or not at all.
+async function spool({ key, bytes }) {
+  const name = path.join(SPOOL, key)
+  try {
+    await files.writeFile(`${name}.part`, bytes, { flag: "wx", mode: 0o600, flush: true })
+    await files.rename(`${name}.part`, name)
+  } catch {
+    await files.unlink(`${name}.part`).catch(() => undefined)
+  }
+}
+
+// Returns what the daemon left word to say to a call that it should have decided.
+async function sayInAbsence({ hook_event_name: event, tool_name: tool = "" }) {
+  try {
+    const left = await files.readFile(path.join(path.dirname(SPOOL), "absence.json"), "utf8")
+    const isMeant = ({ event: of, tools }) => of === event && tools.some((glob) => fits(glob, tool))
+    return JSON.parse(left).opencode.find(isMeant).say
+  } catch {
+    return ""
+  }
+}
+
+// As Python's fnmatchcase has it.
+function fits(glob, text) {
+  const pattern = glob.replace(/\[(!?)(\]?[^\]]*)\]|[^]/g, (part, not, inside) => {
+    if (inside) return `[${not && "^"}${inside.replace(/[\\\]^[]/g, "\\$&")}]`
+    return { "*": "[^]*", "?": "[^]" }[part] ?? part.replace(/[\\^$.+()[\]{}|]/, "\\$&")
+  })
+  return new RegExp(`^${pattern}$`).test(text)
+}
+
+function pause(milliseconds) {
+  return new Promise((resolve) => after(milliseconds, resolve))
+}
+
+// Whoever leaves OpenCode does not wait for us.
+function after(milliseconds, act) {
+  const timer = setTimeout(act, milliseconds)
+  timer.unref?.()
+  return timer
+}

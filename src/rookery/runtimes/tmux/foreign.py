@@ -1,0 +1,213 @@
+"""The user's own tmux servers: asked in passing, never attached to, and left as they are."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import secrets
+import socket
+import stat
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+
+from rookery.runtimes.tmux.control import (
+    FAREWELL,
+    TmuxFailed,
+    TmuxGone,
+    TmuxRefused,
+    TmuxSilent,
+)
+from rookery.runtimes.tmux.protocol import line
+from rookery.runtimes.tmux.server import DEADLINE, AnyServer, Site
+
+#: What others may do in a folder: if anything, tmux itself refuses it.
+_OTHERS = 0o007
+
+#: The buffers that words pass through.
+_BUFFER = re.compile(r"words-[0-9a-f]{16}")
+
+_FIELDS = (
+    *("session_name", "window_index", "window_name", "pane_index", "pane_id", "pane_pid"),
+    *("pane_current_path", "pane_current_command"),
+)
+
+
+class ForeignServer:
+    """A server that we did not start. Between two questions, nothing of ours is there."""
+
+    tells_apart = True
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+
+    async def ask(self, *commands: bytes) -> list[tuple[bytes, ...]]:
+        """Put questions in one go; what each printed comes back. Raises ``RuntimeFailed``.
+
+        After one that is refused, the others are not put any more.
+        """
+        mark = secrets.token_hex(16)  # for this once: whatever a pane shows, it is not that
+        return _apart(await self._run(_script(commands, mark)), mark, len(commands))
+
+    async def _run(self, script: bytes) -> bytes:
+        # -N: no server of ours where the user has none.
+        argv = (self.site.tmux, "-N", "-u", "-S", str(self.site.socket), "source-file", "-")
+        try:
+            with _readable(script) as descriptor:
+                child = await asyncio.create_subprocess_exec(
+                    *argv,
+                    stdin=descriptor,
+                    stdout=PIPE,
+                    stderr=PIPE,
+                    env=_environment(),
+                    start_new_session=True,
+                )
+        except OSError as error:
+            raise TmuxGone(f"{self.site.tmux} cannot be run, {error.strerror}") from error
+        try:
+            async with asyncio.timeout(DEADLINE):
+                said, complaint = await child.communicate()
+        except TimeoutError:
+            raise TmuxSilent(DEADLINE) from None
+        finally:
+            await _see_off(child)
+        if child.returncode:
+            raise TmuxRefused(complaint.decode(errors="replace").strip())
+        return said
+
+
+@contextmanager
+def _readable(script: bytes) -> Iterator[int]:
+    """Give a pipe that all is in already: a child that ends at once breaks nothing of ours."""
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb"):
+        with os.fdopen(writing, "wb", buffering=0) as file:
+            os.set_blocking(writing, False)
+            if file.write(script) != len(script):
+                raise TmuxFailed("that is too much at once")
+        yield reading
+
+
+def _environment() -> dict[str, str]:
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("TMUX")}
+    return {**ours, "LC_ALL": "C.UTF-8"}
+
+
+async def _see_off(child: Process) -> None:
+    if child.returncode is not None:
+        return
+    with suppress(ProcessLookupError):
+        child.kill()
+    # Shielded: whoever is cancelled leaves no child behind either.
+    with anyio.move_on_after(FAREWELL, shield=True):
+        await child.wait()
+
+
+def _script(commands: Sequence[bytes], mark: str) -> bytes:
+    """Write the commands in one line, which ends where one is refused; a mark after each."""
+    full_stop = line("display-message", "-p", mark)
+    parts = (each for command in commands for each in (command, full_stop))
+    return b" ; ".join(part.rstrip(b"\n") for part in parts) + b"\n"
+
+
+def _apart(said: bytes, mark: str, count: int) -> list[tuple[bytes, ...]]:
+    answers: list[tuple[bytes, ...]] = []
+    lines: list[bytes] = []
+    for each in said.split(b"\n"):
+        if each == mark.encode():
+            answers.append(tuple(lines))
+            lines.clear()
+        else:
+            lines.append(each)
+    if len(answers) != count:
+        raise TmuxFailed(f"{len(answers)} answers to {count} questions")
+    return answers
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A pane, as tmux lists it."""
+
+    server: str  #: its socket
+    session: str
+    window: int
+    window_name: str
+    index: int
+    pane: str
+    pid: int
+    cwd: str
+    command: str
+
+
+async def list_panes(server: AnyServer) -> list[Listed]:
+    """List the panes of a server, each once, whatever is called how."""
+    comma, full_stop = secrets.token_hex(8), secrets.token_hex(8)
+    shown = comma.join(f"#{{{field}}}" for field in _FIELDS) + full_stop
+    (lines,) = await server.ask(line("list-panes", "-a", "-F", shown))
+    rows = b"\n".join(lines).decode(errors="replace").split(full_stop)
+    panes: dict[str, Listed] = {}
+    for row in rows[:-1]:
+        # A window may be linked into several sessions.
+        listed = _listed(str(server.site.socket), row.removeprefix("\n").split(comma))
+        panes.setdefault(listed.pane, listed)
+    return list(panes.values())
+
+
+def _listed(server: str, fields: Sequence[str]) -> Listed:
+    session, window, name, index, pane, pid, cwd, command = fields
+    return Listed(server, session, int(window), name, int(index), pane, int(pid), cwd, command)
+
+
+async def tidy(server: AnyServer) -> None:
+    """Take away what a daemon that died in the midst of a paste left there."""
+    (names,) = await server.ask(line("list-buffers", "-F", "#{buffer_name}"))
+    left = [name for name in (each.decode() for each in names) if _BUFFER.fullmatch(name)]
+    if left:
+        await server.ask(*(line("delete-buffer", "-b", name) for name in left))
+
+
+def find_sockets(folder: Path, *, listed: Sequence[str], own: Path) -> list[Path]:
+    """Return the sockets of the user's servers that run now, but ours.
+
+    Those that are ``listed``, or else all in ``folder``. What another user could have planted
+    is passed over: a tmux server may tell whoever asks it to run anything.
+    """
+    named = [Path(each).expanduser() for each in listed] or list(_in_private(folder))
+    real = {Path(os.path.realpath(each)) for each in named}
+    return sorted(each for each in real if _is_ours_to_ask(each) and not _is_same(each, own))
+
+
+def _in_private(folder: Path) -> Iterator[Path]:
+    with suppress(OSError):
+        found = folder.lstat()
+        is_private = found.st_uid == os.getuid() and not found.st_mode & _OTHERS
+        if stat.S_ISDIR(found.st_mode) and is_private:
+            yield from folder.iterdir()
+
+
+def _is_ours_to_ask(path: Path) -> bool:
+    try:
+        found = path.stat()
+        if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.getuid():
+            return False
+        # Most of them are left over from servers that have ended.
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.setblocking(False)
+            connection.connect(str(path))
+    except BlockingIOError:  # one that is too busy to be asked; but it is there
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def _is_same(path: Path, own: Path) -> bool:
+    try:
+        return path.samefile(own)
+    except OSError:
+        return False

@@ -1,0 +1,105 @@
+"""Which agent in which pane is which session: decided by what was seen and what is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeAlias
+
+from rookery.model.facts import SessionId
+from rookery.model.sessions import HEADLESS, OBSERVED, TMUX, Session, Spot
+from rookery.processes import Found
+from rookery.runtimes.tmux.foreign import Listed
+
+
+@dataclass(frozen=True, slots=True)
+class Sighted:
+    """An agent in a pane."""
+
+    found: Found
+    pane: Listed
+    folder: str
+    began: datetime | None
+
+    @property
+    def spot(self) -> Spot:
+        return Spot(self.pane.server, self.pane.pane)
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """Nobody knew it."""
+
+    agent: Sighted
+
+
+@dataclass(frozen=True, slots=True)
+class Seated:
+    """It was known, but not that it is in this pane."""
+
+    session: SessionId
+    agent: Sighted
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    session: SessionId
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    session: SessionId
+    reason: str
+
+
+Change: TypeAlias = Met | Seated | Labelled | Gone
+
+
+def changes_of(live: Sequence[Session], agents: Sequence[Sighted]) -> list[Change]:
+    """Say what the agents that were seen tell beyond what is known."""
+    changes: list[Change] = []
+    for agent in agents:
+        session = whose(agent, live, agents)
+        if session is None:
+            changes.append(Met(agent))
+        elif not _sits(session, agent):
+            changes.append(Seated(session.id, agent))
+        elif agent.pane.window_name not in {"", session.label}:
+            changes.append(Labelled(session.id, agent.pane.window_name))
+    return changes
+
+
+def whose(agent: Sighted, live: Iterable[Session], agents: Iterable[Sighted]) -> Session | None:
+    """Find the session of an agent: by its process, else by its pane, else by its folder."""
+    known = [each for each in live if each.agent == agent.found.agent]
+    if ours := [each for each in known if each.process in agent.found.words]:
+        return ours[0]
+    unknown = [each for each in known if each.process is None and each.runtime != TMUX]
+    if ours := [each for each in unknown if _is_at(each, agent.spot)]:
+        return ours[0]
+    # Two in one folder stay two: which of them it is, nobody can tell.
+    alike = [each for each in agents if _is_alike(each, agent)]
+    ours = [each for each in unknown if each.runtime == HEADLESS and _may_be(each, agent)]
+    return ours[0] if len(ours) == 1 and len(alike) == 1 else None
+
+
+def _is_at(session: Session, spot: Spot) -> bool:
+    return (session.tmux_server, session.tmux_pane) == (spot.server, spot.pane)
+
+
+def _is_alike(one: Sighted, other: Sighted) -> bool:
+    return (one.found.agent, one.folder) == (other.found.agent, other.folder)
+
+
+def _may_be(session: Session, agent: Sighted) -> bool:
+    """Whether a session is of the agent's folder, and not older than the agent."""
+    is_new = agent.began is not None and session.created_at >= agent.began
+    return is_new and session.project_path == agent.folder
+
+
+def _sits(session: Session, agent: Sighted) -> bool:
+    is_named = session.tmux_session == agent.pane.session
+    sits = session.runtime == OBSERVED and _is_at(session, agent.spot) and is_named
+    return sits and session.process is not None

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from rookery.cli import waiting
+from rookery.cli.waiting import await_return, patiently
+from rookery.client import Client, CutOff
+from rookery.model.errors import Answered, NotRunning, Unreadable
+
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 13\r\n\r\n"
+STOPPING = b'{"error": {"code": "not-running", "message": "It stops."}}'
+BUSY = b'{"error": {"code": "still-working", "message": "Not yet."}}'
+
+
+@contextmanager
+def answering(folder: Path, *answers: bytes) -> Iterator[Client]:
+    """Be a daemon that gives these answers, whatever is asked, and is gone after them."""
+    door = folder / "door"
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(door))
+        listening.listen()
+        speaker = Thread(target=_answer, args=(listening, door, answers))
+        speaker.start()
+        yield Client(door, patience=5.0)
+        speaker.join(timeout=5.0)
+
+
+def _answer(listening: socket.socket, door: Path, answers: tuple[bytes, ...]) -> None:
+    for number, answer in enumerate(answers, 1):
+        connection, _ = listening.accept()
+        if number == len(answers):
+            door.unlink()
+        with connection:
+            connection.recv(65536)
+            connection.sendall(answer)
+
+
+def refusal(body: bytes) -> bytes:
+    return b"HTTP/1.1 503 No\r\ncontent-length: %d\r\n\r\n" % len(body) + body
+
+
+@pytest.mark.spec("I5")
+@pytest.mark.parametrize(
+    "answer", [b"", b"HTTP/1.1 200 OK\r\n", HEAD + b'{"pid"', refusal(STOPPING)]
+)
+def test_an_answer_that_was_cut_off_is_said_to_be(tmp_path: Path, answer: bytes) -> None:
+    with answering(tmp_path, answer) as client, pytest.raises(CutOff) as cut:
+        client.get("status")
+
+    assert str(cut.value) == "The daemon stopped before it had answered."
+
+
+@pytest.mark.spec("I5")
+def test_of_a_command_that_was_cut_off_it_is_not_known_whether_it_was_taken(
+    tmp_path: Path,
+) -> None:
+    with (
+        answering(tmp_path, b"") as client,
+        pytest.raises(CutOff, match="whether it took this"),
+    ):
+        client.post("sessions")
+
+
+def test_an_answer_of_another_program_makes_no_sense(tmp_path: Path) -> None:
+    with answering(tmp_path, b"220 mail\r\n\r\nhello") as client, pytest.raises(Unreadable):
+        client.get("status")
+
+
+@pytest.mark.spec("I4")
+def test_a_stream_that_is_cut_off_is_not_taken_for_its_end(tmp_path: Path) -> None:
+    chunked = b"HTTP/1.1 200 OK\r\n\r\n6\r\nid: 1\n\r\n"
+    with answering(tmp_path, chunked, chunked + b"0\r\n\r\n") as client:
+        cut_off = client.lines("events")
+        first = next(cut_off)
+        with pytest.raises(CutOff):
+            next(cut_off)
+
+        whole = list(client.lines("events"))
+
+    assert [first] == whole == ["id: 1"]
+
+
+@pytest.mark.spec("I5")
+def test_a_question_is_asked_again_of_the_next_daemon(tmp_path: Path) -> None:
+    answers = (b"", HEAD + b'{"pid": 12345}', HEAD + b'{"done": true}')
+    with answering(tmp_path, *answers) as client:
+        found = patiently(client, "wait", timeout=60.0, otherwise="for good.")
+
+    assert found == {"done": True}
+
+
+@pytest.mark.spec("I5")
+def test_a_daemon_that_does_not_come_back_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(waiting, "RETURN", 0.2)
+
+    with pytest.raises(CutOff) as gone:
+        await_return(Client(tmp_path / "door"), otherwise="for good.")
+
+    assert str(gone.value) == "The daemon stopped for good."
+    assert "waits for it to come back" in capsys.readouterr().err
+
+
+@pytest.mark.spec("I5")
+def test_waiting_for_ever_outlasts_the_longest_wait_of_a_daemon(tmp_path: Path) -> None:
+    with answering(tmp_path, refusal(BUSY), HEAD + b'{"done": true}') as client:
+        found = patiently(client, "wait", timeout=None, otherwise="for good.")
+
+    assert found == {"done": True}
+
+
+@pytest.mark.spec("I5")
+def test_waiting_for_a_while_ends_when_that_is_over(tmp_path: Path) -> None:
+    with answering(tmp_path, refusal(BUSY)) as client, pytest.raises(Answered, match="Not yet"):
+        patiently(client, "wait", timeout=-1.0, otherwise="for good.")
+
+
+def test_without_a_daemon_there_is_none(tmp_path: Path) -> None:
+    with pytest.raises(NotRunning) as none:
+        Client(tmp_path / "door").get("status")
+
+    assert not isinstance(none.value, CutOff)

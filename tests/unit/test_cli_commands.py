@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import pytest
+
+from rookery import cli
+from rookery.cli import complete, events, sessions
+from rookery.cli.group import SECTIONS, rookery
+from rookery.cli.sessions import told
+from rookery.cli.upkeep import flat, masked
+from rookery.cli.waiting import stoppable
+from rookery.cli.words import fate
+from rookery.config import Settings
+from rookery.daemon import AGENTS
+from tests.unit.test_show import made
+
+
+class Impatient:
+    """A client whose user presses Ctrl-C as soon as there is something to wait for."""
+
+    def get(self, *path: str, **query: object) -> Any:  # noqa: ANN401 - JSON
+        if path[-1] in {"wait", "status"}:
+            raise KeyboardInterrupt
+        return {"id": "1", "name": "worker"}
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (events, sessions):
+        monkeypatch.setattr(module, "client", Impatient)
+
+
+def typed(monkeypatch: pytest.MonkeyPatch, *words: str) -> object:
+    """Run a command as the program does; return its exit code."""
+    monkeypatch.setattr("sys.argv", ["rookery", *words])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    return left.value.code
+
+
+@pytest.mark.spec("I5")
+def test_who_stops_following_is_told_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = typed(monkeypatch, "events")
+
+    assert code == 130
+    assert capsys.readouterr().err.strip() == ""
+
+
+@pytest.mark.spec("I5")
+def test_who_stops_waiting_is_told_that_nothing_else_stops(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = typed(monkeypatch, "wait", "worker")
+
+    assert code == 130
+    assert capsys.readouterr().err == "\nStopped waiting; worker goes on.\n"
+
+
+def test_what_ends_by_itself_is_not_said_to_be_stopped(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with stoppable("worker"):
+        pass
+
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.spec("I5")
+@pytest.mark.parametrize(
+    ("words", "code"), [(["--version"], 0), (["ls", "--nonsense"], 2), (["nonsense"], 2)]
+)
+def test_the_usual_exit_codes_hold(
+    monkeypatch: pytest.MonkeyPatch, words: list[str], code: int
+) -> None:
+    assert typed(monkeypatch, *words) == code
+
+
+@pytest.mark.spec("I5")
+@pytest.mark.parametrize(
+    ("step", "waits_for", "activity", "said"),
+    [
+        ("acknowledged", "", "working", "Sent."),
+        ("submitted", "", "idle", "Sent."),
+        ("unsure", "", "idle", "Sent; it may not have arrived."),
+        ("failed", "it takes one line.", "idle", "Not delivered: it takes one line."),
+        ("pending", "", "working", "Kept: it is working; it gets them when it stops."),
+        ("pending", "", "question", "Kept: it asks a question (Which one?)."),
+        ("pending", "", None, "Kept: it is starting; it gets them when it is up."),
+        ("pending", "", "idle", "Kept: they are on their way."),
+        (
+            "pending",
+            "Nothing was typed, because somebody scrolls in the pane.",
+            "idle",
+            "Kept: somebody scrolls in the pane.",
+        ),
+    ],
+)
+def test_what_becomes_of_words_is_said(
+    step: str, waits_for: str, activity: str | None, said: str
+) -> None:
+    reason = "Which one?\nThis or that" if activity == "question" else ""
+    session = made("a", status="starting", activity=activity, reason=reason)
+
+    assert fate({"step": step, "waits_for": waits_for}, session) == said
+
+
+@pytest.mark.spec("I5")
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ({}, "a is idle."),
+        ({"reason": "failed"}, "a is idle; its last turn failed."),
+        ({"reason": "interrupted"}, "a is idle (interrupted)."),
+        ({"activity": "question", "reason": "Which?\nx"}, "a waits for your answer: Which?"),
+    ],
+)
+def test_how_a_session_is_fits_one_line(known: dict[str, Any], said: str) -> None:
+    assert told(made("a", **known)) == f"{said}  rookery attach a  |  rookery output a"
+
+
+@pytest.mark.spec("I5", "K5")
+def test_settings_are_shown_as_toml_and_without_secrets() -> None:
+    settings = Settings.model_validate(
+        {
+            "environment": {"API_KEY": "s3cret", "EDITOR": "vi"},
+            "agents": {
+                "claude": {"environment": {"my_token": "s3cret"}, "command": ["c", "d"]}
+            },
+        }
+    )
+
+    lines = flat(masked(settings.model_dump(mode="json")))
+
+    assert 'environment.API_KEY = "(set)"' in lines
+    assert 'environment.EDITOR = "vi"' in lines
+    assert 'agents.claude.environment.my_token = "(set)"' in lines
+    assert 'agents.claude.command = ["c", "d"]' in lines
+    assert "http.enabled = true" in lines
+    assert "s3cret" not in "\n".join(lines)
+
+
+@pytest.mark.spec("I5")
+def test_every_command_is_listed_in_its_section_with_its_whole_sentence() -> None:
+    text = rookery.get_help(click.Context(rookery, info_name="rookery", terminal_width=80))
+
+    listed = {line.split()[0] for line in text.splitlines() if line.startswith("  ")}
+    assert set(rookery.commands) <= listed
+    assert all(f"{title}:" in text for title in SECTIONS.values())
+    assert "More:" not in text
+    assert "..." not in text.partition("Sessions:")[2]
+
+
+@pytest.mark.spec("I5")
+def test_all_agents_are_completed() -> None:
+    assert sorted(AGENTS) == list(complete.AGENTS)

@@ -1,0 +1,99 @@
+"""The command that stands in agents' settings, as their shells run it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rookery import hook_program
+from rookery.home import Home, find_home
+from rookery.intake import read_call
+
+PAYLOAD = b'{"hook_event_name": "Stop", "session_id": "n1", "cwd": "/"}'
+
+SHELLS = [each for each in ("sh", "bash", "dash", "zsh", "fish", "ksh") if shutil.which(each)]
+
+
+@pytest.fixture(params=["home", "a 'b' \"c\" $d"])
+def home(request: pytest.FixtureRequest, tmp_path: Path) -> Home:
+    found = find_home({"ROOKERY_HOME": str(tmp_path / request.param)})
+    found.prepare()
+    return found
+
+
+def run(words: list[str], *, folder: Path) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        words, input=PAYLOAD, capture_output=True, cwd=folder, timeout=20, check=False
+    )
+
+
+@pytest.mark.spec("C1")
+@pytest.mark.parametrize("shell", SHELLS)
+def test_it_tells_of_a_call_in_every_shell(home: Home, shell: str, tmp_path: Path) -> None:
+    hook_program.lay(home)
+
+    done = run([shell, "-c", hook_program.command(home, "claude")], folder=tmp_path)
+
+    (spooled,) = home.spool.iterdir()
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert read_call(spooled.read_bytes()).agent == "claude"
+
+
+def test_it_needs_no_shell(home: Home, tmp_path: Path) -> None:
+    hook_program.lay(home)
+
+    run(shlex.split(hook_program.command(home, "demo")), folder=tmp_path)
+
+    (spooled,) = home.spool.iterdir()
+    assert read_call(spooled.read_bytes()).payload == json.loads(PAYLOAD)
+
+
+@pytest.mark.spec("C1")
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("gone", ["home", "program", "script", "python", "spool"])
+def test_it_is_silent_for_ever_once_rookery_is_gone(
+    home: Home, gone: str, shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if gone == "python":
+        monkeypatch.setattr(sys, "executable", str(tmp_path / "venv" / "python"))
+    hook_program.lay(home)
+    if gone == "home":
+        shutil.rmtree(home.state)
+    elif gone == "spool":
+        home.spool.rmdir()
+    elif gone != "python":
+        {"program": home.hook, "script": hook_program.program(home)}[gone].unlink()
+
+    done = run([shell, "-c", hook_program.command(home, "claude")], folder=tmp_path)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_another_interpreter_changes_nothing_in_what_agents_are_told(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, script = hook_program.lay(home), hook_program.program(home).read_text()
+    monkeypatch.setattr(sys, "executable", "/opt/python")
+
+    after = hook_program.lay(home)
+
+    assert after == before
+    assert hook_program.program(home).read_text() != script
+
+
+def test_it_is_private_and_laid_only_once(home: Home) -> None:
+    hook_program.lay(home)
+    first = [each.stat() for each in (home.hook, hook_program.program(home))]
+    hook_program.lay(home)
+    again = [each.stat() for each in (home.hook, hook_program.program(home))]
+
+    assert [each.st_ino for each in first] == [each.st_ino for each in again]
+    assert {each.st_mode & 0o777 for each in again} == {0o600}
+    assert [each for each in os.listdir(home.state) if each.endswith(".new")] == []  # noqa: PTH208
