@@ -31,6 +31,7 @@ from rookery.agents.demo import Demo
 from rookery.agents.gemini import Gemini
 from rookery.agents.opencode import OpenCode
 from rookery.agents.shell import Shell
+from rookery.answers import Answers
 from rookery.clock import WallClock
 from rookery.config import Settings, load
 from rookery.courier import Courier
@@ -169,6 +170,7 @@ async def running(
             folders = claude_folders(settings, login)
             tasks.start_soon(Registry(database, journal).watch, folders)
             tasks.start_soon(decider.keep_time, database)
+            tasks.start_soon(Answers(database, journal, runtime, AGENTS, decider).press)
             tasks.start_soon(_absence(home, settings, decider.rulebook).keep, database, clock)
             tasks.start_soon(Courier(database, journal, runtime, AGENTS).deliver)
             tasks.start_soon(Transcripts(database, journal, settings.prices).follow)

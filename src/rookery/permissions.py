@@ -75,6 +75,10 @@ class Permissions:
         where = Circumstances(session.agent, session.project_path, session.name)
         rule = decide(self.rulebook.rules(), call, where)
         if verdict := self._verdict(db, session, call, rule):
+            if call.by_keys:
+                request = self._ask(db, session, call, hook=None, is_timed=False)
+                self.answer(db, requests.get(db, request), verdict)
+                return Pass()
             name = rule.name if rule and verdict.by == RULE else ""
             self._keep(db, replace(self._decided(session, call, verdict), rule=name))
             return verdict
@@ -83,8 +87,9 @@ class Permissions:
         is_remote = switches.mode(db) == "remote"
         if not call.is_asked and not is_remote and can_ask:
             return Ask()
-        waits = is_remote or not call.is_asked
-        request = self._ask(db, session, call, hook=hook if waits else None)
+        waits = (is_remote or not call.is_asked) and not call.by_keys
+        timed = waits or (is_remote and call.by_keys)
+        request = self._ask(db, session, call, hook=hook if waits else None, is_timed=timed)
         return Wait(request) if waits else Pass()
 
     def repeat(self, db: Connection, session: Session, call: Call) -> Ruling:
@@ -99,7 +104,7 @@ class Permissions:
     def note(self, db: Connection, session: Session, call: Call) -> Ruling:
         """Write down what an agent asked while we were away; it asks in its own terminal."""
         if call.is_asked:
-            self._ask(db, session, call, hook=None)
+            self._ask(db, session, call, hook=None, is_timed=False)
         return Pass()
 
     def _verdict(
@@ -116,10 +121,10 @@ class Permissions:
         return None
 
     def _ask(
-        self, db: Connection, session: Session, call: Call, *, hook: str | None
+        self, db: Connection, session: Session, call: Call, *, hook: str | None, is_timed: bool
     ) -> RequestId:
         now = self.journal.clock.now()
-        asking = Asking(now, now + self.deadline if hook else None, hook)
+        asking = Asking(now, now + self.deadline if is_timed else None, hook)
         request = requests.add(db, session.id, call, asking)
         asked = InputAsked(session.id, call.kind, call.summary[:2_000], request)
         self.journal.append(db, asked)
@@ -133,7 +138,14 @@ class Permissions:
         session = sessions.get(db, request.session)
         call = Call(request.tool, request.input, request.questions)
         self._keep(db, replace(self._decided(session, call, verdict), request=request.id))
+        if request.by_keys:
+            requests.let_press(db, request.id)
         self._settle(db, session, by=verdict.by)
+
+    def note_press(self, db: Connection, request: Request) -> None:
+        """Note that an answer was pressed, and that its dialog is gone."""
+        requests.note_press(db, request.id)
+        self._settle(db, sessions.get(db, request.session), by=request.answered_by)
 
     async def keep_time(self, database: Database) -> None:
         """Deny what nobody answers in time; for ever."""
@@ -172,7 +184,7 @@ class Permissions:
 
     def _settle(self, db: Connection, session: Session, *, by: str) -> None:
         """Say that nothing is asked any more, if so."""
-        if session.is_asking and not requests.open_of(db, session.id):
+        if session.is_asking and not requests.is_asking(db, session.id):
             self.journal.append(db, InputSettled(session.id, by))
 
     def _decided(self, session: Session, call: Call, verdict: Verdict) -> Decided:

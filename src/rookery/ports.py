@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeAlias
 from rookery.model.facts import Fact, SessionId
 from rookery.model.messages import Parcel
 from rookery.model.permissions import Call, Stop, Verdict
-from rookery.model.screens import Screen, View
+from rookery.model.screens import Dialog, Screen, View
 from rookery.model.sessions import NativeId, Sender
 
 Payload: TypeAlias = Mapping[str, Any]
@@ -150,6 +150,10 @@ class Agent(Protocol):
 
     def read_screen(self, screen: Screen) -> View:
         """Say what the screen shows. Only where it has a box."""
+        ...
+
+    def keys_for(self, dialog: Dialog, verdict: Verdict) -> tuple[str, ...]:
+        """Name the keys that give an answer in its dialog; none if keys cannot."""
         ...
 
     def why_not(self, words: str) -> str:

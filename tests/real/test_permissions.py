@@ -276,9 +276,8 @@ def test_an_agent_that_stops_with_an_error_tries_another_way_twice(cold: Rookery
     cold.up()
     cold.start("worker")
 
-    cold.send("worker", "say: That did not work.")
+    cold.ask("worker", "say: That did not work.")
 
-    eventually(lambda: cold.session("worker")["activity"] == "idle")
     (turn,) = cold.json("output", "worker")["turns"]
     with cold.database() as db:
         held = db.execute(
@@ -300,3 +299,40 @@ def test_a_person_says_how_it_goes_on_after_an_error(cold: Rookery) -> None:
 
     eventually(lambda: cold.session("worker")["activity"] == "idle")
     assert cold.json("output", "worker")["turns"][-1]["answer"] == "Now it works."
+
+
+@pytest.mark.spec("D2", "D3")
+@pytest.mark.parametrize(("decision", "seen"), [("allow", "Done."), ("deny", "❯")])
+def test_an_answer_reaches_an_agent_that_asks_in_its_own_terminal(
+    rookery: Rookery, decision: str, seen: str
+) -> None:
+    rookery.start("worker")
+    request = ask(rookery)
+
+    done = rookery.run(decision, "worker")
+
+    assert done.returncode == 0
+    eventually(lambda: rookery.session("worker")["activity"] == "idle")
+    assert screen_has(rookery, seen)
+    (found,) = rookery.client.get("permissions", all=True)["requests"]
+    assert (found["id"], found["answered_by"]) == (request["id"], "person")
+
+
+@pytest.mark.spec("D2", "B0")
+def test_an_answer_is_pressed_into_no_other_dialog(rookery: Rookery) -> None:
+    rookery.start("worker")
+    request = ask(rookery)
+    rookery.kill()
+    pane = rookery.tmux("list-panes", "-a", "-F", "#{session_name} #{pane_id}").split()
+    pane = pane[pane.index(f"rk_{request['session'][:8]}") + 1 :][:1]
+    rookery.tmux("send-keys", "-t", pane[0], "1")
+    eventually(lambda: "Done." in rookery.tmux("capture-pane", "-p", "-t", pane[0]))
+    rookery.tmux("send-keys", "-t", pane[0], "-l", "permission: Bash halt;; say: Halted.")
+    rookery.tmux("send-keys", "-t", pane[0], "Enter")
+    eventually(lambda: "1. Yes" in rookery.tmux("capture-pane", "-p", "-t", pane[0]))
+    rookery.up()
+
+    late = rookery.run("allow", request["id"])
+
+    assert (late.returncode, "decided already" in late.stderr) == (1, True)
+    assert screen_has(rookery, "1. Yes")

@@ -24,6 +24,9 @@ S = SessionId("s")
 NATIVE = "01a1de06-53c2-7212-8a45-8a95c327ebea"
 DAY = "/home/user/.codex/sessions/2026/11/15"
 TRANSCRIPT = f"{DAY}/rollout-2026-11-15T07-05-19-{NATIVE}.jsonl"
+LATER_DAY = "/home/person/.codex/sessions/2026/11/15"
+LATER_NATIVE = "01a1df41-87e1-78e3-829d-233207042e82"
+LATER_TRANSCRIPT = f"{LATER_DAY}/rollout-2026-11-15T12-49-36-{LATER_NATIVE}.jsonl"
 
 #: What stands in the box, and whether it works, in each recording that shows the box.
 BOXES = {
@@ -58,13 +61,36 @@ DIALOGS = {
 }
 
 
+def hook(name: str) -> dict[str, Any]:
+    payload: dict[str, Any] = json.loads((RECORDINGS / "hooks" / f"{name}.json").read_text())
+    return payload
+
+
+def of_call(name: str) -> str:
+    payload = hook(name)
+    return digest(payload["tool_name"], payload["tool_input"])
+
+
 #: What each recorded hook tells.
 TOLD: dict[str, list[Fact]] = {
     "Interrupt": [facts.TurnEnded(S, "", "interrupted")],
     "PermissionRequest": [],
+    "PostCompact": [facts.Noted(S, "PostCompact", "manual")],
     "PostToolUse": [facts.ToolUsed(S, "Bash", digest("Bash", {"command": "echo inside"}))],
+    "PostToolUse.apply_patch": [
+        facts.ToolUsed(S, "apply_patch", of_call("PreToolUse.apply_patch"))
+    ],
+    "PostToolUse.request_user_input": [
+        facts.ToolUsed(S, "request_user_input", of_call("PreToolUse.request_user_input"))
+    ],
+    "PreCompact": [facts.Noted(S, "PreCompact", "manual")],
+    "PreToolUse": [facts.ToolCalled(S, "Bash")],
+    "PreToolUse.apply_patch": [facts.ToolCalled(S, "apply_patch")],
+    "PreToolUse.request_user_input": [facts.ToolCalled(S, "request_user_input")],
     "SessionEnd": [facts.SessionEnded(S, "it ended: other")],
     "SessionStart": [facts.SessionStarted(S, "fake-model", TRANSCRIPT)],
+    "SessionStart.resume": [facts.SessionStarted(S, "gpt-5.5", LATER_TRANSCRIPT)],
+    "Stop.stop_hook_active": [facts.TurnEnded(S, "second answer")],
     "Stop": [facts.TurnEnded(S, "line two")],
     "UserPromptSubmit": [facts.TurnStarted(S, "say: line one\nsay: line two")],
 }
@@ -72,11 +98,6 @@ TOLD: dict[str, list[Fact]] = {
 
 def read(name: str) -> View:
     return Codex().read_screen(read_styled((RECORDINGS / f"{name}.txt").read_text()))
-
-
-def hook(name: str) -> dict[str, Any]:
-    payload: dict[str, Any] = json.loads((RECORDINGS / "hooks" / f"{name}.json").read_text())
-    return payload
 
 
 def order(*, model: str = "", permission_mode: str = "", resumes: bool = False) -> Order:

@@ -100,6 +100,11 @@ class Codex:
     def go_on(self, payload: Payload, reason: str) -> str:
         return hooks.go_on(reason)
 
+    def keys_for(self, dialog: Dialog, verdict: Verdict) -> tuple[str, ...]:
+        if dialog.kind != "permission":
+            return ()
+        return ("y",) if verdict.outcome is Outcome.ALLOWED else ("escape",)
+
     def why_not(self, words: str) -> str:
         if words.lstrip().startswith("!"):
             return "Codex would run them as a shell command; begin with another word than '!'."

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from rookery.agents import hooks
 from rookery.model.facts import Fact, SessionId
-from rookery.model.permissions import Call, Stop, Verdict
+from rookery.model.permissions import Call, Outcome, Stop, Verdict
 from rookery.model.screens import Dialog, Screen, View, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
@@ -65,6 +65,11 @@ class Demo:
 
     def go_on(self, payload: Payload, reason: str) -> str:
         return hooks.go_on(reason)
+
+    def keys_for(self, dialog: Dialog, verdict: Verdict) -> tuple[str, ...]:
+        if dialog.kind != "permission":
+            return ()
+        return ("1",) if verdict.outcome is Outcome.ALLOWED else ("escape",)
 
     def why_not(self, words: str) -> str:
         return ""

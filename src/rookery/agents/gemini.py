@@ -1,20 +1,57 @@
-"""Gemini CLI, as of 0.61. Level: observed, by its screen.
+"""Gemini CLI, as of 0.61. Level: controlled where our hooks are installed; else observed.
 
-Its hint is grey, not faint, so that it is known by its words. What is pasted is never run,
-whatever it begins with; only a ``!`` that is typed makes a shell of the box.
+It takes hooks from its user's settings only: what its environment names must be root's. No
+hook can answer its dialogs; one can only refuse before them. Its hint is grey, not faint, so
+that it is known by its words. What is pasted is never run, whatever it begins with; only a
+``!`` that is typed makes a shell of the box.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
 
-from rookery.model.errors import HookUnreadable
+from rookery.agents import hooks, keys
+from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
-from rookery.model.permissions import Call, Stop, Verdict
+from rookery.model.permissions import Call, Outcome, Stop, Verdict, digest
 from rookery.model.screens import Dialog, Screen, View, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
+
+#: Each event, and the milliseconds it gives our hook. Not those that come with every piece of
+#: an answer, and with all of the conversation.
+EVENTS: Mapping[str, int] = {
+    "SessionStart": hooks.TIMEOUT * 1000,
+    "BeforeAgent": hooks.TIMEOUT * 1000,
+    "BeforeTool": hooks.LONG_TIMEOUT * 1000,
+    "Notification": hooks.TIMEOUT * 1000,
+    "AfterTool": hooks.TIMEOUT * 1000,
+    "AfterAgent": hooks.LONG_TIMEOUT * 1000,
+    "SessionEnd": hooks.TIMEOUT * 1000,
+}
+
+#: The tool by which it asks its person something.
+ASKING = "ask_user"
+
+#: What its dialogs call tools that it asks about only if it is told to.
+_DISPLAYED = {
+    "FindFiles": "glob",
+    "GoogleSearch": "google_web_search",
+    "ReadFile": "read_file",
+    "ReadFolder": "list_directory",
+    "ReadManyFiles": "read_many_files",
+    "SearchText": "grep_search",
+}
+
+#: What it says has been answered where nothing was, be it an error or an interruption.
+_NOTHING = "[no response text]"
+
+#: Characters of the name of a tool.
+_LONGEST_NAME = 200
 
 #: What separates all that was said from its status; and its box, where it shows no colours.
 _RULE = re.compile(r"─{20,}")
@@ -57,12 +94,12 @@ class Gemini:
     program = "gemini"
     has_hooks = False
     has_box = True
-    #: No hook does; but it draws its box before it asks whether it may trust the folder, so
-    #: that only a box that stands for a while is one.
+    #: If it has our hooks. And it draws its box before it asks whether it may trust the folder,
+    #: so that only a box that stands for a while is one.
     tells_start = True
-    hook_before_tool = ""
+    hook_before_tool = "BeforeTool"
     hook_when_asked = ""
-    asks_when_told = False
+    asks_when_told = True
     doubles_hooks = False
     takes_id = True
     pause = 0.3  #: Enter is only another line for 40 ms after a paste, more if it is busy
@@ -80,22 +117,57 @@ class Gemini:
         return CommandLine(tuple(argv), {})
 
     def identify(self, payload: Payload) -> Sender:
-        raise HookUnreadable("Gemini has no hooks here")
+        return hooks.identify(self.name, payload)
 
     def read_hook(self, payload: Payload, session: SessionId) -> Iterable[Fact]:
-        return ()
+        return _read_hook(payload, session)
 
     def read_call(self, payload: Payload) -> Call | None:
-        return None
+        match payload:
+            case {
+                "hook_event_name": "BeforeTool",
+                "tool_name": "ask_user",
+                "tool_input": {"questions": [_, *_] as questions} as given,
+            }:
+                asked = tuple(hooks.question(each) for each in questions)
+                return Call(ASKING, given, asked, mark=_mark(payload))
+            case {"hook_event_name": "BeforeTool", "tool_name": str(tool)}:
+                given = _input(payload)
+                return Call(tool[:_LONGEST_NAME], given, is_asked=False, mark=_mark(payload))
+            case {
+                "hook_event_name": "Notification",
+                "notification_type": "ToolPermission",
+                "details": dict(details),
+            } if details.get("type") != ASKING:
+                return _shown(payload, details)
+            case _:
+                return None
 
     def answer(self, payload: Payload, verdict: Verdict | None) -> str:
-        return ""
+        """Write a decision. There is no word that spares its person its own dialog."""
+        if payload["hook_event_name"] != "BeforeTool":
+            return ""
+        if verdict is None:
+            return "" if payload.get("tool_name") == ASKING else json.dumps({"decision": "ask"})
+        match verdict.outcome:
+            case Outcome.DENIED:
+                reason = verdict.reason or "It was denied."
+            case Outcome.ANSWERED:
+                said = (f"{text} {', '.join(given)}" for text, given in verdict.answers.items())
+                reason = f"The person has answered: {'; '.join(said)}"
+            case _:
+                return ""
+        return json.dumps({"decision": "deny", "reason": reason})
 
     def read_stop(self, payload: Payload) -> Stop | None:
-        return None
+        match payload:
+            case {"hook_event_name": "AfterAgent", "prompt_response": str(words)}:
+                return Stop(words.strip(), bool(payload.get("stop_hook_active")))
+            case _:
+                return None
 
     def go_on(self, payload: Payload, reason: str) -> str:
-        return ""
+        return json.dumps({"decision": "deny", "reason": reason})
 
     def why_not(self, words: str) -> str:
         return ""
@@ -119,6 +191,70 @@ class Gemini:
 
     def holds(self, box: str, words: str) -> bool:
         return bool(_PASTED.fullmatch(box.strip())) or squeeze(box) == squeeze(words)
+
+
+def _read_hook(payload: Payload, session: SessionId) -> Iterator[Fact]:
+    match payload:
+        case {"hook_event_name": "BeforeAgent", "prompt": str(prompt)}:
+            yield facts.TurnStarted(session, prompt)
+        case {"hook_event_name": "BeforeTool", "tool_name": str(tool)}:
+            yield facts.ToolCalled(session, tool[:_LONGEST_NAME])
+        case {"hook_event_name": "AfterTool", "tool_name": str(tool)}:
+            yield facts.ToolUsed(session, tool[:_LONGEST_NAME], _mark(payload))
+        case {"hook_event_name": "AfterAgent", "prompt_response": str(words)}:
+            if words.strip() == _NOTHING:
+                yield facts.TurnEnded(session, "", "failed")
+            else:
+                yield facts.TurnEnded(session, words.strip())
+        case {"hook_event_name": "Notification", "notification_type": "ToolPermission"}:
+            pass  # a call, which is decided: see ``read_call``
+        case _:
+            yield from hooks.read(payload, session)
+
+
+def _input(payload: Payload) -> Mapping[str, Any]:
+    given = payload.get("tool_input")
+    return given if isinstance(given, dict) else {}
+
+
+def _shown(payload: Payload, details: Mapping[str, Any]) -> Call:
+    """Read the call that a dialog is about to show; it does not say of which tool."""
+    match details:
+        case {"type": "exec", "command": str(command)}:
+            tool, given = "run_shell_command", {"command": command}
+        case {"type": "edit", "filePath": str(file), "newContent": str(content)}:
+            is_new = str(details.get("title", "")).startswith("Confirm Write")
+            tool = "write_file" if is_new else "replace"
+            given = {"file_path": file, "content": content}
+        case {"type": "info", "title": "Confirm Web Fetch", "prompt": str(prompt)}:
+            tool, given = "web_fetch", {"prompt": prompt}
+        case {"type": "mcp", "serverName": str(server), "toolName": str(name)}:
+            tool, given = f"mcp_{server}_{name}", {}
+        case _:
+            displayed = str(details.get("title", "")).removeprefix("Confirm: ")
+            tool = _DISPLAYED.get(displayed, displayed)
+            given = {"prompt": str(details.get("prompt", ""))}
+    mark = _mark({**payload, "tool_name": tool, "tool_input": given})
+    return Call(tool[:_LONGEST_NAME], given, by_keys=True, mark=mark)
+
+
+def _mark(payload: Payload) -> str:
+    """Name a call by what is told of it before, in and after its dialog."""
+    match payload:
+        case {
+            "tool_name": "run_shell_command" as tool,
+            "tool_input": {"command": str(command)},
+        }:
+            return digest(tool, {"command": command})
+        case {"tool_name": "web_fetch" as tool, "tool_input": {"prompt": str(prompt)}}:
+            return digest(tool, {"prompt": prompt})
+        case {
+            "tool_name": "write_file" | "replace" as tool,
+            "tool_input": {"file_path": str(file)},
+        }:
+            return digest(tool, {"file_path": str(PurePath(str(payload.get("cwd")), file))})
+        case _:
+            return ""
 
 
 def _find_box(lines: Sequence[str]) -> tuple[int, int] | None:
@@ -196,4 +332,5 @@ def _dialog(lines: Sequence[str]) -> Dialog | None:
     asked = [line.strip(" │╭╮╰╯─") for line in inside if not _OPTION.match(line)]
     text = " ".join(line for line in asked if line and not _FOOTER.search(line))
     is_permission = any(_PERMISSION.search(line) for line in inside)
-    return Dialog("permission" if is_permission else "question", text[:500])
+    choices = keys.options(inside)
+    return Dialog("permission" if is_permission else "question", text[:500], choices)

@@ -1,4 +1,8 @@
-"""OpenCode, as of 1.18. Level: observed, by its screen.
+"""OpenCode, as of 1.18. Level: controlled.
+
+It has no hooks but plugins: ours, ``programs/opencode_plugin.js``, tells what it does in the
+words of Claude's hooks, and is given to each session by its environment. Its native id comes
+with the first prompt, so that it is up is read off its screen; of its end no plugin can tell.
 
 Its hint is grey, not faint, so that it is known by its words. What is pasted is never run,
 whatever it begins with; only a ``!`` that is typed makes a shell of the box. A turn ends at
@@ -7,16 +11,32 @@ the second Escape. It asks for permissions as its own configuration says: no opt
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
 
-from rookery.model.errors import HookUnreadable
+from rookery.agents import hooks, installations, keys
+from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
-from rookery.model.permissions import Call, Stop, Verdict
+from rookery.model.permissions import Call, Outcome, Question, Stop, Verdict
 from rookery.model.screens import Dialog, Screen, View, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
+
+#: The settings that its environment adds to all others.
+SETTINGS = "OPENCODE_CONFIG_CONTENT"
+
+#: The tool by which it asks its person something.
+ASKING = "question"
+
+#: It cannot be made to ask its person: where nobody decides, the answer is no.
+_NOBODY = Verdict(Outcome.DENIED, "nobody", "Nobody was there to decide this.")
 
 #: The lower edge of the box: its width is the box's.
 _EDGE = re.compile(r" *╹▀{20,}")
@@ -49,16 +69,16 @@ _GAP = re.compile(r" {6,}")
 class OpenCode:
     name = "opencode"
     program = "opencode"
-    has_hooks = False
+    has_hooks = True
     has_box = True
     tells_start = False
-    hook_before_tool = ""
-    hook_when_asked = ""
+    hook_before_tool = "PreToolUse"
+    hook_when_asked = "PermissionRequest"
     asks_when_told = False
     doubles_hooks = False
     takes_id = False
     pause = 0.0
-    quiet = 1.5
+    quiet = 5.0  #: its plugin tells of every end; this only if that has failed
     interrupt = "escape"
     quit = "/exit"
 
@@ -68,25 +88,55 @@ class OpenCode:
             argv += ["--model", order.model]
         if order.resumes:
             argv += ["--session", order.native_id]
-        return CommandLine(tuple(argv), {})
+        plugin = order.folder / "rookery.js"
+        settings = _with_plugin(order.environment.get(SETTINGS, ""), plugin)
+        return CommandLine(tuple(argv), {plugin: _plugin(order)}, {SETTINGS: settings})
 
     def identify(self, payload: Payload) -> Sender:
-        raise HookUnreadable("OpenCode has no hooks here")
+        return hooks.identify(self.name, payload)
 
     def read_hook(self, payload: Payload, session: SessionId) -> Iterable[Fact]:
-        return ()
+        match payload:
+            case {"hook_event_name": "Usage"}:
+                return _usage(payload, session)
+            case {"hook_event_name": "PermissionSettled"}:
+                return [facts.InputSettled(session, "terminal")]
+            case _:
+                return hooks.read(payload, session)
 
     def read_call(self, payload: Payload) -> Call | None:
-        return None
+        match payload:
+            case {
+                "hook_event_name": "PermissionRequest",
+                "tool_name": "question",
+                "tool_input": {"questions": [_, *_] as questions} as given,
+            }:
+                return Call(ASKING, given, tuple(map(_question, questions)))
+            case _:
+                return hooks.read_call(payload)
 
     def answer(self, payload: Payload, verdict: Verdict | None) -> str:
-        return ""
+        """Write a decision in the words that our plugin reads."""
+        if payload["hook_event_name"] == "PreToolUse":
+            said = _said_before(verdict or _NOBODY)
+        elif verdict is None or verdict.outcome is Outcome.GONE:
+            return ""  # its dialog is on the screen already
+        elif payload.get("tool_name") == ASKING:
+            said = {"decision": "answer", "answers": _answers(payload, verdict)}
+        elif verdict.outcome is Outcome.ALLOWED:
+            said = {"decision": "allow"}
+        else:
+            said = _denial(verdict)
+        return json.dumps(said) if said else ""
 
     def read_stop(self, payload: Payload) -> Stop | None:
         return None
 
     def go_on(self, payload: Payload, reason: str) -> str:
         return ""
+
+    def keys_for(self, dialog: Dialog, verdict: Verdict) -> tuple[str, ...]:
+        return ()
 
     def why_not(self, words: str) -> str:
         return ""
@@ -108,6 +158,71 @@ class OpenCode:
 
     def holds(self, box: str, words: str) -> bool:
         return bool(_PASTED.fullmatch(box.strip())) or squeeze(box) == squeeze(words)
+
+
+def _plugin(order: Order) -> str:
+    """Write the plugin of one session, as an installation for all of them has it."""
+    template = resources.files("rookery.programs") / "opencode_plugin.js"
+    values = {
+        "rookery-hook": shlex.split(order.hook),
+        "rookery-door": str(order.door),
+        "rookery-spool": str(order.spool),
+    }
+    return installations.plugin(template.read_text(encoding="utf-8"), values)
+
+
+def _with_plugin(settings: str, plugin: Path) -> str:
+    """Add a plugin to settings; such as cannot be read stay as they are."""
+    try:
+        given = json.loads(settings or "{}")
+    except ValueError:
+        return settings
+    match given:
+        case {"plugin": list(others), **rest}:
+            return json.dumps({**rest, "plugin": [*others, plugin.as_uri()]})
+        case dict():
+            return json.dumps({**given, "plugin": [plugin.as_uri()]})
+        case _:
+            return settings
+
+
+def _said_before(verdict: Verdict) -> dict[str, object]:
+    return _denial(verdict) if verdict.outcome is Outcome.DENIED else {}
+
+
+def _denial(verdict: Verdict) -> dict[str, object]:
+    return {"decision": "deny", "reason": verdict.reason or "It was denied."}
+
+
+def _question(asked: Any) -> Question:  # noqa: ANN401 - JSON of others
+    several = isinstance(asked, dict) and bool(asked.get("multiple"))
+    return replace(hooks.question(asked), takes_several=several)
+
+
+def _answers(payload: Payload, verdict: Verdict) -> list[list[str]]:
+    """Say what is answered to each question; that nobody does is an answer, too."""
+    none = ("No answer.", verdict.reason)
+    asked = (hooks.question(each).text for each in payload["tool_input"]["questions"])
+    return [list(verdict.answers.get(text, [" ".join(none).strip()])) for text in asked]
+
+
+def _usage(payload: Payload, session: SessionId) -> Iterator[Fact]:
+    match payload:
+        case {
+            "tokens": {
+                "input": int(fresh),
+                "output": int(written),
+                "reasoning": int(thought),
+                "cache": {"read": int(read), "write": int(kept)},
+            }
+        } if fresh or written or read:
+            cost = payload.get("cost")
+            # Nothing is what it says of a model whose price it does not know.
+            dollars = cost if isinstance(cost, int | float) and cost > 0 else None
+            micro = None if dollars is None else round(dollars * 1_000_000)
+            yield facts.UsageReported(session, fresh + read + kept, written + thought, micro)
+        case _:
+            pass
 
 
 def _top_of_box(lines: Sequence[str], edge: int) -> int:
@@ -188,4 +303,12 @@ def _dialog(lines: Sequence[str]) -> Dialog | None:
     is_permission = any(_PERMISSION.search(line) for line in block)
     asked = [_GAP.split(line)[0].strip(" △") for line in block if not _FOOTER.search(line)]
     text = " ".join(line for line in asked if line and not _OPTION.match(line))
-    return Dialog("permission" if is_permission else "question", text[:500])
+    choices = keys.options(block) or _buttons(block)
+    return Dialog("permission" if is_permission else "question", text[:500], choices)
+
+
+def _buttons(block: Sequence[str]) -> tuple[str, ...]:
+    """Read what stands side by side in the last line, before the keys that one may press."""
+    last = next(line for line in reversed(block) if _FOOTER.search(line))
+    named = _GAP.split(last.strip())[0]
+    return () if _FOOTER.search(named) else tuple(re.split(" {2,}", named))

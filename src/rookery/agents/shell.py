@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import Call, Stop, Verdict
-from rookery.model.screens import Screen, View
+from rookery.model.screens import Dialog, Screen, View
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
 
@@ -54,6 +54,9 @@ class Shell:
 
     def go_on(self, payload: Payload, reason: str) -> str:
         return ""
+
+    def keys_for(self, dialog: Dialog, verdict: Verdict) -> tuple[str, ...]:
+        return ()
 
     def why_not(self, words: str) -> str:
         return ""

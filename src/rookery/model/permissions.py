@@ -60,8 +60,7 @@ class Call:
         """Say in a line what is wanted."""
         if self.questions:
             return self.questions[0].text
-        what = next((str(self.input[name]) for name in TELLING if name in self.input), "")
-        return " ".join([f"May it use {self.tool}?", *what.split()])
+        return " ".join([f"May it use {self.tool}?", *telling(self.input).split()])
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +73,12 @@ class Stop:
 
 #: The field of a tool's input that says most, most telling first.
 TELLING = ("command", "file_path", "filePath", "path", "url", "pattern", "query", "prompt")
+
+
+def telling(given: Mapping[str, Any]) -> str:
+    """Return what says most of a call: its command, its file, its address."""
+    return next((str(given[name]) for name in TELLING if name in given), "")
+
 
 #: Fields in which an agent explains itself: the call is the same without them.
 _REMARKS = frozenset({"description"})
@@ -187,6 +192,7 @@ class Request:
     outcome: Outcome
     asked_at: datetime
     deadline: datetime | None  #: then it is denied; none if its agent asks in its own terminal
+    by_keys: bool  #: an answer is pressed in the agent's own dialog: no hook waits for it
     answered_by: str = ""
     answered_at: datetime | None = None
     reason: str = ""

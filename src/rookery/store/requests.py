@@ -70,6 +70,11 @@ def open_of(db: Connection, session: SessionId) -> list[Request]:
     return [_request(row) for row in rows]
 
 
+def is_asking(db: Connection, session: SessionId) -> bool:
+    """Whether something is asked, or answered and not yet heard by its agent."""
+    return bool(open_of(db, session)) or next_press(db, session) is not None
+
+
 def of_hook(db: Connection, key: str) -> Request | None:
     """Find what a hook call asked, if it comes again after a restart."""
     row = db.execute("select * from requests where hook = ?", (key,)).fetchone()
@@ -98,6 +103,39 @@ def next_deadline(db: Connection) -> datetime | None:
         "select min(deadline) from requests where outcome = 'open'"
     ).fetchone()
     return datetime.fromisoformat(moment) if moment else None
+
+
+def let_press(db: Connection, request: RequestId) -> None:
+    """Note that an answer is to be pressed in its agent's dialog."""
+    db.execute("update requests set keys = 'due' where id = ?", (request,))
+
+
+def to_press(db: Connection) -> list[SessionId]:
+    """Name the sessions in whose dialogs an answer is to be pressed."""
+    rows = db.execute("select distinct session from requests where keys = 'due'")
+    return [SessionId(row["session"]) for row in rows]
+
+
+def next_press(db: Connection, session: SessionId) -> Request | None:
+    row = db.execute(
+        "select * from requests where session = ? and keys = 'due' order by asked_at limit 1",
+        (session,),
+    ).fetchone()
+    return _request(row) if row else None
+
+
+def note_press(db: Connection, request: RequestId) -> None:
+    db.execute("update requests set keys = 'pressed' where id = ?", (request,))
+
+
+def reopen(db: Connection, request: RequestId) -> None:
+    """Take back an answer that could not be pressed: it never reached its agent."""
+    db.execute(
+        "update requests set outcome = 'open', keys = 'none', answered_by = '',"
+        " answered_at = null, reason = '', answers = '{}', for_session = 0, deadline = null"
+        " where id = ? and keys = 'due'",
+        (request,),
+    )
 
 
 def settle(db: Connection, request: RequestId, verdict: Verdict, *, at: datetime) -> bool:
@@ -216,6 +254,7 @@ def _request(row: Row) -> Request:
         outcome=Outcome(row["outcome"]),
         asked_at=datetime.fromisoformat(row["asked_at"]),
         deadline=datetime.fromisoformat(row["deadline"]) if row["deadline"] else None,
+        by_keys=row["hook"] is None,
         answered_by=row["answered_by"],
         answered_at=datetime.fromisoformat(answered) if answered else None,
         reason=row["reason"],

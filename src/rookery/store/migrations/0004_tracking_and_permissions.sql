@@ -61,10 +61,13 @@ create table requests (
     answers     text not null default '{}',          -- JSON
     for_session integer not null default 0,
     is_spent    integer not null default 0,          -- the agent asked twice about one call
+    keys        text not null default 'none' check ( -- where no hook carries the answer
+        keys in ('none', 'due', 'pressed')),
     check ((outcome = 'open') = (answered_at is null))
 ) strict, without rowid;
 
 create index requests_open on requests (session) where outcome = 'open';
+create index requests_by_keys on requests (session) where keys = 'due';
 create index requests_by_deadline on requests (deadline) where outcome = 'open';
 create index requests_by_time on requests (asked_at);
 create index requests_by_session on requests (session);
