@@ -273,7 +273,8 @@ class TmuxRuntime:
                 how = await exits.exit_of(self.server, pane.place.tmux_pane, self._clock)
                 if how is None and not await self._is_gone(pane):
                     continue
-                screen = () if how is None else await self.read(pane.session)
+                # A dead pane's screen is wiped: what was on it has scrolled away.
+                screen = () if how is None else await self.read(pane.session, history=True)
                 break
             except RuntimeFailed:
                 await self._clock.sleep(SECOND_LOOK)  # tmux is away: that says nothing of it

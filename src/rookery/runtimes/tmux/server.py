@@ -54,7 +54,11 @@ set -g status-left '#S '
 set -g status-right 'leave it running: C-b d'
 set -gq allow-passthrough off
 set -gq remain-on-exit-format ''
+set-hook -g pane-died 'send-keys -R'
 """
+
+# The last line: of a program that asked to be told of the focus, and has ended, tmux 3.3 would
+# try to tell it when whoever is attached leaves; and die of it, with all that it holds.
 
 
 @dataclass(frozen=True, slots=True)
