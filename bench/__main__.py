@@ -15,7 +15,7 @@ from pathlib import Path
 from time import monotonic
 from types import FrameType, ModuleType
 
-from bench import command, idle, journal, output, startup, words
+from bench import command, hooks, idle, journal, output, startup, words
 from bench.figures import Figure, markdown, table
 from bench.sizes import FULL, QUICK, Sizes
 from rookery.daemon import SWITCH
@@ -29,6 +29,7 @@ BENCHES: Mapping[str, ModuleType] = {
     "startup": startup,
     "words": words,
     "command": command,
+    "hooks": hooks,
 }
 
 

@@ -25,6 +25,8 @@ class Sizes:
     commands: int
     listed: int  #: sessions in the list
     calling: float  #: seconds of calls
+    hooks: int  #: calls of each kind of hook
+    events: int  #: that many callers tell at once
 
 
 FULL = Sizes(
@@ -46,6 +48,8 @@ FULL = Sizes(
     commands=30,
     listed=30,
     calling=3,
+    hooks=40,
+    events=10_000,
 )
 
 QUICK = Sizes(
@@ -67,4 +71,6 @@ QUICK = Sizes(
     commands=3,
     listed=5,
     calling=1,
+    hooks=5,
+    events=500,
 )

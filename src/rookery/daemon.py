@@ -15,7 +15,6 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from datetime import timedelta
 from functools import partial
-from importlib import resources
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
@@ -23,7 +22,7 @@ import anyio
 import uvicorn
 import uvloop
 
-from rookery import __version__, permissions, transcripts
+from rookery import __version__, hook_program, permissions, transcripts
 from rookery.absence import Absence
 from rookery.agents.claude import Claude
 from rookery.agents.codex import Codex
@@ -267,7 +266,7 @@ def _keeper(
             limits.start_deadline, limits.quit_seconds, limits.terminate_seconds
         ),
         surroundings=Surroundings(
-            *(environment, _hook(home), home.sessions, home.artifacts),
+            *(environment, hook_program.lay(home), home.sessions, home.artifacts),
             door=home.hook_door,
             spool=home.spool,
         ),
@@ -279,20 +278,6 @@ def _commands(login: Mapping[str, str]) -> Mapping[str, tuple[str, ...]]:
     # Isolated: a folder's own files must not be taken for the program's.
     demo = (sys.executable, "-I", "-m", "rookery.demo")
     return {"demo": demo, "shell": (login.get("SHELL", "/bin/sh"),)}
-
-
-def _hook(home: Home) -> tuple[str, ...]:
-    """Lay the hook program where it can stay, and say how it is run."""
-    program = (resources.files("rookery.programs") / "hook.py").read_bytes()
-    if not home.hook.exists() or home.hook.read_bytes() != program:
-        new = home.hook.with_suffix(".new")
-        new.unlink(missing_ok=True)
-        with open_private(new) as file:
-            file.write(program)
-        new.rename(home.hook)
-    # The interpreter itself, not a link that goes with an environment, nor a slow shim.
-    python = os.path.realpath(sys.executable)
-    return (python, "-I", "-S", str(home.hook), str(home.hook_door), str(home.spool))
 
 
 def claude_folders(settings: Settings, login: Mapping[str, str]) -> set[Path]:

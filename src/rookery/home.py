@@ -48,7 +48,7 @@ class Home:
 
     @property
     def hook(self) -> Path:
-        return self.state / "hook.py"
+        return self.state / "hook.pyc"
 
     @property
     def spool(self) -> Path:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import py_compile
 import shlex
 import sys
 from importlib import resources
 from pathlib import Path
+from py_compile import PycInvalidationMode
+from tempfile import TemporaryDirectory
 
 from rookery.agents.installations import PROGRAM
 from rookery.home import Home, open_private
@@ -37,9 +40,22 @@ def command(home: Home, agent: str) -> str:
 
 def lay(home: Home) -> tuple[str, ...]:
     """Lay the hook program where it can stay, and say how it is run."""
-    _keep(home.hook, (resources.files("rookery.programs") / "hook.py").read_bytes())
+    _keep(home.hook, _compiled())
     _keep(program(home), _script(home).encode(errors="surrogateescape"))
     return words(home)
+
+
+def _compiled() -> bytes:
+    """Return the hook program as this interpreter runs it: to read its text takes a while."""
+    source = resources.files("rookery.programs") / "hook.py"
+    with resources.as_file(source) as path, TemporaryDirectory() as folder:
+        made = Path(folder, "hook.pyc")
+        # Not to be compared with its text, which will not be there.
+        how = PycInvalidationMode.UNCHECKED_HASH
+        py_compile.compile(
+            str(path), str(made), "hook.py", doraise=True, optimize=2, invalidation_mode=how
+        )
+        return made.read_bytes()
 
 
 def _script(home: Home) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -48,7 +49,7 @@ def read_call(call: bytes, *, pid: int | None = None) -> Hook:
     try:
         words = first.decode(errors="surrogateescape").split(" ", 6)
         key, agent, _size, badge, pane, _parent, server = words
-        payload = _speakable(json.loads(body))
+        payload = _read(body)
     except (ValueError, RecursionError) as error:
         raise HookUnreadable(error) from error
     if not isinstance(payload, dict):
@@ -63,10 +64,16 @@ def read_call(call: bytes, *, pid: int | None = None) -> Hook:
     )
 
 
-def _speakable(payload: object) -> object:
-    """Replace halves of characters, which JSON can spell and no file can hold."""
-    text = json.dumps(payload, ensure_ascii=False)
-    return json.loads(text.encode(errors="replace"))
+def _read(body: bytes) -> object:
+    """Read JSON; what it can spell and no file can hold, halves of characters, is replaced."""
+    payload = json.loads(body)
+    if _HALF.search(body):
+        text = json.dumps(payload, ensure_ascii=False)
+        return json.loads(text.encode(errors="replace"))
+    return payload
+
+
+_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +137,10 @@ class Intake:
     ) -> GoOn | Wait | None:
         """Keep an agent from stopping, if that is its owner's policy."""
         stop = agent.read_stop(hook.payload) if hook.pid is not None else None
+        if stop is None or self.stops.policy == "off":
+            return None
         session = sessions.get(db, session_id)
-        if stop is None or session.status.is_over:
+        if session.status.is_over:
             return None
         return self.stops.consider(db, session, stop, hook=hook.key)
 

@@ -75,7 +75,10 @@ def caller_of(pid: int, program: str) -> Process | None:
 
 
 def _argv(pid: int) -> tuple[str, ...]:
-    with suppress(psutil.Error, OSError):
+    with suppress(OSError):
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        return tuple(os.fsdecode(word) for word in words[:-1])
+    with suppress(psutil.Error):
         return tuple(psutil.Process(pid).cmdline())
     return ()
 

@@ -225,6 +225,16 @@ def test_what_is_broken_is_refused_by_file_and_line(
     assert str(file) in setting.look(agent).trouble
 
 
+def test_what_is_broken_without_us_does_not_keep_us_from_leaving(setting: Setting) -> None:
+    setting.install("claude")
+    file = setting.seed("gemini", "settings.json", "{ broken")
+
+    setting.uninstall("gemini", "claude")
+
+    assert file.read_text() == "{ broken"
+    assert setting.look("claude").standing == "absent"
+
+
 @pytest.mark.parametrize("text", [b'{"a": "\xff"}', b"\xff\xfe{}"])
 def test_what_is_no_text_is_refused(setting: Setting, text: bytes) -> None:
     file = setting.seed("claude", "settings.json", "")

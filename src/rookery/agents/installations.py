@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, ClassVar, Literal, Protocol
 
-from rookery.agents import claude, codex, hooks, json_text, toml_text
+from rookery.agents import claude, codex, gemini, hooks, json_text, toml_text
 from rookery.model.errors import ConfigBroken
 
 #: The name of the program that our hooks run, wherever a home may be.
@@ -45,19 +45,7 @@ SHAPES: Mapping[str, Shape] = {
         }
     ),
     "codex": Shape({event: timeout for event, (_, timeout) in codex.EVENTS.items()}),
-    # In milliseconds. Not those that come with every piece of an answer.
-    "gemini": Shape(
-        {
-            "SessionStart": hooks.TIMEOUT * 1000,
-            "BeforeAgent": hooks.TIMEOUT * 1000,
-            "BeforeTool": hooks.LONG_TIMEOUT * 1000,
-            "AfterTool": hooks.TIMEOUT * 1000,
-            "Notification": hooks.TIMEOUT * 1000,
-            "AfterAgent": hooks.LONG_TIMEOUT * 1000,
-            "SessionEnd": hooks.TIMEOUT * 1000,
-        },
-        name="rookery",
-    ),
+    "gemini": Shape(gemini.EVENTS, name="rookery"),
 }
 
 

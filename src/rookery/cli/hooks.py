@@ -14,8 +14,8 @@ from typing import Any
 
 import click
 
+from rookery.cli import codes
 from rookery.cli.group import as_json, client, home, rookery
-from rookery.cli.running import service
 from rookery.cli.show import say, show_json
 from rookery.home import Home
 from rookery.model.errors import Answered, BadInput, NotRunning
@@ -58,8 +58,8 @@ class Where:
     folders: tuple[str, ...]
 
     @property
-    def is_said(self) -> bool:
-        return bool(self.agents or self.user or self.project or self.folders)
+    def is_one_place(self) -> bool:
+        return bool(self.user or self.project or self.folders)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +74,22 @@ class Manner:
 def _with_places(command: Callable[..., None]) -> Callable[..., None]:
     """Let a command be told where."""
 
-    @click.option("--agent", "agents", multiple=True, type=click.Choice(AGENTS))
+    @click.option(
+        "--agent",
+        "agents",
+        multiple=True,
+        type=click.Choice(AGENTS),
+        help="Of this agent; may be said again. Else of all that you have.",
+    )
     @click.option("--user", is_flag=True, help="In your own settings; this is the default.")
-    @click.option("--project", metavar="DIR", help="In those of a project.")
-    @click.option("--config-dir", "folders", multiple=True, metavar="DIR", help="In these.")
+    @click.option("--project", metavar="DIR", help="In those for a project, not shared.")
+    @click.option(
+        "--config-dir",
+        "folders",
+        multiple=True,
+        metavar="DIR",
+        help="In those of another home of the agent; may be said again.",
+    )
     @wraps(command)
     def told(
         agents: tuple[str, ...],
@@ -135,8 +147,7 @@ def uninstall_hooks(*, where: Where, manner: Manner) -> None:
     """Take our hooks out of the settings of agents again."""
     here, plans = home(), _installing("plans")
     known = _installing("record").load(here)
-    places = _places(where) if where.is_said else _all_places(known)
-    plan = plans.uninstall(here, known, places)
+    plan = plans.uninstall(here, known, _known_places(where, known))
     if _agreed(plan, manner):
         _carry_out(here, plan, manner)
 
@@ -147,8 +158,8 @@ def uninstall_hooks(*, where: Where, manner: Manner) -> None:
 def status(*, where: Where, as_json: bool) -> None:
     """Say for each agent whether our hooks are in its settings."""
     here, plans = home(), _installing("plans")
-    places = _places(where) if where.is_said else _all_places(_installing("record").load(here))
-    found = [plans.look(here, place) for place in places]
+    known = _installing("record").load(here)
+    found = [plans.look(here, place) for place in _known_places(where, known)]
     if as_json:
         show_json({"hooks": [_as_json(state) for state in found]})
         return
@@ -173,8 +184,7 @@ def _as_json(state: Any) -> dict[str, object]:  # noqa: ANN401 - of a module loa
 
 @rookery.command()
 @_with_manner
-@click.pass_context
-def uninstall(context: click.Context, *, manner: Manner) -> None:
+def uninstall(*, manner: Manner) -> None:
     """Take out all that Rookery put anywhere outside its home, and say what stays."""
     here, plans = home(), _installing("plans")
     known = _installing("record").load(here)
@@ -184,8 +194,10 @@ def uninstall(context: click.Context, *, manner: Manner) -> None:
         return
     _carry_out(here, plan, manner)
     if unit:
-        context.invoke(service, what="remove")
+        unit.unlink()
     if not manner.as_json:
+        if unit:
+            say(f"Removed: {unit}. Type:  systemctl --user daemon-reload")
         _say_what_stays(here)
 
 
@@ -224,8 +236,7 @@ def _places(where: Where) -> list[Any]:
     agents = where.agents or [each for each in _possible() if places.is_used(each, os.environ)]
     if not agents:
         raise BadInput("no agent was found here; name one:  --agent claude")
-    for each in set(agents) - set(_possible()):
-        raise BadInput(f"there are no hooks for {each} yet.")
+    _check(agents)
     if where.folders:
         if len(agents) > 1 or not where.agents:
             raise BadInput("say whose --config-dir that is:  --agent claude")
@@ -236,6 +247,20 @@ def _places(where: Where) -> list[Any]:
             raise BadInput(f"there is no folder {folder}")
         return [places.of_project(each, folder, os.environ) for each in agents]
     return [places.of_user(each, os.environ) for each in agents]
+
+
+def _check(agents: Collection[str]) -> None:
+    for each in set(agents) - set(_possible()):
+        raise BadInput(f"there are no hooks for {each} yet.")
+
+
+def _known_places(where: Where, known: Any) -> list[Any]:  # noqa: ANN401 - the same
+    """Return the places that were said; or all in which the agents may have hooks of ours."""
+    _check(where.agents)
+    if where.is_one_place:
+        return _places(where)
+    agents = where.agents or AGENTS
+    return [place for place in _all_places(known) if place.agent in agents]
 
 
 def _all_places(known: Any) -> list[Any]:  # noqa: ANN401 - of a module loaded late
@@ -279,7 +304,7 @@ def _ask(manner: Manner) -> None:
         raise BadInput("nothing was changed; if it is all right, say:  --yes")
     if not click.confirm("Change it so?"):
         say("Nothing was changed.")
-        sys.exit(1)
+        sys.exit(codes.FAILED)
 
 
 def _carry_out(here: Home, plan: Any, manner: Manner) -> None:  # noqa: ANN401 - the same

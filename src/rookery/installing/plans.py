@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rookery import hook_program
 from rookery.agents import codex_trust, installations
-from rookery.agents.installations import SHAPES, Found, Language, Standing
+from rookery.agents.installations import PROGRAM, SHAPES, Found, Language, Standing
 from rookery.home import Home
 from rookery.installing import files
 from rookery.installing.files import Change, Desk
@@ -214,6 +214,8 @@ class _Work:
     def _take_out(self, place: Place, file: Path, language: Language) -> dict[str, str]:
         """Take ours out of a file. Returns how Codex called them."""
         text = self.desk.read(file) or ""
+        if PROGRAM not in text:
+            return {}  # and what is broken there is no matter of ours
         settings = language.parse(text)
         found = list(self._ours(settings))
         if not found:

@@ -1,0 +1,183 @@
+"""What one hook call costs an agent, and how many of them the daemon takes in.
+
+A call is run as agents run it, by ``/bin/sh -c``, with a payload of 2 kB, and answered once it
+is on disk. Naive is curl, or Python's http.client, to a server that answers at once and keeps
+nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import resource
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from socketserver import ThreadingUnixStreamServer
+from statistics import median, quantiles
+from threading import Thread
+from time import perf_counter
+
+import uvloop
+
+from bench.figures import Figure
+from bench.homes import a_home, scratch
+from bench.sizes import Sizes
+from rookery import hook_program
+from rookery.programs.hook import TAKEN
+from tests.real.rookery import Rookery
+
+CALLERS = 16
+
+#: Times what curl takes; durable events a second, and milliseconds for nearly all of them.
+GOAL, RATE, LATENCY = 1.5, 2_000, 50
+
+PADDING = "x" * 1_700
+
+_CLIENT = """
+import http.client, socket, sys
+class Unix(http.client.HTTPConnection):
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(sys.argv[1])
+there = Unix("localhost")
+there.request("POST", "/", sys.stdin.buffer.read())
+there.getresponse().read()
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Milliseconds of one call."""
+
+    wall: float
+    cpu: float
+
+
+def measure(sizes: Sizes) -> list[Figure]:
+    with a_home() as rookery:
+        rookery.up()
+        costs = _costs(rookery, sizes)
+        rates = uvloop.run(_intake(rookery, sizes))
+    curl = costs["sh + curl"]
+    ours = costs.pop("ours")
+    return [
+        Figure("a hook call, CPU", "ms", ours.cpu, curl.cpu, goal=GOAL * curl.cpu),
+        Figure("a hook call, wall", "ms", ours.wall, curl.wall, goal=GOAL * curl.wall),
+        *(Figure(f"  {name}, CPU", "ms", cost.cpu) for name, cost in costs.items()),
+        *(Figure(f"  {name}, wall", "ms", cost.wall) for name, cost in costs.items()),
+        *rates,
+    ]
+
+
+def _costs(rookery: Rookery, sizes: Sizes) -> dict[str, Cost]:
+    python = shlex.quote(os.path.realpath(sys.executable))
+    with _a_server() as door:
+        there = shlex.quote(str(door))
+        commands = {
+            "ours": hook_program.command(rookery.home, "demo"),
+            "sh": ":",
+            "bare python": f"{python} -I -S -c pass",
+            "sh + curl": f"curl -s --unix-socket {there} --data-binary @- http://x/",
+            "python + http.client": f"{python} -c {shlex.quote(_CLIENT)} {there}",
+        }
+        found: dict[str, list[Cost]] = {name: [] for name in commands}
+        for number in range(sizes.hooks):  # in turn, so that a busy machine is fair to all
+            for name, command in commands.items():
+                found[name].append(_cost(rookery.environment, command, number))
+    return {name: _middle(costs) for name, costs in found.items()}
+
+
+def _cost(environment: Mapping[str, str], command: str, number: int) -> Cost:
+    payload = _payload(number, "bench")
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), perf_counter()
+    subprocess.run(
+        ["/bin/sh", "-c", command],
+        input=payload,
+        env=dict(environment),
+        stdout=subprocess.DEVNULL,
+        check=True,
+    )
+    wall, after = perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Cost(1_000 * wall, 1_000 * cpu)
+
+
+def _middle(costs: list[Cost]) -> Cost:
+    return Cost(median(each.wall for each in costs), median(each.cpu for each in costs))
+
+
+def _payload(number: int, native_id: str) -> bytes:
+    told = {"session_id": native_id, "cwd": "/", "hook_event_name": "Notification"}
+    return json.dumps({**told, "message": f"{number} {PADDING}"}).encode()
+
+
+async def _intake(rookery: Rookery, sizes: Sizes) -> list[Figure]:
+    """Have many callers tell of events at once, each on a connection of its own."""
+    took: list[float] = []
+    numbers = iter(range(sizes.events))
+    began = perf_counter()
+    async with asyncio.TaskGroup() as tasks:
+        for caller in range(CALLERS):
+            tasks.create_task(_call_on(rookery.home.hook_door, f"n{caller}", numbers, took))
+    rate = len(took) / (perf_counter() - began)
+    nearly_all = quantiles(took, n=100)[98]
+    what = f"{CALLERS} callers at once"
+    return [
+        Figure(f"{what}, on disk", "events/s", rate, goal=RATE, better="more"),
+        Figure(f"{what}, p50", "ms", median(took)),
+        Figure(f"{what}, p99", "ms", nearly_all, goal=LATENCY),
+    ]
+
+
+async def _call_on(
+    door: Path, native_id: str, numbers: Iterator[int], took: list[float]
+) -> None:
+    for number in numbers:
+        payload = _payload(number, native_id)
+        first = f"bench-{number} demo {len(payload)} - - 1 -\n".encode()
+        began = perf_counter()
+        reader, writer = await asyncio.open_unix_connection(door)
+        writer.write(first + payload)
+        if await reader.read() != TAKEN:
+            raise RuntimeError("a call was not taken")
+        took.append(1_000 * (perf_counter() - began))
+        writer.close()
+
+
+class _Answer(BaseHTTPRequestHandler):
+    """Says that all is well, at once."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    def address_string(self) -> str:
+        return "unix"
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as it is called
+        """Keep silent."""
+
+
+class _Server(ThreadingUnixStreamServer):
+    daemon_threads = True
+    request_queue_size = 64
+
+
+@contextmanager
+def _a_server() -> Iterator[Path]:
+    with scratch() as folder:
+        door = folder / "http.sock"
+        with _Server(str(door), _Answer) as server:
+            Thread(target=server.serve_forever, daemon=True).start()
+            yield door
+            server.shutdown()
