@@ -129,9 +129,11 @@ def accept(db: Connection, journal: Journal, plan: Plan, *, owner: str) -> Sessi
     if sessions.count_live(db, TMUX) >= plan.limit:
         raise LimitReached(f"{plan.limit}. End one, or raise limits.tmux_sessions.")
     session_id = _new_id(db)
+    name = _name(start, taken=TakenNames(db))
     session = Session(
         id=session_id,
-        name=_name(start, taken=TakenNames(db)),
+        name=name,
+        label=name,
         agent=plan.agent.name,
         runtime=TMUX,
         computer=journal.computer,

@@ -174,7 +174,11 @@ def _learn(db: Connection, fact: Fact, now: str) -> None:
         case facts.ConversationLeft(session):
             db.execute("update sessions set native_id = null where id = ?", (session,))
         case facts.SessionRenamed(session, name):
-            db.execute("update sessions set name = ? where id = ?", (name, session))
+            db.execute(
+                "update sessions set label = iif(label = name, ?, label), name = ?"
+                " where id = ?",
+                (name, name, session),
+            )
         case facts.EndRequested(session, by):
             db.execute("update sessions set ended_by = ? where id = ?", (by, session))
         case facts.SessionEnded(session):
