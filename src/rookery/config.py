@@ -89,10 +89,12 @@ class Discovery(_Section):
 class Price(_Section):
     """What a model costs, in dollars for a million tokens. No agent says it itself."""
 
-    input: float = Field(0.0, ge=0)  #: dollars for a million tokens that go in
-    output: float = Field(0.0, ge=0)  #: and for a million that come out
-    cache_read: float | None = Field(None, ge=0)  #: of a cache; else as all that goes in
-    cache_write: float | None = Field(None, ge=0)  #: into a cache; else the same
+    input: float = Field(0.0, ge=0, le=1_000_000)  #: dollars for a million tokens that go in
+    output: float = Field(0.0, ge=0, le=1_000_000)  #: and for a million that come out
+    #: For a million that come from a cache; else as all that go in.
+    cache_read: float | None = Field(None, ge=0, le=1_000_000)
+    #: For a million that go into a cache; else as all that go in.
+    cache_write: float | None = Field(None, ge=0, le=1_000_000)
 
 
 class Http(_Section):

@@ -98,6 +98,8 @@ class Intake:
                 asked = requests.of_hook(db, hook.key)
                 return Wait(asked.id) if asked else Pass()
             session = self._resolve(db, agent, sender, hook)
+            if sender.transcript_path:
+                sessions.learn_transcript(db, session, sender.transcript_path)
             if agent.doubles_hooks and self._is_echo(db, hook):
                 return self._repeat(db, agent, hook, session)
             if held := self._hold(db, agent, hook, session):

@@ -137,10 +137,10 @@ class Transcripts:
                 used[turns.at(db, session, usage.at)].append(usage)
         for turn, usages in used.items():
             self.journal.append(db, self._report(work.session, usages, turn))
-        is_over = all(each.is_last for each in slices)
-        if is_over:
+        is_done = all(each.is_last for each in slices)
+        if is_done:
             transcripts.settle(db, session, work.due)
-        return not is_over
+        return not is_done
 
     def _report(
         self, session: Session, used: Sequence[Usage], turn: int | None
@@ -159,7 +159,7 @@ class Transcripts:
         if (price := self.prices.get(usage.model or model)) is None:
             return None
         tokens = usage.tokens
-        fresh = tokens.input - tokens.cache_read - tokens.cache_write
+        fresh = max(0, tokens.input - tokens.cache_read - tokens.cache_write)
         read, written = (
             price.input if each is None else each
             for each in (price.cache_read, price.cache_write)

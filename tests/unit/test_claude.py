@@ -20,6 +20,8 @@ RECORDINGS = Path(__file__).parents[1] / "recordings" / "claude-2.1.325"
 S = SessionId("s")
 NATIVE = "468710ed-3430-4f4a-a353-234216573ac7"
 TRANSCRIPT = f"/home/user/.claude/projects/-work-project/{NATIVE}.jsonl"
+LATER = "659699ef-b462-40e2-99a5-e8f12122bc5e"
+LATER_TRANSCRIPT = f"/home/person/.claude/projects/-code-project/{LATER}.jsonl"
 
 #: What stands in the box, and whether it works, in each recording that shows the box.
 BOXES = {
@@ -57,22 +59,64 @@ DIALOGS = {
 }
 
 
+def hook(name: str) -> dict[str, Any]:
+    payload: dict[str, Any] = json.loads((RECORDINGS / "hooks" / f"{name}.json").read_text())
+    return payload
+
+
+def of_call(name: str) -> str:
+    payload = hook(name)
+    return digest(payload["tool_name"], payload["tool_input"])
+
+
+#: What it says when a subagent of its own comes back.
+TASK_ENDED = hook("UserPromptSubmit.task_notification")["prompt"]
+
 #: What each recorded hook tells.
 TOLD: dict[str, list[Fact]] = {
+    "ConfigChange.user_settings": [facts.Noted(S, "ConfigChange", "user_settings")],
+    "MessageDisplay": [facts.Noted(S, "MessageDisplay")],
+    "Notification.idle_prompt": [
+        facts.Noted(S, "Notification", "Claude is waiting for your input")
+    ],
     "Notification.permission_prompt": [
         facts.Noted(S, "Notification", "Claude needs your permission")
     ],
     "PermissionRequest": [],
     "PermissionRequest.AskUserQuestion": [],
+    "PermissionRequest.Write": [],
+    "PermissionRequest.in_subagent": [],
+    "PostCompact": [facts.Noted(S, "PostCompact", "manual")],
+    "PostToolBatch": [facts.Noted(S, "PostToolBatch")],
     "PostToolUse": [facts.ToolUsed(S, "Bash", digest("Bash", {"command": "touch made"}))],
+    "PostToolUse.Agent": [facts.ToolUsed(S, "Agent", of_call("PostToolUse.Agent"))],
+    "PostToolUse.AskUserQuestion": [
+        facts.ToolUsed(S, "AskUserQuestion", of_call("PostToolUse.AskUserQuestion"))
+    ],
+    "PostToolUse.Write": [facts.ToolUsed(S, "Write", of_call("PreToolUse.Write"))],
+    "PostToolUse.in_subagent": [facts.ToolUsed(S, "Bash", of_call("PreToolUse.in_subagent"))],
     "PostToolUseFailure": [facts.ToolUsed(S, "Bash", digest("Bash", {"command": "false"}))],
+    "PreCompact": [facts.Noted(S, "PreCompact", "manual")],
+    "PreToolUse": [facts.ToolCalled(S, "Bash")],
+    "PreToolUse.Agent": [facts.ToolCalled(S, "Agent")],
+    "PreToolUse.AskUserQuestion": [facts.ToolCalled(S, "AskUserQuestion")],
+    "PreToolUse.Write": [facts.ToolCalled(S, "Write")],
+    "PreToolUse.in_subagent": [facts.ToolCalled(S, "Bash")],
     "SessionEnd.clear": [facts.ConversationLeft(S, "clear")],
     "SessionEnd.other": [facts.SessionEnded(S, "it ended: other")],
+    "SessionEnd.prompt_input_exit": [facts.SessionEnded(S, "it ended: prompt_input_exit")],
+    "SessionStart.clear": [facts.SessionStarted(S, "", LATER_TRANSCRIPT)],
     "SessionStart.compact": [facts.SessionStarted(S, "claude-sonnet-5-5", TRANSCRIPT)],
+    "SessionStart.resume": [facts.SessionStarted(S, "", LATER_TRANSCRIPT)],
     "SessionStart.startup": [facts.SessionStarted(S, "claude-opus-5-5", TRANSCRIPT)],
     "Stop": [facts.TurnEnded(S, "done manual")],
+    "Stop.stop_hook_active": [facts.TurnEnded(S, "second answer")],
     "Stop.with_background_tasks": [],
     "StopFailure": [facts.TurnEnded(S, "API Error: 400 bad request thing", "failed")],
+    "SubagentStart": [facts.Noted(S, "SubagentStart", "general-purpose")],
+    "SubagentStop": [facts.Noted(S, "SubagentStop", "general-purpose")],
+    "SubagentStop.of_compaction": [facts.Noted(S, "SubagentStop")],
+    "UserPromptSubmit.task_notification": [facts.TurnStarted(S, TASK_ENDED)],
     "UserPromptSubmit": [
         facts.TurnStarted(S, "bash: touch made;; result:;; say: done manual"),
     ],
@@ -81,11 +125,6 @@ TOLD: dict[str, list[Fact]] = {
 
 def read(name: str) -> View:
     return Claude().read_screen(read_styled((RECORDINGS / f"{name}.txt").read_text()))
-
-
-def hook(name: str) -> dict[str, Any]:
-    payload: dict[str, Any] = json.loads((RECORDINGS / "hooks" / f"{name}.json").read_text())
-    return payload
 
 
 def order(*, model: str = "", permission_mode: str = "", resumes: bool = False) -> Order:
@@ -138,8 +177,10 @@ def test_a_hook_as_claude_sends_it_says_who_sent_it() -> None:
     started = Claude().identify(hook("SessionStart.startup"))
     stopped = Claude().identify(hook("Stop"))
 
-    assert started == Sender("claude", NativeId(NATIVE), "/code/project", "SessionStart")
-    assert stopped == Sender("claude", NativeId(NATIVE), "/code/project", "Stop")
+    assert started == Sender(
+        "claude", NativeId(NATIVE), "/code/project", "SessionStart", TRANSCRIPT
+    )
+    assert stopped == Sender("claude", NativeId(NATIVE), "/code/project", "Stop", TRANSCRIPT)
 
 
 @pytest.mark.spec("B2")

@@ -25,7 +25,7 @@ def answering(folder: Path, *answers: bytes) -> Iterator[Client]:
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(door))
         listening.listen()
-        speaker = Thread(target=_answer, args=(listening, door, answers))
+        speaker = Thread(target=_answer, args=(listening, door, answers), daemon=True)
         speaker.start()
         yield Client(door, patience=5.0)
         speaker.join(timeout=5.0)

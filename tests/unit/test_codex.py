@@ -150,8 +150,10 @@ def test_a_hook_as_codex_sends_it_says_who_sent_it() -> None:
     started = Codex().identify(hook("SessionStart"))
     stopped = Codex().identify(hook("Stop"))
 
-    assert started == Sender("codex", NativeId(NATIVE), "/code/project", "SessionStart")
-    assert stopped == Sender("codex", NativeId(NATIVE), "/code/project", "Stop")
+    assert started == Sender(
+        "codex", NativeId(NATIVE), "/code/project", "SessionStart", TRANSCRIPT
+    )
+    assert stopped == Sender("codex", NativeId(NATIVE), "/code/project", "Stop", TRANSCRIPT)
 
 
 @pytest.mark.spec("B2")

@@ -64,6 +64,16 @@ def test_doors_and_trust_can_be_set(path: Path) -> None:
     assert (before.trust.sessions, after.trust.sessions) == ("family", "all")
 
 
+def test_where_agents_are_looked_for_can_be_set(path: Path) -> None:
+    before = load(path).discovery
+
+    text = "[discovery]\nenabled = false\ntmux_sockets = ['/run/tmux']"
+    after = load(write(path, text)).discovery
+
+    assert (before.enabled, before.tmux_sockets) == (True, ())
+    assert (after.enabled, after.tmux_sockets) == (False, ("/run/tmux",))
+
+
 def test_how_an_agent_is_run_can_be_set(path: Path) -> None:
     text = """
         computer = "rook"

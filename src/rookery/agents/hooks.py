@@ -46,7 +46,8 @@ def identify(agent: str, payload: Payload) -> Sender:
         case {"session_id": str(native_id), "cwd": str(cwd), "hook_event_name": str(event)}:
             if len(native_id) > LONGEST or len(cwd) > LONGEST:
                 raise HookUnreadable("its ids are far too long")
-            return Sender(agent, NativeId(native_id), cwd, event[:_LONGEST_NAME])
+            transcript = _text(payload, "transcript_path")[:LONGEST]
+            return Sender(agent, NativeId(native_id), cwd, event[:_LONGEST_NAME], transcript)
         case _:
             raise HookUnreadable(", ".join(sorted(map(str, payload))))
 

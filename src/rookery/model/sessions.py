@@ -106,6 +106,7 @@ class Sender:
     native_id: NativeId
     cwd: str
     event: str  #: what it calls what it tells
+    transcript_path: str = ""
 
     @property
     def is_new(self) -> bool:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from datetime import datetime
 from sqlite3 import Connection
 
 from rookery.model.facts import SessionId
-from rookery.model.sessions import OBSERVED, NativeId, Session, Spot
+from rookery.model.lifecycle import Activity
+from rookery.model.sessions import OBSERVED, NativeId, Sender, Session, Spot
 from rookery.store import evidence
 from rookery.store.sessions import LIVE
 
@@ -25,6 +28,25 @@ def identify(db: Connection, session: SessionId, process: str) -> None:
         "update or ignore sessions set process = coalesce(process, ?) where id = ?",
         (process, session),
     )
+
+
+def bind_by_folder(db: Connection, sender: Sender) -> SessionId | None:
+    """Give the sender's native id to the one session in a pane that it can only be.
+
+    For agents whose hooks do not tell from which process they come: it works in the same
+    folder, and its own native id is not known yet. Of two, nobody can tell which it is.
+    """
+    rows = db.execute(
+        f"select id from sessions where {LIVE} and agent = ? and runtime = ?"
+        " and tmux_server is not null and substr(native_id, 1, 5) = 'tmux_'"
+        " and project_path = ? limit 2",
+        (sender.agent, OBSERVED, os.path.realpath(sender.cwd)),
+    ).fetchall()
+    if len(rows) != 1:
+        return None
+    session = SessionId(rows[0]["id"])
+    db.execute("update sessions set native_id = ? where id = ?", (sender.native_id, session))
+    return session
 
 
 def is_taken(db: Connection, agent: str, native_id: NativeId) -> bool:
@@ -48,3 +70,9 @@ def is_read_off_its_screen(db: Connection, session: Session) -> bool:
     """Whether nothing but its screen tells what a session that we found does."""
     told = (evidence.last(db, session.id, source) for source in ("hook", "registry"))
     return session.runtime == OBSERVED and not any(told)
+
+
+def has_rested(db: Connection, session: SessionId, *, since: datetime) -> bool:
+    """Whether its agent's own file has said since then that it does nothing."""
+    told = evidence.last(db, session, "registry")
+    return told is not None and told.claim == Activity.IDLE and told.at > since

@@ -287,6 +287,14 @@ def rebind(db: Connection, process: str, sender: Sender) -> SessionId | None:
     return SessionId(row["id"]) if row else None
 
 
+def learn_transcript(db: Connection, session: SessionId, path: str) -> None:
+    """Keep where a session's transcript is, if that was not known: its start may be missed."""
+    db.execute(
+        "update sessions set transcript_path = ? where id = ? and transcript_path = ''",
+        (path, session),
+    )
+
+
 def of_process(
     db: Connection, agent: str, process: str, native_id: NativeId
 ) -> SessionId | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from sqlite3 import Connection
+from sqlite3 import Connection, Row
 
 #: Sessions in the shape of tallies, a tally of one for each.
 EACH = """
@@ -16,6 +17,15 @@ EACH = """
 """
 
 _ALL = f"{EACH} union all select * from tallies"
+
+#: All of it in one go: whoever else reads waits meanwhile.
+_GROUPS = f"""
+    select day, agent, status, sum(sessions) as sessions, sum(seconds) as seconds,
+        sum(turns) as turns, sum(input_tokens) as input_tokens,
+        sum(output_tokens) as output_tokens, sum(cost) as cost,
+        nullif(sum(input_tokens + output_tokens), 0) as tokens
+        from ({_ALL}) group by day, agent, status
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,40 +56,38 @@ class Statistics:
 
 
 def count(db: Connection) -> Statistics:
-    by_status = _by(db, "status")
+    groups = db.execute(_GROUPS).fetchall()
+    by_status = _by("status", groups, "sessions")
     live = sum(by_status.get(each, 0) for each in ("starting", "running", "closing"))
     ended = sum(by_status.values()) - live
-    total = db.execute(
-        "select coalesce(sum(seconds), 0) as seconds, coalesce(sum(turns), 0) as turns,"
-        " coalesce(sum(input_tokens), 0) as input, coalesce(sum(output_tokens), 0) as output,"
-        f" sum(cost) as cost from ({_ALL})"
-    ).fetchone()
+    seconds = sum(group["seconds"] for group in groups)
+    costs = [group["cost"] for group in groups if group["cost"] is not None]
     return Statistics(
         launched=live + ended,
         live=live,
         by_status=by_status,
-        by_agent=_by(db, "agent"),
-        by_day=_by(db, "day"),
-        total_seconds=round(total["seconds"], 3),
-        average_seconds=round(total["seconds"] / ended, 3) if ended else None,
-        turns=total["turns"],
-        input_tokens=total["input"],
-        output_tokens=total["output"],
-        tokens_by_agent=_by(db, "agent", "nullif(input_tokens + output_tokens, 0)"),
-        tokens_by_day=_by(db, "day", "nullif(input_tokens + output_tokens, 0)"),
-        cost=total["cost"],
-        cost_by_agent=_by(db, "agent", "cost"),
-        cost_by_day=_by(db, "day", "cost"),
+        by_agent=_by("agent", groups, "sessions"),
+        by_day=_by("day", groups, "sessions"),
+        total_seconds=round(seconds, 3),
+        average_seconds=round(seconds / ended, 3) if ended else None,
+        turns=sum(group["turns"] for group in groups),
+        input_tokens=sum(group["input_tokens"] for group in groups),
+        output_tokens=sum(group["output_tokens"] for group in groups),
+        tokens_by_agent=_by("agent", groups, "tokens"),
+        tokens_by_day=_by("day", groups, "tokens"),
+        cost=sum(costs) if costs else None,
+        cost_by_agent=_by("agent", groups, "cost"),
+        cost_by_day=_by("day", groups, "cost"),
         most_expensive=_most_expensive(db),
     )
 
 
-def _by(db: Connection, column: str, number: str = "sessions") -> dict[str, int]:
-    rows = db.execute(
-        f"select {column} as word, sum({number}) as number from ({_ALL})"
-        " group by 1 having number is not null order by 1"
-    )
-    return {row["word"]: row["number"] for row in rows}
+def _by(word: str, groups: Sequence[Row], number: str) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for group in sorted(groups, key=lambda each: each[word]):
+        if group[number] is not None:
+            found[group[word]] = found.get(group[word], 0) + group[number]
+    return found
 
 
 def _most_expensive(db: Connection) -> Expense | None:

@@ -17,6 +17,9 @@ LONGEST = 64_000
 #: What an agent says of a turn's end comes at most so long after it could be seen.
 AMENDED = timedelta(seconds=30)
 
+#: With which words it began is told at most so long after it was seen to have begun.
+COMPLETED = timedelta(seconds=5)
+
 
 def follow(
     db: Connection, seq: int, fact: Fact, *, at: datetime, parcel: int | None = None
@@ -24,11 +27,12 @@ def follow(
     """Open and close turns as ``fact`` tells."""
     match fact:
         case facts.TurnStarted(session, prompt):
-            db.execute(
-                "insert into turns (session, started_by, prompt, started_at, parcel)"
-                " values (?, ?, ?, ?, ?)",
-                (session, seq, prompt[:LONGEST], at.isoformat(), parcel),
-            )
+            if not _complete(db, session, prompt, parcel=parcel, since=at - COMPLETED):
+                db.execute(
+                    "insert into turns (session, started_by, prompt, started_at, parcel)"
+                    " values (?, ?, ?, ?, ?)",
+                    (session, seq, prompt[:LONGEST], at.isoformat(), parcel),
+                )
         case facts.TurnEnded(session, last_words, how):
             if not _close(db, session, how=how, answer=last_words, at=at) and last_words:
                 _amend(db, session, how=how, answer=last_words, since=at - AMENDED)
@@ -36,6 +40,21 @@ def follow(
             _close(db, session, how="failed", answer="", at=at)
         case _:
             pass
+
+
+def _complete(
+    db: Connection, session: SessionId, prompt: str, *, parcel: int | None, since: datetime
+) -> bool:
+    """Add the words to a turn that was seen to begin a moment before they were told."""
+    if not prompt:
+        return False
+    completed = db.execute(
+        "update turns indexed by turns_open set prompt = ?, parcel = ?"
+        " where session = ? and ended_at is null and prompt = '' and started_at >= ?"
+        " and started_by = (select max(started_by) from turns where session = ?)",
+        (prompt[:LONGEST], parcel, session, since.isoformat(), session),
+    )
+    return completed.rowcount > 0
 
 
 def _close(db: Connection, session: SessionId, *, how: str, answer: str, at: datetime) -> bool:
