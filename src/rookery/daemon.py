@@ -64,7 +64,6 @@ from rookery.runtimes.tmux.runtime import TmuxRuntime
 from rookery.runtimes.tmux.server import Site, version_of
 from rookery.stops import Stops
 from rookery.store import tokens
-from rookery.store.anchored import AnchoredDatabase
 from rookery.store.database import Database
 from rookery.store.journal import Journal, Reader
 from rookery.timers import Spans, Timers
@@ -147,7 +146,7 @@ async def running(
     login = await asyncio.to_thread(login_environment, os.environ)
     ours, observed = _runtime(home, settings, clock), _observed(home, settings, clock)
     runtime = Several(ours, observed)
-    async with AnchoredDatabase(home.database) as database, anyio.create_task_group() as tasks:
+    async with Database(home.database) as database, anyio.create_task_group() as tasks:
         journal = Journal(settings.computer, clock, READERS)
         await journal.catch_up(database)
         await _know_the_owner(home, database, clock)

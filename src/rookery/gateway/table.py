@@ -23,7 +23,7 @@ from rookery.model.sessions import Session
 from rookery.permissions import Permissions
 from rookery.ports import Agent, Runtime
 from rookery.store import commands, families, sessions, waits
-from rookery.store.anchored import AnchoredDatabase
+from rookery.store.database import Database
 from rookery.store.journal import Journal
 
 
@@ -62,7 +62,7 @@ class Streams:
 class House:
     """What operations work with."""
 
-    database: AnchoredDatabase
+    database: Database
     journal: Journal
     runtime: Runtime
     agents: Mapping[str, Agent]

@@ -15,7 +15,7 @@ from sqlite3 import Connection, DatabaseError, Row, connect
 from threading import Thread
 from typing import Any, Self, TypeAlias, TypeVar
 
-from rookery.model.errors import CommitFailed, StoreBroken
+from rookery.model.errors import CommitFailed, StoreBroken, StoreLost
 from rookery.store.migrations import migrate
 
 T = TypeVar("T")
@@ -27,6 +27,9 @@ BATCH = 256
 
 #: Seconds to wait for another program that holds the file, such as a backup.
 PATIENCE = 5.0
+
+#: What to do about a file that was deleted or replaced under us: what it held is still read.
+RESCUE = "Keep what it knows:  rookery backup FILE, then rookery down, rookery restore FILE"
 
 #: Pages that may wait beside the file: whoever fills them up waits until all are copied into
 #: it, and most are written again before that. SQLite's own 1,000 cost a fifth of the speed.
@@ -50,6 +53,7 @@ class Database:
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._bell = asyncio.Event()
         self._db = _prepare(path, connection)
+        self._file = _identity(path)
         self._last = last_entry(self._db)
         self._writer = Thread(target=self._write_on, name="writer")
         # A connection of its own: who reads never waits for the writer, nor it for them.
@@ -67,6 +71,21 @@ class Database:
         self._reader.shutdown()
         self._db.close()
         self._view.close()
+
+    @property
+    def trouble(self) -> str:
+        """Why nothing is taken in; empty while all is well."""
+        try:
+            self._require_its_file()
+        except StoreLost as lost:
+            return str(lost)
+        return ""
+
+    def _require_its_file(self) -> None:
+        # SQLite would go on with a file that was deleted or replaced, and all that was
+        # accepted since would be gone with us.
+        if _identity(self.path) != self._file:
+            raise StoreLost(f"{self.path}. {RESCUE}")
 
     @property
     def waiting(self) -> int:
@@ -113,6 +132,7 @@ class Database:
         # All who wait share one transaction: a full commit costs a flush of the disk,
         # and one flush serves a hundred works as well as one.
         try:
+            self._require_its_file()
             together = self._do_all(jobs) if len(jobs) > 1 else ()
             replies = together or self._do_each(jobs)
             last = last_entry(self._db)
@@ -165,9 +185,18 @@ class Database:
 
 def _failed(job: _Job, failure: BaseException) -> Reply:
     # One error for each: raised in two tasks, an exception would mix their tracebacks.
-    error = CommitFailed(failure)
+    lost = isinstance(failure, StoreLost)
+    error = StoreLost(*failure.args) if lost else CommitFailed(failure)
     error.__cause__ = failure
     return partial(job.answer.set_exception, error)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 @contextmanager
