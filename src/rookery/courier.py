@@ -9,12 +9,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from sqlite3 import Connection
 from typing import assert_never
 
 from rookery.model.errors import Occupied, RuntimeFailed, WordsRefused
-from rookery.model.facts import DeliveryDoubted, DeliveryWaited, SessionId, TurnStarted
+from rookery.model.facts import (
+    DeliveryDoubted,
+    DeliveryWaited,
+    SessionId,
+    TurnEnded,
+    TurnStarted,
+)
 from rookery.model.messages import Parcel, Step
 from rookery.ports import Agent, Clock, Runtime, Sight
 from rookery.store import messages, observed, sessions, waits
@@ -102,7 +109,7 @@ class Courier:
                 if await self._submit(parcel):
                     await self._is_settled_in_time(parcel)
             case Sight.AGENT:
-                await self._confirm(parcel)
+                await self._confirm(parcel, entered_at=parcel.since)
                 await self._expect_proof(parcel)
             case Sight.NOWHERE:
                 await self._expect_proof(parcel)
@@ -124,15 +131,16 @@ class Courier:
     async def _submit(self, parcel: Parcel) -> bool:
         if parcel.step is Step.SENDING:
             await self._mark(parcel, Step.PASTED)
+        entered_at = self._clock.now()
         try:
             await self.runtime.submit(parcel)
         except Occupied as occupied:
             await self._wait(parcel, str(occupied))
             return False
-        await self._confirm(parcel)
+        await self._confirm(parcel, entered_at=entered_at)
         return True
 
-    async def _confirm(self, parcel: Parcel) -> None:
+    async def _confirm(self, parcel: Parcel, *, entered_at: datetime) -> None:
         """Note that Enter was pressed: all the proof there is, where an agent tells nothing."""
         agent = await self._agent(parcel.recipient)
 
@@ -141,6 +149,9 @@ class Courier:
             now = sessions.get(db, parcel.recipient)
             if moved and not (agent.has_hooks and observed.tells_turns(db, now)):
                 self.journal.append(db, TurnStarted(parcel.recipient, parcel.words))
+                if observed.has_rested(db, now.id, since=entered_at):
+                    # So short a turn that its end was told before we came to its beginning.
+                    self.journal.append(db, TurnEnded(parcel.recipient))
 
         await self.database.write(confirm)
 

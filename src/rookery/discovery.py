@@ -124,12 +124,11 @@ class Discovery:
         try:
             await self.look(socket)
             self._trouble.pop(socket, None)
-        except RuntimeFailed as error:
+        except Exception as error:  # noqa: BLE001 - a supervised boundary
             if self._trouble.get(socket) != str(error):  # not every two seconds
-                _log.warning("The tmux server on %s: %s", socket, error)
+                cause = None if isinstance(error, RuntimeFailed) else error
+                _log.warning("The tmux server on %s: %s", socket, error, exc_info=cause)
             self._trouble[socket] = str(error)
-        except Exception:  # noqa: BLE001 - a supervised boundary
-            _log.exception("The panes on %s could not be taken in.", socket)
 
     async def discover(self) -> None:
         """Look at all servers now."""

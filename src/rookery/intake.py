@@ -13,13 +13,13 @@ from sqlite3 import Connection
 
 from rookery import arrivals, endings
 from rookery.arrivals import Arrival
-from rookery.model.errors import HookUnreadable
+from rookery.model.errors import HookUnreadable, RuntimeFailed
 from rookery.model.facts import Fact, SessionEnded, SessionId, ToolUsed
 from rookery.model.permissions import RequestId, Verdict
-from rookery.model.sessions import TMUX, Badge, Sender, Spot
+from rookery.model.sessions import TMUX, Badge, Sender, Session, Spot
 from rookery.permissions import Pass, Permissions, Ruling, Wait
 from rookery.ports import Agent, Payload
-from rookery.processes import Process, caller_of, is_running, is_shared
+from rookery.processes import Process, caller_of, is_running, is_shared, run_as
 from rookery.stops import GoOn, Stops
 from rookery.store import evidence, requests, sessions, tokens
 from rookery.store.database import Database
@@ -27,6 +27,16 @@ from rookery.store.journal import Journal
 
 #: What is told twice comes within this time.
 ECHO = timedelta(seconds=5)
+
+#: Agents that make a daemon of themselves. What calls itself one could speak for anybody.
+SHARING = frozenset({"codex"})
+
+#: How deep a payload may be nested: to tell people of more than 255 levels is beyond us.
+DEEPEST = 100
+
+#: Characters of a payload that is looked through for that; no agent nests more than so many,
+#: and what a tool is given is kept as plain text long before.
+SEARCHED = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +76,37 @@ def read_call(call: bytes, *, pid: int | None = None) -> Hook:
 
 def _read(body: bytes) -> object:
     """Read JSON; what it can spell and no file can hold, halves of characters, is replaced."""
-    payload = json.loads(body)
-    if _HALF.search(body):
-        text = json.dumps(payload, ensure_ascii=False)
-        return json.loads(text.encode(errors="replace"))
+    text = _shallow(body.decode("utf-8-sig", errors="replace"))
+    payload = json.loads(text)
+    if _HALF.search(text):
+        whole = json.dumps(payload, ensure_ascii=False)
+        return json.loads(whole.encode(errors="replace"))
     return payload
 
 
-_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def _shallow(text: str) -> str:
+    """Cut out what is nested too deep for anybody: the rest can be read, and decided."""
+    if text.count("[") + text.count("{") <= DEEPEST or len(text) > SEARCHED:
+        return text
+    kept, depth, end = [], 0, 0
+    for found in _NESTING.finditer(text):
+        if found[0] in {"[", "{"}:
+            depth += 1
+            if depth == DEEPEST + 1:
+                kept.append(text[end : found.start()])
+        elif found[0] in {"]", "}"}:
+            depth -= 1
+            if depth == DEEPEST:
+                kept.append("null")
+                end = found.end()
+    return "".join([*kept, text[end:]])
+
+
+#: What opens or closes something in JSON; and texts, also unended, in which nothing does.
+_NESTING = re.compile(r'[][{}]|"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,22 +273,18 @@ class Intake:
         """Let nobody speak for a session but itself. Raises ``HookUnreadable``."""
         session = sessions.get(db, known)
         if tokens.has_badge(db, known):
-            if tokens.is_worn(db, known, hook.badge):
+            if tokens.is_worn(db, known, hook.badge) or _is_from(session, hook, agent):
                 return known
-            caller = _caller(hook, agent)
-            if caller is None or caller.word != session.process:
-                raise HookUnreadable(f"it does not wear the badge of {known}")
-            return known
+            raise HookUnreadable(f"it does not wear the badge of {known}")
         if session.process is None or session.status.is_over or hook.pid is None:
             return known
-        caller = _caller(hook, agent)
-        if is_shared(hook.pid) or (caller and caller.word == session.process):
+        if _is_shared(hook, agent) or _is_from(session, hook, agent):
             return known
         if is_running(Process.read(session.process)):
             raise HookUnreadable(f"another process is {session.name} already")
         # The same conversation goes on in another process: that is another session.
         endings.end(db, self.journal, known, outcome="failed", reason="its program is gone")
-        return self._register(db, sender, hook, caller)
+        return self._register(db, sender, hook, _caller(hook, agent))
 
     def _register(
         self, db: Connection, sender: Sender, hook: Hook, caller: Process | None
@@ -270,8 +299,24 @@ class Intake:
         return arrivals.welcome(db, self.journal, arrival)
 
 
+def _is_from(session: Session, hook: Hook, agent: Agent) -> bool:
+    """Whether a session's own process made a call. Raises ``RuntimeFailed``."""
+    caller = _caller(hook, agent)
+    if caller and caller.word == session.process:
+        return True
+    if hook.pid is not None and Process.of(hook.pid) is None:
+        # It did not wait for us: the same call is in the spool, and must be new then.
+        raise RuntimeFailed("who called is gone")
+    return False
+
+
 def _caller(hook: Hook, agent: Agent) -> Process | None:
     """Return the agent's process that made a call, as the kernel knows it."""
-    if hook.pid is None or not agent.program or is_shared(hook.pid):
+    if hook.pid is None or _is_shared(hook, agent):
         return None
-    return caller_of(hook.pid, agent.program)
+    return caller_of(hook.pid, run_as(agent))
+
+
+def _is_shared(hook: Hook, agent: Agent) -> bool:
+    """Whether a daemon that speaks for many sessions made a call; not every agent has one."""
+    return agent.name in SHARING and hook.pid is not None and is_shared(hook.pid)

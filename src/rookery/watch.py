@@ -113,12 +113,12 @@ class Watch:
 
     async def _read_screen(self, session_id: SessionId) -> None:
         """Take from the screen what no hook tells: that it is up, or asks something first."""
-        session, is_mute = await self.database.read(partial(_look_up, session=session_id))
+        session, word = await self.database.read(partial(_look_up, session=session_id))
         agent = self.agents[session.agent]
-        tells_nothing_more = (agent.has_hooks and not is_mute) or not agent.has_box
+        tells_nothing_more = (agent.has_hooks and word.of_hooks) or not agent.has_box
         if session.status.is_over or (session.started_at and tells_nothing_more):
             self.runtime.attend(session_id, to_screen=False)
-        elif agent.has_box:
+        elif agent.has_box and not word.of_file:
             view = await self.runtime.view(session_id)
             # A box that is drawn may not listen yet: its own word is better, if it has one.
             if view.dialog or session.started_at or not agent.tells_start:
@@ -142,13 +142,13 @@ class Watch:
         return bool(last) and self.at_work.get(session.id) == last[0].started_at
 
     async def _note_quiet(self, session_id: SessionId) -> None:
-        session = await self.database.read(lambda db: sessions.get(db, session_id))
+        session, word = await self.database.read(partial(_look_up, session=session_id))
         agent = self.agents[session.agent]
         if not agent.has_box:
             await self._end_quiet_turn(session_id)
         elif session.started_at is None:
             await self._tell(session_id, await self.runtime.view(session_id))
-        elif session.activity not in {None, Activity.IDLE}:
+        elif session.activity not in {None, Activity.IDLE} and not word.of_file:
             # An agent that works moves its screen all the time. One that has fallen quiet was
             # interrupted at the keyboard, of which Claude's hooks say nothing; or it asks.
             view = await self.runtime.view(session_id)
@@ -188,9 +188,18 @@ class Watch:
         await self.database.write(note)
 
 
-def _look_up(db: Connection, session: SessionId) -> tuple[Session, bool]:
+@dataclass(frozen=True, slots=True)
+class Word:
+    """Who tells what a session does, so that its screen need not be read."""
+
+    of_hooks: bool
+    of_file: bool  #: of its agent's own, for now
+
+
+def _look_up(db: Connection, session: SessionId) -> tuple[Session, Word]:
     found = sessions.get(db, session)
-    return found, observed.is_read_off_its_screen(db, found)
+    hooks, file = observed.tells_turns(db, found), observed.has_better_word(db, found)
+    return found, Word(hooks, file)
 
 
 #: A turn whose end is only seen, not told, lasts at least so long.

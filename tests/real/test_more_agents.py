@@ -1,4 +1,7 @@
-"""The real Gemini CLI and OpenCode, in real panes: all that is known is on their screens."""
+"""The real Gemini CLI and OpenCode, in real panes: by their hooks, or by their screens only.
+
+OpenCode has our plugin whenever we start it; Gemini has our hooks if its user installed them.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,12 +35,31 @@ class Case:
     dialog: str  #: stands on the screen while it asks
     yes: str
     no: str
+    shell: str  #: its tool that runs commands
+    question: str  #: its tool that asks its person
+    escapes: int  #: that interrupt it
 
 
 CASES = [
-    Case("gemini", "gemini-2.5-flash", "Allow once", "enter", "escape"),
-    Case("opencode", "fake/fake-model", "Permission required", "enter", "escape"),
+    Case(
+        *("gemini", "gemini-2.5-flash", "Allow once", "enter", "escape"),
+        *("run_shell_command", "ask_user", 1),
+    ),
+    Case(
+        *("opencode", "fake/fake-model", "Permission required", "enter", "escape"),
+        *("bash", "question", 2),
+    ),
 ]
+
+COLOUR = {
+    "question": "Which colour?",
+    "header": "Colour",
+    "type": "choice",
+    "options": [
+        {"label": "Red", "description": "warm"},
+        {"label": "Blue", "description": "cold"},
+    ],
+}
 
 
 @pytest.fixture
@@ -54,6 +77,13 @@ def case(request: pytest.FixtureRequest) -> Case:
 
 @pytest.fixture
 def rookery(cold: Rookery, models: ModelServer) -> Rookery:
+    prepare(cold, models)
+    cold.up()
+    return cold
+
+
+def prepare(cold: Rookery, models: ModelServer) -> None:
+    """Let a Rookery know both, each with a home of its own."""
     gemini, opencode = cold.folder / "gemini", cold.folder / "opencode"
     seed_gemini(gemini, cold.project)
     seed_opencode(opencode, models.url)
@@ -81,8 +111,6 @@ def rookery(cold: Rookery, models: ModelServer) -> Rookery:
             },
         )
     )
-    cold.up()
-    return cold
 
 
 def agent_settings(agent: str, environment: Mapping[str, str]) -> str:
@@ -123,6 +151,7 @@ def seed_opencode(home: Path, models: str) -> None:
                 "name": "Fake",
                 "tool_call": True,
                 "limit": {"context": 200_000, "output": 8_000},
+                "cost": {"input": 3, "output": 15},
             }
         },
     }
@@ -135,6 +164,15 @@ def seed_opencode(home: Path, models: str) -> None:
         "permission": {"bash": "ask", "edit": "ask"},
     }
     (folder / "opencode.json").write_text(json.dumps(settings))
+
+
+@pytest.fixture
+def hooked(rookery: Rookery, case: Case) -> Rookery:
+    """Have Gemini's user install our hooks; OpenCode has them anyway."""
+    if case.agent == "gemini":
+        settings = str(rookery.folder / "gemini" / ".gemini")
+        rookery.json("hooks", "install", "--agent", "gemini", "--config-dir", settings, "--yes")
+    return rookery
 
 
 def start(rookery: Rookery, case: Case, **more: object) -> dict[str, object]:
@@ -166,8 +204,41 @@ def is_(rookery: Rookery, activity: str) -> bool:
     return bool(listed["activity"] == activity)
 
 
+def asked(rookery: Rookery) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = rookery.client.get("permissions")["requests"]
+    return found
+
+
+def is_asked(rookery: Rookery) -> dict[str, Any]:
+    """Wait until something is asked."""
+    eventually(lambda: asked(rookery), within=SLOWLY)
+    return asked(rookery)[0]
+
+
+def last_turn(rookery: Rookery) -> dict[str, Any]:
+    """Wait for the end of the turn, and return it."""
+    eventually(lambda: is_(rookery, "idle"), within=SLOWLY)
+    turn: dict[str, Any] = rookery.json("output", "it")["turns"][-1]
+    return turn
+
+
+def interrupt(rookery: Rookery, case: Case) -> None:
+    for _ in range(case.escapes):  # one by one: two at once are another key
+        rookery.run("keys", "it", "escape")
+
+
+def is_made(rookery: Rookery) -> bool:
+    return (rookery.project / "made").exists()
+
+
+def events(rookery: Rookery) -> list[str]:
+    """Name the facts of the session, in their order."""
+    with rookery.database() as db:
+        return [row[0] for row in db.execute("select kind from entries order by seq")]
+
+
 @pytest.mark.spec("A1", "A3", "B2")
-def test_an_agent_without_hooks_comes_up_hears_each_prompt_once_and_ends(
+def test_it_comes_up_hears_each_prompt_once_and_ends(
     rookery: Rookery, case: Case, models: ModelServer
 ) -> None:
     started = start(rookery, case)
@@ -184,7 +255,7 @@ def test_an_agent_without_hooks_comes_up_hears_each_prompt_once_and_ends(
 
 
 @pytest.mark.spec("A2")
-def test_its_screen_tells_that_it_works_and_that_it_is_done(
+def test_it_is_seen_to_work_and_to_be_done(
     rookery: Rookery, case: Case, models: ModelServer
 ) -> None:
     start(rookery, case)
@@ -278,3 +349,221 @@ def test_a_folder_that_gemini_does_not_trust_is_asked_about_and_nothing_is_typed
     assert session["activity"] == "question"
     assert "trust" in str(session["reason"])
     assert "say: hello" not in asked
+
+
+@pytest.mark.spec("A2", "C2", "C6")
+def test_its_hooks_tell_of_a_prompt_a_tool_a_permission_and_the_last_words(
+    hooked: Rookery, case: Case
+) -> None:
+    start(hooked, case)
+
+    hooked.send("it", "bash: touch made;; say: all done")
+    eventually(lambda: is_(hooked, "permission"), within=SLOWLY)
+    (request,) = asked(hooked)
+    eventually(lambda: case.dialog in hooked.screen("it"))
+    hooked.run("keys", "it", case.yes)
+    turn = last_turn(hooked)
+
+    assert (request["tool"], request["input"]["command"]) == (case.shell, "touch made")
+    assert request["deadline"] is None
+    assert (turn["prompt"], turn["answer"]) == ("bash: touch made;; say: all done", "all done")
+    assert turn["how"] == "finished"
+    assert is_made(hooked)
+    assert asked(hooked) == []
+    session = hooked.session("it")
+    assert (session["last_tool"], session["tool_count"]) == (case.shell, 1)
+    assert [each for each in events(hooked) if each.startswith(("turn", "tool"))] == [
+        *("turn-started", "tool-called", "tool-used", "turn-ended")
+    ]
+
+
+@pytest.mark.spec("D1")
+def test_a_call_is_denied_by_rule_and_its_model_reads_why(hooked: Rookery, case: Case) -> None:
+    hooked.home.rules.write_text(
+        f'[[deny]]\ntool = "{case.shell}"\ninput.command = "touch *"\n'
+        'reason = "Nothing is touched here."\n'
+    )
+    start(hooked, case)
+
+    said = hooked.ask("it", "bash: touch made;; result:", timeout=SLOWLY)
+
+    assert "Nothing is touched here." in said
+    assert not is_made(hooked)
+    assert hooked.session("it")["denial_count"] == 1
+
+
+@pytest.mark.spec("D2")
+def test_a_call_is_asked_about_and_denied_with_a_reason_that_its_model_reads(
+    hooked: Rookery, case: Case
+) -> None:
+    hooked.json("mode", "remote")
+    # Gemini can be refused with a reason only before it asks itself.
+    hooked.home.rules.write_text(f'[[ask]]\ntool = "{case.shell}"\n')
+    start(hooked, case)
+
+    hooked.send("it", "bash: touch made;; result:")
+    request = is_asked(hooked)
+    hooked.run("deny", "it", "--reason", "Not on a Sunday.")
+    turn = last_turn(hooked)
+
+    assert request["input"]["command"] == "touch made"
+    assert "Not on a Sunday." in turn["answer"]
+    assert not is_made(hooked)
+
+
+@pytest.mark.spec("D2")
+def test_what_it_asks_is_allowed_from_afar(hooked: Rookery, case: Case) -> None:
+    hooked.json("mode", "remote")
+    start(hooked, case)
+
+    hooked.send("it", "bash: touch made;; say: all done")
+    is_asked(hooked)
+    early = is_made(hooked)
+    hooked.run("allow", "it")
+    turn = last_turn(hooked)
+
+    assert not early
+    assert (turn["answer"], is_made(hooked)) == ("all done", True)
+    (kept,) = hooked.json("audit")["decisions"]
+    assert (kept["decision"], kept["by"]) == ("allowed", "person")
+
+
+@pytest.mark.spec("D2")
+def test_what_was_allowed_before_its_dialog_is_not_asked_about_again(
+    hooked: Rookery, case: Case
+) -> None:
+    hooked.json("mode", "remote")
+    hooked.home.rules.write_text(f'[[ask]]\ntool = "{case.shell}"\n')
+    start(hooked, case)
+
+    hooked.send("it", "bash: touch made;; say: all done")
+    is_asked(hooked)
+    hooked.run("allow", "it")
+    turn = last_turn(hooked)
+
+    assert (turn["answer"], is_made(hooked)) == ("all done", True)
+
+
+@pytest.mark.spec("A2", "D2")
+def test_what_is_refused_at_the_keyboard_is_asked_no_more(hooked: Rookery, case: Case) -> None:
+    hooked.json("mode", "remote")
+    start(hooked, case)
+
+    hooked.send("it", "bash: touch made;; say: allowed")
+    is_asked(hooked)
+    eventually(lambda: case.dialog in hooked.screen("it"))
+    hooked.run("keys", "it", case.no)
+    turn = last_turn(hooked)
+
+    assert (turn["how"], is_made(hooked)) == ("interrupted", False)
+    assert asked(hooked) == []
+    assert hooked.ask("it", "say: and on", timeout=SLOWLY) == "and on"
+
+
+@pytest.mark.spec("A2")
+def test_a_tool_that_is_interrupted_ends_the_turn(hooked: Rookery, case: Case) -> None:
+    start(hooked, case)
+
+    hooked.send("it", "bash: sleep 60;; say: slept")
+    is_asked(hooked)
+    eventually(lambda: case.dialog in hooked.screen("it"))
+    hooked.run("keys", "it", case.yes)
+    eventually(lambda: case.dialog not in hooked.screen("it"))
+    interrupt(hooked, case)
+    turn = last_turn(hooked)
+
+    assert turn["how"] == "interrupted"
+    assert hooked.ask("it", "say: and on", timeout=SLOWLY) == "and on"
+
+
+@pytest.mark.spec("D2", "D3")
+def test_a_call_that_waits_does_not_run_once_its_turn_was_interrupted(
+    hooked: Rookery, case: Case
+) -> None:
+    hooked.json("mode", "remote")
+    hooked.home.rules.write_text(f'[[ask]]\ntool = "{case.shell}"\n')
+    start(hooked, case)
+
+    hooked.send("it", "bash: touch made;; say: allowed")
+    request = is_asked(hooked)
+    eventually(lambda: "esc" in hooked.screen("it"))
+    interrupt(hooked, case)
+    if case.agent == "gemini":  # it tells nobody, and shows that its hook still runs
+        eventually(lambda: "Request cancelled." in hooked.screen("it"))
+    else:
+        eventually(lambda: asked(hooked) == [])
+    late = hooked.run("allow", request["id"])
+    turn = last_turn(hooked)
+
+    assert late.returncode == (0 if case.agent == "gemini" else 1)
+    assert turn["how"] == "interrupted"
+    assert hooked.ask("it", "say: and on", timeout=SLOWLY) == "and on"
+    assert not is_made(hooked)
+
+
+@pytest.mark.spec("D5")
+def test_its_question_is_answered_from_afar(hooked: Rookery, case: Case) -> None:
+    hooked.json("mode", "remote")
+    start(hooked, case)
+    asking = json.dumps({"questions": [COLOUR]})
+
+    hooked.send("it", f"tool: {case.question} {asking};; result:")
+    request = is_asked(hooked)
+    hooked.run("answer", "it", "2")
+    turn = last_turn(hooked)
+
+    assert request["questions"][0]["options"] == ["Red", "Blue"]
+    assert "Blue" in turn["answer"]
+
+
+@pytest.mark.spec("A1")
+def test_another_conversation_is_the_same_session(hooked: Rookery, case: Case) -> None:
+    start(hooked, case)
+    hooked.ask("it", "say: first", timeout=SLOWLY)
+    before = hooked.session("it")
+
+    pane, command = str(before["tmux_pane"]), "/clear" if case.agent == "gemini" else "/new"
+    hooked.tmux("send-keys", "-t", pane, "-l", command)
+    eventually(lambda: command in hooked.screen("it"))
+    hooked.run("keys", "it", "enter")
+    eventually(lambda: "say: first" not in hooked.screen("it"))
+    said = hooked.ask("it", "say: second", timeout=SLOWLY)
+    after = hooked.session("it")
+
+    assert said == "second"
+    assert after["id"] == before["id"]
+    assert after["native_id"] not in {None, before["native_id"]}
+    assert len(hooked.json("ls")["sessions"]) == 1
+
+
+@pytest.mark.spec("A11")
+def test_opencode_tells_what_it_costs(rookery: Rookery) -> None:
+    start(rookery, CASES[1])
+
+    rookery.ask("it", "say: hello;; usage: in=1000 out=100", timeout=SLOWLY)
+    rookery.ask("it", "say: hello;; usage: in=1000 out=100", timeout=SLOWLY)
+
+    session = rookery.session("it")
+    assert (session["input_tokens"], session["output_tokens"]) == (2000, 200)
+    assert session["cost"] == 9_000
+
+
+@pytest.mark.spec("C1")
+def test_opencode_keeps_its_users_own_settings_and_plugins(
+    cold: Rookery, models: ModelServer
+) -> None:
+    prepare(cold, models)
+    config = cold.folder / "opencode" / "config" / "opencode"
+    theirs = 'import fs from "node:fs"\nexport const Mine = async () => '
+    (config / "plugin").mkdir()
+    (config / "plugin" / "mine.js").write_text(
+        theirs + f"(fs.writeFileSync({json.dumps(str(cold.folder / 'loaded'))}, ''), {{}})\n"
+    )
+    cold.up()
+
+    start(cold, CASES[1], model="")
+    said = cold.ask("it", "say: by their model", timeout=SLOWLY)
+
+    assert said == "by their model"
+    assert (cold.folder / "loaded").exists()
+    assert {file.name for file in (config / "plugin").iterdir()} == {"mine.js"}

@@ -1,17 +1,32 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from rookery.agents.gemini import Gemini
-from rookery.model.errors import HookUnreadable
-from rookery.model.facts import SessionId
+from rookery.agents import hooks
+from rookery.agents.gemini import EVENTS, Gemini
+from rookery.agents.installations import SHAPES
+from rookery.model import facts
+from rookery.model.facts import Fact, SessionId
+from rookery.model.permissions import Call, Outcome, Question, Stop, Verdict, digest
 from rookery.model.screens import View, read_styled
 from rookery.model.sessions import NativeId
 from rookery.ports import Order
 
 RECORDINGS = Path(__file__).parents[1] / "recordings" / "gemini-0.61.0"
+
+S = SessionId("s")
+NATIVE = "4928bf68-5714-484d-afd2-70167ff2e21d"
+LATER = "3719c0fb-2a17-402e-8437-a377fd82a544"
+CHATS = "/home/person/.gemini/tmp/project/chats"
+TRANSCRIPT = f"{CHATS}/session-2026-11-15T12-55-{NATIVE[:8]}.jsonl"
+LATER_TRANSCRIPT = f"{CHATS}/session-2026-11-15T12-58-{LATER[:8]}.jsonl"
+
+#: What names the recorded call, whatever it is told with.
+TOUCH = digest("run_shell_command", {"command": "touch one.txt"})
 
 WRAPPED = "\n".join(["say:", *["x" * 114] * 3, "x" * 58])
 
@@ -65,12 +80,44 @@ DIALOGS = {
     "start-trust": ("question", "Do you trust the files in this folder?"),
 }
 
+#: What each recorded hook tells.
+TOLD: dict[str, list[Fact]] = {
+    "AfterAgent": [facts.TurnEnded(S, "hello gem")],
+    "AfterModel": [facts.Noted(S, "AfterModel")],
+    "AfterTool": [facts.ToolUsed(S, "run_shell_command", TOUCH)],
+    "AfterTool.ask_user": [facts.ToolUsed(S, "ask_user")],
+    "BeforeAgent": [facts.TurnStarted(S, "say: hello gem")],
+    "BeforeModel": [facts.Noted(S, "BeforeModel")],
+    "BeforeTool": [facts.ToolCalled(S, "run_shell_command")],
+    "BeforeTool.ask_user": [facts.ToolCalled(S, "ask_user")],
+    "BeforeToolSelection": [facts.Noted(S, "BeforeToolSelection")],
+    "Notification.ToolPermission.ask_user": [],
+    "Notification.ToolPermission.exec": [],
+    "Notification.ToolPermission.info": [],
+    "PreCompress": [facts.Noted(S, "PreCompress", "auto")],
+    "SessionEnd.clear": [facts.ConversationLeft(S, "clear")],
+    "SessionEnd.exit": [facts.SessionEnded(S, "it ended: exit")],
+    "SessionStart.clear": [facts.SessionStarted(S, "", LATER_TRANSCRIPT)],
+    "SessionStart.resume": [facts.SessionStarted(S, "", LATER_TRANSCRIPT)],
+    "SessionStart.startup": [facts.SessionStarted(S, "", TRANSCRIPT)],
+}
+
 #: Where Enter would do something else than send what is typed.
 HIDDEN = {"slash-list"}
 
 
 def read(name: str) -> View:
     return Gemini().read_screen(read_styled((RECORDINGS / f"{name}.txt").read_text()))
+
+
+def hook(name: str) -> dict[str, Any]:
+    payload: dict[str, Any] = json.loads((RECORDINGS / "hooks" / f"{name}.json").read_text())
+    return payload
+
+
+def about(**details: object) -> dict[str, Any]:
+    """Return what Gemini tells of a dialog before it is drawn."""
+    return {**hook("Notification.ToolPermission.exec"), "details": details}
 
 
 def order(*, model: str = "", permission_mode: str = "", resumes: bool = False) -> Order:
@@ -80,6 +127,7 @@ def order(*, model: str = "", permission_mode: str = "", resumes: bool = False) 
 
 def test_every_recording_is_read() -> None:
     assert {file.stem for file in RECORDINGS.glob("*.txt")} == {*BOXES, *DIALOGS, *HIDDEN}
+    assert {file.stem for file in RECORDINGS.glob("hooks/*.json")} == {*TOLD}
 
 
 @pytest.mark.spec("C8")
@@ -186,8 +234,157 @@ def test_its_command_line_names_the_session_the_model_and_the_mode() -> None:
     assert not plain.files
 
 
-def test_it_tells_nothing_by_hooks_yet() -> None:
-    with pytest.raises(HookUnreadable):
-        Gemini().identify({"session_id": "n1", "cwd": "/", "hook_event_name": "Stop"})
+@pytest.mark.spec("C2")
+@pytest.mark.parametrize(("name", "told"), TOLD.items())
+def test_a_hook_as_gemini_sends_it_becomes_facts(name: str, told: list[Fact]) -> None:
+    assert list(Gemini().read_hook(hook(name), S)) == told
 
-    assert list(Gemini().read_hook({"hook_event_name": "Stop"}, SessionId("s"))) == []
+
+@pytest.mark.spec("C4")
+def test_a_hook_as_gemini_sends_it_says_who_sent_it() -> None:
+    started = Gemini().identify(hook("SessionStart.startup"))
+    stopped = Gemini().identify(hook("AfterAgent"))
+
+    assert (started.agent, started.native_id, started.cwd, started.event) == (
+        *("gemini", NATIVE, "/code/project"),
+        "SessionStart",
+    )
+    assert started.is_new
+    assert (stopped.agent, stopped.native_id, stopped.cwd, stopped.event) == (
+        *("gemini", NATIVE, "/code/project"),
+        "AfterAgent",
+    )
+
+
+@pytest.mark.spec("A2")
+def test_a_turn_that_ends_without_a_word_has_failed() -> None:
+    nothing = {**hook("AfterAgent"), "prompt_response": "[no response text]"}
+
+    assert list(Gemini().read_hook(nothing, S)) == [facts.TurnEnded(S, "", "failed")]
+
+
+@pytest.mark.spec("D1", "D3")
+def test_what_it_is_about_to_do_can_be_decided_and_is_not_asked_for() -> None:
+    call = Gemini().read_call(hook("BeforeTool"))
+
+    given = {"command": "touch one.txt", "description": "scripted"}
+    assert call == Call("run_shell_command", given, is_asked=False, mark=TOUCH)
+
+
+@pytest.mark.spec("D2")
+def test_what_its_dialog_asks_is_the_call_that_it_told_of_and_takes_keys() -> None:
+    before = Gemini().read_call(hook("BeforeTool"))
+    shown = Gemini().read_call(hook("Notification.ToolPermission.exec"))
+
+    command = {"command": "touch one.txt"}
+    assert shown == Call("run_shell_command", command, by_keys=True, mark=TOUCH)
+    assert before
+    assert (shown.is_asked, shown.digest) == (True, before.digest)
+
+
+@pytest.mark.spec("D2")
+@pytest.mark.parametrize(
+    ("title", "tool"), [("Confirm Write: a.txt", "write_file"), ("Confirm Edit: a", "replace")]
+)
+def test_an_edit_is_known_by_its_file_however_that_is_called(title: str, tool: str) -> None:
+    file = "/code/project/a.txt"
+    told = {"tool_name": tool, "tool_input": {"file_path": "a.txt", "content": "x"}}
+    before = Gemini().read_call({**hook("BeforeTool"), **told})
+    after = list(Gemini().read_hook({**hook("AfterTool"), **told}, S))
+
+    shown = Gemini().read_call(about(type="edit", title=title, filePath=file, newContent="x"))
+
+    assert before
+    assert shown
+    assert (shown.tool, shown.by_keys) == (tool, True)
+    assert shown.digest == before.digest
+    assert after == [facts.ToolUsed(S, tool, shown.digest)]
+
+
+@pytest.mark.spec("D2")
+@pytest.mark.parametrize(
+    ("details", "tool"),
+    [
+        ({"type": "info", "title": "Confirm: ReadFolder", "prompt": "."}, "list_directory"),
+        ({"type": "info", "title": "Confirm Web Fetch", "prompt": "see x"}, "web_fetch"),
+        ({"type": "mcp", "serverName": "web", "toolName": "get"}, "mcp_web_get"),
+        ({"type": "something new", "title": "Confirm: Dance"}, "Dance"),
+        ({}, ""),
+    ],
+)
+def test_a_dialog_is_asked_about_whatever_it_is(details: dict[str, str], tool: str) -> None:
+    shown = Gemini().read_call(about(**details))
+
+    assert shown
+    assert (shown.tool, shown.kind, shown.by_keys) == (tool, "permission", True)
+
+
+@pytest.mark.spec("D5")
+def test_a_question_is_asked_once_before_its_dialog() -> None:
+    asked = Gemini().read_call(hook("BeforeTool.ask_user"))
+    shown = Gemini().read_call(hook("Notification.ToolPermission.ask_user"))
+
+    assert asked
+    assert asked.questions == (Question("Which colour?", ("Red", "Blue")),)
+    assert (asked.is_asked, asked.by_keys) == (True, False)
+    assert shown is None
+
+
+@pytest.mark.parametrize("name", ["AfterTool", "AfterAgent", "SessionEnd.exit"])
+def test_other_hooks_only_tell(name: str) -> None:
+    assert Gemini().read_call(hook(name)) is None
+
+
+@pytest.mark.spec("D2", "D3")
+@pytest.mark.parametrize(
+    ("verdict", "said"),
+    [
+        (None, {"decision": "ask"}),
+        (Verdict(Outcome.ALLOWED, "person"), None),
+        (Verdict(Outcome.GONE, "terminal"), None),
+        (Verdict(Outcome.DENIED, "rule", "No."), {"decision": "deny", "reason": "No."}),
+        (Verdict(Outcome.DENIED, "x"), {"decision": "deny", "reason": "It was denied."}),
+    ],
+)
+def test_a_decision_is_written_as_gemini_reads_it(
+    verdict: Verdict | None, said: dict[str, str] | None
+) -> None:
+    written = Gemini().answer(hook("BeforeTool"), verdict)
+
+    assert (json.loads(written) if written else None) == said
+    assert Gemini().answer(hook("Notification.ToolPermission.exec"), verdict) == ""
+
+
+@pytest.mark.spec("D5")
+def test_an_answer_is_given_instead_of_the_dialog_and_where_there_is_none_it_is_shown() -> None:
+    blue = Verdict(Outcome.ANSWERED, "person", answers={"Which colour?": ("Blue",)})
+
+    said = json.loads(Gemini().answer(hook("BeforeTool.ask_user"), blue))
+
+    reason = "The person has answered: Which colour? Blue"
+    assert said == {"decision": "deny", "reason": reason}
+    assert Gemini().answer(hook("BeforeTool.ask_user"), None) == ""
+
+
+@pytest.mark.spec("D6")
+def test_it_can_be_made_to_go_on_when_it_stops() -> None:
+    stop = Gemini().read_stop(hook("AfterAgent"))
+
+    said = json.loads(Gemini().go_on(hook("AfterAgent"), "Try again."))
+
+    assert stop == Stop("hello gem", goes_on=False)
+    assert said == {"decision": "deny", "reason": "Try again."}
+    assert Gemini().read_stop(hook("BeforeAgent")) is None
+
+
+@pytest.mark.spec("C1")
+def test_its_hooks_are_installed_for_the_events_that_it_is_read_by() -> None:
+    shape = SHAPES["gemini"]
+
+    assert set(shape.timeouts) == set(EVENTS)
+    assert set(EVENTS) == {
+        *("SessionStart", "BeforeAgent", "BeforeTool", "Notification", "AfterTool"),
+        *("AfterAgent", "SessionEnd"),
+    }
+    assert EVENTS["BeforeTool"] == hooks.LONG_TIMEOUT * 1000
+    assert EVENTS["Notification"] == hooks.TIMEOUT * 1000

@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import asyncio
 import json
+import os
+import subprocess
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from sqlite3 import Connection
+from time import monotonic
 
 import pytest
 
@@ -11,11 +16,13 @@ from rookery import endings
 from rookery.daemon import AGENTS
 from rookery.gateway.hooks import HookDoor
 from rookery.intake import Hook, Intake, read_call
-from rookery.model.errors import HookUnreadable
+from rookery.model.errors import HookUnreadable, RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, SessionState, Status
 from rookery.model.sessions import Badge, NativeId, Session, Spot
 from rookery.permissions import Permissions, Wait
+from rookery.processes import Process
+from rookery.programs.hook import TAKEN
 from rookery.rulebook import Rulebook
 from rookery.store import sessions, switches, tokens
 from rookery.store.database import Database
@@ -313,12 +320,54 @@ NESTED = pytest.param(b"k demo 9 - - 1 -\n" + b"[" * 100_000, id="nested")
         b"k demo 9 - - 1 -\nno json",
         b"k demo 9 - - 1 -\n[]",
         b"k demo 9 - - 1 -\n\xff",
+        b'k demo 9 - - 1 -\n{"a": ' + b"9" * 5_000 + b"}",
         NESTED,
     ],
 )
 def test_what_is_no_call_is_refused(call: bytes) -> None:
     with pytest.raises(HookUnreadable):
         read_call(call)
+
+
+def nested(depth: int) -> bytes:
+    return b'{"a": ' * depth + b"1" + b"}" * depth
+
+
+@pytest.mark.spec("D3", "K4")
+@pytest.mark.parametrize("depth", [50, 101, 300, 20_000])
+def test_what_is_nested_too_deep_is_cut_out_and_the_rest_is_read(depth: int) -> None:
+    body = b'{"tool_input": {"x": [%s, 2], "command": "}]\\" rm"}}' % nested(depth)
+
+    given = read_call(b"k demo 9 - - 1 -\n" + body).payload["tool_input"]
+
+    level, found = 2, given["x"][0]  # below the payload and its input
+    while isinstance(found, dict):
+        level, found = level + 1, found["a"]
+    assert (given["x"][1], given["command"]) == (2, '}]" rm')
+    assert found == (1 if depth == 50 else None)
+    assert level < 101
+
+
+@pytest.mark.spec("K4")
+@pytest.mark.parametrize("text", ["[" * 101 + '"' + '\\"' * 120_000, "[" * 250_000])
+def test_what_never_ends_is_given_up_at_once(text: str) -> None:
+    began = monotonic()
+
+    with pytest.raises(HookUnreadable):
+        read_call(b"k demo 9 - - 1 -\n" + text.encode())
+
+    assert monotonic() - began < 5
+
+
+@pytest.mark.spec("C2", "D3")
+@pytest.mark.parametrize("half", [b"\\ud83d", b"\xed\xa0\xbd", b"\xff"])
+def test_bytes_that_are_no_text_hide_nothing_of_a_call(half: bytes) -> None:
+    body = b'{"tool_name": "Bash", "tool_input": {"command": "rm x", "y": "%s"}}' % half
+
+    given = read_call(b"k demo 9 - - 1 -\n" + body).payload["tool_input"]
+
+    assert given["command"] == "rm x"
+    assert given["y"].encode()
 
 
 @pytest.mark.spec("C5", "K4")
@@ -331,6 +380,12 @@ def test_what_is_no_call_is_refused(call: bytes) -> None:
             b'k2 demo 9 - - 1 -\n{"session_id": "n2", "cwd": "/", "prompt": "half \\ud83d",'
             b' "hook_event_name": "UserPromptSubmit"}',
             id="surrogate",
+        ),
+        pytest.param(
+            b'k2 opencode 9 - - 1 -\n{"session_id": "n2", "cwd": "/",'
+            b' "hook_event_name": "Usage", "tokens": {"input": 1%s, "output": 1,'
+            b' "reasoning": 0, "cache": {"read": 0, "write": 0}}}' % (b"0" * 400),
+            id="more than there is",
         ),
         NESTED,
     ],
@@ -373,3 +428,52 @@ async def test_an_echo_waits_for_the_same_answer(door: Door, database: Database)
 
     assert isinstance(first, Wait)
     assert second == first
+
+
+@pytest.mark.spec("C3", "C5")
+async def test_what_an_agent_could_not_tell_comes_before_what_it_tells_next(
+    door: Door, database: Database, tmp_path: Path
+) -> None:
+    spool = tmp_path / "spool"
+    hooks = HookDoor(door.intake, tmp_path / "door", spool, door.intake.journal.clock)
+    async with hooks.open():
+        (spool / "1").write_bytes(call("1", "UserPromptSubmit", prompt="go"))
+
+        reader, writer = await asyncio.open_unix_connection(tmp_path / "door")
+        writer.write(call("2", "Stop"))
+        answer = await reader.read()
+        writer.close()
+
+    assert answer == TAKEN
+    assert await database.read(kinds) == ["turn-started", "turn-ended"]
+    assert list(spool.iterdir()) == []
+
+
+def call(key: str, event: str, **more: str) -> bytes:
+    """Write a call as the hook program does."""
+    body = json.dumps({"session_id": "n1", "cwd": "/", "hook_event_name": event, **more})
+    return f"{key} demo {len(body)} - - 1 -\n{body}".encode()
+
+
+@pytest.mark.spec("C3", "C4")
+async def test_a_call_whose_caller_did_not_wait_is_taken_once_it_comes_from_the_spool(
+    door: Door, database: Database, journal: Journal
+) -> None:
+    known = Process.of(os.getpid())
+    assert known
+    row = make(journal, "anna", runtime="headless", native_id="n1", process=known.word)
+    await database.write(lambda db: sessions.add(db, row))
+    payload = {"session_id": "n1", "cwd": "/", "hook_event_name": "UserPromptSubmit"}
+    told = Hook("1", "demo", None, {**payload, "prompt": "go"})
+
+    with pytest.raises(RuntimeFailed):
+        await door.intake.receive(replace(told, pid=pid_of_one_that_is_over()))
+    await door.intake.receive(told)
+
+    assert await database.read(kinds) == ["turn-started"]
+    assert (await door.session("anna")).activity is Activity.WORKING
+
+
+def pid_of_one_that_is_over() -> int:
+    with subprocess.Popen(["/bin/true"]) as done:
+        return done.pid

@@ -60,6 +60,23 @@ async def test_a_program_gets_its_arguments_its_badge_and_nothing_else_on_its_li
     assert launch.environment["ROOKERY_BADGE"] not in " ".join(launch.argv)
 
 
+@pytest.mark.spec("C1")
+async def test_a_program_gets_what_its_command_line_adds_to_its_environment(
+    database: ObservedDatabase, world: World
+) -> None:
+    async with running(database, world) as house:
+        session = await house.start(agent="opencode")
+
+    (launch,) = world.runtime.started
+    plugin = world.sessions / session / "rookery.js"
+    settings = json.loads(launch.environment["OPENCODE_CONFIG_CONTENT"])
+    assert settings == {"plugin": [plugin.as_uri()]}
+    assert (launch.environment["AGENT"], launch.environment["ROOKERY_SESSION"]) == (
+        "opencode",
+        session,
+    )
+
+
 @pytest.mark.spec("C1", "K5")
 async def test_what_is_written_for_a_program_is_for_its_owner_alone(
     database: ObservedDatabase, world: World

@@ -144,3 +144,30 @@ def test_a_late_prompt_leaves_no_turn_open(db: Connection, journal: Journal) -> 
     journal.append(db, TurnStarted(WORKER, "Build it."))
 
     assert [turn for turn in turns.of_session(db, WORKER, last=10) if not turn.ended_at] == []
+
+
+def test_words_that_are_told_a_moment_late_belong_to_the_turn_that_was_seen(
+    db: Connection, journal: Journal, clock: FakeClock
+) -> None:
+    message = send(db, journal, "Build it.")
+    journal.append(db, TurnStarted(WORKER, ""))
+
+    clock.advance(1)
+    journal.append(db, TurnStarted(WORKER, "Build it."))
+    journal.append(db, TurnEnded(WORKER, "Built."))
+
+    assert all_of(db) == [("Build it.", "Built.", "finished")]
+    turn = turns.of_message(db, message)
+    assert turn
+    assert turn.answer == "Built."
+
+
+def test_words_that_come_later_are_another_turn(
+    db: Connection, journal: Journal, clock: FakeClock
+) -> None:
+    journal.append(db, TurnStarted(WORKER, ""))
+
+    clock.advance(6)
+    journal.append(db, TurnStarted(WORKER, "Build it."))
+
+    assert [prompt for prompt, _, _ in all_of(db)] == ["", "Build it."]

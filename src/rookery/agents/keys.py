@@ -78,12 +78,10 @@ def _answer(way: _Way, choices: tuple[str, ...]) -> tuple[tuple[str, ...], tuple
 
 def is_about(dialog: Dialog, call: Call) -> bool:
     """Whether a dialog shows what a call would do; if not, its answer is for another one."""
-    name = next((name for name in TELLING if isinstance(call.input.get(name), str)), "")
+    name = next((name for name in TELLING if name in call.input), "")
     value = str(call.input.get(name, ""))
     if "path" in name.lower():
         value = PurePath(value).name
     wanted, shown = " ".join(value.split()), " ".join(dialog.text.split())
-    if not wanted:
-        return False
     is_long = len(squeeze(wanted)) >= _TELLING
     return f" {wanted} " in f" {shown} " or (is_long and squeeze(wanted) in squeeze(shown))

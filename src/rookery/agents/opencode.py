@@ -136,7 +136,7 @@ class OpenCode:
         return ""
 
     def keys_for(self, dialog: Dialog, verdict: Verdict) -> tuple[str, ...]:
-        return ()
+        return keys.keys_for(self.name, dialog, verdict)
 
     def why_not(self, words: str) -> str:
         return ""

@@ -17,6 +17,7 @@ from rookery.cli.show import (
     count,
     first_line,
     has_failed_turn,
+    remark,
     say,
     show_json,
     show_sessions,
@@ -26,6 +27,14 @@ from rookery.cli.words import prompt_of
 from rookery.client import Client
 from rookery.environment import FROM_CALLER
 from rookery.model.errors import Answered, BadInput
+
+#: Where each agent takes settings from the folder that it works in.
+SETTINGS: Mapping[str, tuple[str, ...]] = {
+    "claude": (".claude", ".mcp.json"),
+    "codex": (".codex",),
+    "gemini": (".gemini",),
+    "opencode": (".opencode", "opencode.json", "opencode.jsonc"),
+}
 
 
 @rookery.command()
@@ -54,10 +63,19 @@ def start(**given: Any) -> None:  # noqa: ANN401 - the options above
     """
     daemon = client()
     session = _begin(daemon, given)
+    if brought := _brought_along(session):
+        remark(f"This project has settings of its own for {session['agent']}: {brought}.")
     if given["wait"]:
         until = "stop" if session["first_prompt"] else "up"
         session = _awaited(daemon, session, until, given["timeout"])
     _report(session, as_json=given["as_json"])
+
+
+def _brought_along(session: Mapping[str, Any]) -> str:
+    """Name what a project holds that may run programs once its agent trusts the folder."""
+    folder = Path(session["project_path"])
+    found = [name for name in SETTINGS.get(session["agent"], ()) if (folder / name).exists()]
+    return ", ".join(found) if folder != Path.home() else ""  # there, they are the user's own
 
 
 def _begin(daemon: Client, given: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from sqlite3 import DatabaseError, IntegrityError
 
 from rookery.gateway.peers import peer
 from rookery.intake import Hook, Intake, read_call
@@ -20,8 +21,20 @@ from rookery.stops import GoOn
 
 _log = logging.getLogger(__name__)
 
-#: Bytes of one call; a tool's input may hold a whole file.
-LARGEST = 8 * 1024 * 1024
+#: Bytes of one call; a tool's input may hold a whole file. Most have far less.
+LARGEST, USUAL = 8 * 1024 * 1024, 256 * 1024
+
+#: Bytes of its first line, and of what may come from anybody before it is read.
+LONGEST_LINE = 16 * 1024
+
+#: What is wrong with a call itself, and would be at every other try.
+POISON = (
+    *(HookUnreadable, ValueError, LookupError, TypeError, AttributeError),
+    *(ArithmeticError, RecursionError, IntegrityError),
+)
+
+#: What is wrong with us, with the disk, or with who calls: it may be tried again.
+TROUBLE = (RookeryError, OSError, DatabaseError)
 
 #: Seconds for a caller to say what it has to say.
 PATIENCE = 5.0
@@ -36,15 +49,19 @@ class HookDoor:
     door: Path
     spool: Path
     clock: Clock
-    #: So many calls are read at a time: each may be large.
+    #: So many calls are read at a time; of large ones fewer, as each takes up much memory.
     at_once: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(64))
+    large_at_once: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
+    _draining: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
         """Take in what was spooled while nobody listened, then listen."""
         await self.drain()
         self.door.unlink(missing_ok=True)
-        server = await asyncio.start_unix_server(self._answer, self.door, limit=LARGEST)
+        server = await asyncio.start_unix_server(
+            self._answer, self.door, limit=LONGEST_LINE, backlog=512
+        )
         self.door.chmod(0o600)
         try:
             yield
@@ -62,28 +79,32 @@ class HookDoor:
 
     async def drain(self) -> None:
         """Take in, in their order, the calls that could not reach us."""
-        self.spool.mkdir(mode=0o700, exist_ok=True)
-        for file in sorted(self.spool.iterdir()):
-            if file.suffix == ".part" or not file.is_file():
-                continue
-            try:
-                await self._take_in(file.read_bytes())
-            except (RookeryError, OSError):
-                _log.exception("What was spooled could not be taken in; it stays: %s", file)
-                return
-            file.unlink(missing_ok=True)
+        async with self._draining:
+            self.spool.mkdir(mode=0o700, exist_ok=True)
+            for file in sorted(self.spool.iterdir()):
+                if file.suffix == ".part" or not file.is_file():
+                    continue
+                try:
+                    await self._take_in(file.read_bytes())
+                except TROUBLE:
+                    _log.exception("What was spooled could not be taken in; it stays: %s", file)
+                    return
+                file.unlink(missing_ok=True)
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             caller = peer(writer.get_extra_info("socket"))
             if caller.is_ours:
-                async with self.at_once:
-                    hook, ruling = await self._take_in(await _heard(reader), pid=caller.pid)
+                first, size = await _announced(reader)
+                async with self.large_at_once if size > USUAL else self.at_once:
+                    call = first + await _heard(reader, size)
+                    await self.drain()  # what its agent could not tell us came before this
+                    hook, ruling = await self._take_in(call, pid=caller.pid)
                 if hook and isinstance(ruling, Wait):
                     await self._wait(reader, writer, hook, ruling.request)
                 else:
                     await self._tell(writer, hook, ruling)
-        except (TimeoutError, OSError, RookeryError) as error:
+        except TROUBLE as error:
             # Not answered: the caller spools it, or asks again.
             _log.warning("A hook call was not taken: %s", error)
         finally:
@@ -138,20 +159,29 @@ class HookDoor:
         try:
             hook = read_call(call, pid=pid)
             return hook, await self.intake.receive(hook)
-        except (HookUnreadable, ValueError, LookupError, TypeError) as error:
+        except POISON as error:
             # Nothing can be made of it, now or later: kept where one can see it, not retried.
             await self.intake.park(call.split(b" ", 1)[0].decode(errors="replace"), error)
             return None, Pass()
 
 
-async def _heard(reader: asyncio.StreamReader) -> bytes:
-    """Read one call to its end. Raises ``HookUnreadable`` if it has none."""
-    async with asyncio.timeout(PATIENCE):
-        try:
+async def _announced(reader: asyncio.StreamReader) -> tuple[bytes, int]:
+    """Read a call's first line, and how much follows. Raises ``HookUnreadable``."""
+    try:
+        async with asyncio.timeout(PATIENCE):
             first = await reader.readline()
-            size = int(first.split(b" ")[2])
-            if not 0 <= size <= LARGEST:
-                raise HookUnreadable(f"{size:,} bytes; {LARGEST:,} is the most")
-            return first + await reader.readexactly(size)
-        except (ValueError, IndexError, asyncio.IncompleteReadError) as error:
-            raise HookUnreadable(f"it is no call: {error}") from error
+        size = int(first.split(b" ")[2])
+    except (ValueError, IndexError) as error:
+        raise HookUnreadable(f"it is no call: {error}") from error
+    if not 0 <= size <= LARGEST:
+        raise HookUnreadable(f"{size:,} bytes; {LARGEST:,} is the most")
+    return first, size
+
+
+async def _heard(reader: asyncio.StreamReader, size: int) -> bytes:
+    """Read the rest of a call. Raises ``HookUnreadable`` if it has none."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            return await reader.readexactly(size)
+    except asyncio.IncompleteReadError as error:
+        raise HookUnreadable(f"it is no call: {error}") from error

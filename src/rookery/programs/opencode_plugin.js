@@ -24,8 +24,10 @@ const AGAIN = 200
 // So long one that took no call in time is not asked again: each call would wait in vain.
 const REST = 5_000
 
-const LONGEST = 100_000 // characters of last words
+// Characters of last words.
+const LONGEST = 100_000
 
+// What the daemon says; see hook.py.
 const TAKEN = "taken\n"
 const WAIT = "wait "
 const DECIDED = "decided\n"
@@ -48,9 +50,8 @@ function isFirst(directory) {
 }
 
 function hooks(conversation) {
-  const quietly = (hear) => async (...told) => {
-    await (async () => hear(...told))().catch(() => {}) // not told; that harms nobody
-  }
+  // What cannot be told is not told.
+  const quietly = (hear) => (...told) => (async () => hear(...told))().catch(() => undefined)
   return {
     event: quietly(({ event }) => HEARD[event.type]?.(conversation, event.properties)),
     "chat.message": quietly((input, output) => conversation.prompted(input, output)),
@@ -261,8 +262,7 @@ async function reply(client, { id, sessionID }, { decision, reason, answers }) {
   const post = async (url, body) =>
     client._client.post({ url, body, headers: { "Content-Type": "application/json" } })
   if (id.startsWith("que_")) return post(`/question/${id}/reply`, { answers })
-  const no = { reply: "reject", message: reason }
-  const said = decision === "allow" ? { reply: "once" } : no
+  const said = decision === "allow" ? { reply: "once" } : { reply: "reject", message: reason }
   const done = await post(`/permission/${id}/reply`, said).catch((error) => ({ error }))
   if (!done.error) return
   const where = { id: sessionID, permissionID: id }
@@ -281,15 +281,12 @@ function read(said) {
 
 // Tell the daemon, in order, and return what it has to say. Who waits for a person lets the
 // others pass. `listener` may end the waiting, and learn that somebody is asked.
-function tell(payload, listener = {}) {
-  const call = compose(payload)
-  const before = queue
-  return new Promise((said) => {
-    queue = new Promise((next) => {
-      before.then(() => converse(payload, call, { ...listener, next })).then(said, () => said(""))
-        .finally(next)
-    })
-  })
+async function tell(payload, listener = {}) {
+  const [call, before] = [compose(payload), queue]
+  let next
+  queue = new Promise((resolve) => (next = resolve))
+  await before
+  return converse(payload, call, { ...listener, next }).catch(() => "").finally(next)
 }
 
 async function converse(payload, call, listener) {
@@ -308,7 +305,7 @@ function compose(payload) {
   const key = `${String(moment).padStart(20, "0")}-${randomBytes(8).toString("hex")}`
   const { ROOKERY_BADGE, TMUX_PANE, TMUX = "" } = process.env
   const server = TMUX.split(",").slice(0, -2).join(",").replaceAll("\n", "")
-  const who = [ROOKERY_BADGE || "-", TMUX_PANE || "-", process.ppid, server || "-"]
+  const who = [ROOKERY_BADGE || "-", TMUX_PANE || "-", process.pid, server || "-"]
   const line = [key, "opencode", body.length, ...who].join(" ")
   return { key, bytes: Buffer.concat([Buffer.from(`${line}\n`), body]) }
 }
@@ -321,7 +318,8 @@ function speak(call, patience, { end, next, waits }) {
     const over = () => {
       clearTimeout(timer)
       end?.removeEventListener("abort", over)
-      connection.destroy()
+      connection.end() // not torn off: the daemon is to see that we have left
+      after(DEADLINE, () => connection.destroy())
       resolve(answer)
     }
     let timer = after(DEADLINE, () => {
@@ -392,9 +390,7 @@ function fits(glob, text) {
   return new RegExp(`^${pattern}$`).test(text)
 }
 
-function pause(milliseconds) {
-  return new Promise((resolve) => after(milliseconds, resolve))
-}
+const pause = (milliseconds) => new Promise((resolve) => after(milliseconds, resolve))
 
 // Whoever leaves OpenCode does not wait for us.
 function after(milliseconds, act) {

@@ -66,10 +66,15 @@ def tells_turns(db: Connection, session: Session) -> bool:
     return session.runtime != OBSERVED or evidence.last(db, session.id, "hook") is not None
 
 
-def is_read_off_its_screen(db: Connection, session: Session) -> bool:
-    """Whether nothing but its screen tells what a session that we found does."""
-    told = (evidence.last(db, session.id, source) for source in ("hook", "registry"))
-    return session.runtime == OBSERVED and not any(told)
+def has_better_word(db: Connection, session: Session) -> bool:
+    """Whether an agent's own file tells what a session that we found does, not its screen.
+
+    It says nothing of a turn that was over at once.
+    """
+    told = evidence.last(db, session.id, "registry")
+    if session.runtime != OBSERVED or told is None:
+        return False
+    return told.claim == session.activity or told.at >= session.since
 
 
 def has_rested(db: Connection, session: SessionId, *, since: datetime) -> bool:

@@ -20,7 +20,7 @@ from rookery.runtimes.tmux.server import AnyServer
 #: Options of the pane: what we typed is known as long as it lives, whoever asks.
 PASTED, ENTERED = "@rookery-pasted", "@rookery-entered"
 
-_ASKED = f"#{{pane_in_mode}} #{{{PASTED}}} #{{{ENTERED}}}"
+_ASKED = f"#{{pane_in_mode}} #{{pane_synchronized}} #{{{PASTED}}} #{{{ENTERED}}}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,7 @@ class Surroundings:
 
     screen: Screen
     in_mode: bool  #: somebody scrolls or searches; keys would not reach the program
+    is_synchronized: bool  #: keys would reach the other panes of its window, too
     typed_at: int  #: when a person last pressed a key there, in seconds since 1970, or 0
     pasted: str  #: the receipt of the words that were last put into the box
     entered: str  #: the receipt of the words on which Enter was last pressed
@@ -46,9 +47,15 @@ async def look_around(server: AnyServer, pane: str) -> Surroundings:
     clients = line("list-clients", "-F", "#{client_control_mode} #{client_activity} #{pane_id}")
     asked = line("display-message", "-p", "-t", pane, _ASKED)
     text, ((answer, *_), people) = await _captured(server, pane, ("-e",), asked, clients)
-    mode, pasted, entered = answer.decode().split(" ")
-    typed_at = _last_key(people, pane)
-    return Surroundings(read_styled(text), mode != "0", typed_at, pasted, entered)
+    mode, synchronized, pasted, entered = answer.decode().split(" ")
+    return Surroundings(
+        screen=read_styled(text),
+        in_mode=mode != "0",
+        is_synchronized=synchronized == "1",
+        typed_at=_last_key(people, pane),
+        pasted=pasted,
+        entered=entered,
+    )
 
 
 async def _captured(

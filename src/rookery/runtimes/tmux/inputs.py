@@ -43,6 +43,10 @@ KEYS = {
 }
 
 
+#: A person's own tmux may be set so that one types into several panes at once.
+SYNCHRONIZED = "what is typed there goes to other panes, too"
+
+
 def check_keys(*keys: str) -> None:
     """Refuse a key that nobody knows. Raises ``BadInput``."""
     if unknown := [key for key in keys if key not in KEYS]:
@@ -56,6 +60,8 @@ def why_occupied(around: Surroundings, view: View | None, *, typing_since: float
     """
     if around.in_mode:
         return "somebody scrolls in the pane"
+    if around.is_synchronized:
+        return SYNCHRONIZED
     if around.typed_at > typing_since:
         return "somebody typed there just now"
     if view is None:

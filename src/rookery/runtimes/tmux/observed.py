@@ -183,6 +183,8 @@ class ObservedRuntime:
         seat = self._seat(session)
         async with seat.pane.lock:
             self._require_in_front(seat)
+            if (await captures.look_around(seat.server, seat.spot.pane)).is_synchronized:
+                raise inputs.occupied(inputs.SYNCHRONIZED)
             await inputs.press(seat.server, seat.spot.pane, *keys)
 
     def check_keys(self, *keys: str) -> None:

@@ -1,0 +1,203 @@
+"""Whoever pretends to be another session moves nobody, and decides nothing for anybody."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from rookery import hook_program
+from rookery.agents import hooks
+from rookery.agents.demo import EVENTS
+from tests.real.outsiders import Outsider, outsider
+from tests.real.own_tmux import OwnTmux
+from tests.real.rookery import Rookery, eventually
+from tests.real.test_doors import badge_of
+from tests.real.test_hook_storms import call_door
+
+pytestmark = pytest.mark.real
+
+#: What would move a session, end it, or have something decided for it.
+FORGED: tuple[Mapping[str, object], ...] = (
+    {"hook_event_name": "SessionStart", "model": "forged"},
+    {"hook_event_name": "UserPromptSubmit", "prompt": "forged"},
+    {"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {}},
+    {"hook_event_name": "Stop", "last_assistant_message": "forged"},
+    {"hook_event_name": "Notification", "message": "forged"},
+    {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {}},
+    {"hook_event_name": "PermissionRequest", "tool_name": "Bash", "tool_input": {}},
+    {"hook_event_name": "SessionEnd", "reason": "clear"},
+    {"hook_event_name": "SessionEnd", "reason": "other"},
+)
+
+#: Its victims may do all, and nobody else may.
+RULES = "".join(f'[[allow]]\nsession = "{name}"\n' for name in ("badged", "known", "seen"))
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Three victims: one that we started, one that a hook told of, one in somebody's pane."""
+
+    rookery: Rookery
+    known: Outsider
+    server: str
+    pane: str
+
+    def victims(self) -> list[dict[str, Any]]:
+        return [self.rookery.session(name) for name in ("badged", "known", "seen")]
+
+    def record(self) -> list[object]:
+        """Return all that is known of the victims, and all that was written of them."""
+        found: list[object] = []
+        with self.rookery.database() as db:
+            for victim in self.victims():
+                for table in ("entries", "turns", "requests", "audit", "evidence"):
+                    query = f"select * from {table} where session = ?"  # noqa: S608 - our own
+                    found += db.execute(query, (victim["id"],)).fetchall()
+        return [*self.victims(), *found]
+
+
+@pytest.fixture
+def scene(cold: Rookery, tmp_path: Path) -> Iterator[Scene]:
+    own = OwnTmux(tmp_path)
+    with ExitStack() as closing:
+        closing.callback(own.clear_away)
+        cold.configure(own.settings)
+        cold.up()
+        cold.home.rules.write_text(RULES)
+        cold.json("mode", "remote")
+        cold.start("badged")
+        cold.start("other")
+        known = closing.enter_context(outsider(cold))
+        known.tell({"session_id": "n-known", "cwd": "/x/known", **FORGED[0]})
+        pane = own.demo(tmp_path)
+        eventually(lambda: len(listed(cold)) == 4)
+        found = listed(cold)[-1]
+        cold.client.post("sessions", found["id"], "name", name="seen")
+        yield Scene(cold, known, str(own.socket), pane)
+
+
+def forge(
+    say: Callable[[Mapping[str, object]], str], scene: Scene, *, agents: tuple[str, ...]
+) -> list[str]:
+    """Speak for each victim of these agents; return what was answered."""
+    return [
+        say({"session_id": victim["native_id"], "cwd": victim["project_path"], **event})
+        for victim in scene.victims()
+        if victim["agent"] in agents
+        for event in FORGED
+    ]
+
+
+def lies(scene: Scene) -> list[tuple[str, str, str]]:
+    """Say which badges, panes and servers somebody could claim to have who has none."""
+    rookery = scene.rookery
+    worn, pane = badge_of(rookery, "other"), str(rookery.session("badged")["tmux_pane"])
+    return [
+        ("-", "-", "-"),
+        ("made-up", "-", "-"),
+        (worn, "-", "-"),
+        ("-", pane, str(rookery.home.tmux)),
+        ("-", scene.pane, scene.server),
+        (worn, pane, str(rookery.home.tmux)),
+    ]
+
+
+def raw(scene: Scene, agent: str, *words: str) -> Callable[[Mapping[str, object]], str]:
+    """Speak at the door itself, with these words for a badge, a pane and a server."""
+    badge, pane, server = words
+
+    def say(payload: Mapping[str, object]) -> str:
+        body = json.dumps(payload).encode()
+        first = f"{uuid4()} {agent} {len(body)} {badge} {pane} 1 {server}\n"
+        return call_door(scene.rookery.home.hook_door, first.encode() + body).decode()
+
+    return say
+
+
+@pytest.mark.spec("C4", "D3")
+def test_no_badge_and_no_pane_that_is_said_makes_one_another_session(scene: Scene) -> None:
+    before = scene.record()
+
+    said = [
+        answer
+        for agent in ("demo", "claude")
+        for words in lies(scene)
+        for answer in forge(raw(scene, agent, *words), scene, agents=(agent,))
+    ]
+
+    assert set(said) == {"taken\n"}
+    assert scene.record() == before
+
+
+@pytest.mark.spec("C4", "D3")
+def test_who_lies_about_all_but_its_native_id_is_somebody_else(scene: Scene) -> None:
+    before, other = scene.record(), scene.rookery.session("other")
+
+    for number, words in enumerate(lies(scene)):
+        say = raw(scene, "demo", *words)
+        said = [
+            say({"session_id": f"n-{number}", "cwd": "/x/badged", **each}) for each in FORGED
+        ]
+
+        assert set(said) == {"taken\n", "wait \n"}
+
+    assert scene.record() == before
+    assert scene.rookery.session("other") == other
+    strangers = [scene.rookery.session(f"n-{number}") for number in range(len(lies(scene)))]
+    assert {each["runtime"] for each in strangers} == {"headless"}
+    assert scene.rookery.json("audit")["decisions"] == []
+
+
+@pytest.mark.spec("C4", "D3")
+def test_no_process_is_another_because_it_is_called_so(scene: Scene) -> None:
+    before = scene.record()
+
+    for called, *words in (
+        ["claude"],
+        ["codex"],
+        ["sh", "app-server"],
+        ["claude", "app-server"],
+    ):
+        with outsider(scene.rookery, *words, called=called) as forger:
+            said = forge(forger.tell, scene, agents=("claude",))
+
+        assert set(said) == {""}
+        assert scene.record() == before
+    assert "allow" in scene.known.tell({"session_id": "n-known", "cwd": "/", **FORGED[5]})
+
+
+@pytest.mark.spec("B6", "C4")
+def test_an_agent_in_somebodys_own_pane_speaks_for_itself(
+    cold: Rookery, tmp_path: Path
+) -> None:
+    own, settings = OwnTmux(tmp_path), tmp_path / "hooks.json"
+    settings.write_text(hooks.settings(hook_program.command(cold.home, "demo"), EVENTS))
+    cold.configure(own.settings)
+    cold.up()
+    try:
+        pane = own.demo(tmp_path, "--settings", str(settings))
+        eventually(lambda: [each["runtime"] for each in listed(cold)] == ["observed"])
+
+        own.type(pane, "say: It is me.")
+
+        (session,) = listed(cold)
+        eventually(lambda: answers(cold, session["id"]) == ["It is me."])
+    finally:
+        own.clear_away()
+
+
+def listed(rookery: Rookery) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = rookery.client.get("sessions")["sessions"]
+    return found
+
+
+def answers(rookery: Rookery, session: str) -> list[str]:
+    turns = rookery.client.get("sessions", session, "turns")["turns"]
+    return [turn["answer"] for turn in turns]
