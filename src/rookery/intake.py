@@ -21,7 +21,7 @@ from rookery.permissions import Pass, Permissions, Ruling, Wait
 from rookery.ports import Agent, Payload
 from rookery.processes import Process, caller_of, is_running, is_shared, run_as
 from rookery.stops import GoOn, Stops
-from rookery.store import evidence, requests, sessions, tokens
+from rookery.store import evidence, observed, requests, sessions, tokens
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 
@@ -265,6 +265,8 @@ class Intake:
         caller = _caller(hook, agent)
         if caller and (held := sessions.rebind(db, caller.word, sender)):
             return held
+        if _is_shared(hook, agent) and (seated := observed.bind_by_folder(db, sender)):
+            return seated
         return self._register(db, sender, hook, caller)
 
     def _verify(
