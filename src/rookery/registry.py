@@ -78,6 +78,7 @@ class Registry:
             await self.journal.clock.sleep(ROUND)
 
     async def _wait_for_changes(self, tasks: TaskGroup, folder: Path) -> None:
+        is_first = True
         async for changes in awatch(
             folder,
             recursive=False,
@@ -86,16 +87,22 @@ class Registry:
             rust_timeout=int(ROUND * 1000),
             yield_on_timeout=True,
         ):
-            await self._look_at(tasks, {Path(path) for _, path in changes})
+            changed = {Path(path) for _, path in changes}
+            # Once more all of them: one may have come just before this began to watch.
+            await self._look_at(tasks, _listed(folder) if is_first else changed)
             await self._see_off(folder)
+            is_first = False
 
     async def _look_at(self, tasks: TaskGroup, paths: Iterable[Path]) -> None:
         for path in paths:
-            if _NAME.fullmatch(path.name) and (entry := await self._read(path)):
-                self.entries[path] = entry
-                doubt = await self.database.write(partial(self._take_in, entry=entry))
-                if doubt:
-                    tasks.start_soon(self._settle, doubt)
+            try:
+                if _NAME.fullmatch(path.name) and (entry := await self._read(path)):
+                    doubt = await self.database.write(partial(self._take_in, entry=entry))
+                    self.entries[path] = entry
+                    if doubt:
+                        tasks.start_soon(self._settle, doubt)
+            except (ValueError, ArithmeticError) as error:
+                _log.warning("%s makes no sense: %s", path, error)
 
     async def _read(self, path: Path) -> Entry | None:
         """Read a file, which may be in the midst of being written."""

@@ -23,8 +23,8 @@ DRIVER = Path(__file__).with_name("opencode.mjs")
 #: Seconds for anything that should happen at once, on a busy machine.
 SOON = 20.0
 
-#: What lets a caller wait until there is a verdict.
-ASKED = hook.WAIT + b"\n"
+#: What lets a caller wait until there is a verdict; and what lets it wait without a word.
+ASKED, SILENCE = hook.WAIT + b"\n", b""
 
 
 def recorded(kind: str, name: str) -> Any:  # noqa: ANN401 - JSON
@@ -80,7 +80,7 @@ class Daemon:
             said = self.says.get(json.loads(call.partition(b"\n")[2])["hook_event_name"])
             try:
                 caller.sendall(hook.TAKEN if said is None else said)
-                if said == ASKED:
+                if said in {ASKED, SILENCE}:
                     self._let_wait(caller)
             except OSError:
                 self.left.set()
@@ -124,9 +124,10 @@ class Program:
         event["properties"].update(changes)
         self.has_done(self.call("event", {"event": event}))
 
-    def prompt(self, **changes: object) -> None:
+    def prompt(self, *, synthetic: bool = False, **changes: object) -> None:
         given = recorded("events", "chat.message")
         given["input"].update(changes)
+        given["output"]["parts"][0]["synthetic"] = synthetic
         self.has_done(self.call("chat.message", given["input"], given["output"]))
 
     def tool(self, **changes: object) -> int:
@@ -195,4 +196,5 @@ class Setting:
 
     def spooled(self) -> list[str]:
         files = sorted(self.spool.iterdir())
+        assert {file.suffix for file in files} <= {""}
         return [read_call(file.read_bytes()).payload["hook_event_name"] for file in files]

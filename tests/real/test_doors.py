@@ -343,18 +343,34 @@ def test_taking_a_token_back_ends_its_streams_at_once(rookery: Rookery) -> None:
     assert status == 401
 
 
+def up_to_its_end(
+    events: Iterator[tuple[str, dict[str, Any]]],
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Give what is told until a turn has ended."""
+    for kind, event in events:
+        yield kind, event
+        if kind == "turn-ended":
+            return
+
+
+def without_delays(told: list[tuple[str, dict[str, Any]]]) -> list[str]:
+    """Name what was told; on a busy machine, words may have to wait for a box to be drawn."""
+    return [kind for kind, _ in told if kind != "delivery-waited"]
+
+
 @pytest.mark.spec("I4")
 def test_events_begin_with_a_snapshot_and_have_no_gap(rookery: Rookery) -> None:
     rookery.start("actor")
     with following(rookery, "events") as events:
         name, snapshot = next(events)
         rookery.ask("actor", "say: one")
-        told = [next(events) for _ in range(3)]
+        told = list(up_to_its_end(events))
 
     assert name == "snapshot"
     assert [each["name"] for each in snapshot["sessions"]] == ["actor"]
-    assert [kind for kind, _ in told] == ["message-written", "turn-started", "turn-ended"]
-    assert [event["seq"] for _, event in told] == [snapshot["seq"] + n for n in (1, 2, 3)]
+    assert without_delays(told) == ["message-written", "turn-started", "turn-ended"]
+    seqs = [event["seq"] for _, event in told]
+    assert seqs == [snapshot["seq"] + number for number in range(1, len(told) + 1)]
 
 
 @pytest.mark.spec("I4")
@@ -365,9 +381,9 @@ def test_who_comes_back_goes_on_where_they_stopped(rookery: Rookery) -> None:
     rookery.ask("actor", "say: missed")
 
     with following(rookery, "events", after=snapshot["seq"]) as events:
-        kinds = [next(events)[0] for _ in range(3)]
+        told = list(up_to_its_end(events))
 
-    assert kinds == ["message-written", "turn-started", "turn-ended"]
+    assert without_delays(told) == ["message-written", "turn-started", "turn-ended"]
 
 
 @pytest.mark.spec("I4")

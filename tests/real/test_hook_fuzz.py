@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import socket
+import subprocess
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -19,10 +21,11 @@ import psutil
 import pytest
 
 from rookery.gateway.hooks import LARGEST
+from rookery.processes import Process
 from rookery.programs.hook import TAKEN, WAIT
 from tests.real.outsiders import outsider
-from tests.real.rookery import SOON, Rookery
-from tests.real.test_forgers import FORGED
+from tests.real.rookery import SOON, Rookery, eventually
+from tests.real.test_forgers import FORGED, listed
 
 pytestmark = pytest.mark.real
 
@@ -32,11 +35,14 @@ RECORDINGS = Path(__file__).parents[1] / "recordings"
 DEEP = "nested as deep as you like"
 
 
+#: What agents call the event that has something decided.
+DECIDING = ("PermissionRequest", "PreToolUse", "BeforeTool")
+
 #: Values that nobody expects where they are put.
 ODD: tuple[object, ...] = (
     *(None, True, -1, 10**400, 1.5, float("nan"), float("inf"), [], {}, [[]], {"": {}}),
     *("", "half \ud83d", "\0", "\x1b]0;x\7", "\n", ["a", 1, None], "../" * 500, "/etc/passwd"),
-    *("PermissionRequest", "PreToolUse", "SessionEnd", "Stop", "clear", "Bash", DEEP),
+    *("PermissionRequest", "PreToolUse", "SessionEnd", "Stop", "clear", "Bash"),
 )
 
 
@@ -81,6 +87,9 @@ class Fuzzer:
         payload["session_id"] = f"fuzz-{self.chance.randrange(40)}"
         for _ in range(self.chance.randrange(4)):
             self._spoil(payload)
+        if self.chance.random() < 0.1:
+            payload |= {"hook_event_name": self.chance.choice(DECIDING), "tool_name": "Bash"}
+            payload["tool_input"] = {"command": self._odd(), str(self._odd()): self._odd()}
         if self.chance.random() < 0.3:
             agent, payload["session_id"] = self.chance.choice(self.victims)
         if self.chance.random() < 0.05:
@@ -106,17 +115,18 @@ class Fuzzer:
                 payload[name] = self._odd()
 
     def _odd(self) -> object:
-        if self.chance.random() < 0.05:
+        kind = self.chance.random()
+        if kind < 0.05:
             return "x" * self.chance.randrange(100_000)
-        return deepcopy(self.chance.choice(ODD))
+        return DEEP if kind < 0.2 else deepcopy(self.chance.choice(ODD))
 
     def _text(self, payload: object) -> bytes:
         text = json.dumps(payload, ensure_ascii=self.chance.random() < 0.5)
         if f'"{DEEP}"' in text:
             depth = self.chance.choice([50, 101, 260, 900, 5_000])
-            opened = self.chance.choice(['{"a":', "["]) * depth
-            closed = ("}" if "{" in opened else "]") * self.chance.choice([depth, 0, depth + 1])
-            text = text.replace(f'"{DEEP}"', f"{opened}1{closed}")
+            begin, end = self.chance.choice([('{"a":', "}"), ("[", "]")])
+            closed = self.chance.choice([depth, depth, depth, 0, depth + 1])
+            text = text.replace(f'"{DEEP}"', f"{begin * depth}1{end * closed}")
         if self.chance.random() < 0.05 and text.startswith("{"):
             text = text[:-1] + ', "session_id": "twice", "cwd": 5, "cwd": "/"}'
         return text.encode(errors=self.chance.choice(["surrogatepass", "replace"]))
@@ -142,7 +152,7 @@ class Fuzzer:
         """Make a call of the largest size, or of one byte more, of words or of brackets."""
         size = LARGEST + self.chance.randrange(2)
         head = b'{"session_id": "large", "cwd": "/", "hook_event_name": "Stop", "x": '
-        inside = self.chance.choice([b'"%s"', b"[%s]"]) % (b"[]," * (size // 3))[: size - 200]
+        inside = self.chance.choice([b'"%s"', b"[%s[]]"]) % (b"[]," * (size // 3 - 100))
         body = (head + inside + b"}").ljust(size)
         return self._first_line("demo", body) + body
 
@@ -217,9 +227,10 @@ def everything(rookery: Rookery) -> list[object]:
 
 def check_health(rookery: Rookery) -> None:
     """Everything can still be asked for, and nothing went wrong that nobody expected."""
-    for words in (("sessions",), ("permissions",), ("audit",), ("status",)):
-        rookery.client.get(*words)
-    for each in rookery.client.get("sessions")["sessions"]:
+    for word in ("permissions", "audit", "status", "stats"):
+        rookery.client.get(word)
+    rookery.client.get("permissions", all=True)
+    for each in rookery.client.get("sessions", all=True)["sessions"]:
         rookery.client.get("sessions", each["id"], "turns")
     assert rookery.ask("anna", "say: unmoved") == "unmoved"
     logs = "".join(file.read_text() for file in rookery.home.log.parent.iterdir())
@@ -235,3 +246,37 @@ def test_three_thousand_odd_calls_move_nobody_and_stop_nothing(cold: Rookery) ->
     assert outcome.calls.total() == 3_000
     assert outcome.parked
     assert outcome.grown < 100_000_000
+
+
+@pytest.mark.spec("B6", "K4")
+def test_a_file_that_makes_no_sense_keeps_no_other_from_being_read(cold: Rookery) -> None:
+    folder = cold.folder / ".claude" / "sessions"
+    folder.mkdir(parents=True)
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as other:
+        for number, each in enumerate(SENSELESS):
+            file = {**registered(other.pid, "bad"), **each}
+            (folder / f"{number}.json").write_text(json.dumps(file))
+        cold.up()
+
+        good = registered(os.getpid(), "good")
+        (folder / f"{os.getpid()}.json").write_text(json.dumps(good))
+
+        eventually(lambda: "good" in [each["native_id"] for each in listed(cold)])
+
+
+#: What is wrong in files by which Claude tells of its sessions.
+SENSELESS: tuple[dict[str, object], ...] = (
+    {"status": "busy", "statusUpdatedAt": 10**400},
+    {"status": "busy", "statusUpdatedAt": 10**15},
+    {"sessionId": "half \ud83d"},
+    {"cwd": "/nul\0"},
+    {"pid": 10**400},
+)
+
+
+def registered(pid: int, native_id: str) -> dict[str, object]:
+    """Make what Claude writes down of one of its processes."""
+    process = Process.of(pid)
+    assert process
+    started = process.started
+    return {"pid": pid, "procStart": started, "sessionId": native_id, "cwd": f"/x/{native_id}"}

@@ -71,7 +71,7 @@ def test_a_call_is_denied_by_rule(rookery: Rookery, case: Case) -> None:
 
     assert not is_made(rookery)
     assert rookery.session("it")["denial_count"] == 1
-    assert "Nothing is touched here." in told_model(rookery)
+    eventually(lambda: "Nothing is touched here." in told_model(rookery))
 
 
 @pytest.mark.spec("D1")
@@ -110,7 +110,7 @@ def test_a_call_is_asked_about_and_denied_with_a_reason_that_its_agent_sees(
 
     last_turn(rookery)
     assert not is_made(rookery)
-    assert "Not on a Sunday." in told_model(rookery)
+    eventually(lambda: "Not on a Sunday." in told_model(rookery))
 
 
 @pytest.mark.spec("D3")
@@ -198,7 +198,7 @@ def test_a_question_of_claude_is_answered_from_the_command_line(rookery: Rookery
 
     assert activity == "question"
     assert last_turn(rookery)["answer"] == "thanks"
-    assert "Blue" in told_model(rookery)
+    eventually(lambda: "Blue" in told_model(rookery))
 
 
 @pytest.mark.spec("D2", "K3")

@@ -27,6 +27,7 @@ from rookery.rulebook import Rulebook
 from rookery.store import sessions, switches, tokens
 from rookery.store.database import Database
 from rookery.store.journal import Journal
+from tests.fakes.clock import FakeClock
 from tests.house import no_policy
 from tests.sessions import make
 from tests.waiting import kinds
@@ -447,6 +448,24 @@ async def test_what_an_agent_could_not_tell_comes_before_what_it_tells_next(
     assert answer == TAKEN
     assert await database.read(kinds) == ["turn-started", "turn-ended"]
     assert list(spool.iterdir()) == []
+
+
+@pytest.mark.spec("C3", "K4")
+async def test_a_spool_that_cannot_be_looked_through_keeps_no_call_out(
+    door: Door, database: Database, tmp_path: Path
+) -> None:
+    hooks = HookDoor(door.intake, tmp_path / "door", tmp_path / "spool", FakeClock())
+    async with hooks.open():
+        (tmp_path / "spool").rmdir()
+        (tmp_path / "spool").touch()
+
+        reader, writer = await asyncio.open_unix_connection(tmp_path / "door")
+        writer.write(call("1", "Stop"))
+        answer = await reader.read()
+        writer.close()
+
+    assert answer == TAKEN
+    assert await database.read(kinds) == ["turn-ended"]
 
 
 def call(key: str, event: str, **more: str) -> bytes:

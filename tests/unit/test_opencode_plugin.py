@@ -15,7 +15,7 @@ from rookery.agents.opencode import OpenCode
 from rookery.intake import read_call
 from rookery.model.permissions import Outcome, Verdict
 from rookery.programs import hook
-from tests.fakes.opencode import ASKED, SOON, Daemon, Program, Setting, recorded
+from tests.fakes.opencode import ASKED, SILENCE, SOON, Daemon, Program, Setting, recorded
 
 ROOT = "ses_e20b3d8e5ffeLcLXZUox09jayx"
 ANSWER = "msg_1df4c275f00127V067MRAop3Py"
@@ -54,7 +54,7 @@ def prompted(program: Program, daemon: Daemon) -> Program:
 
 def say(text: str, **part: object) -> dict[str, object]:
     whole = recorded("events", "message.part.updated.text")["properties"]["part"]
-    return {"part": {**whole, "messageID": ANSWER, "text": text, **part}}
+    return {"part": {**whole, "id": "prt_1", "messageID": ANSWER, "text": text, **part}}
 
 
 @pytest.mark.spec("C2", "C4")
@@ -64,8 +64,8 @@ def test_a_turn_is_told_in_the_words_that_the_dialect_reads(
     program.event("session.created")
     program.prompt()
     program.event("session.status.busy")
-    program.event("message.part.updated.text")
     program.event("message.updated.assistant")
+    program.event("message.part.updated.text")
     program.event("message.part.updated.text", **say("hello "))
     program.event("message.part.updated.text", **say("hello open"))
     program.event("message.part.updated.text", **say("more", id="prt_2"))
@@ -148,6 +148,31 @@ def test_a_tool_whose_turn_was_interrupted_does_not_run_after_all(
 
     assert "interrupted" in prompted.has_done(number)
     assert daemon.left.wait(SOON)
+
+
+@pytest.mark.spec("C3")
+def test_a_call_that_is_over_before_it_was_taken_is_not_told_later(
+    prompted: Program, daemon: Daemon, setting: Setting
+) -> None:
+    daemon.says["PreToolUse"] = SILENCE
+    number = prompted.tool()
+    daemon.events(1)
+
+    prompted.event("session.idle")
+
+    assert "interrupted" in prompted.has_done(number)
+    assert daemon.events(1) == ["Stop"]
+    assert setting.spooled() == []
+
+
+@pytest.mark.spec("C2")
+def test_what_it_says_to_itself_in_mid_turn_is_no_prompt(
+    prompted: Program, daemon: Daemon
+) -> None:
+    prompted.prompt(synthetic=True)
+    prompted.event("session.idle")
+
+    assert daemon.events(1) == ["Stop"]
 
 
 @pytest.mark.spec("D2")

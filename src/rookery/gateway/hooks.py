@@ -80,16 +80,14 @@ class HookDoor:
     async def drain(self) -> None:
         """Take in, in their order, the calls that could not reach us."""
         async with self._draining:
-            self.spool.mkdir(mode=0o700, exist_ok=True)
-            for file in sorted(self.spool.iterdir()):
-                if file.suffix == ".part" or not file.is_file():
-                    continue
-                try:
-                    await self._take_in(file.read_bytes())
-                except TROUBLE:
-                    _log.exception("What was spooled could not be taken in; it stays: %s", file)
-                    return
-                file.unlink(missing_ok=True)
+            try:
+                self.spool.mkdir(mode=0o700, exist_ok=True)
+                for file in sorted(self.spool.iterdir()):
+                    if file.suffix != ".part" and file.is_file():
+                        await self._take_in(file.read_bytes())
+                        file.unlink(missing_ok=True)
+            except TROUBLE:
+                _log.exception("What was spooled could not be taken in; it stays.")
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
