@@ -25,7 +25,7 @@ from rookery.runtimes.tmux.server import Site, end_old_lines
 ROOT = Path(__file__).parents[2]
 
 #: Seconds for anything that should happen at once, on a busy machine.
-SOON = 20.0
+SOON = 40.0
 
 
 def eventually(question: Callable[[], object], *, within: float = SOON) -> None:
