@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -95,15 +97,31 @@ def environment_of(rookery: Rookery, name: str) -> dict[str, str]:
 
 
 def trust(rookery: Rookery, agent: str) -> None:
-    """Say, as a person does, that one trusts the folder."""
+    """Say, as a person does, that one trusts the folder; and, to Codex, its hooks."""
     if agent == "claude":
-        press_until(rookery, "down", lambda s: "❯ Yes" in s, after=lambda s: "❯ No" in s)
-        press_until(rookery, "enter", lambda s: "❯ Yes" not in s, after=lambda s: "❯ Yes" in s)
+        trust_claude(rookery)
     else:
         folder, hooks = "1. Trust and continue", "› 2. Trust all"
         press_until(rookery, "enter", lambda s: folder not in s, after=lambda s: folder in s)
         press_until(rookery, "2", lambda s: hooks in s, after=lambda s: "need review" in s)
         press_until(rookery, "enter", lambda s: hooks not in s, after=lambda s: hooks in s)
+
+
+def trust_claude(rookery: Rookery) -> None:
+    """Press what is to be pressed next: its dialog is drawn anew, and forgets what was chosen."""
+    for _ in range(20):
+        screen = rookery.screen("it")
+        if "Yes, I trust this folder" not in screen:
+            return
+        key = "enter" if "❯ Yes" in screen else "down"
+        rookery.client.post("sessions", "it", "keys", keys=[key])
+        with suppress(AssertionError):
+            eventually(partial(has_changed, rookery, screen), within=2.0)
+    pytest.fail("it asks for ever")
+
+
+def has_changed(rookery: Rookery, screen: str) -> bool:
+    return rookery.screen("it") != screen
 
 
 @pytest.mark.spec("A3", "B0", "C1")
