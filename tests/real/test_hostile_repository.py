@@ -108,7 +108,7 @@ def trust(rookery: Rookery, agent: str) -> None:
 
 
 def trust_claude(rookery: Rookery) -> None:
-    """Press what is to be pressed next: its dialog is drawn anew, and forgets what was chosen."""
+    """Press what is to be pressed next: its dialog is drawn anew, and forgets the choice."""
     for _ in range(20):
         screen = rookery.screen("it")
         if "Yes, I trust this folder" not in screen:
