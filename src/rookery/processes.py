@@ -60,12 +60,12 @@ def _parent(pid: int) -> int:
 
 
 def caller_of(pid: int, program: str) -> Process | None:
-    """Return the agent that started a process: the nearest above it that runs ``program``.
+    """Return the agent that a process is, or that started it: the nearest with ``program``.
 
     Where that runs itself once more, as what npm installs does, it is the outer one.
     """
     found = None
-    for each in ancestors(pid)[1:]:
+    for each in ancestors(pid):
         argv = _argv(each.pid)
         is_agent = program_of(argv) == program
         if found and (not is_agent or _is_script(argv)):

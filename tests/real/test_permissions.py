@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -336,3 +337,16 @@ def test_an_answer_is_pressed_into_no_other_dialog(rookery: Rookery) -> None:
 
     assert (late.returncode, "decided already" in late.stderr) == (1, True)
     assert screen_has(rookery, "1. Yes")
+
+
+@pytest.mark.spec("D2")
+def test_a_request_whose_hook_was_cut_off_waits_for_nobody(remote: Rookery) -> None:
+    payload = {"session_id": "outside", "cwd": "/", "hook_event_name": "PermissionRequest"}
+    call = json.dumps({**payload, "tool_name": "Bash", "tool_input": {}}).encode()
+    with socket.socket(socket.AF_UNIX) as door:
+        door.connect(str(remote.home.hook_door))
+        door.sendall(f"cut-off demo {len(call)} - - 1 -\n".encode() + call)
+        eventually(lambda: asked(remote))
+        # Closed with something unread, a line is reset: so it is when an agent kills its hook.
+
+    eventually(lambda: not asked(remote))

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from rookery.cli import codes
+from rookery.cli.codes import FAILED
 from rookery.cli.group import as_json, client, home, rookery
 from rookery.cli.show import say, show_json
 from rookery.home import Home
@@ -304,7 +304,7 @@ def _ask(manner: Manner) -> None:
         raise BadInput("nothing was changed; if it is all right, say:  --yes")
     if not click.confirm("Change it so?"):
         say("Nothing was changed.")
-        sys.exit(codes.FAILED)
+        sys.exit(FAILED)
 
 
 def _carry_out(here: Home, plan: Any, manner: Manner) -> None:  # noqa: ANN401 - the same

@@ -136,7 +136,7 @@ class HookDoor:
         writer.write(WAIT + (self._say(hook, None) if decides else b"") + b"\n")
         await writer.drain()
         async with asyncio.TaskGroup() as tasks:
-            left = tasks.create_task(reader.read(1))
+            left = tasks.create_task(_left(reader))
             answer = tasks.create_task(self.intake.answer(hook, request))
             await asyncio.wait({left, answer}, return_when=asyncio.FIRST_COMPLETED)
             if answer.done():
@@ -161,6 +161,12 @@ class HookDoor:
             # Nothing can be made of it, now or later: kept where one can see it, not retried.
             await self.intake.park(call.split(b" ", 1)[0].decode(errors="replace"), error)
             return None, Pass()
+
+
+async def _left(reader: asyncio.StreamReader) -> None:
+    """Wait until a caller has hung up, gently or not."""
+    with suppress(OSError):
+        await reader.read(1)
 
 
 async def _announced(reader: asyncio.StreamReader) -> tuple[bytes, int]:
