@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from functools import partial
 from sqlite3 import Connection
 
+from rookery.agents import keys
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import DeliveryWaited, KeysPressed, SessionId
-from rookery.model.permissions import Request, Verdict, telling
-from rookery.model.screens import View, squeeze
+from rookery.model.permissions import Call, Request, Verdict, telling
+from rookery.model.screens import Dialog, View, squeeze
 from rookery.permissions import Permissions
 from rookery.ports import Agent, Clock, Runtime
 from rookery.store import requests, sessions
@@ -33,9 +34,6 @@ TRIES, LATEST = 20, 8
 
 #: Seconds before something that should not have happened may happen again.
 TROUBLE = 10.0
-
-#: Characters of what is asked about that a dialog must show, to be the right one.
-SHOWN = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,19 +81,13 @@ class Answers:
     async def _press(
         self, request: Request, view: View, verdict: Verdict, agent: Agent
     ) -> None:
-        if view.dialog is None or not await self._is_about(request):
+        if view.dialog is None or not _is_about(view.dialog, request):
             return
-        if keys := agent.keys_for(view.dialog, verdict):
-            pressed = KeysPressed(request.session, " ".join(keys), verdict.by)
+        if named := agent.keys_for(view.dialog, verdict):
+            pressed = KeysPressed(request.session, " ".join(named), verdict.by)
             # Written down first: who reads the journal knows of every key.
             await self.database.write(lambda db: self.journal.append(db, pressed))
-            await self.runtime.press(request.session, *keys)
-
-    async def _is_about(self, request: Request) -> bool:
-        """Whether what stands on the screen is what was asked, and nothing that came after."""
-        what = squeeze(telling(request.input))[:SHOWN]
-        screen = squeeze("".join(await self.runtime.read(request.session)))
-        return what in screen if what else squeeze(request.tool) in screen
+            await self.runtime.press(request.session, *named)
 
     def _note(self, db: Connection, request: Request) -> None:
         self.permissions.note_press(db, request)
@@ -109,3 +101,10 @@ class Answers:
     @property
     def _clock(self) -> Clock:
         return self.journal.clock
+
+
+def _is_about(dialog: Dialog, request: Request) -> bool:
+    """Whether a dialog is what was asked: what was said before it may name the same."""
+    if not telling(request.input):
+        return squeeze(request.tool) in squeeze(dialog.text)
+    return keys.is_about(dialog, Call(request.tool, request.input))

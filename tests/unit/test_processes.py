@@ -199,6 +199,7 @@ def test_whose_hook_it_is_is_told_by_who_is_above_it() -> None:
 
         assert caller_of(pid, "claude") == Process.of(agent.pid)
         assert caller_of(pid, "codex") is None
+        assert caller_of(agent.pid, "claude") == Process.of(agent.pid)  # it may call itself
         for each in Kernel().above(pid)[:3]:
             if each.pid != os.getpid():
                 os.kill(each.pid, signal.SIGKILL)
