@@ -92,7 +92,7 @@ _TOASTS = 2
 class Gemini:
     name = "gemini"
     program = "gemini"
-    has_hooks = False
+    has_hooks = True  #: where its user has installed them
     has_box = True
     #: If it has our hooks. And it draws its box before it asks whether it may trust the folder,
     #: so that only a box that stands for a while is one.

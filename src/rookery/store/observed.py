@@ -61,9 +61,14 @@ def has_ended(db: Connection, process: str) -> bool:
     return db.execute(query, (process,)).fetchone() is not None
 
 
+#: Agents that take hooks from their user's settings only: whether they have ours, those tell.
+UNGIVEN = frozenset({"gemini"})
+
+
 def tells_turns(db: Connection, session: Session) -> bool:
-    """Whether hooks tell of its prompts and stops. Of what we started they do, if any can."""
-    return session.runtime != OBSERVED or evidence.last(db, session.id, "hook") is not None
+    """Whether hooks tell of its prompts and stops: those it was given, or that told before."""
+    is_given = session.runtime != OBSERVED and session.agent not in UNGIVEN
+    return is_given or evidence.last(db, session.id, "hook") is not None
 
 
 def has_better_word(db: Connection, session: Session) -> bool:
