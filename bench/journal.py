@@ -16,7 +16,7 @@ from bench.homes import scratch
 from bench.sizes import Sizes
 from rookery.clock import WallClock
 from rookery.model.facts import Fact, SessionId, SessionStarted, TurnEnded, TurnStarted
-from rookery.model.messages import Words
+from rookery.model.messages import Origin, Words
 from rookery.model.sessions import TMUX, Session
 from rookery.store import messages, sessions
 from rookery.store.database import BATCH, Database
@@ -95,7 +95,7 @@ def tell_the_neighbour(db: Connection, entry: Entry) -> None:
     row = neighbour.fetchone()
     if row:
         words = Words(f"Session {entry.fact.session} finished its turn.", 0)
-        messages.add(db, SessionId(row["id"]), words, author="bench", cause=entry.seq)
+        messages.add(db, SessionId(row["id"]), words, Origin("bench", entry.seq))
 
 
 READERS = {"bench": Reader(frozenset({TurnEnded}), tell_the_neighbour)}

@@ -21,7 +21,7 @@ from rookery.model.sessions import Session
 from rookery.permissions import Permissions
 from rookery.ports import Runtime
 from rookery.rulebook import Rulebook
-from rookery.sessions import Plan, Start
+from rookery.sessions import Plan, Speaker, Start
 from rookery.stops import Stops
 from rookery.store import sessions as known
 from rookery.store.journal import Journal
@@ -95,11 +95,13 @@ class House:
         return session
 
     async def accept(self, plan: Plan) -> SessionId:
-        accept = partial(sessions.accept, journal=self.journal, plan=plan, owner="person")
+        accept = partial(
+            sessions.accept, journal=self.journal, plan=plan, speaker=Speaker("person")
+        )
         return (await self.database.write(accept)).id
 
     async def send(self, recipient: SessionId, words: str) -> MessageId:
-        send = partial(sessions.send, journal=self.journal, sender="person")
+        send = partial(sessions.send, journal=self.journal, speaker=Speaker("person"))
         return await self.database.write(partial(send, recipient=recipient, words=clean(words)))
 
     async def end(self, session: SessionId) -> None:

@@ -77,6 +77,22 @@ class Stops(_Section):
         return pattern
 
 
+class Listeners(_Section):
+    """Sessions that wait for others."""
+
+    survive_restart: bool = True  #: else whoever waited has to ask again
+    check_seconds: float = Field(60.0, ge=1, le=86_400)  #: between two looks at them
+    stale_minutes: float = Field(10.0, gt=0, le=100_000)  #: who waits longer is looked at
+
+
+class Relays(_Section):
+    """Sessions that talk with each other."""
+
+    max_hops: int = Field(8, ge=1, le=1_000)  #: answers to answers, since a person spoke
+    max_a_minute: int = Field(20, ge=1, le=10_000)  #: answers in one relay
+    max_characters: int = Field(12_000, ge=100, le=500_000)  #: of one answer
+
+
 class Discovery(_Section):
     """Agents that we did not start."""
 
@@ -112,6 +128,8 @@ class Settings(_Section):
     permissions: Permissions = Permissions()
     discovery: Discovery = Discovery()
     stops: Stops = Stops()
+    listeners: Listeners = Listeners()
+    relays: Relays = Relays()
     http: Http = Http()
     agents: dict[str, AgentSettings] = Field(default_factory=dict)
     prices: dict[str, Price] = Field(default_factory=dict)

@@ -24,7 +24,7 @@ from rookery.model.facts import (
 )
 from rookery.model.messages import Parcel, Step
 from rookery.ports import Agent, Clock, Runtime, Sight
-from rookery.store import messages, observed, sessions, waits
+from rookery.store import messages, observed, sessions, switches, waits
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.store.serving import serve
@@ -62,6 +62,8 @@ class Courier:
     async def _take_a_step(self, session: SessionId) -> bool:
         """Do the next thing for ``session``. False if there is nothing to do now."""
         try:
+            if await self.database.read(switches.is_holding):
+                return False  # what stands in a box stays there, too: whoever holds means all
             if parcel := await self._under_way(session):
                 await self._see_through(parcel)
                 return True

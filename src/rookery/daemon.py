@@ -8,21 +8,18 @@ import logging
 import os
 import resource
 import signal
-import socket
 import sqlite3
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
-from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 import anyio
-import uvicorn
 import uvloop
 
-from rookery import __version__, hook_program, permissions, transcripts
+from rookery import __version__, hook_program, listeners, permissions, relays, transcripts
 from rookery.absence import Absence
 from rookery.agents.claude import Claude
 from rookery.agents.codex import Codex
@@ -36,14 +33,14 @@ from rookery.config import Settings, load
 from rookery.courier import Courier
 from rookery.discovery import Discovery
 from rookery.environment import login_environment, session_environment
-from rookery.gateway.guard import Guard
+from rookery.gateway.doors import opened
 from rookery.gateway.hooks import HookDoor
-from rookery.gateway.http import build_app
-from rookery.gateway.peers import OurPeers
 from rookery.gateway.table import House
 from rookery.home import Home, open_private
 from rookery.intake import Intake
 from rookery.keeper import Deadlines, Keeper, Surroundings
+from rookery.listeners import Listeners
+from rookery.logs import logged
 from rookery.model.errors import HomeUnusable, StoreBroken
 from rookery.model.facts import (
     EndRequested,
@@ -66,6 +63,7 @@ from rookery.stops import Stops
 from rookery.store import tokens
 from rookery.store.database import Database
 from rookery.store.journal import Journal, Reader
+from rookery.store.listeners import forget_all
 from rookery.timers import Spans, Timers
 from rookery.transcripts import Transcripts
 from rookery.watch import Watch
@@ -79,14 +77,13 @@ READERS: Mapping[str, Reader] = {
         permissions.close,
     ),
     "transcripts": transcripts.READER,
+    "listeners": listeners.READER,
+    "relays": relays.READER,
 }
 
 AGENTS: Mapping[str, Agent] = {
     agent.name: agent for agent in (Claude(), Codex(), Demo(), Gemini(), OpenCode(), Shell())
 }
-
-#: Seconds for requests under way to end when the daemon stops.
-FAREWELL = 2
 
 #: Characters of the owner's token; a shorter one was not made by us.
 SHORTEST_TOKEN = 32
@@ -149,6 +146,8 @@ async def running(
     async with Database(home.database) as database, anyio.create_task_group() as tasks:
         journal = Journal(settings.computer, clock, READERS)
         await journal.catch_up(database)
+        if not settings.listeners.survive_restart:
+            await database.write(forget_all)
         await _know_the_owner(home, database, clock)
         for each in (ours, observed, runtime):
             tasks.start_soon(each.keep)
@@ -168,6 +167,7 @@ async def running(
             folders = claude_folders(settings, login)
             tasks.start_soon(Registry(database, journal).watch, folders)
             tasks.start_soon(decider.keep_time, database)
+            tasks.start_soon(_listeners(settings, journal).keep_time, database)
             tasks.start_soon(Answers(database, journal, runtime, AGENTS, decider).press)
             tasks.start_soon(_absence(home, settings, decider.rulebook).keep, database, clock)
             tasks.start_soon(Courier(database, journal, runtime, AGENTS).deliver)
@@ -295,6 +295,11 @@ def _stops(settings: Settings, journal: Journal) -> Stops:
     )
 
 
+def _listeners(settings: Settings, journal: Journal) -> Listeners:
+    check, stale = settings.listeners.check_seconds, settings.listeners.stale_minutes
+    return Listeners(journal, timedelta(seconds=check), timedelta(minutes=stale))
+
+
 def _absence(home: Home, settings: Settings, rulebook: Rulebook) -> Absence:
     return Absence(home.absence, AGENTS, rulebook, settings.permissions.when_away)
 
@@ -306,102 +311,3 @@ def _spans(settings: Settings) -> Spans:
         retention=timedelta(days=limits.retention_days),
         kept_sessions=limits.kept_sessions,
     )
-
-
-@asynccontextmanager
-async def opened(house: House) -> AsyncIterator[None]:
-    """Let the operations be asked for: on a socket for this user alone, and on loopback."""
-    app, http = build_app(house), house.settings.http
-    listening = [(Guard(app, house, door="unix"), _listen(house.home.door))]
-    if http.enabled:
-        loopback = _listen_on_loopback(http.port)
-        port = loopback.getsockname()[1]
-        house.ports.append(port)
-        names = [f"127.0.0.1:{port}", f"localhost:{port}"]
-        listening.append((Guard(app, house, door="tcp", names=names), loopback))
-    number = (await anyio.Path(house.home.door).stat()).st_ino
-    servers = [(_Server(_config(guard)), door) for guard, door in listening]
-    async with anyio.create_task_group() as tasks:
-        for server, door in servers:
-            tasks.start_soon(server.serve, [door])
-        try:
-            yield
-        finally:
-            house.streams.close_all()
-            for server, _ in servers:
-                server.should_exit = True
-            _close(house.home.door, number)
-
-
-def _config(guard: Guard) -> uvicorn.Config:
-    return uvicorn.Config(
-        guard,
-        http=OurPeers,
-        ws="websockets-sansio",
-        ws_per_message_deflate=False,
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=FAREWELL,
-    )
-
-
-class _Server(uvicorn.Server):
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Leave signals to the daemon."""
-        yield
-
-
-def _listen_on_loopback(port: int) -> socket.socket:
-    """Listen where only this computer can reach; on another port if that one is taken."""
-    listening = socket.socket(socket.AF_INET)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind(("127.0.0.1", port))
-    except OSError:
-        listening.bind(("127.0.0.1", 0))
-    listening.listen(128)
-    listening.setblocking(False)
-    return listening
-
-
-def _close(door: Path, number: int) -> None:
-    """Take the socket away, unless another has taken its place."""
-    with contextlib.suppress(FileNotFoundError):
-        if door.stat().st_ino == number:
-            door.unlink()
-
-
-def _listen(door: Path) -> socket.socket:
-    door.unlink(missing_ok=True)
-    listening = socket.socket(socket.AF_UNIX)
-    listening.bind(str(door))
-    door.chmod(0o600)
-    listening.listen(512)
-    listening.setblocking(False)
-    return listening
-
-
-@contextmanager
-def logged(path: Path) -> Iterator[None]:
-    """Write what happens to a file that stays small."""
-    open_private(path).close()
-    lines = RotatingFileHandler(path, maxBytes=5_000_000, backupCount=3, encoding="utf-8")
-    lines.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    root = logging.getLogger()
-    root.addHandler(lines)
-    root.setLevel(logging.INFO)
-    logging.getLogger("watchfiles").setLevel(logging.WARNING)  # it tells of every change
-    logging.raiseExceptions = False  # a full disk is no news for the terminal, line by line
-    try:
-        yield
-    except BaseException as error:
-        with contextlib.suppress(Exception):
-            _log.critical("The daemon died.", exc_info=error)
-        raise
-    finally:
-        root.removeHandler(lines)
-        with contextlib.suppress(OSError):  # a full disk: its last lines are lost
-            lines.close()

@@ -10,6 +10,7 @@ from pathlib import Path
 from sqlite3 import Connection
 from uuid import uuid4
 
+from rookery.model.envelopes import envelope, quoted
 from rookery.model.errors import (
     AgentUnknown,
     BadInput,
@@ -28,7 +29,7 @@ from rookery.model.facts import (
     SessionRequested,
 )
 from rookery.model.lifecycle import Status
-from rookery.model.messages import MessageId, Words, clean
+from rookery.model.messages import MessageId, Origin, Words, clean
 from rookery.model.names import checked, distinct, name_from, title_from
 from rookery.model.sessions import HEADLESS, OBSERVED, TMUX, NativeId, Session, tmux_name
 from rookery.ports import Agent
@@ -51,6 +52,16 @@ class Start:
     command: tuple[str, ...] = ()  #: for a shell: what to run
     environment: Mapping[str, str] = field(default_factory=dict)  #: of the caller
     parent: SessionId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """Who gives words to a session."""
+
+    name: str
+    session: SessionId | None = None  #: if it is one
+    is_direct: bool = False  #: it begins a conversation
+    is_command: bool = False  #: for the agent's program itself, which wants nothing above it
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +134,9 @@ def _program(agent: Agent, command: tuple[str, ...], path: str) -> tuple[str, ..
     return (found, *rest)
 
 
-def accept(db: Connection, journal: Journal, plan: Plan, *, owner: str) -> Session:
+def accept(db: Connection, journal: Journal, plan: Plan, *, speaker: Speaker) -> Session:
     """Make room for a session, and let its first words wait for it."""
-    now, start = journal.clock.now(), plan.start
+    now, start, owner = journal.clock.now(), plan.start, speaker.name
     if sessions.count_live(db, TMUX) >= plan.limit:
         raise LimitReached(f"{plan.limit}. End one, or raise limits.tmux_sessions.")
     session_id = _new_id(db)
@@ -156,7 +167,7 @@ def accept(db: Connection, journal: Journal, plan: Plan, *, owner: str) -> Sessi
     sessions.add(db, session, launch={"command": plan.command, "environment": environment})
     journal.append(db, SessionRequested(session_id, owner))
     if plan.words:
-        _write(db, journal, session_id, plan.words, sender=owner)
+        _write(db, journal, session_id, plan.words, speaker)
     return sessions.get(db, session_id)
 
 
@@ -179,7 +190,7 @@ def _name(start: Start, *, taken: TakenNames) -> str:
 
 
 def send(
-    db: Connection, journal: Journal, *, sender: str, recipient: SessionId, words: Words
+    db: Connection, journal: Journal, *, speaker: Speaker, recipient: SessionId, words: Words
 ) -> MessageId:
     """Have the recipient told, once it is idle. Refused if it is over."""
     session = sessions.get(db, recipient)
@@ -187,15 +198,23 @@ def send(
         raise SessionOver(f"{session.name} ({session.status}: {session.reason})")
     if session.runtime == HEADLESS:
         raise CommandRefused(f"{session.name} is in no pane: nobody can type into it.")
-    return _write(db, journal, recipient, words, sender=sender)
+    return _write(db, journal, recipient, words, speaker)
 
 
 def _write(
-    db: Connection, journal: Journal, recipient: SessionId, words: Words, *, sender: str
+    db: Connection, journal: Journal, recipient: SessionId, words: Words, speaker: Speaker
 ) -> MessageId:
-    cause = journal.append(db, MessageWritten(recipient, sender))
-    db.execute("update sessions set last_input_origin = ? where id = ?", (sender, recipient))
-    return messages.add(db, recipient, words, author=sender, cause=cause)
+    cause = journal.append(db, MessageWritten(recipient, speaker.name))
+    query = "update sessions set last_input_origin = ? where id = ?"
+    db.execute(query, (speaker.name, recipient))
+    if speaker.session is None or speaker.is_command:
+        return messages.add(db, recipient, words, Origin(speaker.name, cause))
+    by, to = sessions.get(db, speaker.session), sessions.get(db, recipient)
+    who = f"session {by.name} ({by.id})"
+    above = envelope(speaker=who, listener=to.name, about="a message")
+    hops = 0 if speaker.is_direct else messages.hops_of(db, by.id)
+    said = Words(quoted(words.text), words.removed)
+    return messages.add(db, recipient, said, Origin(speaker.name, cause, above, hops))
 
 
 def rename(db: Connection, journal: Journal, session: SessionId, *, name: str) -> None:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from time import monotonic
 
 import pytest
 
@@ -110,7 +111,7 @@ def trust(rookery: Rookery, agent: str) -> None:
 def trust_claude(rookery: Rookery) -> None:
     """Press what is to be pressed next: its dialog is drawn anew, and forgets the choice."""
     for _ in range(20):
-        screen = rookery.screen("it")
+        screen = settled_screen(rookery)
         if "Yes, I trust this folder" not in screen:
             return
         key = "enter" if "❯ Yes" in screen else "down"
@@ -118,6 +119,20 @@ def trust_claude(rookery: Rookery) -> None:
         with suppress(AssertionError):
             eventually(partial(has_changed, rookery, screen), within=2.0)
     pytest.fail("it asks for ever")
+
+
+def settled_screen(rookery: Rookery) -> str:
+    """Return the screen once it has stood still for a second; at first it does not."""
+    seen, since = "", monotonic()
+
+    def is_still() -> bool:
+        nonlocal seen, since
+        if (now := rookery.screen("it")) != seen:
+            seen, since = now, monotonic()
+        return monotonic() - since > 1.0
+
+    eventually(is_still)
+    return seen
 
 
 def has_changed(rookery: Rookery, screen: str) -> bool:

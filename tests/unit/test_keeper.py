@@ -18,6 +18,7 @@ from rookery.model.lifecycle import Activity, Status
 from rookery.model.names import checked
 from rookery.model.sessions import Session
 from rookery.ports import Agent, Launch, Place
+from rookery.sessions import Speaker
 from rookery.store import sessions
 from rookery.store.journal import Journal
 from tests.fakes.database import ObservedDatabase
@@ -308,7 +309,9 @@ async def test_a_session_that_is_ended_before_it_was_started_is_never_started(
     async with running(database, world) as house:
 
         def accept_and_end(db: Connection) -> SessionId:
-            session = commands.accept(db, house.journal, world.plan(), owner="person")
+            session = commands.accept(
+                db, house.journal, world.plan(), speaker=Speaker("person")
+            )
             commands.end(db, house.journal, session.id, by="person")
             return session.id
 
@@ -506,7 +509,9 @@ async def test_a_start_that_was_accepted_before_a_long_absence_is_carried_out(
     database: ObservedDatabase, world: World
 ) -> None:
     journal = Journal("here", world.clock, {})
-    accept = partial(commands.accept, journal=journal, plan=world.plan("Go."), owner="person")
+    accept = partial(
+        commands.accept, journal=journal, plan=world.plan("Go."), speaker=Speaker("person")
+    )
     session = await database.write(accept)
     world.clock.advance(3600)
 

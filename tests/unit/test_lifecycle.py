@@ -50,6 +50,12 @@ FACTS: tuple[Fact, ...] = (
     facts.TurnEnded(S),
     facts.TurnEnded(S, "", "interrupted"),
     facts.ConversationLeft(S, "clear"),
+    facts.RingClosed(S, "one → two → one"),
+    facts.WaitExpired(S, "two"),
+    facts.RelayJoined(S, "r1", "one", 1),
+    facts.RelayLeft(S, "r1", "closed"),
+    facts.DeliveriesHeld(S, "anna"),
+    facts.DeliveriesReleased(S, "anna"),
     facts.EndRequested(S, "anna"),
     facts.SessionEnded(S, "exit"),
     facts.SessionEnded(S, "signal 9", "failed"),
@@ -72,6 +78,12 @@ REMARKS = (
     facts.UsageReported,
     facts.EvidenceDisagreed,
     facts.ConversationLeft,
+    facts.RingClosed,
+    facts.WaitExpired,
+    facts.RelayJoined,
+    facts.RelayLeft,
+    facts.DeliveriesHeld,
+    facts.DeliveriesReleased,
 )
 
 

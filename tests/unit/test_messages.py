@@ -8,6 +8,7 @@ import pytest
 from rookery import sessions as commands
 from rookery.model.facts import SessionEnded, SessionId, TurnEnded, TurnStarted
 from rookery.model.messages import Message, MessageId, Parcel, Step, Words
+from rookery.sessions import Speaker
 from rookery.store import messages
 from rookery.store.journal import Journal
 from tests.sessions import ANNA, BERT, WORKER, settle_in
@@ -23,7 +24,7 @@ def send(
     db: Connection, journal: Journal, words: str, recipient: SessionId = WORKER
 ) -> MessageId:
     return commands.send(
-        db, journal, sender="person", recipient=recipient, words=Words(words, 0)
+        db, journal, speaker=Speaker("person"), recipient=recipient, words=Words(words, 0)
     )
 
 
@@ -220,7 +221,9 @@ def test_a_receipt_tells_how_many_characters_were_taken_out(
     db: Connection, journal: Journal
 ) -> None:
     words = Words("Build it.", removed=3)
-    message = commands.send(db, journal, sender="person", recipient=WORKER, words=words)
+    message = commands.send(
+        db, journal, speaker=Speaker("person"), recipient=WORKER, words=words
+    )
 
     found = messages.get(db, message)
 

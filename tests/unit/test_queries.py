@@ -12,6 +12,7 @@ from rookery.model import facts
 from rookery.model.facts import SessionId
 from rookery.model.messages import MessageId, Step, Words
 from rookery.model.sessions import Badge, NativeId, Sender
+from rookery.sessions import Speaker
 from rookery.store import messages, retention, sessions, turns
 from rookery.store.commands import Key, once
 from rookery.store.journal import Journal
@@ -61,7 +62,7 @@ def test_no_question_reads_all_there_ever_was(db: Connection, journal: Journal) 
 
 def send(db: Connection, journal: Journal) -> MessageId:
     words = Words("Build it.", 0)
-    return commands.send(db, journal, sender="person", recipient=WORKER, words=words)
+    return commands.send(db, journal, speaker=Speaker("person"), recipient=WORKER, words=words)
 
 
 def take_up(db: Connection, journal: Journal) -> None:

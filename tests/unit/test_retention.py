@@ -10,6 +10,7 @@ from rookery import sessions as commands
 from rookery.model import facts
 from rookery.model.facts import SessionId
 from rookery.model.messages import Words
+from rookery.sessions import Speaker
 from rookery.store import messages, retention, sessions, statistics
 from rookery.store.journal import Journal
 from tests.fakes.clock import FakeClock
@@ -139,7 +140,9 @@ def test_a_session_of_which_something_is_still_held_is_not_forgotten(
 def test_a_session_goes_with_its_words_and_its_turns(db: Connection, journal: Journal) -> None:
     settle_in(db, journal)
     for words in ("One.", "Two."):
-        commands.send(db, journal, sender="person", recipient=WORKER, words=Words(words, 0))
+        commands.send(
+            db, journal, speaker=Speaker("person"), recipient=WORKER, words=Words(words, 0)
+        )
     messages.take_up(db, WORKER, journal.clock.now())
     journal.append(db, facts.TurnStarted(WORKER, "One.\n\nTwo."))
     journal.append(db, facts.SessionEnded(WORKER, "exit"))

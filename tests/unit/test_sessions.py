@@ -25,7 +25,7 @@ from rookery.model.errors import (
 from rookery.model.lifecycle import Status
 from rookery.model.messages import Words
 from rookery.model.sessions import Session
-from rookery.sessions import Plan, Start, accept, plan
+from rookery.sessions import Plan, Speaker, Start, accept, plan
 from rookery.store import sessions as known
 from rookery.store.journal import Journal
 from tests.sessions import WORKER, settle_in
@@ -46,7 +46,7 @@ def planned(project: Path, /, *, limit: int = 100, path: str = "/bin", **start: 
 
 
 def accepted(db: Connection, journal: Journal, plan: Plan) -> Session:
-    return accept(db, journal, plan, owner="anna")
+    return accept(db, journal, plan, speaker=Speaker("anna"))
 
 
 @pytest.mark.spec("A3")
@@ -172,7 +172,7 @@ def test_sessions_that_nobody_started_do_not_count(
 def test_who_spoke_last_is_remembered(db: Connection, journal: Journal) -> None:
     settle_in(db, journal)
 
-    sessions.send(db, journal, sender="bert", recipient=WORKER, words=WORDS)
+    sessions.send(db, journal, speaker=Speaker("bert"), recipient=WORKER, words=WORDS)
 
     assert known.get(db, WORKER).last_input_origin == "bert"
 
@@ -187,7 +187,7 @@ def test_nobody_can_speak_to_one_who_is_over_or_about_to_be(
     journal.append(db, fact)
 
     with pytest.raises(SessionOver, match="worker"):
-        sessions.send(db, journal, sender="anna", recipient=WORKER, words=WORDS)
+        sessions.send(db, journal, speaker=Speaker("anna"), recipient=WORKER, words=WORDS)
 
 
 @pytest.mark.spec("A8")
@@ -198,7 +198,7 @@ def test_a_headless_session_can_be_neither_spoken_to_nor_ended(
     db.execute("update sessions set runtime = 'headless'")
 
     with pytest.raises(CommandRefused, match="no pane"):
-        sessions.send(db, journal, sender="anna", recipient=WORKER, words=WORDS)
+        sessions.send(db, journal, speaker=Speaker("anna"), recipient=WORKER, words=WORDS)
     with pytest.raises(CommandRefused, match="where it runs"):
         sessions.end(db, journal, WORKER, by="anna")
 

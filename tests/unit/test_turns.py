@@ -14,6 +14,7 @@ from rookery.model.facts import (
 )
 from rookery.model.messages import MessageId, Words
 from rookery.model.sessions import Turn
+from rookery.sessions import Speaker
 from rookery.store import messages, turns
 from rookery.store.journal import Journal
 from tests.fakes.clock import FakeClock
@@ -32,7 +33,7 @@ def all_of(db: Connection) -> list[tuple[str, str, str]]:
 
 def send(db: Connection, journal: Journal, words: str) -> MessageId:
     message = commands.send(
-        db, journal, sender="person", recipient=WORKER, words=Words(words, 0)
+        db, journal, speaker=Speaker("person"), recipient=WORKER, words=Words(words, 0)
     )
     messages.take_up(db, WORKER, journal.clock.now())
     return message
@@ -121,7 +122,7 @@ def test_a_message_finds_the_turn_that_took_it_up(db: Connection, journal: Journ
 
 def test_each_message_of_a_parcel_finds_the_same_turn(db: Connection, journal: Journal) -> None:
     first = commands.send(
-        db, journal, sender="person", recipient=WORKER, words=Words("One.", 0)
+        db, journal, speaker=Speaker("person"), recipient=WORKER, words=Words("One.", 0)
     )
     second = send(db, journal, "Two.")
 

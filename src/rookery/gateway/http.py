@@ -33,6 +33,7 @@ STATUS: dict[type[RookeryError], int] = {
     errors.NameTaken: 409,
     errors.KeyReused: 409,
     errors.RequestUnknown: 404,
+    errors.RelayUnknown: 404,
     errors.RequestClosed: 409,
     errors.LimitReached: 429,
     errors.Forbidden: 403,

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import Field
 
 from rookery import sessions
+from rookery.gateway.links import Link, link, speaker_of
 from rookery.gateway.session_operations import ONE, doing, require_alive
 from rookery.gateway.table import (
     Asked,
@@ -43,6 +44,8 @@ Number: TypeAlias = Annotated[int, Field(ge=0, le=2**62)]
 
 class SendAsked(OfSession):
     words: str
+    direct: bool = Field(False, description="begin a conversation: what it answers comes back")
+    listen: bool = Field(False, description="tell the session that asks when it is done")
 
 
 class MessageAsked(Asked):
@@ -85,9 +88,11 @@ async def send(house: House, caller: Caller, asked: SendAsked) -> Message:
         house.runtime.check(session.id, words.text)
 
     def write(db: Connection) -> Message:
+        speaker = speaker_of(caller, direct=asked.direct)
         message = sessions.send(
-            db, house.journal, sender=caller.name, recipient=session.id, words=words
+            db, house.journal, speaker=speaker, recipient=session.id, words=words
         )
+        link(db, house, caller, Link(session.id, message, asked.direct, asked.listen))
         return Message(message, session.id, Step.PENDING, words.removed)
 
     return await once(house, caller, Message, write)

@@ -7,8 +7,10 @@ from typing import Any
 from rookery.gateway import (
     daemon_operations,
     discovery_operations,
+    listener_operations,
     message_operations,
     permission_operations,
+    relay_operations,
     session_operations,
     tracker_operations,
 )
@@ -17,6 +19,8 @@ from rookery.gateway.table import Operation
 OPERATIONS: tuple[Operation[Any, Any], ...] = (
     *session_operations.OPERATIONS,
     *message_operations.OPERATIONS,
+    *listener_operations.OPERATIONS,
+    *relay_operations.OPERATIONS,
     *tracker_operations.OPERATIONS,
     *permission_operations.OPERATIONS,
     *discovery_operations.OPERATIONS,

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from rookery import sessions
 from rookery.environment import session_environment
+from rookery.gateway.links import Link, link, speaker_of
 from rookery.gateway.table import (
     Asked,
     Caller,
@@ -36,7 +37,7 @@ from rookery.model.lifecycle import Activity, Status
 from rookery.model.messages import Step
 from rookery.model.names import checked
 from rookery.model.scopes import DEEPEST, MOST_CHILDREN, Need, Scope, is_within
-from rookery.model.sessions import TMUX, Session, Turn
+from rookery.model.sessions import TMUX, Session, Turn, first_line
 from rookery.store import families, messages, turns
 from rookery.store import sessions as known
 
@@ -53,6 +54,7 @@ class StartAsked(Asked):
     runtime: str = "tmux"
     command: tuple[str, ...] = ()
     environment: dict[str, str] = Field(default_factory=dict)
+    listen: bool = Field(False, description="tell the session that asks when it is done")
 
 
 class ListAsked(Asked):
@@ -132,7 +134,8 @@ class Ended:
 async def start(house: House, caller: Caller, asked: StartAsked) -> Session:
     """Start an agent; accepted once it is written down."""
     _require_a_name_of_an_agent(caller, asked)
-    wanted = sessions.Start(**asked.model_dump(), parent=caller.identity.session)
+    what = asked.model_dump(exclude={"listen"})
+    wanted = sessions.Start(**what, parent=caller.identity.session)
     set_here = house.settings.agent(asked.agent)
     environment = session_environment(
         house.login, asked.environment, house.settings.environment
@@ -148,7 +151,10 @@ async def start(house: House, caller: Caller, asked: StartAsked) -> Session:
 
     def accept(db: Connection) -> Session:
         _check_child(db, caller, asked)
-        return sessions.accept(db, house.journal, plan, owner=caller.name)
+        session = sessions.accept(db, house.journal, plan, speaker=speaker_of(caller))
+        first = messages.first_for(db, session.id)
+        link(db, house, caller, Link(session.id, first, direct=False, listen=asked.listen))
+        return session
 
     return await once(house, caller, Session, accept)
 
@@ -228,13 +234,6 @@ def require_alive(session: Session) -> None:
     if session.status.is_over:
         name, why = session.name, f"{session.status}: {first_line(session.reason)}"
         raise SessionOver(f"{name} ({why}). See it with:  rookery output {name}")
-
-
-def first_line(text: str) -> str:
-    """Return what a reason says before it shows a screen."""
-    line = text.strip().partition("\n")[0]
-    # What ends in a colon leads over to the screen.
-    return (line.rpartition("; ")[0] or line) if line.endswith(":") else line
 
 
 def doing(session: Session) -> str:

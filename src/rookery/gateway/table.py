@@ -16,13 +16,13 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from rookery.config import Settings
 from rookery.discovery import Discovery
 from rookery.home import Home
-from rookery.model.errors import Forbidden, NotRunning
+from rookery.model.errors import BadInput, Forbidden, NotRunning
 from rookery.model.facts import SessionId
 from rookery.model.scopes import MAY, Identity, Need, Scope
 from rookery.model.sessions import Session
 from rookery.permissions import Permissions
 from rookery.ports import Agent, Runtime
-from rookery.store import commands, families, sessions, waits
+from rookery.store import commands, families, relays, sessions, waits
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 
@@ -144,7 +144,18 @@ def reach(house: House, db: Connection, caller: Caller, need: Need) -> set[Sessi
         return families.descendants(db, own) or {SessionId("")}
     if house.settings.trust.sessions == "all":
         return None
-    return families.family(db, own)
+    return families.family(db, own) | relays.peers(db, own)
+
+
+async def require_own(house: House, caller: Caller, word: str) -> Session:
+    """Find the session on whose behalf somebody asks: their own; the owner may name any."""
+    own = caller.identity.session
+    if own is None and not word:
+        raise BadInput("say which session is meant; you are none yourself.")
+    found = await house.database.read(lambda db: sessions.resolve(db, word or str(own)))
+    if own is not None and found.id != own:
+        raise Forbidden(f"a session speaks for itself only, not for {found.name}.")
+    return found
 
 
 async def until(house: House, question: Callable[[Connection], bool], seconds: float) -> bool:

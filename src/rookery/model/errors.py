@@ -13,6 +13,7 @@ RookeryError
 │   ├── NameTaken
 │   ├── LimitReached
 │   ├── KeyReused
+│   ├── RelayUnknown
 │   ├── RequestUnknown
 │   ├── RequestClosed
 │   └── Forbidden
@@ -88,6 +89,10 @@ class LimitReached(CommandRefused):
 
 class KeyReused(CommandRefused):
     """That Idempotency-Key belongs to another command:"""
+
+
+class RelayUnknown(CommandRefused):
+    """There is no such relay:"""
 
 
 class RequestUnknown(CommandRefused):

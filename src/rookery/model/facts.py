@@ -14,6 +14,9 @@ Outcome: TypeAlias = Literal["completed", "failed"]
 #: Ours: a UUID that never changes. What the agent calls itself is a ``NativeId``.
 SessionId = NewType("SessionId", str)
 
+#: Of no session in particular.
+HOUSE = SessionId("")
+
 
 @dataclass(frozen=True, slots=True)
 class SessionRequested:
@@ -162,6 +165,45 @@ class ConversationLeft:  # the agent begins another under a new native id
 
 
 @dataclass(frozen=True, slots=True)
+class RingClosed:  # sessions wait for each other, this one among them
+    session: SessionId
+    ring: str  #: their names
+
+
+@dataclass(frozen=True, slots=True)
+class WaitExpired:  # what a session waits for did not come in time
+    session: SessionId
+    still: str  #: the names of those that it waits for in vain
+
+
+@dataclass(frozen=True, slots=True)
+class RelayJoined:
+    session: SessionId
+    relay: str
+    name: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class RelayLeft:
+    session: SessionId
+    relay: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveriesHeld:  # all of them: nothing leaves until they are released
+    session: SessionId
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveriesReleased:
+    session: SessionId
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
 class EndRequested:
     session: SessionId
     by: str
@@ -197,6 +239,12 @@ Fact: TypeAlias = (
     | SessionLabelled
     | TurnEnded
     | ConversationLeft
+    | RingClosed
+    | WaitExpired
+    | RelayJoined
+    | RelayLeft
+    | DeliveriesHeld
+    | DeliveriesReleased
     | EndRequested
     | SessionEnded
 )
@@ -225,6 +273,12 @@ KINDS: Mapping[str, type[Fact]] = {
     "session-labelled": SessionLabelled,
     "turn-ended": TurnEnded,
     "conversation-left": ConversationLeft,
+    "ring-closed": RingClosed,
+    "wait-expired": WaitExpired,
+    "relay-joined": RelayJoined,
+    "relay-left": RelayLeft,
+    "deliveries-held": DeliveriesHeld,
+    "deliveries-released": DeliveriesReleased,
     "end-requested": EndRequested,
     "session-ended": SessionEnded,
 }

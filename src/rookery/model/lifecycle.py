@@ -118,6 +118,12 @@ def _act(state: SessionState, fact: facts.Fact) -> SessionState:  # noqa: PLR091
             | facts.UsageReported()
             | facts.EvidenceDisagreed()
             | facts.ConversationLeft()
+            | facts.RingClosed()
+            | facts.WaitExpired()
+            | facts.RelayJoined()
+            | facts.RelayLeft()
+            | facts.DeliveriesHeld()
+            | facts.DeliveriesReleased()
             | facts.EndRequested()
             | facts.SessionEnded()
         ):

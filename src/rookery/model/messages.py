@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from itertools import groupby
+from operator import itemgetter
 from typing import NewType
 
 from rookery.model.errors import WordsRefused
@@ -38,6 +41,17 @@ class Words:
 
     text: str
     removed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where words come from: who wrote them, and because of what."""
+
+    author: str  #: a person, a session, or a reader of the journal
+    cause: int  #: an entry
+    envelope: str = ""  #: the line above them that says so
+    hops: int = 0  #: relays between them and the last words of a person
+    relay: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +93,15 @@ def clean(text: str) -> Words:
     if not kept.strip():
         raise WordsRefused("there is nothing in them.")
     return Words(kept, removed)
+
+
+def join(pieces: Iterable[tuple[str, str]]) -> str:
+    """Put words together, each under its envelope; what has the same needs it once."""
+    blocks = []
+    for envelope, group in groupby(pieces, key=itemgetter(0)):
+        words = [each for _, each in group]
+        blocks.append("\n".join((envelope, *words)) if envelope else "\n\n".join(words))
+    return "\n\n".join(blocks)
 
 
 def same_words(ours: str, theirs: str) -> bool:

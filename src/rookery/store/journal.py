@@ -10,7 +10,9 @@ from functools import partial
 from sqlite3 import Connection, Row
 from typing import TypeAlias
 
-from rookery.model.facts import KINDS, Fact, UsageReported
+import msgspec
+
+from rookery.model.facts import HOUSE, KINDS, Fact, UsageReported
 from rookery.ports import Clock
 from rookery.store import messages, sessions, tracking, turns
 from rookery.store.database import Database, savepoint
@@ -62,7 +64,9 @@ class Journal:
             seq = entry.seq
             # What a fact proves of a message is state too, not some reader's decision:
             # readers may rely on it in whatever order they run.
-            if sessions.move(db, fact, at=entry.at):
+            if fact.session == HOUSE:
+                pass  # of all sessions: nobody moves
+            elif sessions.move(db, fact, at=entry.at):
                 parcel = messages.witness(db, seq, fact)
                 turns.follow(db, seq, fact, at=entry.at, parcel=parcel)
                 tracking.follow(db, fact)
@@ -140,11 +144,19 @@ def read_entry(row: Row) -> Entry:
 
 
 def _body(fact: Fact) -> str:
-    # Facts are flat, and asdict() would copy them deeply, on the one thread that all wait for.
-    return json.dumps({name: _cut(getattr(fact, name)) for name in fact.__match_args__})
+    """Write a fact as JSON; quickly, as all wait for the one thread that does it."""
+    try:
+        body = msgspec.json.encode(fact)
+    except UnicodeEncodeError:  # half of a character, which JSON can spell
+        return json.dumps(_cut(fact))
+    return body.decode() if len(body) <= LONGEST else json.dumps(_cut(fact))
 
 
-def _cut(value: object) -> object:
-    if isinstance(value, str) and len(value) > LONGEST:
-        return value[:LONGEST] + f"… ({len(value) - LONGEST} more characters)"
-    return value
+def _cut(fact: Fact) -> dict[str, object]:
+    values = {name: getattr(fact, name) for name in fact.__match_args__}
+    return {
+        name: value[:LONGEST] + f"… ({len(value) - LONGEST} more characters)"
+        if isinstance(value, str) and len(value) > LONGEST
+        else value
+        for name, value in values.items()
+    }

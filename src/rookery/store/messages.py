@@ -6,23 +6,48 @@ from collections.abc import Iterator
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
-from sqlite3 import Connection
+from sqlite3 import Connection, Row
 
 from rookery.model import facts
 from rookery.model.facts import SessionId
-from rookery.model.messages import Message, MessageId, Parcel, Step, Words, same_words
+from rookery.model.messages import (
+    Message,
+    MessageId,
+    Origin,
+    Parcel,
+    Step,
+    Words,
+    join,
+    same_words,
+)
 from rookery.model.sessions import HEADLESS
 
 
-def add(
-    db: Connection, recipient: SessionId, words: Words, *, author: str, cause: int
-) -> MessageId:
+def add(db: Connection, recipient: SessionId, words: Words, origin: Origin) -> MessageId:
     row = db.execute(
-        "insert into messages (recipient, words, removed, author, cause, written_at)"
-        " values (?, ?, ?, ?, ?, (select at from entries where seq = ?)) returning id",
-        (recipient, words.text, words.removed, author, cause, cause),
+        "insert into messages (recipient, words, removed, author, cause, envelope, hops, relay,"
+        " written_at) values (?, ?, ?, ?, ?, ?, ?, ?, (select at from entries where seq = ?))"
+        " returning id",
+        (
+            *(recipient, words.text, words.removed, origin.author, origin.cause),
+            *(origin.envelope, origin.hops, origin.relay, origin.cause),
+        ),
     ).fetchone()
     return MessageId(row["id"])
+
+
+def hops_of(db: Connection, session: SessionId, *, stop: datetime | None = None) -> int:
+    """Say how far a session's turn is from a person's words: the one that runs, or ended then.
+
+    What a person said, or nobody of us, counts as near as can be.
+    """
+    row = db.execute(
+        "select min(hops) as nearest, max(hops) as furthest from messages where parcel in ("
+        " select parcel from (select parcel, ended_at from turns where session = ?"
+        " order by started_by desc limit 8) where ended_at is ?)",
+        (session, stop.isoformat() if stop else None),
+    ).fetchone()
+    return row["furthest"] or 0 if row["nearest"] else 0
 
 
 def get(db: Connection, message: MessageId) -> Message | None:
@@ -62,6 +87,26 @@ def is_owed(db: Connection, recipient: SessionId) -> bool:
             (recipient,),
         ).fetchone()
     )
+
+
+def unheard(
+    db: Connection, recipient: SessionId | None = None, *, last: int = 1_000
+) -> list[Row]:
+    """Return what waits, is on its way, or never arrived; oldest first."""
+    rows = db.execute(
+        "select id, recipient, author, substr(words, 1, 2000) as words, step, waits_for,"
+        " written_at from messages where step <> 'acknowledged'"
+        " and (?1 is null or recipient = ?1) order by id desc limit ?2",
+        (recipient, last),
+    ).fetchall()
+    return rows[::-1]
+
+
+def first_for(db: Connection, recipient: SessionId) -> MessageId | None:
+    """Name the words that a session was started with, if there were any."""
+    query = "select min(id) as id from messages where recipient = ?"
+    found = db.execute(query, (recipient,)).fetchone()["id"]
+    return None if found is None else MessageId(found)
 
 
 def take_up(db: Connection, recipient: SessionId, at: datetime) -> Parcel | None:
@@ -169,7 +214,7 @@ def _unproved(db: Connection, recipient: SessionId) -> Iterator[Parcel]:
         yield Parcel(
             id=parcel,
             recipient=recipient,
-            words="\n\n".join(row["words"] for row in (first, *others)),
+            words=join((row["envelope"], row["words"]) for row in (first, *others)),
             step=Step(first["step"]),
             since=datetime.fromisoformat(first["taken_up"]),
         )

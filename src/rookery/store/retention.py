@@ -45,6 +45,9 @@ _TALLY = f"""
 """
 
 
+_OF_SESSIONS = ("tokens", "grants", "requests", "evidence", "transcripts", "relay_members")
+
+
 def forget_aged(db: Connection, *, before: datetime) -> int:
     """Delete a slice of what is older than ``before``. Returns how much; 0 once all is done."""
     values = {"before": before.isoformat(), "slice": SLICE}
@@ -69,13 +72,17 @@ def forget_sessions(db: Connection, *, keep: int) -> int:
     ).fetchall()
     for (session,) in rows:
         _tally(db, session)
-        for table in ("tokens", "grants", "requests", "evidence", "transcripts"):
+        for table in _OF_SESSIONS:
             db.execute(f"delete from {table} where session = ?", (session,))
+        db.execute("delete from listeners where ? in (target, caller)", (session,))
+        db.execute("delete from waits where caller = ?", (session,))
         db.execute("update sessions set parent = null where parent = ?", (session,))
         db.execute("update sessions set continues = null where continues = ?", (session,))
         db.execute("delete from turns where session = ?", (session,))
         db.execute("delete from messages where recipient = ?", (session,))
         db.execute("delete from sessions where id = ?", (session,))
+    if rows:
+        db.execute("delete from relays where id not in (select relay from relay_members)")
     return len(rows)
 
 

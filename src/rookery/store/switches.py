@@ -15,7 +15,25 @@ def mode(db: Connection) -> Mode:
 
 
 def set_mode(db: Connection, mode: Mode) -> None:
+    _set(db, "mode", mode)
+
+
+def is_holding(db: Connection) -> bool:
+    """Whether words are kept back, from everybody to everybody."""
+    row = db.execute("select value from switches where name = 'hold'").fetchone()
+    return row is not None and row["value"] == "on"
+
+
+def hold(db: Connection, *, on: bool) -> bool:
+    """Keep words back, or let them go. False if it was so already."""
+    if is_holding(db) == on:
+        return False
+    _set(db, "hold", "on" if on else "off")
+    return True
+
+
+def _set(db: Connection, name: str, value: str) -> None:
     db.execute(
-        "insert into switches values ('mode', ?) on conflict do update set value = ?",
-        (mode, mode),
+        "insert into switches values (?, ?) on conflict do update set value = excluded.value",
+        (name, value),
     )

@@ -1,0 +1,96 @@
+"""Where the operations can be asked for: a socket for this user alone, and loopback."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+import anyio
+import uvicorn
+
+from rookery.gateway.guard import Guard
+from rookery.gateway.http import build_app
+from rookery.gateway.peers import OurPeers
+from rookery.gateway.table import House
+
+#: Seconds for requests under way to end when the daemon stops.
+FAREWELL = 2
+
+
+@asynccontextmanager
+async def opened(house: House) -> AsyncIterator[None]:
+    """Let the operations be asked for: on a socket for this user alone, and on loopback."""
+    app, http = build_app(house), house.settings.http
+    listening = [(Guard(app, house, door="unix"), _listen(house.home.door))]
+    if http.enabled:
+        loopback = _listen_on_loopback(http.port)
+        port = loopback.getsockname()[1]
+        house.ports.append(port)
+        names = [f"127.0.0.1:{port}", f"localhost:{port}"]
+        listening.append((Guard(app, house, door="tcp", names=names), loopback))
+    number = (await anyio.Path(house.home.door).stat()).st_ino
+    servers = [(_Server(_config(guard)), door) for guard, door in listening]
+    async with anyio.create_task_group() as tasks:
+        for server, door in servers:
+            tasks.start_soon(server.serve, [door])
+        try:
+            yield
+        finally:
+            house.streams.close_all()
+            for server, _ in servers:
+                server.should_exit = True
+            _close(house.home.door, number)
+
+
+def _config(guard: Guard) -> uvicorn.Config:
+    return uvicorn.Config(
+        guard,
+        http=OurPeers,
+        ws="websockets-sansio",
+        ws_per_message_deflate=False,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=FAREWELL,
+    )
+
+
+class _Server(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals to the daemon."""
+        yield
+
+
+def _listen_on_loopback(port: int) -> socket.socket:
+    """Listen where only this computer can reach; on another port if that one is taken."""
+    listening = socket.socket(socket.AF_INET)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind(("127.0.0.1", port))
+    except OSError:
+        listening.bind(("127.0.0.1", 0))
+    listening.listen(128)
+    listening.setblocking(False)
+    return listening
+
+
+def _close(door: Path, number: int) -> None:
+    """Take the socket away, unless another has taken its place."""
+    with contextlib.suppress(FileNotFoundError):
+        if door.stat().st_ino == number:
+            door.unlink()
+
+
+def _listen(door: Path) -> socket.socket:
+    door.unlink(missing_ok=True)
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(str(door))
+    door.chmod(0o600)
+    listening.listen(512)
+    listening.setblocking(False)
+    return listening

@@ -1,0 +1,235 @@
+"""What can be asked of those who wait for others, and of words that wait."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from sqlite3 import Connection, Row
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import Field
+
+from rookery import listeners
+from rookery.gateway.table import (
+    Asked,
+    Caller,
+    House,
+    Nothing,
+    Operation,
+    once,
+    reach,
+    require_own,
+    target,
+)
+from rookery.model.errors import BadInput, SessionOver
+from rookery.model.facts import HOUSE, DeliveriesHeld, DeliveriesReleased, SessionId
+from rookery.model.listeners import Listener, Until
+from rookery.model.messages import Step
+from rookery.model.scopes import Need
+from rookery.store import listeners as waiting
+from rookery.store import messages, sessions, switches
+
+#: How many sessions one may wait for at once.
+MOST_TARGETS = 100
+
+CALLER = Field("", description="the session that is told; your own, if you are one")
+
+
+Number: TypeAlias = Annotated[int, Field(ge=1, le=MOST_TARGETS)]
+
+
+class ListenAsked(Asked):
+    targets: Annotated[tuple[str, ...], Field(min_length=1, max_length=MOST_TARGETS)]
+    caller: str = CALLER
+    until: Until = Until.STOP
+    repeat: bool = Field(False, description="told again and again, not only once")
+    needed: Literal["each", "all", "any"] | Annotated[int, Field(ge=1, le=MOST_TARGETS)] = (
+        Field(
+            "each", description="told of each apart, or once when all, any or so many are there"
+        )
+    )
+    timeout: Annotated[float, Field(gt=0, le=86_400 * 30)] | None = Field(
+        None, description="seconds after which it is told who is not there yet"
+    )
+
+
+class UnlistenAsked(Asked):
+    target: str
+    caller: str = CALLER
+
+
+class InboxAsked(Asked):
+    session: str = Field("", description="whose; else of all")
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """What came of wanting to wait for one session."""
+
+    target: SessionId
+    listening: bool  #: false if it waits for that one already, or nothing can come
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Listenings:
+    listeners: list[Listening]
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    stopped: bool  #: false if there was nothing to stop
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    listeners: list[Listener]
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """Words that were not heard, or are not known to have been."""
+
+    message: int
+    session: SessionId
+    author: str
+    words: str
+    step: Step
+    waits_for: str
+    written_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Inbox:
+    letters: list[Letter]
+    holding: bool  #: nothing leaves until it is released
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    holding: bool
+
+
+async def listen(house: House, caller: Caller, asked: ListenAsked) -> Listenings:
+    """Have a session told when others stop; it need not ask again and again."""
+    own = await require_own(house, caller, asked.caller)
+    found = [await target(house, caller, word, Need.READ) for word in asked.targets]
+    wanted = [
+        Listener(caller=own.id, target=each.id, until=asked.until, is_lasting=asked.repeat)
+        for each in {each.id: each for each in found}.values()
+    ]
+    is_composed = asked.needed != "each" or asked.timeout is not None
+    if is_composed and asked.repeat:
+        raise BadInput("who waits for several at once, or with a deadline, is told once.")
+
+    def write(db: Connection) -> Listenings:
+        over = {each.id for each in found if sessions.get(db, each.id).status.is_over}
+        alive = [each for each in wanted if each.target not in over]
+        if is_composed and alive:
+            return _listen_to_several(db, house, alive, asked)
+        return Listenings([_listen(db, house, each) for each in wanted])
+
+    return await once(house, caller, Listenings, write)
+
+
+def _listen(db: Connection, house: House, wanted: Listener) -> Listening:
+    try:
+        added = listeners.listen(db, house.journal, wanted)
+    except SessionOver as over:
+        return Listening(wanted.target, listening=False, reason=str(over.args[0]))
+    reason = "" if added else "it waits for that one already"
+    return Listening(wanted.target, listening=added, reason=reason)
+
+
+def _listen_to_several(
+    db: Connection, house: House, wanted: list[Listener], asked: ListenAsked
+) -> Listenings:
+    every = len(wanted)
+    needed = {"each": every, "all": every, "any": 1}.get(str(asked.needed), asked.needed)
+    deadline = timedelta(seconds=asked.timeout) if asked.timeout is not None else None
+    listeners.listen_to_several(
+        db, house.journal, wanted, needed=min(int(needed), every), deadline=deadline
+    )
+    return Listenings([Listening(each.target, listening=True) for each in wanted])
+
+
+async def unlisten(house: House, caller: Caller, asked: UnlistenAsked) -> Stopped:
+    """Let a session wait no more for another, which goes on."""
+    own = await require_own(house, caller, asked.caller)
+    found = await target(house, caller, asked.target, Need.READ)
+
+    def write(db: Connection) -> Stopped:
+        return Stopped(waiting.remove(db, caller=own.id, target=found.id))
+
+    return await once(house, caller, Stopped, write)
+
+
+async def list_listeners(house: House, caller: Caller, asked: Nothing) -> Known:
+    """Show who waits for whom."""
+    del asked
+
+    def read(db: Connection) -> Known:
+        allowed = reach(house, db, caller, Need.READ)
+        found = waiting.known(db)
+        return Known([each for each in found if allowed is None or each.caller in allowed])
+
+    return await house.database.read(read)
+
+
+async def inbox(house: House, caller: Caller, asked: InboxAsked) -> Inbox:
+    """Show words that wait, that never arrived, or of which nobody knows."""
+    only = await target(house, caller, asked.session, Need.READ) if asked.session else None
+
+    def read(db: Connection) -> Inbox:
+        allowed = {only.id} if only else reach(house, db, caller, Need.READ)
+        found = [_letter(row) for row in messages.unheard(db, only.id if only else None)]
+        letters = [each for each in found if allowed is None or each.session in allowed]
+        return Inbox(letters, switches.is_holding(db))
+
+    return await house.database.read(read)
+
+
+def _letter(row: Row) -> Letter:
+    return Letter(
+        message=row["id"],
+        session=SessionId(row["recipient"]),
+        author=row["author"],
+        words=row["words"],
+        step=Step(row["step"]),
+        waits_for=row["waits_for"],
+        written_at=datetime.fromisoformat(row["written_at"]),
+    )
+
+
+async def hold(house: House, caller: Caller, asked: Nothing) -> Holding:
+    """Keep all words back, at once: nothing is typed anywhere until it is released."""
+    del asked
+    return await _switch(house, caller, on=True)
+
+
+async def release(house: House, caller: Caller, asked: Nothing) -> Holding:
+    """Let words go again."""
+    del asked
+    return await _switch(house, caller, on=False)
+
+
+async def _switch(house: House, caller: Caller, *, on: bool) -> Holding:
+    def write(db: Connection) -> Holding:
+        if switches.hold(db, on=on):
+            fact = DeliveriesHeld if on else DeliveriesReleased
+            house.journal.append(db, fact(HOUSE, caller.name))
+        return Holding(on)
+
+    return await house.database.write(write)
+
+
+OPERATIONS: tuple[Operation[Any, Any], ...] = (
+    Operation("listen", Need.SPEAK, "POST", "/v1/listeners", ListenAsked, Listenings, listen),
+    Operation(
+        "unlisten", Need.SPEAK, "POST", "/v1/listeners/stop", UnlistenAsked, Stopped, unlisten
+    ),
+    Operation("listeners", Need.READ, "GET", "/v1/listeners", Nothing, Known, list_listeners),
+    Operation("inbox", Need.READ, "GET", "/v1/inbox", InboxAsked, Inbox, inbox),
+    Operation("hold", Need.OWN, "POST", "/v1/hold", Nothing, Holding, hold),
+    Operation("release", Need.OWN, "POST", "/v1/release", Nothing, Holding, release),
+)

@@ -1,0 +1,237 @@
+"""One session waits for another: "tell me when it is done"."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from sqlite3 import Connection
+
+from rookery.model import facts
+from rookery.model.envelopes import envelope
+from rookery.model.errors import BadInput, SessionOver
+from rookery.model.facts import Fact, SessionId
+from rookery.model.listeners import (
+    FINISHED,
+    INTERRUPTED,
+    NEEDS_INPUT,
+    RING,
+    TURN_FAILED,
+    UNHEARD,
+    WAITED_IN_VAIN,
+    Listener,
+    Until,
+    ended,
+    news,
+)
+from rookery.model.messages import Origin, clean
+from rookery.model.sessions import Session
+from rookery.store import listeners, messages, sessions
+from rookery.store.database import Database
+from rookery.store.journal import Entry, Journal, Reader
+
+_log = logging.getLogger(__name__)
+
+#: Under which name its messages are written.
+AUTHOR = "listeners"
+
+#: Seconds between two looks at the clock.
+ROUND = 1.0
+
+
+def listen(db: Connection, journal: Journal, listener: Listener) -> bool:
+    """Have a session told once, when another next stops. False if it already waits.
+
+    With a message, the stop that counts is that of the turn which took the message up, not
+    of one that was running before. Raises ``SessionOver`` if nothing can come any more.
+    """
+    if listener.caller == listener.target:
+        raise BadInput("a session cannot wait for itself.")
+    target = sessions.get(db, listener.target)
+    if target.status.is_over:
+        raise SessionOver(ended(target))
+    if not listeners.add(db, listener, at=journal.clock.now()):
+        return False
+    _notice_ring(db, journal, listener)
+    return True
+
+
+def listen_to_several(
+    db: Connection,
+    journal: Journal,
+    wanted: Sequence[Listener],
+    *,
+    needed: int,
+    deadline: timedelta | None,
+) -> None:
+    """Have a session told once, when so many of several have stopped, or at a deadline.
+
+    One that it waits for already counts as well, and is not told of apart from the others.
+    """
+    due = journal.clock.now() + deadline if deadline else None
+    wait = listeners.begin_wait(db, wanted[0].caller, needed=needed, deadline=due)
+    for each in wanted:
+        listen(db, journal, each)
+        listeners.join_wait(db, wait, caller=each.caller, target=each.target)
+
+
+def _notice_ring(db: Connection, journal: Journal, listener: Listener) -> None:
+    """Say so if those who wait now wait for each other."""
+    edges = _path(db, start=listener.target, goal=listener.caller)
+    if not edges:
+        return
+    ring = [listener, *edges]
+    names = [sessions.get(db, each.caller).name for each in ring]
+    told = " → ".join((*names, names[0]))
+    seq = journal.append(db, facts.RingClosed(listener.caller, told))
+    if any(each.message is not None for each in ring):
+        return  # words are under way in it: their answer will open it again
+    for each in ring:
+        words = RING.format(ring=told, computer=journal.computer, id=each.target)
+        _write(db, each.caller, words, seq)
+
+
+def _path(db: Connection, *, start: SessionId, goal: SessionId) -> list[Listener]:
+    """Follow who waits for whom. Returns the way, nothing if there is none."""
+    ways: list[list[Listener]] = [[each] for each in listeners.targets_of(db, start)]
+    seen = {start}
+    while ways:
+        way = ways.pop(0)
+        last = way[-1].target
+        if last == goal:
+            return way
+        if last not in seen:
+            seen.add(last)
+            ways += [[*way, each] for each in listeners.targets_of(db, last)]
+    return []
+
+
+def react(db: Connection, entry: Entry) -> None:
+    """Turn what happened to a session into one message to each caller that waits for it."""
+    target, seq = entry.fact.session, entry.seq
+    match entry.fact:
+        case facts.TurnEnded(_, last_words, how):
+            words = {"interrupted": INTERRUPTED, "failed": TURN_FAILED}.get(how, FINISHED)
+            _fire(db, entry, listeners.of_stop(db, target, seq=seq), words, last_words)
+        case facts.InputAsked(_, _, message, request):
+            key = request or str(seq)
+            callers = listeners.of_asking(db, target, seq=seq, request=key)
+            final = [each for each in callers if each.until in {Until.INPUT, Until.ANY}]
+            _fire(db, entry, final, NEEDS_INPUT, message)
+            for each in callers:
+                if each not in final:
+                    told = news(NEEDS_INPUT, sessions.get(db, target), message)
+                    _write(db, each.caller, told, seq)
+        case facts.DeliveryDoubted() | facts.DeliveryWaited():
+            _fire(db, entry, listeners.of_doubt(db, target, seq=seq), UNHEARD)
+        case facts.SessionEnded():
+            # First, so that one who waits for itself is not told of its own end.
+            if gone := listeners.forget_caller(db, target):
+                _log.info("%s is over; it waited for %d.", target, gone)
+            over = listeners.of_end(db, target, seq=seq)
+            _tell(db, over, ended(sessions.get(db, target)), seq)
+        case _:
+            pass
+
+
+READER = Reader(
+    frozenset[type[Fact]](
+        {
+            facts.TurnEnded,
+            facts.InputAsked,
+            facts.DeliveryDoubted,
+            facts.DeliveryWaited,
+            facts.SessionEnded,
+        }
+    ),
+    react,
+)
+
+
+def _fire(
+    db: Connection,
+    entry: Entry,
+    fired: Sequence[Listener],
+    template: str,
+    message: str = "",
+) -> None:
+    if fired:
+        words = news(template, sessions.get(db, entry.fact.session), message)
+        lasting = [each for each in fired if each.is_lasting]
+        for each in lasting:
+            listeners.renew(db, each, seq=entry.seq)
+            _write(db, each.caller, words, entry.seq)
+        _tell(db, (each for each in fired if not each.is_lasting), words, entry.seq)
+
+
+def _tell(db: Connection, fired: Iterable[Listener], words: str, seq: int) -> None:
+    """Tell each of those who waited, and let them wait no more."""
+    for each in fired:
+        texts: list[str] | None = [words]
+        if each.wait is not None:
+            texts = listeners.keep_news(db, each.wait, each.target, words)
+        db.execute(
+            "delete from listeners where target = ? and caller = ?", (each.target, each.caller)
+        )
+        if texts:
+            _write(db, each.caller, "\n".join(texts), seq)
+
+
+def _write(db: Connection, caller: SessionId, words: str, cause: int) -> None:
+    session = sessions.get(db, caller)
+    hops = messages.hops_of(db, caller)
+    above = envelope(speaker="Rookery", listener=session.name, about="what you wait for")
+    messages.add(db, caller, clean(words), Origin(AUTHOR, cause, above, hops))
+
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """What becomes of those who wait because time passes."""
+
+    journal: Journal
+    check: timedelta  #: between two looks at those who wait
+    stale: timedelta  #: who has waited so long is looked at
+
+    async def keep_time(self, database: Database) -> None:
+        """Tell those whose deadline has come, and look after those who wait long; for ever."""
+        checked = self.journal.clock.now()
+        while True:
+            now = self.journal.clock.now()
+            try:
+                if await database.read(partial(listeners.overdue, now=now)):
+                    await database.write(self.expire)
+                if now - checked >= self.check:
+                    checked = now
+                    await database.write(self.look_after)
+            except Exception:  # noqa: BLE001 - a supervised boundary
+                _log.exception("Those who wait could not be looked after; it is tried again.")
+            await self.journal.clock.sleep(ROUND)
+
+    def expire(self, db: Connection) -> int:
+        """Tell those who have waited for long enough. Returns how many those were."""
+        due = listeners.overdue(db, now=self.journal.clock.now())
+        for wait in due:
+            missing = [sessions.get(db, each).name for each in listeners.awaited(db, wait.id)]
+            still = ", ".join(missing)
+            texts = [*listeners.heard(db, wait.id), WAITED_IN_VAIN.format(still=still)]
+            listeners.end_wait(db, wait.id)
+            seq = self.journal.append(db, facts.WaitExpired(wait.caller, still))
+            _write(db, wait.caller, "\n".join(texts), seq)
+        return len(due)
+
+    def look_after(self, db: Connection) -> None:
+        """Tell those who wait for a session that is over; let the others wait on."""
+        now = self.journal.clock.now()
+        for target in listeners.stale(db, before=now - self.stale):
+            session = sessions.get(db, target)
+            if session.status.is_over:
+                self._tell_late(db, session)
+            else:
+                _log.info("%s is still waited for.", session.name)
+                listeners.check(db, target, at=now)
+
+    def _tell_late(self, db: Connection, target: Session) -> None:
+        seq = self.journal.append(db, facts.Noted(target.id, "waited for, and over"))
+        _tell(db, listeners.of_end(db, target.id, seq=seq), ended(target), seq)

@@ -1,0 +1,66 @@
+"""One session waits for another, and is told in these words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from rookery.model.facts import SessionId
+from rookery.model.messages import MessageId
+from rookery.model.sessions import Session, first_line
+
+_SESSION = "Session {id} on {computer}"
+_READ = "Use rookery__get_session_data(computer='{computer}', session_id='{id}')"
+_SEND = "Use rookery__send_message(computer='{computer}', session_id='{id}', ...)"
+
+FINISHED = _SESSION + ' "{title}" finished its turn. ' + _READ
+NEEDS_INPUT = _SESSION + " needs input: {message} " + _SEND
+INTERRUPTED = _SESSION + ' "{title}" was interrupted. ' + _READ
+TURN_FAILED = _SESSION + ' "{title}" failed in its turn: {message} ' + _READ
+ENDED = _SESSION + ' "{title}" {status}: {message}. ' + _READ
+UNHEARD = _SESSION + ' "{title}" may not have got your words. ' + _READ
+WAITED_IN_VAIN = "{still} did not get there in time. Use rookery__list_sessions()"
+RING = (
+    "These sessions wait for each other, so that none of them will ever be told: {ring}."
+    " One has to go on by itself: Use rookery__stop_notifications(computer='{computer}',"
+    " session_id='{id}')"
+)
+
+#: Characters of what somebody else said that are quoted in a line of ours.
+LONGEST = 500
+
+
+class Until(StrEnum):
+    """What somebody waits for. An end is always told: nothing can come after it."""
+
+    STOP = "stop"  #: its turn is over; that it needs input is told as well
+    INPUT = "input"  #: it needs somebody
+    END = "end"  #: it is over
+    ANY = "any"  #: whichever comes first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listener:
+    caller: SessionId
+    target: SessionId
+    until: Until = Until.STOP
+    is_lasting: bool = False  #: told again and again
+    message: MessageId | None = None  #: only the turn that took it up counts
+    wait: int | None = None  #: its news is told together with others'
+
+
+def news(template: str, target: Session, message: str = "") -> str:
+    """Say what happened to a session, in one line."""
+    said = " ".join(message.split())
+    return template.format(
+        id=target.id,
+        computer=target.computer,
+        title=" ".join(target.title.split()),
+        status=target.status,
+        message=said if len(said) <= LONGEST else said[: LONGEST - 1] + "…",
+    )
+
+
+def ended(target: Session) -> str:
+    """Say that a session is over, and why."""
+    return news(ENDED, target, first_line(target.reason).rstrip(".") or target.status)

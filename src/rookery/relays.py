@@ -1,0 +1,204 @@
+"""Sessions talk: what one answers reaches every other, once.
+
+Turns, not pixels: what is relayed are the last words of a turn. Loops are cut along the
+chain of causes, so that nobody has to guess whether two are only being polite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from hashlib import sha256
+from sqlite3 import Connection
+from uuid import uuid4
+
+from rookery.model import facts
+from rookery.model.envelopes import attributed, envelope
+from rookery.model.errors import BadInput, SessionOver, WordsRefused
+from rookery.model.facts import Fact, SessionId
+from rookery.model.messages import Origin, clean
+from rookery.model.relays import Limits, Member, Relay, RelayId, shortened
+from rookery.store import messages, relays, sessions
+from rookery.store.journal import Entry, Journal, Reader
+
+#: How many may talk in one relay.
+MOST_MEMBERS = 20
+
+#: Fewer have nobody to talk to.
+FEWEST_MEMBERS = 2
+
+MINUTE = timedelta(minutes=1)
+
+
+def create(
+    db: Connection,
+    journal: Journal,
+    members: Sequence[tuple[SessionId, str]],
+    *,
+    by: str,
+    limits: Limits,
+) -> Relay:
+    """Let sessions talk, each under a name; empty for its own."""
+    if not FEWEST_MEMBERS <= len({session for session, _ in members}) <= MOST_MEMBERS:
+        raise BadInput(f"a relay is of {FEWEST_MEMBERS} to {MOST_MEMBERS} different sessions.")
+    made = _new(journal, by, limits)
+    relays.add(db, made)
+    for session, name in members:
+        join(db, journal, made.id, session, name=name)
+    return relays.get(db, made.id)
+
+
+def join_pair(
+    db: Connection, journal: Journal, pair: tuple[SessionId, SessionId], *, limits: Limits
+) -> Relay:
+    """Let two sessions talk; they may do so already."""
+    key = relays.pair_of(pair)
+    if found := relays.of_pair(db, key):
+        return found
+    made = _new(journal, f"session {pair[0]}", limits)
+    relays.add(db, made, pair=key)
+    for session in pair:
+        join(db, journal, made.id, session)
+    return relays.get(db, made.id)
+
+
+def _new(journal: Journal, by: str, limits: Limits) -> Relay:
+    return Relay(RelayId(uuid4().hex[:12]), (), limits, journal.clock.now(), by)
+
+
+def join(
+    db: Connection,
+    journal: Journal,
+    relay_id: RelayId,
+    session_id: SessionId,
+    *,
+    name: str = "",
+) -> None:
+    """Let one more session talk with the others. It keeps the number it once had."""
+    relay, session = relays.get(db, relay_id), sessions.get(db, session_id)
+    if relay.closed_at:
+        raise BadInput(f"the relay {relay.id} is closed: {relay.reason}")
+    if session.status.is_over:
+        raise SessionOver(session.name)
+    if relay.member(session_id):
+        return
+    if len(relay.present) >= MOST_MEMBERS:
+        raise BadInput(f"a relay is of {MOST_MEMBERS} sessions at most.")
+    before = next((each for each in relay.members if each.session == session_id), None)
+    number = before.number if before else len(relay.members) + 1
+    called = _distinct(name or session.name, relay)
+    relays.join(db, relay.id, Member(session_id, called, number))
+    journal.append(db, facts.RelayJoined(session_id, relay.id, called, number))
+
+
+def _distinct(name: str, relay: Relay) -> str:
+    """Let no two be called alike, nor anybody so that it looks like more than a name."""
+    plain = " ".join(name.replace("[", "(").replace("]", ")").split())[:60] or "session"
+    taken = {each.name for each in relay.present}
+    numbered = (f"{plain}-{number}" for number in range(2, MOST_MEMBERS + 2))
+    return next(each for each in (plain, *numbered) if each not in taken)
+
+
+def leave(
+    db: Connection, journal: Journal, relay_id: RelayId, session: SessionId, *, reason: str
+) -> bool:
+    """Let a session go; the others are told once. False if it was not there."""
+    relay = relays.get(db, relay_id)
+    member = relay.member(session)
+    if member is None or not relays.leave(db, relay.id, session, at=journal.clock.now()):
+        return False
+    seq = journal.append(db, facts.RelayLeft(session, relay.id, reason))
+    _part(db, relay, member, _Parting(seq, journal.clock.now(), reason))
+    return True
+
+
+def close(db: Connection, journal: Journal, relay_id: RelayId, *, by: str, reason: str) -> bool:
+    """Let nobody talk here any more; those who did not close it are told once."""
+    relay = relays.get(db, relay_id)
+    if relay.closed_at:
+        return False
+    relays.close(db, relay.id, at=journal.clock.now(), reason=reason)
+    for member in relay.present:
+        seq = journal.append(db, facts.RelayLeft(member.session, relay.id, reason))
+        if f"session {member.session}" != by:
+            _tell(db, relay, member, f"The relay is closed: {reason}.", cause=seq)
+    return True
+
+
+def react(db: Connection, entry: Entry) -> None:
+    """Pass on what a session has answered; let go of one that is over."""
+    match entry.fact:
+        case facts.TurnEnded(session, last_words, "finished") if last_words.strip():
+            for relay in relays.of_session(db, session):
+                _pass_on(db, entry, relay, last_words)
+        case facts.SessionEnded(session):
+            for relay in relays.of_session(db, session):
+                member = relay.member(session)
+                if member and relays.leave(db, relay.id, session, at=entry.at):
+                    parting = _Parting(entry.seq, entry.at, f"{member.name} is over")
+                    _part(db, relay, member, parting)
+        case _:
+            pass
+
+
+READER = Reader(frozenset[type[Fact]]({facts.TurnEnded, facts.SessionEnded}), react)
+
+
+def _pass_on(db: Connection, entry: Entry, relay: Relay, last_words: str) -> None:
+    author = relay.member(entry.fact.session)
+    if author is None or author.since >= entry.seq:
+        return
+    hops = messages.hops_of(db, author.session, stop=entry.at) + 1
+    if limit := _limit(db, entry, relay, hops):
+        relays.note_limit(db, relay.id, limit)
+        return
+    digest = sha256(last_words.strip().encode(errors="replace")).hexdigest()
+    if not relays.note_words(db, relay.id, author.session, digest):
+        return  # it has said just that before
+    try:
+        words = clean(
+            attributed(author.name, author.number, shortened(last_words, relay.limits.length))
+        )
+    except WordsRefused:
+        return
+    origin = Origin(f"relay {relay.id}", entry.seq, hops=hops, relay=relay.id)
+    for member in relay.present:
+        if member.session != author.session:
+            messages.add(db, member.session, words, origin)
+
+
+def _limit(db: Connection, entry: Entry, relay: Relay, hops: int) -> str:
+    """Say which limit keeps an answer from going further; nothing if none does."""
+    if hops > relay.limits.hops:
+        return f"{relay.limits.hops} answers to answers; a person's words let it go on"
+    if relays.count_said(db, relay.id, since=entry.at - MINUTE) >= relay.limits.a_minute:
+        return f"{relay.limits.a_minute} messages in a minute"
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Parting:
+    """Why somebody leaves."""
+
+    cause: int  #: the entry that tells of it
+    at: datetime
+    reason: str
+
+
+def _part(db: Connection, relay: Relay, gone: Member, parting: _Parting) -> None:
+    """Tell those who stay that one has left; the last one is alone, and the relay over."""
+    stay = [each for each in relay.present if each.session != gone.session]
+    is_over = len(stay) < FEWEST_MEMBERS
+    if is_over:
+        relays.close(db, relay.id, at=parting.at, reason=parting.reason)
+    ending = "The relay is closed" if is_over else f"[{gone.name}] ({gone.number}) has left"
+    for member in stay:
+        _tell(db, relay, member, f"{ending}: {parting.reason}.", cause=parting.cause)
+
+
+def _tell(db: Connection, relay: Relay, member: Member, words: str, *, cause: int) -> None:
+    name = sessions.get(db, member.session).name
+    about = f"your relay {relay.id}"
+    above = envelope(speaker="Rookery", listener=name, about=about)
+    messages.add(db, member.session, clean(words), Origin(f"relays {relay.id}", cause, above))

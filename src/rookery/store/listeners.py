@@ -1,0 +1,207 @@
+"""Who waits for whom: rows to model and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from sqlite3 import Connection, Row
+
+from rookery.model.facts import SessionId
+from rookery.model.listeners import Listener, Until
+from rookery.model.messages import MessageId
+
+#: A listener hears nothing older than itself, also when its reader comes late.
+_OF_TARGET = "select * from listeners where target = :target and since < :seq"
+
+#: Of the turn that took its message up, if it was made with one.
+_STOPPED = """ and until in ('stop', 'any') and (message is null
+    or (select acknowledged_by from messages where id = message) < :seq)"""
+_ASKED = " and until <> 'end' and asked <> :request"
+_UNHEARD = " and (select step from messages where id = message) in ('unsure', 'failed')"
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Several listeners whose news is told at once."""
+
+    id: int
+    caller: SessionId
+    needed: int
+    deadline: datetime | None
+
+
+def add(db: Connection, listener: Listener, *, at: datetime) -> bool:
+    """Let a session be told. False if it waits for the same one already."""
+    added = db.execute(
+        "insert into listeners (target, caller, until, is_lasting, message, since, checked_at)"
+        " values (?, ?, ?, ?, ?, (select coalesce(max(seq), 0) from entries), ?)"
+        " on conflict (target, caller) do nothing",
+        (
+            *(listener.target, listener.caller, listener.until, listener.is_lasting),
+            *(listener.message, at.isoformat()),
+        ),
+    )
+    return added.rowcount == 1
+
+
+def remove(db: Connection, *, caller: SessionId, target: SessionId) -> bool:
+    gone = db.execute(
+        "delete from listeners where target = ? and caller = ? returning wait", (target, caller)
+    ).fetchone()
+    if gone is not None and gone["wait"] is not None:
+        _need_less(db, gone["wait"])
+    return gone is not None
+
+
+def forget_caller(db: Connection, caller: SessionId) -> int:
+    """Drop all that a session waits for. Returns how many those were."""
+    gone = db.execute("delete from listeners where caller = ?", (caller,)).rowcount
+    db.execute("delete from waits where caller = ?", (caller,))
+    return gone
+
+
+def forget_all(db: Connection) -> int:
+    gone = db.execute("delete from listeners").rowcount
+    db.execute("delete from waits")
+    return gone
+
+
+def of_stop(db: Connection, target: SessionId, *, seq: int) -> list[Listener]:
+    return _find(db, _OF_TARGET + _STOPPED, target=target, seq=seq)
+
+
+def of_asking(db: Connection, target: SessionId, *, seq: int, request: str) -> list[Listener]:
+    """Return who is to be told that something is asked; each hears of one request once."""
+    asked = _find(db, _OF_TARGET + _ASKED, target=target, seq=seq, request=request)
+    db.execute(
+        "update listeners set asked = ? where target = ? and since < ?", (request, target, seq)
+    )
+    return asked
+
+
+def of_doubt(db: Connection, target: SessionId, *, seq: int) -> list[Listener]:
+    return _find(db, _OF_TARGET + _UNHEARD, target=target, seq=seq)
+
+
+def of_end(db: Connection, target: SessionId, *, seq: int) -> list[Listener]:
+    return _find(db, _OF_TARGET, target=target, seq=seq)
+
+
+def known(db: Connection) -> list[Listener]:
+    return _find(db, "select * from listeners order by caller, target")
+
+
+def targets_of(db: Connection, caller: SessionId) -> list[Listener]:
+    return _find(db, "select * from listeners where caller = :caller", caller=caller)
+
+
+def renew(db: Connection, listener: Listener, *, seq: int) -> None:
+    """Let one that lasts go on: from now on any stop counts."""
+    db.execute(
+        "update listeners set since = ?, message = null where target = ? and caller = ?",
+        (seq, listener.target, listener.caller),
+    )
+
+
+def stale(db: Connection, *, before: datetime) -> list[SessionId]:
+    """Name the targets that somebody has waited for since long ago."""
+    rows = db.execute(
+        "select distinct target from listeners where checked_at < ?", (before.isoformat(),)
+    )
+    return [SessionId(row["target"]) for row in rows]
+
+
+def check(db: Connection, target: SessionId, *, at: datetime) -> None:
+    db.execute("update listeners set checked_at = ? where target = ?", (at.isoformat(), target))
+
+
+def begin_wait(
+    db: Connection, caller: SessionId, *, needed: int, deadline: datetime | None
+) -> int:
+    row = db.execute(
+        "insert into waits (caller, needed, deadline) values (?, ?, ?) returning id",
+        (caller, needed, deadline.isoformat() if deadline else None),
+    ).fetchone()
+    return int(row["id"])
+
+
+def join_wait(db: Connection, wait: int, *, caller: SessionId, target: SessionId) -> None:
+    """Let a listener's news count towards a wait, whatever it counted towards before."""
+    before = db.execute(
+        "select wait from listeners where caller = ? and target = ?", (caller, target)
+    ).fetchone()["wait"]
+    db.execute(
+        "update listeners set wait = ? where caller = ? and target = ?", (wait, caller, target)
+    )
+    if before is not None:
+        _need_less(db, before)
+
+
+def keep_news(db: Connection, wait: int, target: SessionId, words: str) -> list[str] | None:
+    """Keep what a wait has heard. Returns all of it once that is enough, and drops the wait."""
+    db.execute(
+        "insert into wait_news values (?, ?, ?)"
+        " on conflict do update set words = excluded.words",
+        (wait, target, words),
+    )
+    needed = db.execute("select needed from waits where id = ?", (wait,)).fetchone()["needed"]
+    news = heard(db, wait)
+    if len(news) < needed:
+        return None
+    end_wait(db, wait)
+    return news
+
+
+def heard(db: Connection, wait: int) -> list[str]:
+    rows = db.execute("select words from wait_news where wait = ? order by rowid", (wait,))
+    return [row["words"] for row in rows]
+
+
+def awaited(db: Connection, wait: int) -> list[SessionId]:
+    rows = db.execute("select target from listeners where wait = ?", (wait,))
+    return [SessionId(row["target"]) for row in rows]
+
+
+def overdue(db: Connection, *, now: datetime) -> list[Wait]:
+    rows = db.execute(
+        "select * from waits where deadline is not null and deadline <= ?", (now.isoformat(),)
+    )
+    return [_wait(row) for row in rows]
+
+
+def end_wait(db: Connection, wait: int) -> None:
+    db.execute("delete from waits where id = ?", (wait,))
+
+
+def _need_less(db: Connection, wait: int) -> None:
+    """Let a wait that has lost a listener come to an end all the same."""
+    (left,) = db.execute("select count(*) from listeners where wait = ?", (wait,)).fetchone()
+    if not left:
+        end_wait(db, wait)  # whoever took the last one back wants to hear nothing
+    most = left + len(heard(db, wait))
+    db.execute("update waits set needed = min(needed, ?) where id = ?", (most, wait))
+
+
+def _find(db: Connection, query: str, **values: object) -> list[Listener]:
+    return [_listener(row) for row in db.execute(query, values)]
+
+
+def _listener(row: Row) -> Listener:
+    return Listener(
+        caller=SessionId(row["caller"]),
+        target=SessionId(row["target"]),
+        until=Until(row["until"]),
+        is_lasting=bool(row["is_lasting"]),
+        message=MessageId(row["message"]) if row["message"] is not None else None,
+        wait=row["wait"],
+    )
+
+
+def _wait(row: Row) -> Wait:
+    deadline = row["deadline"]
+    return Wait(
+        id=row["id"],
+        caller=SessionId(row["caller"]),
+        needed=row["needed"],
+        deadline=datetime.fromisoformat(deadline) if deadline else None,
+    )

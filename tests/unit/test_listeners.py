@@ -1,0 +1,359 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from sqlite3 import Connection
+
+import pytest
+
+from rookery.listeners import Listeners, listen_to_several
+from rookery.model import facts
+from rookery.model.errors import BadInput, SessionOver
+from rookery.model.facts import Fact
+from rookery.model.listeners import Listener, Until
+from rookery.model.messages import Step
+from rookery.store import listeners, messages
+from rookery.store.journal import Journal
+from tests.fakes.clock import FakeClock
+from tests.office import Office
+from tests.sessions import ANNA, BERT, WORKER
+
+READ = "Use rookery__get_session_data(computer='here', session_id='worker')"
+FINISHED = f'Session worker on here "worker\'s work" finished its turn. {READ}'
+
+
+@pytest.fixture
+def office(db: Connection, journal: Journal) -> Office:
+    return Office(db, journal)
+
+
+@pytest.fixture
+def keeper(office: Office) -> Listeners:
+    return Listeners(office.journal, timedelta(seconds=60), timedelta(minutes=10))
+
+
+@pytest.mark.spec("E1", "E2")
+def test_every_caller_is_told_of_the_stop_once(office: Office) -> None:
+    office.listen(ANNA, WORKER)
+    office.listen(BERT, WORKER)
+
+    office.happen(facts.TurnEnded(WORKER), facts.TurnEnded(WORKER))
+
+    assert office.told() == [(ANNA, FINISHED), (BERT, FINISHED)]
+
+
+@pytest.mark.spec("E1")
+def test_listening_twice_is_listening_once(office: Office) -> None:
+    assert office.listen(ANNA, WORKER)
+    assert not office.listen(ANNA, WORKER, Until.END)
+
+    office.happen(facts.TurnEnded(WORKER))
+
+    assert office.told() == [(ANNA, FINISHED)]
+
+
+@pytest.mark.spec("E2")
+def test_an_input_request_tells_once_and_leaves_the_caller_waiting(office: Office) -> None:
+    office.listen(ANNA, WORKER)
+
+    asked = facts.InputAsked(WORKER, "question", "Which colour?", "r1")
+    office.happen(asked, asked, facts.TurnEnded(WORKER))
+
+    told, stopped = office.told()
+    send = "Use rookery__send_message(computer='here', session_id='worker', ...)"
+    assert told == (ANNA, f"Session worker on here needs input: Which colour? {send}")
+    assert stopped == (ANNA, FINISHED)
+
+
+@pytest.mark.spec("E2")
+def test_another_request_is_told_as_well(office: Office) -> None:
+    office.listen(ANNA, WORKER)
+
+    for request in ("r1", "r2"):
+        office.happen(facts.InputAsked(WORKER, "permission", "May it?", request))
+
+    assert len(office.told()) == 2
+
+
+@pytest.mark.spec("E2")
+@pytest.mark.parametrize(
+    ("ending", "how"),
+    [
+        ([facts.SessionEnded(WORKER, "exit")], "completed: exit"),
+        ([facts.SessionEnded(WORKER, "signal 9", "failed")], "failed: signal 9"),
+        (
+            [facts.SessionEnded(WORKER, "lost while the daemon was away", "failed")],
+            "failed: lost while the daemon was away",
+        ),
+        (
+            [facts.EndRequested(WORKER, "bert"), facts.SessionEnded(WORKER, "exit")],
+            "killed: asked to end by bert",
+        ),
+    ],
+)
+def test_the_end_of_the_target_is_told_with_its_reason(
+    office: Office, ending: list[Fact], how: str
+) -> None:
+    office.ask(ANNA, WORKER, "Build it.")
+
+    office.happen(*ending)
+
+    assert office.told() == [(ANNA, f'Session worker on here "worker\'s work" {how}. {READ}')]
+
+
+@pytest.mark.spec("E2")
+@pytest.mark.parametrize(
+    ("ended", "how"),
+    [
+        (facts.TurnEnded(WORKER, how="interrupted"), "was interrupted."),
+        (facts.TurnEnded(WORKER, "API error", "failed"), "failed in its turn: API error"),
+    ],
+)
+def test_a_turn_that_did_not_finish_is_told_as_such(
+    office: Office, ended: Fact, how: str
+) -> None:
+    office.listen(ANNA, WORKER)
+
+    office.happen(ended)
+
+    assert office.told() == [(ANNA, f'Session worker on here "worker\'s work" {how} {READ}')]
+
+
+@pytest.mark.spec("E3")
+def test_a_caller_that_ended_waits_for_nothing(office: Office) -> None:
+    office.listen(ANNA, WORKER)
+
+    office.happen(facts.SessionEnded(ANNA, "exit"), facts.TurnEnded(WORKER))
+
+    assert office.told() == []
+
+
+@pytest.mark.spec("E3")
+def test_a_caller_may_stop_listening(office: Office) -> None:
+    office.listen(ANNA, WORKER)
+
+    assert listeners.remove(office.db, caller=ANNA, target=WORKER)
+    assert not listeners.remove(office.db, caller=ANNA, target=WORKER)
+    office.happen(facts.TurnEnded(WORKER))
+    assert office.told() == []
+
+
+@pytest.mark.spec("E5")
+def test_who_wants_to_wait_for_one_that_is_over_hears_why_it_is(office: Office) -> None:
+    office.happen(facts.SessionEnded(WORKER, "exit code 3", "failed"))
+
+    with pytest.raises(SessionOver, match="failed: exit code 3"):
+        office.listen(ANNA, WORKER)
+
+
+def test_nobody_waits_for_itself(office: Office) -> None:
+    with pytest.raises(BadInput):
+        office.listen(ANNA, ANNA)
+
+
+@pytest.mark.spec("E7")
+def test_who_asked_is_told_of_the_turn_that_took_the_words_up(office: Office) -> None:
+    office.happen(facts.TurnStarted(WORKER, "its person's words"))
+    office.ask(ANNA, WORKER, "Build it.")
+
+    office.happen(facts.TurnEnded(WORKER))
+    early = office.told()
+    parcel = office.paste(WORKER)
+    office.happen(facts.TurnStarted(WORKER, parcel.words), facts.TurnEnded(WORKER))
+
+    assert early == []
+    assert office.told() == [(ANNA, FINISHED)]
+
+
+@pytest.mark.spec("E6")
+def test_who_asked_is_told_when_nobody_knows_whether_the_words_arrived(office: Office) -> None:
+    office.ask(ANNA, WORKER, "Build it.")
+    office.listen(BERT, WORKER)
+    parcel = office.paste(WORKER)
+
+    messages.move(office.db, parcel, Step.UNSURE)
+    office.happen(facts.DeliveryDoubted(WORKER, parcel.id))
+
+    words = f'Session worker on here "worker\'s work" may not have got your words. {READ}'
+    assert office.told() == [(ANNA, words)]
+
+
+@pytest.mark.spec("E6")
+def test_who_asked_is_told_when_the_words_were_refused(office: Office) -> None:
+    office.ask(ANNA, WORKER, "Build it.")
+    parcel = office.paste(WORKER)
+
+    messages.fail(office.db, parcel, reason="two lines")
+    office.happen(facts.DeliveryWaited(WORKER, "two lines"))
+
+    assert [caller for caller, _ in office.told()] == [ANNA]
+
+
+@pytest.mark.spec("E7")
+@pytest.mark.parametrize(
+    ("until", "told"),
+    [
+        (Until.STOP, ["needs input", "finished"]),
+        (Until.INPUT, ["needs input"]),
+        (Until.END, ["completed"]),
+        (Until.ANY, ["needs input"]),
+    ],
+)
+def test_a_caller_says_what_it_waits_for(office: Office, until: Until, told: list[str]) -> None:
+    office.listen(ANNA, WORKER, until)
+
+    office.happen(
+        facts.InputAsked(WORKER, "permission", "May it?", "r1"),
+        facts.TurnEnded(WORKER),
+        facts.SessionEnded(WORKER, "exit"),
+    )
+
+    assert len(office.told()) == len(told)
+    assert all(how in words for how, (_, words) in zip(told, office.told(), strict=True))
+
+
+@pytest.mark.spec("E7")
+def test_one_that_lasts_is_told_again_and_again_and_of_the_end_once(office: Office) -> None:
+    office.listen(ANNA, WORKER, repeat=True)
+
+    office.happen(facts.TurnEnded(WORKER), facts.TurnEnded(WORKER))
+    office.happen(facts.SessionEnded(WORKER, "exit"))
+
+    assert [words == FINISHED for _, words in office.told()] == [True, True, False]
+
+
+@pytest.mark.spec("E7")
+@pytest.mark.parametrize(("needed", "stops"), [(1, 1), (2, 2)])
+def test_several_are_told_of_at_once_when_enough_are_there(
+    office: Office, needed: int, stops: int
+) -> None:
+    office.ask(ANNA, WORKER, "Build it.")
+    wanted = [Listener(caller=ANNA, target=each) for each in (WORKER, BERT)]
+    listen_to_several(office.db, office.journal, wanted, needed=needed, deadline=None)
+
+    quiet = []
+    for stopped in (BERT, WORKER)[:stops]:
+        quiet.append(office.told())
+        parcel = office.paste(stopped) if stopped == WORKER else None
+        office.happen(facts.TurnStarted(stopped, parcel.words if parcel else "Hi."))
+        office.happen(facts.TurnEnded(stopped))
+
+    assert quiet == [[]] * stops
+    ((caller, words),) = office.told()
+    assert caller == ANNA
+    assert len(words.splitlines()) == stops
+    assert listeners.known(office.db) == []
+
+
+@pytest.mark.spec("E7")
+def test_at_the_deadline_it_is_said_who_is_not_there(
+    office: Office, keeper: Listeners, clock: FakeClock
+) -> None:
+    wanted = [Listener(caller=ANNA, target=each) for each in (WORKER, BERT)]
+    soon = timedelta(seconds=30)
+    listen_to_several(office.db, office.journal, wanted, needed=2, deadline=soon)
+    office.happen(facts.TurnEnded(BERT))
+
+    early = keeper.expire(office.db)
+    clock.advance(31)
+    late = keeper.expire(office.db)
+    office.happen(facts.TurnEnded(WORKER))
+
+    assert (early, late) == (0, 1)
+    ((_, words),) = office.told()
+    heard, missing = words.splitlines()
+    assert "Session bert" in heard
+    assert missing.startswith("worker did not get there in time.")
+
+
+@pytest.mark.spec("E7")
+def test_a_wait_that_loses_a_listener_needs_one_less(office: Office) -> None:
+    wanted = [Listener(caller=ANNA, target=each) for each in (WORKER, BERT)]
+    listen_to_several(office.db, office.journal, wanted, needed=2, deadline=None)
+
+    listeners.remove(office.db, caller=ANNA, target=BERT)
+    office.happen(facts.TurnEnded(WORKER))
+
+    assert office.told() == [(ANNA, FINISHED)]
+
+
+@pytest.mark.spec("E7")
+def test_a_ring_is_said_to_all_in_it_when_it_closes(office: Office) -> None:
+    office.listen(ANNA, BERT)
+    office.listen(BERT, WORKER)
+    assert office.told() == []
+
+    office.listen(WORKER, ANNA)
+
+    told = office.told()
+    assert {caller for caller, _ in told} == {ANNA, BERT, WORKER}
+    assert all("worker → anna → bert → worker" in words for _, words in told)
+    kinds = [row["kind"] for row in office.db.execute("select kind from entries")]
+    assert kinds.count("ring-closed") == 1
+
+
+@pytest.mark.spec("E7")
+def test_a_ring_with_words_under_way_is_noted_and_wakes_nobody(office: Office) -> None:
+    office.ask(ANNA, BERT, "Do it.")
+    office.ask(BERT, ANNA, "Done?")
+
+    assert office.told() == []
+    rows = office.db.execute("select kind from entries where kind = 'ring-closed'").fetchall()
+    assert len(rows) == 1
+
+
+@pytest.mark.spec("E5")
+def test_who_waits_long_for_one_that_lives_waits_on(
+    office: Office, keeper: Listeners, clock: FakeClock
+) -> None:
+    office.listen(ANNA, WORKER)
+    clock.advance(601)
+
+    keeper.look_after(office.db)
+    again = listeners.stale(office.db, before=clock.now() - timedelta(minutes=10))
+    office.happen(facts.TurnEnded(WORKER))
+
+    assert again == []
+    assert office.told() == [(ANNA, FINISHED)]
+
+
+@pytest.mark.spec("E5")
+def test_who_waits_for_the_dead_is_told_at_the_next_look(
+    office: Office, keeper: Listeners, clock: FakeClock
+) -> None:
+    office.listen(ANNA, WORKER)
+    office.db.execute(
+        "update sessions set status = 'failed', activity = null,"
+        " ended_at = since, reason = 'lost' where id = 'worker'"
+    )
+    clock.advance(601)
+
+    keeper.look_after(office.db)
+    keeper.look_after(office.db)
+
+    assert [caller for caller, _ in office.told()] == [ANNA]
+    assert listeners.known(office.db) == []
+
+
+def test_a_listener_hears_nothing_older_than_itself(office: Office) -> None:
+    seq = office.happen(facts.TurnEnded(WORKER))
+    office.listen(ANNA, WORKER)
+    # The reader has fallen behind, and comes to that stop only now.
+    office.db.execute("update bookmarks set seq = ? where reader = 'listeners'", (seq - 1,))
+
+    while office.journal.show_page("listeners", office.db):
+        pass
+
+    assert office.told() == []
+
+
+@pytest.mark.spec("E2", "E6")
+def test_all_that_waits_comes_under_one_envelope_each_text_on_its_line(office: Office) -> None:
+    office.listen(ANNA, WORKER)
+    office.listen(ANNA, BERT)
+
+    office.happen(facts.TurnEnded(WORKER), facts.TurnEnded(BERT))
+
+    above, first, second = office.paste(ANNA).words.splitlines()
+    assert above == "[rookery] Rookery to anna: what you wait for"
+    assert first == FINISHED
+    assert second.startswith("Session bert on here")
