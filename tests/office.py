@@ -24,8 +24,13 @@ class Office:
         self.db = db
         self.journal = Journal(journal.computer, journal.clock, READERS)
         settle_in(db, self.journal)
+        self.take_over()
+
+    def take_over(self) -> None:
+        """Do what a daemon does when it comes up."""
+        self.journal = Journal(self.journal.computer, self.journal.clock, READERS)
         for reader in READERS:
-            while self.journal.show_page(reader, db):
+            while self.journal.show_page(reader, self.db):
                 pass
             self.journal._abreast.add(reader)  # noqa: SLF001 - as catch_up() does it
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -14,19 +14,22 @@ from sqlite3 import Connection
 from rookery import arrivals, endings
 from rookery.arrivals import Arrival
 from rookery.model.errors import HookUnreadable, RuntimeFailed
-from rookery.model.facts import Fact, SessionEnded, SessionId, ToolUsed
+from rookery.model.facts import Fact, SessionEnded, SessionId, ToolUsed, TurnStarted
 from rookery.model.permissions import RequestId, Verdict
 from rookery.model.sessions import TMUX, Badge, Sender, Session, Spot
 from rookery.permissions import Pass, Permissions, Ruling, Wait
 from rookery.ports import Agent, Payload
 from rookery.processes import Process, caller_of, is_running, is_shared, run_as
 from rookery.stops import GoOn, Stops
-from rookery.store import evidence, observed, requests, sessions, tokens
+from rookery.store import evidence, messages, observed, requests, sessions, tokens
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 
 #: What is told twice comes within this time.
 ECHO = timedelta(seconds=5)
+
+#: Before what is known of words that an agent takes for its person's.
+TYPED_BY_US = "Rookery, not your person, has typed these words:"
 
 #: Agents that make a daemon of themselves. What calls itself one could speak for anybody.
 SHARING = frozenset({"codex"})
@@ -110,6 +113,13 @@ _NESTING = re.compile(r'[][{}]|"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
+class Context:
+    """What an agent is told beside the words that it has just got."""
+
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
 class Intake:
     database: Database
     journal: Journal
@@ -117,7 +127,7 @@ class Intake:
     permissions: Permissions
     stops: Stops
 
-    async def receive(self, hook: Hook) -> Ruling | GoOn:
+    async def receive(self, hook: Hook) -> Ruling | GoOn | Context:
         """Write down what one hook call tells us, and say what its agent is to be told.
 
         Returns once it is committed: a hook that was answered is never lost, and one
@@ -126,7 +136,7 @@ class Intake:
         agent = self.agent(hook)
         sender = agent.identify(hook.payload)
 
-        def take_in(db: Connection) -> Ruling | GoOn:
+        def take_in(db: Connection) -> Ruling | GoOn | Context:
             if not self._is_new(db, hook):
                 asked = requests.of_hook(db, hook.key)
                 return Wait(asked.id) if asked else Pass()
@@ -137,12 +147,13 @@ class Intake:
                 return self._repeat(db, agent, hook, session)
             if held := self._hold(db, agent, hook, session):
                 return held
-            for fact in agent.read_hook(hook.payload, session):
+            told = list(agent.read_hook(hook.payload, session))
+            for fact in told:
                 self._write(db, fact)
             ruling = self._consider(db, agent, hook, session)
             now = self.journal.clock.now()
             evidence.note_state(db, session, "hook", at=now, detail=sender.event)
-            return ruling
+            return self._context(db, session) if _is_prompt(told) else ruling
 
         return await self.database.write(take_in)
 
@@ -166,6 +177,11 @@ class Intake:
         return self.permissions.consider(
             db, session, call, hook=hook.key, can_ask=agent.asks_when_told
         )
+
+    def _context(self, db: Connection, session: SessionId) -> Context | Pass:
+        """Tell an agent, where nobody else can, that its person did not type these words."""
+        origins = messages.provenance(db, session)
+        return Context(f"{TYPED_BY_US} {'; '.join(origins)}") if origins else Pass()
 
     def _hold(
         self, db: Connection, agent: Agent, hook: Hook, session_id: SessionId
@@ -299,6 +315,10 @@ class Intake:
             process=caller.word if caller else None,
         )
         return arrivals.welcome(db, self.journal, arrival)
+
+
+def _is_prompt(told: Sequence[Fact]) -> bool:
+    return any(isinstance(fact, TurnStarted) for fact in told)
 
 
 def _is_from(session: Session, hook: Hook, agent: Agent) -> bool:

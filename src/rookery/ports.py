@@ -128,6 +128,10 @@ class Agent(Protocol):
         """Write what makes it go on instead of stopping."""
         ...
 
+    def explain(self, payload: Payload, context: str) -> str:
+        """Write what it is told beside its prompt; empty if it takes nothing there."""
+        ...
+
     @property
     def hook_before_tool(self) -> str:
         """The event by which it says which tool it is about to use; empty if there is none."""

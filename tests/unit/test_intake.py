@@ -15,16 +15,18 @@ import pytest
 from rookery import endings
 from rookery.daemon import AGENTS
 from rookery.gateway.hooks import HookDoor
-from rookery.intake import Hook, Intake, read_call
+from rookery.intake import TYPED_BY_US, Context, Hook, Intake, read_call
 from rookery.model.errors import HookUnreadable, RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, SessionState, Status
+from rookery.model.messages import Words
 from rookery.model.sessions import Badge, NativeId, Session, Spot
-from rookery.permissions import Permissions, Wait
+from rookery.permissions import Pass, Permissions, Wait
 from rookery.processes import Process
 from rookery.programs.hook import TAKEN
 from rookery.rulebook import Rulebook
-from rookery.store import sessions, switches, tokens
+from rookery.sessions import Speaker, send
+from rookery.store import messages, sessions, switches, tokens
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from tests.fakes.clock import FakeClock
@@ -432,12 +434,16 @@ async def test_an_echo_waits_for_the_same_answer(door: Door, database: Database)
 
 
 @pytest.mark.spec("C3", "C5")
+@pytest.mark.parametrize("was_long_empty", [True, False])
 async def test_what_an_agent_could_not_tell_comes_before_what_it_tells_next(
-    door: Door, database: Database, tmp_path: Path
+    door: Door, database: Database, tmp_path: Path, *, was_long_empty: bool
 ) -> None:
     spool = tmp_path / "spool"
     hooks = HookDoor(door.intake, tmp_path / "door", spool, door.intake.journal.clock)
     async with hooks.open():
+        if was_long_empty:
+            os.utime(spool, (1, 1))
+            await hooks.drain()
         (spool / "1").write_bytes(call("1", "UserPromptSubmit", prompt="go"))
 
         reader, writer = await asyncio.open_unix_connection(tmp_path / "door")
@@ -448,6 +454,31 @@ async def test_what_an_agent_could_not_tell_comes_before_what_it_tells_next(
     assert answer == TAKEN
     assert await database.read(kinds) == ["turn-started", "turn-ended"]
     assert list(spool.iterdir()) == []
+
+
+@pytest.mark.spec("E8")
+async def test_an_agent_is_told_beside_its_prompt_who_has_typed_it(
+    door: Door, database: Database, journal: Journal
+) -> None:
+    await door.prepare("anna", "n0")
+    badge = await door.prepare("worker", "n1")
+    await door.hook("SessionStart", "n1", badge)
+
+    def speak(db: Connection) -> str:
+        speaker = Speaker("session anna", SessionId("anna"))
+        to, words = SessionId("worker"), Words("Build it.", 0)
+        send(db, journal, speaker=speaker, recipient=to, words=words)
+        parcel = messages.take_up(db, to, journal.clock.now())
+        return parcel.words if parcel else ""
+
+    prompt = await database.write(speak)
+    payload = {"session_id": "n1", "cwd": "/", "hook_event_name": "UserPromptSubmit"}
+    told = await door.intake.receive(Hook("k1", "demo", badge, {**payload, "prompt": prompt}))
+    own = await door.intake.receive(Hook("k2", "demo", badge, {**payload, "prompt": "Mine."}))
+
+    assert prompt == "[rookery] session anna (anna) to worker: a message\nBuild it."
+    assert told == Context(f"{TYPED_BY_US} [rookery] session anna (anna) to worker: a message")
+    assert own == Pass()
 
 
 @pytest.mark.spec("C3", "K4")

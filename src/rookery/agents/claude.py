@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from rookery.agents import hooks
+from rookery.agents import hooks, keys
 from rookery.model.facts import Fact, SessionId
-from rookery.model.permissions import Call, Outcome, Stop, Verdict
+from rookery.model.permissions import Call, Stop, Verdict
 from rookery.model.screens import Dialog, Screen, View, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
@@ -78,10 +78,11 @@ class Claude:
     def go_on(self, payload: Payload, reason: str) -> str:
         return hooks.go_on(reason)
 
+    def explain(self, payload: Payload, context: str) -> str:
+        return hooks.explain(payload, context)
+
     def keys_for(self, dialog: Dialog, verdict: Verdict) -> tuple[str, ...]:
-        if dialog.kind != "permission":
-            return ()
-        return ("1",) if verdict.outcome is Outcome.ALLOWED else ("escape",)
+        return keys.keys_for(self.name, dialog, verdict)
 
     def why_not(self, words: str) -> str:
         if words.lstrip().startswith("!"):
@@ -127,4 +128,6 @@ def _dialog(lines: Sequence[str]) -> Dialog:
     inside = (asking or parts)[0]
     said = [line.strip() for line in inside if not _OPTION.match(line) and line.strip(" ╌─━")]
     text = " ".join(line for line in said if not _FOOTER.search(line))
-    return Dialog("permission" if "Do you want to" in text else "question", text[:500])
+    permission = "Do you want to" in text
+    choices = keys.options(inside)
+    return Dialog("permission" if permission else "question", text[:500], choices)

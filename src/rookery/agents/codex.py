@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from rookery.agents import hooks
+from rookery.agents import hooks, keys
 from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import Call, Outcome, Stop, Verdict
 from rookery.model.screens import Dialog, Screen, View, squeeze
@@ -100,10 +100,11 @@ class Codex:
     def go_on(self, payload: Payload, reason: str) -> str:
         return hooks.go_on(reason)
 
+    def explain(self, payload: Payload, context: str) -> str:
+        return hooks.explain(payload, context)
+
     def keys_for(self, dialog: Dialog, verdict: Verdict) -> tuple[str, ...]:
-        if dialog.kind != "permission":
-            return ()
-        return ("y",) if verdict.outcome is Outcome.ALLOWED else ("escape",)
+        return keys.keys_for(self.name, dialog, verdict)
 
     def why_not(self, words: str) -> str:
         if words.lstrip().startswith("!"):
@@ -180,7 +181,8 @@ def _dialog(lines: Sequence[str]) -> Dialog:
     asked = [line.strip() for line in lines[start:] if not _is_option(line)]
     text = " ".join(line for line in asked if line and not _FOOTER.search(line))
     permission = "Would you like" in text
-    return Dialog("permission" if permission else "question", text[:500])
+    choices = keys.options(lines[start:])
+    return Dialog("permission" if permission else "question", text[:500], choices)
 
 
 def _is_option(line: str) -> bool:

@@ -66,6 +66,9 @@ class Demo:
     def go_on(self, payload: Payload, reason: str) -> str:
         return hooks.go_on(reason)
 
+    def explain(self, payload: Payload, context: str) -> str:
+        return hooks.explain(payload, context)
+
     def keys_for(self, dialog: Dialog, verdict: Verdict) -> tuple[str, ...]:
         if dialog.kind != "permission":
             return ()

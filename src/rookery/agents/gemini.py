@@ -169,6 +169,9 @@ class Gemini:
     def go_on(self, payload: Payload, reason: str) -> str:
         return json.dumps({"decision": "deny", "reason": reason})
 
+    def explain(self, payload: Payload, context: str) -> str:
+        return hooks.explain(payload, context)
+
     def keys_for(self, dialog: Dialog, verdict: Verdict) -> tuple[str, ...]:
         return keys.keys_for(self.name, dialog, verdict)
 

@@ -56,7 +56,9 @@ def read(payload: Payload, session: SessionId) -> Iterator[facts.Fact]:  # noqa:
     match payload:
         case {"hook_event_name": "SessionStart"}:
             yield facts.SessionStarted(
-                session, _text(payload, "model"), _text(payload, "transcript_path")
+                session,
+                _text(payload, "model")[:_LONGEST_NAME],
+                _text(payload, "transcript_path"),
             )
         case {"hook_event_name": "UserPromptSubmit", "prompt": str(prompt)}:
             yield facts.TurnStarted(session, prompt)
@@ -115,6 +117,13 @@ def read_stop(payload: Payload) -> Stop | None:
 
 def go_on(reason: str) -> str:
     return json.dumps({"decision": "block", "reason": reason})
+
+
+def explain(payload: Payload, context: str) -> str:
+    """Write what an agent is told beside a prompt, where its person does not see it."""
+    event = payload["hook_event_name"]
+    said = {"hookEventName": event, "additionalContext": context}
+    return json.dumps({"hookSpecificOutput": said})
 
 
 def answer(payload: Payload, verdict: Verdict | None) -> str:

@@ -135,6 +135,9 @@ class OpenCode:
     def go_on(self, payload: Payload, reason: str) -> str:
         return ""
 
+    def explain(self, payload: Payload, context: str) -> str:
+        return ""
+
     def keys_for(self, dialog: Dialog, verdict: Verdict) -> tuple[str, ...]:
         return keys.keys_for(self.name, dialog, verdict)
 

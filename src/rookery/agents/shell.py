@@ -55,6 +55,9 @@ class Shell:
     def go_on(self, payload: Payload, reason: str) -> str:
         return ""
 
+    def explain(self, payload: Payload, context: str) -> str:
+        return ""
+
     def keys_for(self, dialog: Dialog, verdict: Verdict) -> tuple[str, ...]:
         return ()
 

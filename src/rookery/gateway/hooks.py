@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -11,7 +13,7 @@ from pathlib import Path
 from sqlite3 import DatabaseError, IntegrityError
 
 from rookery.gateway.peers import peer
-from rookery.intake import Hook, Intake, read_call
+from rookery.intake import Context, Hook, Intake, read_call
 from rookery.model.errors import HookUnreadable, RookeryError
 from rookery.model.permissions import RequestId, Verdict
 from rookery.permissions import Ask, Pass, Ruling, Wait
@@ -39,8 +41,29 @@ TROUBLE = (RookeryError, OSError, DatabaseError)
 #: Seconds for a caller to say what it has to say.
 PATIENCE = 5.0
 
+#: Nanoseconds in which a folder may change twice and bear the same time.
+MOMENT = 100_000_000
+
 #: Seconds between two looks for calls that could not reach us.
 SPOOL_ROUND = 2.0
+
+
+@dataclass(slots=True)
+class _Seen:
+    """When the spool had last changed, as it was looked through."""
+
+    changed: int | None = None
+
+    def note(self, changed: int) -> None:
+        # A change a moment later may bear the same time: then it is looked through again.
+        is_past = time.time_ns() - changed > MOMENT
+        self.changed = changed if is_past else None
+
+    def is_all_of(self, spool: Path) -> bool:
+        try:
+            return os.stat(spool).st_mtime_ns == self.changed  # noqa: PTH116 - three times as fast
+        except OSError:
+            return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +76,7 @@ class HookDoor:
     at_once: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(64))
     large_at_once: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
     _draining: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _seen: _Seen = field(default_factory=_Seen)
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
@@ -82,12 +106,19 @@ class HookDoor:
         async with self._draining:
             try:
                 self.spool.mkdir(mode=0o700, exist_ok=True)
+                changed = self.spool.stat().st_mtime_ns
                 for file in sorted(self.spool.iterdir()):
                     if file.suffix != ".part" and file.is_file():
                         await self._take_in(file.read_bytes())
                         file.unlink(missing_ok=True)
+                self._seen.note(changed)
             except TROUBLE:
                 _log.exception("What was spooled could not be taken in; it stays.")
+
+    async def _drain_what_is_new(self) -> None:
+        # Before every call that comes: so it must cost next to nothing if there is none.
+        if self._draining.locked() or not self._seen.is_all_of(self.spool):
+            await self.drain()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -96,7 +127,8 @@ class HookDoor:
                 first, size = await _announced(reader)
                 async with self.large_at_once if size > USUAL else self.at_once:
                     call = first + await _heard(reader, size)
-                    await self.drain()  # what its agent could not tell us came before this
+                    # What its agent could not tell us came before this.
+                    await self._drain_what_is_new()
                     hook, ruling = await self._take_in(call, pid=caller.pid)
                 if hook and isinstance(ruling, Wait):
                     await self._wait(reader, writer, hook, ruling.request)
@@ -111,7 +143,7 @@ class HookDoor:
                 await writer.wait_closed()
 
     async def _tell(
-        self, writer: asyncio.StreamWriter, hook: Hook | None, ruling: Ruling | GoOn
+        self, writer: asyncio.StreamWriter, hook: Hook | None, ruling: Ruling | GoOn | Context
     ) -> None:
         """Say what was decided, if anything was."""
         said = b""
@@ -119,6 +151,8 @@ class HookDoor:
             said = self._say(hook, None)
         elif hook and isinstance(ruling, GoOn):
             said = self.intake.agent(hook).go_on(hook.payload, ruling.reason).encode()
+        elif hook and isinstance(ruling, Context):
+            said = self.intake.agent(hook).explain(hook.payload, ruling.words).encode()
         elif hook and isinstance(ruling, Verdict):
             said = self._say(hook, ruling)
         writer.write(TAKEN + said)
@@ -153,7 +187,7 @@ class HookDoor:
 
     async def _take_in(
         self, call: bytes, *, pid: int | None = None
-    ) -> tuple[Hook | None, Ruling | GoOn]:
+    ) -> tuple[Hook | None, Ruling | GoOn | Context]:
         try:
             hook = read_call(call, pid=pid)
             return hook, await self.intake.receive(hook)

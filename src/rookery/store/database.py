@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -24,6 +25,10 @@ Reply: TypeAlias = Callable[[], None]
 
 #: Most works in one transaction; a bound on how long the first waits for the last.
 BATCH = 256
+
+#: Seconds to let those who were answered together ask together again: a flush takes longer.
+#: So many works are worth one of their own.
+LINGER, ENOUGH = 0.0003, 32
 
 #: Seconds to wait for another program that holds the file, such as a backup.
 PATIENCE = 5.0
@@ -118,13 +123,15 @@ class Database:
             self._view.rollback()
 
     def _write_on(self) -> None:
-        is_open = True
+        is_open, before = True, 0
         while is_open:
             waiting = [self._jobs.get()]
+            if 1 < before < ENOUGH:
+                time.sleep(LINGER)  # noqa: TID251 - a thread of its own; see there
             with suppress(Empty):
                 while len(waiting) < self._batch:
                     waiting.append(self._jobs.get_nowait())
-            is_open = None not in waiting
+            is_open, before = None not in waiting, len(waiting)
             if jobs := [job for job in waiting if job is not None]:
                 self._commit(jobs)
 
@@ -193,7 +200,7 @@ def _failed(job: _Job, failure: BaseException) -> Reply:
 
 def _identity(path: Path) -> tuple[int, int] | None:
     try:
-        found = path.stat()
+        found = os.stat(path)  # noqa: PTH116 - at every commit, and twice as fast
     except FileNotFoundError:
         return None
     return found.st_dev, found.st_ino

@@ -109,6 +109,17 @@ def first_for(db: Connection, recipient: SessionId) -> MessageId | None:
     return None if found is None else MessageId(found)
 
 
+def provenance(db: Connection, session: SessionId) -> list[str]:
+    """Say whose words a session has just taken up, if they were not a person's."""
+    rows = db.execute(
+        "select distinct iif(relay is null, envelope, 'relay ' || relay) as origin"
+        " from messages where (envelope <> '' or relay is not null) and parcel ="
+        " (select parcel from turns where session = ? order by started_by desc limit 1)",
+        (session,),
+    )
+    return [row["origin"] for row in rows]
+
+
 def take_up(db: Connection, recipient: SessionId, at: datetime) -> Parcel | None:
     """Join all that waits for an idle session into one parcel, from now on ``sending``."""
     first = db.execute(
