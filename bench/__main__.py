@@ -15,7 +15,7 @@ from pathlib import Path
 from time import monotonic
 from types import FrameType, ModuleType
 
-from bench import command, hooks, idle, journal, output, startup, words
+from bench import command, hooks, idle, journal, output, startup, together, words
 from bench.figures import Figure, markdown, table
 from bench.sizes import FULL, QUICK, Sizes
 from rookery.daemon import SWITCH
@@ -30,6 +30,7 @@ BENCHES: Mapping[str, ModuleType] = {
     "words": words,
     "command": command,
     "hooks": hooks,
+    "together": together,
 }
 
 

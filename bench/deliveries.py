@@ -50,7 +50,7 @@ def read(rookery: Rookery, messages: list[int]) -> list[Delivery]:
         ]
     found = []
     for row in rows:
-        written, taken_up, acknowledged = map(_seconds, row)
+        written, taken_up, acknowledged = map(seconds, row)
         told = called[bisect_right(called, acknowledged) - 1]
         found.append(Delivery(written, taken_up, told, acknowledged))
     return found
@@ -69,7 +69,7 @@ def prompts_told(rookery: Rookery) -> list[float]:
     """Return when each prompt event was written down, in order."""
     with rookery.database() as db:
         rows = db.execute("select at from entries where kind = 'turn-started' order by seq")
-        return [_seconds(at) for (at,) in rows]
+        return [seconds(at) for (at,) in rows]
 
 
 def is_idle(rookery: Rookery, name: str) -> bool:
@@ -78,5 +78,5 @@ def is_idle(rookery: Rookery, name: str) -> bool:
     return bool(row[0] == "idle")
 
 
-def _seconds(at: str) -> float:
+def seconds(at: str) -> float:
     return datetime.fromisoformat(at).timestamp()

@@ -27,6 +27,8 @@ class Sizes:
     calling: float  #: seconds of calls
     hooks: int  #: calls of each kind of hook
     events: int  #: that many callers tell at once
+    waiting: int  #: sessions, one of which waits for the others
+    listeners: int
 
 
 FULL = Sizes(
@@ -50,6 +52,8 @@ FULL = Sizes(
     calling=3,
     hooks=40,
     events=10_000,
+    waiting=50,
+    listeners=10_000,
 )
 
 QUICK = Sizes(
@@ -73,4 +77,6 @@ QUICK = Sizes(
     calling=1,
     hooks=5,
     events=500,
+    waiting=5,
+    listeners=400,
 )
