@@ -43,7 +43,7 @@ def plan(conversation: Conversation) -> Plan:
 
 
 def _due(conversation: Conversation, prompt: Prompt) -> tuple[int, tuple[Step, ...]]:
-    steps = list(script.read(prompt.text))
+    steps = list(script.read(prompt.text)) or list(script.hinted(prompt.text))
     if not steps:
         echo = " ".join(prompt.text.split())[:_ECHO]
         return 0, (Say(f"ok: {echo}"),)

@@ -1,6 +1,7 @@
 r"""The language of prompts: directives, and the responses they make. Pure.
 
-A directive begins a line or follows ``;;``. Whatever else stands in a prompt is ignored.
+A directive begins a line or follows ``;;``. Whatever else stands in a prompt is ignored; but
+a prompt without directives that says ``Use rookery__NAME(…)`` is obeyed.
 
     say: TEXT             words; ``\n`` is a new line
     words: N              so many words
@@ -49,6 +50,8 @@ from tests.models.steps import (
     Write,
 )
 
+_HINT = re.compile(r"Use (rookery__\w+)\(((?:\w+='[^']*'(?:, )?)*)\)")
+_ARGUMENT = re.compile(r"(\w+)='([^']*)'")
 _END = re.compile(r"\n|;;|\Z")
 _NAME = re.compile(r"([^\s;{]+)[ \t]*")
 _COUNT = re.compile(r"[0-9]{1,6}")
@@ -69,6 +72,13 @@ def read(prompt: str) -> Iterator[Step]:
             at = _end(prompt, start)
             text = prompt[start:at].strip().replace("\\n", "\n")
         yield _READERS[verb](text) or Say(f"Not understood: {verb}: {text}")
+
+
+def hinted(prompt: str) -> Iterator[Step]:
+    """Read the calls that ``prompt`` tells to make, word for word."""
+    for name, arguments in _HINT.findall(prompt):
+        yield Call(name, dict(_ARGUMENT.findall(arguments)))
+        yield Result()
 
 
 def is_script(text: str) -> bool:

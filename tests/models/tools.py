@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import assert_never
 
 from tests.models.steps import AnyCall, Call, Shell, Write
+
+#: Before the names of Rookery's own tools, whatever a program puts before that.
+OURS = "rookery__"
 
 
 def named(step: AnyCall, tools: Collection[str]) -> Call:
     """Name the tool of a call, among those that the program has declared."""
     match step:
+        case Call(name) if name.startswith(OURS):
+            return replace(step, name=_ours(name, tools))
         case Call():
             return step
         case Shell(command):
@@ -20,6 +26,12 @@ def named(step: AnyCall, tools: Collection[str]) -> Call:
             return _write(step, tools)
         case _:
             assert_never(step)
+
+
+def _ours(name: str, tools: Collection[str]) -> str:
+    """Find a tool of Rookery's; Claude Code does not declare those of servers at first."""
+    plain = name.removeprefix(OURS)
+    return next((each for each in tools if each.endswith(plain)), f"mcp__{name}")
 
 
 def _shell(command: str, tools: Collection[str]) -> Call:

@@ -27,6 +27,7 @@ from tests.models.steps import (
     Usage,
     Write,
 )
+from tests.models.tools import named
 
 
 @pytest.mark.parametrize(
@@ -118,3 +119,27 @@ def test_no_step_is_lost_and_each_response_comes_in_its_turn(lines: list[str]) -
 @given(st.text(), st.sampled_from(["tool", "usage", "error", "saw", "sleep", "write"]))
 def test_any_prompt_can_be_read(text: str, verb: str) -> None:
     assert list(script.read(f"{verb}: {text}"))
+
+
+def test_a_prompt_that_only_says_what_to_use_is_obeyed() -> None:
+    prompt = "It is done. Use rookery__get_session_data(computer='here', session_id='1a')"
+
+    call, result = script.hinted(prompt)
+
+    arguments = {"computer": "here", "session_id": "1a"}
+    assert call == Call("rookery__get_session_data", arguments)
+    assert isinstance(result, Result)
+    assert list(script.hinted("Use rookery__send_message(computer='here', ...)")) == []
+
+
+@pytest.mark.parametrize(
+    ("tools", "name"),
+    [
+        ([], "mcp__rookery__list_sessions"),
+        (["Bash", "mcp_rookery_list_sessions"], "mcp_rookery_list_sessions"),
+    ],
+)
+def test_a_tool_of_ours_is_known_whatever_stands_before_its_name(
+    tools: list[str], name: str
+) -> None:
+    assert named(Call("rookery__list_sessions", {}), tools).name == name
