@@ -139,7 +139,7 @@ class ResponsesReply:
 
     def _call(self, kind: str, name: str, field: str, text: str) -> Frames:
         event = f"response.{kind}_{field}"
-        begun = {"call_id": f"call_{new_id()}", "name": name, "status": "in_progress"}
+        begun = {"call_id": f"call_{new_id()}", **_called(name), "status": "in_progress"}
         return [
             self._start(
                 {"type": kind, "id": f"{_PREFIXES[kind]}_{new_id()}", **begun, field: ""}
@@ -185,3 +185,10 @@ def _usage(tokens: Tokens) -> Draft:
         "output_tokens_details": {"reasoning_tokens": 0},
         "total_tokens": tokens.total,
     }
+
+
+def _called(name: str) -> Draft:
+    """Name a tool; those of servers are not declared, but found under the server's name."""
+    server, _, plain = name.rpartition("__")
+    is_found = server.startswith("mcp__")
+    return {"namespace": server, "name": plain} if is_found else {"name": name}
