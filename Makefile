@@ -38,7 +38,7 @@ $(PROGRAMS) $(MORE): %/node_modules/.installed: %/package.json %/package-lock.js
 test-agents: setup $(PROGRAMS) $(MORE) ## the tests with all the real agent programs
 	$(BIN)/pytest tests/real -m "real or more_agents" -k "agents"
 
-prove: setup ## the long proofs: killed at every moment, and at random
+prove: setup $(PROGRAMS) $(MORE) ## the long proofs: killed at every moment, and at random
 	$(BIN)/pytest tests/prove -m prove -s
 
 bench: setup ## measure, beside the naive way

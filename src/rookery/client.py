@@ -35,7 +35,7 @@ class Client:
         """Ask a question. ``timeout`` is how long the daemon itself may wait for the answer."""
         if timeout:
             query["timeout"] = timeout
-        words = urlencode({name: _word(value) for name, value in query.items()})
+        words = _query(query)
         return self._ask("GET", f"{_path(path)}?{words}", None, self.patience + timeout)
 
     def post(self, *path: str, **body: object) -> Any:  # noqa: ANN401 - JSON
@@ -61,7 +61,7 @@ class Client:
 
     def lines(self, *path: str, **query: object) -> Iterator[str]:
         """Follow a stream, line by line, for as long as it lasts."""
-        words = urlencode({name: _word(value) for name, value in query.items()})
+        words = _query(query)
         try:
             with self._connected() as connection, connection.makefile("rb") as answer:
                 connection.sendall(self._head("GET", f"{_path(path)}?{words}", 0))
@@ -105,6 +105,14 @@ class Client:
 
 def _path(words: tuple[str, ...]) -> str:
     return "/v1/" + "/".join(quote(word, safe="") for word in words)
+
+
+def _query(query: Mapping[str, object]) -> str:
+    """Write a question's words; a tuple is one of them for each of its own."""
+    several = {
+        name: value if isinstance(value, tuple) else (value,) for name, value in query.items()
+    }
+    return urlencode([(name, _word(each)) for name, given in several.items() for each in given])
 
 
 def _word(value: object) -> str:

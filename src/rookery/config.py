@@ -93,6 +93,12 @@ class Relays(_Section):
     max_characters: int = Field(12_000, ge=100, le=500_000)  #: of one answer
 
 
+class Tools(_Section):
+    """What agents that Rookery starts can ask of it themselves, by MCP."""
+
+    enabled: bool = True  #: give them to agents
+
+
 class Discovery(_Section):
     """Agents that we did not start."""
 
@@ -130,6 +136,7 @@ class Settings(_Section):
     stops: Stops = Stops()
     listeners: Listeners = Listeners()
     relays: Relays = Relays()
+    tools: Tools = Tools()
     http: Http = Http()
     agents: dict[str, AgentSettings] = Field(default_factory=dict)
     prices: dict[str, Price] = Field(default_factory=dict)

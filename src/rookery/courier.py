@@ -16,6 +16,7 @@ from typing import assert_never
 
 from rookery.model.errors import Occupied, RuntimeFailed, WordsRefused
 from rookery.model.facts import (
+    CommandTaken,
     DeliveryDoubted,
     DeliveryWaited,
     SessionId,
@@ -23,7 +24,7 @@ from rookery.model.facts import (
     TurnStarted,
 )
 from rookery.model.messages import Parcel, Step
-from rookery.ports import Agent, Clock, Runtime, Sight
+from rookery.ports import Agent, Clock, FellQuiet, Runtime, Sight
 from rookery.store import messages, observed, sessions, switches, waits
 from rookery.store.database import Database
 from rookery.store.journal import Journal
@@ -33,6 +34,9 @@ _log = logging.getLogger(__name__)
 
 #: Seconds an agent gets to say that it has the words: its hook takes 0.1 s, a spooled one more.
 PATIENCE = 10.0
+
+#: Seconds for it to say so of a command, which is no prompt to most.
+COMMAND = 3.0
 
 #: Seconds before a runtime that failed, or a box that was not free, is tried again.
 PAUSE = 1.0
@@ -78,7 +82,10 @@ class Courier:
         return True
 
     async def _paste(self, session: SessionId) -> bool:
-        take_up = partial(messages.take_up, recipient=session, at=self._clock.now())
+        agent = await self._agent(session)
+        # Two lines are two commands to a plain program, and each has an answer of its own.
+        alone, now = not agent.has_box, self._clock.now()
+        take_up = partial(messages.take_up, recipient=session, at=now, alone=alone)
         parcel = await self.database.write(take_up)
         if parcel is None:
             return False
@@ -90,7 +97,6 @@ class Courier:
             await self._fail(parcel, str(refused))
         else:
             await self._mark(parcel, Step.PASTED)
-            agent = await self._agent(session)
             await self.runtime.shown(parcel, within=APPEARANCE)
             await self._clock.sleep(agent.pause)
         return True
@@ -105,6 +111,8 @@ class Courier:
                 await self._doubt(parcel)  # they were typed, and the trace of it is lost
             case Sight.LATE:
                 await self._wait_for_a_slow_one(parcel)
+            case Sight.HIDDEN if parcel.is_command and parcel.step is Step.SUBMITTED:
+                await self._note_command(parcel)  # it has opened something of its own
             case Sight.HIDDEN:
                 await self._wait(parcel, "something else is on its screen.")
             case Sight.BOX:
@@ -112,6 +120,8 @@ class Courier:
                     await self._is_settled_in_time(parcel)
             case Sight.AGENT:
                 await self._confirm(parcel, entered_at=parcel.since)
+                # It may have fallen quiet before anybody knew that it had something to do.
+                self.runtime.see_again(FellQuiet(parcel.recipient))
                 await self._expect_proof(parcel)
             case Sight.NOWHERE:
                 await self._expect_proof(parcel)
@@ -119,7 +129,12 @@ class Courier:
                 assert_never(sight)
 
     async def _expect_proof(self, parcel: Parcel) -> None:
-        if not await self._is_settled_in_time(parcel):
+        if await self._is_settled_in_time(parcel):
+            return
+        if parcel.is_command:
+            # Most are no prompts: that they are gone from the box is all there is to see.
+            await self._note_command(parcel)
+        else:
             await self._doubt(parcel)
 
     async def _wait_for_a_slow_one(self, parcel: Parcel) -> None:
@@ -162,7 +177,8 @@ class Courier:
             now = messages.under_way(db, parcel.recipient)
             return now is None or now.id != parcel.id
 
-        return await waits.until(self.database, is_settled, seconds=PATIENCE, clock=self._clock)
+        seconds = COMMAND if parcel.is_command else PATIENCE
+        return await waits.until(self.database, is_settled, seconds=seconds, clock=self._clock)
 
     async def _under_way(self, session: SessionId) -> Parcel | None:
         return await self.database.read(partial(messages.under_way, recipient=session))
@@ -196,6 +212,10 @@ class Courier:
             self.journal.append(db, DeliveryWaited(parcel.recipient, reason))
 
         await self.database.write(fail)
+
+    async def _note_command(self, parcel: Parcel) -> None:
+        taken = CommandTaken(parcel.recipient, parcel.id)
+        await self.database.write(lambda db: self.journal.append(db, taken))
 
     async def _doubt(self, parcel: Parcel) -> None:
         def doubt(db: Connection) -> None:

@@ -268,6 +268,7 @@ def _keeper(
             *(environment, hook_program.lay(home), home.sessions, home.artifacts),
             door=home.hook_door,
             spool=home.spool,
+            tools=hook_program.mcp_words(home) if settings.tools.enabled else (),
         ),
     )
 

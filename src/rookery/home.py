@@ -51,6 +51,11 @@ class Home:
         return self.state / "hook.pyc"
 
     @property
+    def bridge(self) -> Path:
+        """What agents run as our MCP server."""
+        return self.state / "mcp.pyc"
+
+    @property
     def spool(self) -> Path:
         return self.state / "spool"
 

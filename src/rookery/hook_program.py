@@ -1,4 +1,7 @@
-"""The small program that agents run as their hook: it stays, and is silent once we are gone."""
+"""The small programs that agents run, as their hook and for tools: they stay where they are.
+
+Once we are gone, the hook is silent for ever.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,9 @@ from rookery.home import Home, open_private
 #: How it is run: as a plain command, in any shell. If it is gone, nothing happens; that may not
 #: fail, since some agents take a program's complaint for a no.
 RUN = ("/bin/sh", "-c", '[ -r "$0" ] && . "$0" || :')
+
+#: What agents are told to run for tools; beside the hook.
+MCP = "rookery-mcp"
 
 
 def program(home: Home) -> Path:
@@ -38,32 +44,54 @@ def command(home: Home, agent: str) -> str:
     return shlex.join([*words(home), agent])
 
 
+def mcp_words(home: Home) -> tuple[str, ...]:
+    """Say how agents run our MCP server on standard input and output; there is no secret in it.
+
+    These words stay the same, too. Who calls is known by the badge in its environment, or by
+    its process.
+    """
+    return ("/bin/sh", str(home.state / MCP))
+
+
 def lay(home: Home) -> tuple[str, ...]:
-    """Lay the hook program where it can stay, and say how it is run."""
-    _keep(home.hook, _compiled())
+    """Lay the programs where they can stay, and say how the hook is run."""
+    _keep(home.hook, _compiled("hook.py"))
+    _keep(home.bridge, _compiled("mcp_bridge.py"))
     _keep(program(home), _script(home).encode(errors="surrogateescape"))
+    _keep(home.state / MCP, _mcp_script(home).encode(errors="surrogateescape"))
     return words(home)
 
 
-def _compiled() -> bytes:
-    """Return the hook program as this interpreter runs it: to read its text takes a while."""
-    source = resources.files("rookery.programs") / "hook.py"
+def _compiled(name: str) -> bytes:
+    """Return a program as this interpreter runs it: to read its text takes a while."""
+    source = resources.files("rookery.programs") / name
     with resources.as_file(source) as path, TemporaryDirectory() as folder:
-        made = Path(folder, "hook.pyc")
+        made = Path(folder, f"{name}c")
         # Not to be compared with its text, which will not be there.
         how = PycInvalidationMode.UNCHECKED_HASH
         py_compile.compile(
-            str(path), str(made), "hook.py", doraise=True, optimize=2, invalidation_mode=how
+            str(path), str(made), name, doraise=True, optimize=2, invalidation_mode=how
         )
         return made.read_bytes()
 
 
 def _script(home: Home) -> str:
+    run = _run(home.hook, home.hook_door, home.spool)
+    return f'{run} "$1" 2>/dev/null\nexit 0\n'
+
+
+def _mcp_script(home: Home) -> str:
+    run = _run(home.bridge, home.door)
+    return f"{run}\necho 'Rookery is not installed here any more.' >&2\nexit 1\n"
+
+
+def _run(file: Path, *arguments: Path) -> str:
+    """Write how a program becomes what runs, if it and its interpreter are there."""
     # The interpreter itself, not a link that goes with an environment, nor a slow shim.
     python = os.path.realpath(sys.executable)
-    run = (python, "-I", "-S", str(home.hook), str(home.hook_door), str(home.spool))
-    there = f"[ -x {shlex.quote(python)} ] && [ -r {shlex.quote(str(home.hook))} ]"
-    return f'{there} && exec {shlex.join(run)} "$1" 2>/dev/null\nexit 0\n'
+    run = (python, "-I", "-S", str(file), *map(str, arguments))
+    there = f"[ -x {shlex.quote(python)} ] && [ -r {shlex.quote(str(file))} ]"
+    return f"{there} && exec {shlex.join(run)}"
 
 
 def _keep(file: Path, text: bytes) -> None:

@@ -62,6 +62,7 @@ class Surroundings:
     artifacts: Path  #: what stays of a session
     door: Path = Path()  #: where the hook program tells of hooks
     spool: Path = Path()  #: and where it leaves them if nobody listens
+    tools: tuple[str, ...] = ()  #: how our tools for agents are run
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +209,11 @@ class Keeper:
                 folder=folder,
                 door=self.surroundings.door,
                 spool=self.surroundings.spool,
+                tools=self.surroundings.tools if asked.get("tools", True) else (),
+                badge=badge,
                 environment=environment,
+                resumes=bool(asked.get("resumes")),
+                forks=NativeId(str(asked.get("forks", ""))),
             )
         )
         for path, text in line.files.items():

@@ -17,6 +17,7 @@ from rookery.model.listeners import (
     FINISHED,
     INTERRUPTED,
     NEEDS_INPUT,
+    OBEYED,
     RING,
     TURN_FAILED,
     UNHEARD,
@@ -116,18 +117,13 @@ def react(db: Connection, entry: Entry) -> None:
             words = {"interrupted": INTERRUPTED, "failed": TURN_FAILED}.get(how, FINISHED)
             _fire(db, entry, listeners.of_stop(db, target, seq=seq), words, last_words)
         case facts.InputAsked(_, _, message, request):
-            key = request or str(seq)
-            callers = listeners.of_asking(db, target, seq=seq, request=key)
-            final = [each for each in callers if each.until in {Until.INPUT, Until.ANY}]
-            _fire(db, entry, final, NEEDS_INPUT, message)
-            for each in callers:
-                if each not in final:
-                    told = news(NEEDS_INPUT, sessions.get(db, target), message)
-                    _write(db, each.caller, told, seq)
+            _tell_of_asking(db, entry, message, request or str(seq))
+        case facts.CommandTaken(_, parcel):
+            callers = listeners.of_command(db, target, seq=seq, parcel=parcel)
+            _fire(db, entry, callers, OBEYED)
         case facts.DeliveryDoubted() | facts.DeliveryWaited():
             _fire(db, entry, listeners.of_doubt(db, target, seq=seq), UNHEARD)
         case facts.SessionEnded():
-            # First, so that one who waits for itself is not told of its own end.
             if gone := listeners.forget_caller(db, target):
                 _log.info("%s is over; it waited for %d.", target, gone)
             over = listeners.of_end(db, target, seq=seq)
@@ -136,11 +132,24 @@ def react(db: Connection, entry: Entry) -> None:
             pass
 
 
+def _tell_of_asking(db: Connection, entry: Entry, message: str, request: str) -> None:
+    """Tell all who wait that somebody is needed; for some that is what they waited for."""
+    target = entry.fact.session
+    callers = listeners.of_asking(db, target, seq=entry.seq, request=request)
+    final = [each for each in callers if each.until in {Until.INPUT, Until.ANY}]
+    _fire(db, entry, final, NEEDS_INPUT, message)
+    for each in callers:
+        if each not in final:
+            told = news(NEEDS_INPUT, sessions.get(db, target), message)
+            _write(db, each.caller, told, entry.seq)
+
+
 READER = Reader(
     frozenset[type[Fact]](
         {
             facts.TurnEnded,
             facts.InputAsked,
+            facts.CommandTaken,
             facts.DeliveryDoubted,
             facts.DeliveryWaited,
             facts.SessionEnded,

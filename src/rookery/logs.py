@@ -23,7 +23,8 @@ def logged(path: Path) -> Iterator[None]:
     root = logging.getLogger()
     root.addHandler(lines)
     root.setLevel(logging.INFO)
-    logging.getLogger("watchfiles").setLevel(logging.WARNING)  # it tells of every change
+    for talkative in ("watchfiles", "mcp"):  # of every change, and every request
+        logging.getLogger(talkative).setLevel(logging.WARNING)
     logging.raiseExceptions = False  # a full disk is no news for the terminal, line by line
     try:
         yield

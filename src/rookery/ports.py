@@ -36,9 +36,13 @@ class Order:
     hook: str  #: the command that tells us of a hook, as one shell word list
     folder: Path  #: of this session alone, private; its files go there
     resumes: bool = False  #: go on with the conversation of that native id
+    forks: NativeId | None = None  #: begin with a branch of that conversation
     #: Where hooks are told, and where they wait, for an agent that needs no program for that.
     door: Path = Path()
     spool: Path = Path()
+    #: How our tools are run for it, and the badge that they wear; empty if it gets none.
+    tools: tuple[str, ...] = ()
+    badge: str = ""
     #: What it will be run with, but for what the command line itself adds.
     environment: Mapping[str, str] = field(default_factory=dict)
 
@@ -80,6 +84,16 @@ class Agent(Protocol):
     @property
     def takes_id(self) -> bool:
         """Whether we may choose its native id."""
+        ...
+
+    @property
+    def can_resume(self) -> bool:
+        """Whether it can go on with a conversation that has ended."""
+        ...
+
+    @property
+    def can_fork(self) -> bool:
+        """Whether it can begin with a branch of a conversation."""
         ...
 
     @property
@@ -167,6 +181,15 @@ class Agent(Protocol):
     def holds(self, box: str, words: str) -> bool:
         """Whether what stands in the box is ``words``, as the agent shows them."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """What a program without a box has printed since words were last typed into it."""
+
+    lines: tuple[str, ...] = ()  #: unwrapped, from the line that the words stand on
+    rest: str = ""  #: what stood there before them: a prompt, or a status
+    is_whole: bool = True  #: false if the beginning has scrolled away for good
 
 
 class Sight(Enum):
@@ -311,8 +334,11 @@ class Runtime(Protocol):
         """Raise ``WordsRefused`` if these would not arrive as they are."""
         ...
 
-    async def printed(self, session: SessionId) -> tuple[str, ...]:
-        """Return what was printed since words were last typed, from the line they stand on."""
+    async def printed(self, session: SessionId) -> Printed:
+        """Return what was printed since words were last typed, also by an earlier daemon.
+
+        Nothing where they were never typed, or where the program draws a whole screen.
+        """
         ...
 
     async def is_attached(self, session: SessionId) -> bool:

@@ -39,6 +39,16 @@ from rookery.store.sessions import TakenNames
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """What an agent is to take up again: where it ended, or as a branch of its own."""
+
+    native_id: NativeId
+    is_branch: bool
+    session: SessionId | None = None  #: that had it last, if we know it
+    name: str = ""  #: of that one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
     """What a session is to be."""
 
@@ -52,6 +62,13 @@ class Start:
     command: tuple[str, ...] = ()  #: for a shell: what to run
     environment: Mapping[str, str] = field(default_factory=dict)  #: of the caller
     parent: SessionId | None = None
+    tools: bool = True  #: it gets ours
+    conversation: Conversation | None = None  #: to go on with; else it begins a new one
+
+    @property
+    def called(self) -> str:
+        """What it is called without a look at what it is asked; empty if that is nothing."""
+        return self.name or (self.conversation.name if self.conversation else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +114,8 @@ def plan(
         raise BadInput("a command line is for the agent 'shell' only.")
     if start.name:
         checked(start.name)
+    if start.conversation:
+        _check_ability(agent, start.conversation)
     return Plan(
         start=start,
         agent=agent,
@@ -105,6 +124,12 @@ def plan(
         words=clean(start.prompt) if start.prompt else None,
         limit=limit,
     )
+
+
+def _check_ability(agent: Agent, wanted: Conversation) -> None:
+    if not (agent.can_fork if wanted.is_branch else agent.can_resume):
+        does = "branch" if wanted.is_branch else "go on with"
+        raise CommandRefused(f"{agent.name} cannot {does} a conversation.")
 
 
 def _folder(project: str) -> Path:
@@ -139,6 +164,7 @@ def accept(db: Connection, journal: Journal, plan: Plan, *, speaker: Speaker) ->
     now, start, owner = journal.clock.now(), plan.start, speaker.name
     if sessions.count_live(db, TMUX) >= plan.limit:
         raise LimitReached(f"{plan.limit}. End one, or raise limits.tmux_sessions.")
+    _require_over(db, plan)
     session_id = _new_id(db)
     name = _name(start, taken=TakenNames(db))
     session = Session(
@@ -148,12 +174,13 @@ def accept(db: Connection, journal: Journal, plan: Plan, *, speaker: Speaker) ->
         agent=plan.agent.name,
         runtime=TMUX,
         computer=journal.computer,
-        title=title_from(start.prompt, start.name),
-        native_id=NativeId(session_id) if plan.agent.takes_id else None,
+        title=title_from(start.prompt, start.called),
+        native_id=_native_id(plan, session_id),
         project_path=str(plan.project),
         tmux_session=tmux_name(session_id),
         owner=owner,
         parent=start.parent,
+        continues=start.conversation.session if start.conversation else None,
         origin=owner,
         last_input_origin=owner,
         first_prompt=start.prompt[:2_000],
@@ -163,12 +190,40 @@ def accept(db: Connection, journal: Journal, plan: Plan, *, speaker: Speaker) ->
         created_at=now,
         last_activity_at=now,
     )
-    environment = dict(start.environment)
-    sessions.add(db, session, launch={"command": plan.command, "environment": environment})
+    sessions.add(db, session, launch=_launch(plan))
     journal.append(db, SessionRequested(session_id, owner))
     if plan.words:
         _write(db, journal, session_id, plan.words, speaker)
     return sessions.get(db, session_id)
+
+
+def _require_over(db: Connection, plan: Plan) -> None:
+    """Let no two programs write one conversation: of one that lives there are branches only."""
+    wanted = plan.start.conversation
+    if wanted is None or wanted.is_branch:
+        return
+    if holder := sessions.in_conversation(db, plan.agent.name, wanted.native_id):
+        verb = "Branch it:  rookery fork" if plan.agent.can_fork else "First:  rookery end"
+        why = f"{holder.name} lives, and two programs would spoil one conversation"
+        raise CommandRefused(f"{why}. {verb} {holder.name}")
+
+
+def _native_id(plan: Plan, session: SessionId) -> NativeId | None:
+    wanted = plan.start.conversation
+    if wanted and not wanted.is_branch:
+        return wanted.native_id
+    return NativeId(session) if plan.agent.takes_id else None
+
+
+def _launch(plan: Plan) -> dict[str, object]:
+    """Say how its program is to be run."""
+    start, wanted = plan.start, plan.start.conversation
+    environment = dict(start.environment)
+    given = {"command": plan.command, "environment": environment, "tools": start.tools}
+    if wanted is None:
+        return given
+    how = {"forks": wanted.native_id} if wanted.is_branch else {"resumes": True}
+    return {**given, **how}
 
 
 def _new_id(db: Connection, make: Callable[[], object] = uuid4) -> SessionId:
@@ -183,7 +238,7 @@ def _new_id(db: Connection, make: Callable[[], object] = uuid4) -> SessionId:
 
 def _name(start: Start, *, taken: TakenNames) -> str:
     if not start.name:
-        return distinct(name_from(start.prompt), taken)
+        return distinct(start.called or name_from(start.prompt), taken)
     if start.name in taken:
         raise NameTaken(f"{start.name!r}. Choose another, or end that one.")
     return start.name

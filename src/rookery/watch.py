@@ -145,7 +145,8 @@ class Watch:
         session, word = await self.database.read(partial(_look_up, session=session_id))
         agent = self.agents[session.agent]
         if not agent.has_box:
-            await self._end_quiet_turn(session_id)
+            if session.activity in {None, Activity.WORKING}:
+                await self._end_quiet_turn(session_id)
         elif session.started_at is None:
             await self._tell(session_id, await self.runtime.view(session_id))
         elif session.activity not in {None, Activity.IDLE} and not word.of_file:
@@ -172,7 +173,7 @@ class Watch:
         return bool(last) and self.journal.clock.now() - last[0].started_at < YOUNGEST
 
     async def _end_quiet_turn(self, session_id: SessionId) -> None:
-        lines = await self.runtime.printed(session_id)
+        printed = await self.runtime.printed(session_id)
 
         def note(db: Connection) -> None:
             now = sessions.get(db, session_id)
@@ -182,7 +183,7 @@ class Watch:
                 if self._has_just_begun(db, session_id):
                     return  # what fell quiet was before it; its own quiet is still to come
                 (turn,) = turns.of_session(db, session_id, last=1)
-                said = shell.answer(lines, turn.prompt)
+                said = shell.answer(printed, turn.prompt)
                 self.journal.append(db, facts.TurnEnded(session_id, said))
 
         await self.database.write(note)

@@ -43,6 +43,10 @@ class Bench(Protocol):
         """Let the program end by itself."""
         ...
 
+    async def printed(self, session: SessionId, *lines: str) -> None:
+        """Wait until a program shows just these lines; where it cannot, have them shown."""
+        ...
+
     async def begin_life(self) -> None:
         """Have the daemon die, and the next one begin; the programs live on."""
         ...
@@ -60,6 +64,9 @@ class FakeBench:
 
     async def leave(self, session: SessionId, code: int) -> None:
         self.runtime.exit(self.runtime.program(session), code=code)
+
+    async def printed(self, session: SessionId, *lines: str) -> None:
+        self.runtime.program(session).screen = list(lines)
 
     async def begin_life(self) -> None:
         self.runtime.begin_life()
@@ -87,6 +94,12 @@ class TmuxBench:
         await self.type(session, f"exit: {code}")
         await self.runtime.press(session, "enter")
 
+    async def printed(self, session: SessionId, *lines: str) -> None:
+        with anyio.fail_after(SOON):
+            async for screen in self.runtime.screens(session):
+                if tuple(line.rstrip() for line in screen if line.strip()) == lines:
+                    return
+
     async def begin_life(self) -> None:
         await self._lives.aclose()
         self.runtime = await self._lives.enter_async_context(holding(self._site))
@@ -94,6 +107,7 @@ class TmuxBench:
 
 def launch_of(session: SessionId, folder: Path) -> Launch:
     environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "LC_ALL": "C.UTF-8"}
+    environment["PS1"] = "$ "  # a shell's prompt, whoever runs it
     return Launch(session, Demo(), DEMO, environment, folder)
 
 

@@ -20,7 +20,7 @@ from rookery.model.errors import BadInput, Occupied, RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel, Step
 from rookery.model.sessions import tmux_name
-from rookery.ports import Agent, Exited, Place, Runtime, Sight, Vanished
+from rookery.ports import Agent, Exited, Place, Printed, Runtime, Sight, Vanished
 from tests.contract.benches import (
     DEMO,
     SOON,
@@ -343,6 +343,38 @@ async def test_nobody_is_attached_at_first(
     bench: Bench, session: SessionId, place: Place
 ) -> None:
     assert not await bench.runtime.is_attached(session)
+
+
+@pytest.mark.spec("F3")
+async def test_what_a_plain_program_newly_printed_is_known_also_to_the_next_daemon(
+    bench: Bench, session: SessionId, tmp_path: Path
+) -> None:
+    runtime, parcel = bench.runtime, parcel_for(session, "echo new")
+    shell = ("sh", "-c", "echo old; exec sh")
+    launch = replace(launch_of(session, tmp_path), agent=Shell(), argv=shell)
+    place = await runtime.start(launch)
+    await bench.printed(session, "old", "$")
+    untouched = await runtime.printed(session)
+
+    await runtime.paste(parcel)
+    await runtime.submit(parcel)
+    await bench.printed(session, "old", "$ echo new", "new", "$")
+    before = await runtime.printed(session)
+    await bench.begin_life()
+    await bench.runtime.adopt(session, Shell(), place)
+    after = await bench.runtime.printed(session)
+
+    assert untouched == Printed()
+    assert before == after == Printed(("$ echo new", "new", "$"), "$")
+
+
+@pytest.mark.spec("F3")
+async def test_of_an_agent_with_a_box_nothing_is_read_as_printed(
+    bench: Bench, session: SessionId, place: Place
+) -> None:
+    await bench.runtime.paste(parcel_for(session))
+
+    assert await bench.runtime.printed(session) == Printed()
 
 
 async def _check(runtime: Runtime, parcel: Parcel) -> None:

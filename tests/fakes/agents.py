@@ -26,7 +26,9 @@ class FakeAgents:
     def hook(self, session: SessionId, event: str, **fields: object) -> None:
         """Have the program of a session call its hook."""
         launch = self._launches[session]
-        payload = {"session_id": session, "cwd": str(launch.folder), "hook_event_name": event}
+        words = launch.argv
+        native_id = words[words.index("--resume") + 1] if "--resume" in words else session
+        payload = {"session_id": native_id, "cwd": str(launch.folder), "hook_event_name": event}
         badge = Badge(launch.environment["ROOKERY_BADGE"])
         self._told += 1
         self._spool.append(

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Mapping
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel
 from rookery.model.screens import View
-from rookery.ports import Agent, Launch, Place, Runtime, Sight, Sighting
+from rookery.ports import Agent, Launch, Place, Printed, Runtime, Sight, Sighting
 
 
 class Killed(BaseException):
@@ -101,7 +101,7 @@ class MortalRuntime:
     async def view(self, session: SessionId) -> View:
         return await self._runtime.view(session)
 
-    async def printed(self, session: SessionId) -> tuple[str, ...]:
+    async def printed(self, session: SessionId) -> Printed:
         return await self._runtime.printed(session)
 
     async def is_attached(self, session: SessionId) -> bool:

@@ -10,7 +10,7 @@ from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel
 from rookery.model.screens import Dialog, View
 from rookery.model.sessions import tmux_name
-from rookery.ports import Agent, Exited, Launch, Place, Sight, Sighting, Vanished
+from rookery.ports import Agent, Exited, Launch, Place, Printed, Sight, Sighting, Vanished
 
 #: What may be pressed.
 KEYS = frozenset({"enter", "escape", "ctrl-c", "up", "down", "1", "2"})
@@ -41,6 +41,7 @@ class Program:
     entered: str = ""  #: and of what Enter was last pressed on
     screen: list[str] = field(default_factory=list)
     mark: int = 0  #: the line that words were last typed on
+    rest: str = ""  #: what stood there before
     code: int | None = None
     signal: int | None = None
 
@@ -137,6 +138,7 @@ class FakeRuntime:
         self.pasted.append((parcel.recipient, parcel.words))
         program.box, program.pasted = parcel.words, parcel.receipt
         program.mark = max(len(program.screen) - 1, 0)
+        program.rest = "".join(program.screen[program.mark :])
 
     async def submit(self, parcel: Parcel) -> None:
         program = self._find(parcel.recipient)
@@ -197,9 +199,11 @@ class FakeRuntime:
         dialog = Dialog("permission", program.dialog) if program.dialog else None
         return View(program.box if is_up else None, dialog, program.is_working)
 
-    async def printed(self, session: SessionId) -> tuple[str, ...]:
+    async def printed(self, session: SessionId) -> Printed:
         program = self._find(session)
-        return tuple(program.screen[program.mark :])
+        if not program.pasted or program.has_box:
+            return Printed()
+        return Printed(tuple(program.screen[program.mark :]), program.rest)
 
     def attend(self, session: SessionId, *, to_screen: bool) -> None:
         if not to_screen:

@@ -25,7 +25,7 @@ from tests.real.rookery import SOON, Rookery, eventually
 pytestmark = pytest.mark.real
 
 #: What stands in a path.
-WHICH = {"session": "shown", "message": "1", "token": "x", "permission": "x"}
+WHICH = {"session": "shown", "message": "1", "token": "x", "permission": "x", "relay": "x"}
 
 #: What somebody might try who has none.
 TOKENS: list[dict[str, Any]] = [
@@ -95,6 +95,7 @@ def test_without_a_token_loopback_answers_nothing(rookery: Rookery) -> None:
     rookery.start("shown")
     every = {(each.method, each.path) for each in OPERATIONS}
     every |= {("GET", "/v1/events"), ("GET", "/v1/openapi.json"), ("GET", "/nowhere")}
+    every |= {("POST", "/mcp"), ("GET", "/mcp")}
 
     for method, path in sorted(every):
         for token in TOKENS:

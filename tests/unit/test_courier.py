@@ -6,12 +6,12 @@ from pathlib import Path
 import anyio
 import pytest
 
-from rookery.courier import LOST, PATIENCE, PAUSE, TROUBLE
+from rookery.courier import COMMAND, LOST, PATIENCE, PAUSE, TROUBLE
 from rookery.model.errors import RuntimeFailed, SessionOver
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity
 from rookery.model.messages import Parcel
-from rookery.ports import FellQuiet
+from rookery.ports import FellQuiet, Sighting
 from tests.fakes.database import ObservedDatabase
 from tests.fakes.runtime import FakeRuntime, Manner
 from tests.house import World, running
@@ -182,6 +182,21 @@ async def test_an_enter_that_was_swallowed_is_pressed_again(
     assert await database.read(steps) == ["acknowledged"]
 
 
+@pytest.mark.spec("B2", "I2")
+async def test_a_command_that_an_agent_makes_no_turn_of_has_arrived_once_it_left_the_box(
+    database: ObservedDatabase, world: World
+) -> None:
+    world.agents.tells_of_prompts = False
+    async with running(database, world) as house:
+        await house.start("/compact now")
+        for _ in range(2):
+            await house.pass_time(COMMAND)
+        told = await database.read(kinds)
+
+    assert await database.read(steps) == ["acknowledged"]
+    assert told[-1] == "command-taken"
+
+
 @pytest.mark.spec("B2", "E6")
 async def test_words_that_nobody_saw_arrive_are_unsure_until_they_are_proved(
     database: ObservedDatabase, world: World
@@ -343,6 +358,57 @@ async def test_where_an_agent_tells_nothing_the_enter_is_the_proof(
 
     assert (first, waiting) == (["acknowledged"], ["acknowledged", "pending"])
     assert world.runtime.heard == [(worker, "ls"), (worker, "pwd")]
+
+
+@pytest.mark.spec("B2", "F3")
+async def test_each_line_for_a_plain_program_is_a_turn_of_its_own(
+    database: ObservedDatabase, world: World
+) -> None:
+    async with running(database, world) as house:
+        worker = await house.start(agent="shell")
+        for words in ("ls", "pwd", "id"):
+            await house.send(worker, words)
+            await house.rest()
+        for _ in range(2):
+            world.clock.advance(2)
+            world.runtime.see_again(FellQuiet(worker))
+            await house.rest()
+
+    assert world.runtime.heard == [(worker, "ls"), (worker, "pwd"), (worker, "id")]
+
+
+@pytest.mark.spec("F3", "K3")
+async def test_a_turn_whose_quiet_came_before_its_beginning_was_known_is_looked_at_again(
+    database: ObservedDatabase, tmp_path: Path
+) -> None:
+    class Mortal(FakeRuntime):
+        """After its first Enter the daemon dies."""
+
+        async def submit(self, parcel: Parcel) -> None:
+            await super().submit(parcel)
+            died.set()
+            await anyio.sleep_forever()
+
+        def see_again(self, sighting: Sighting) -> None:
+            looked.append(sighting)
+            super().see_again(sighting)
+
+    died = anyio.Event()
+    looked: list[Sighting] = []
+    world = World(tmp_path, Mortal)
+    async with running(database, world) as house:
+        worker = await house.start(agent="shell")
+        await house.send(worker, "ls")
+        with anyio.fail_after(5):
+            await died.wait()
+
+    before = list(looked)
+    async with running(database, world) as house:
+        await house.rest()
+
+    assert FellQuiet(worker) not in before
+    assert FellQuiet(worker) in looked
+    assert (await database.read(kinds)).count("turn-started") == 1
 
 
 @pytest.mark.spec("B2")

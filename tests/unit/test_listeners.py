@@ -10,7 +10,7 @@ from rookery.model import facts
 from rookery.model.errors import BadInput, SessionOver
 from rookery.model.facts import Fact
 from rookery.model.listeners import Listener, Until
-from rookery.model.messages import Step
+from rookery.model.messages import MessageId, Step
 from rookery.store import listeners, messages
 from rookery.store.journal import Journal
 from tests.fakes.clock import FakeClock
@@ -188,6 +188,21 @@ def test_who_asked_is_told_when_the_words_were_refused(office: Office) -> None:
     assert [caller for caller, _ in office.told()] == [ANNA]
 
 
+@pytest.mark.spec("E1", "I2")
+def test_who_gave_a_command_is_told_when_the_program_took_it(office: Office) -> None:
+    office.ask(ANNA, WORKER, "Build it.")
+    office.listen(BERT, WORKER)
+    parcel = office.paste(WORKER)
+
+    office.happen(facts.CommandTaken(WORKER, parcel.id))
+
+    words = f'Session worker on here "worker\'s work" has taken your command. {READ}'
+    assert office.told() == [(ANNA, words)]
+    message = messages.get(office.db, MessageId(parcel.id))
+    assert message
+    assert message.step is Step.ACKNOWLEDGED
+
+
 @pytest.mark.spec("E7")
 @pytest.mark.parametrize(
     ("until", "told"),
@@ -357,3 +372,19 @@ def test_all_that_waits_comes_under_one_envelope_each_text_on_its_line(office: O
     assert above == "[rookery] Rookery to anna: what you wait for"
     assert first == FINISHED
     assert second.startswith("Session bert on here")
+
+
+@pytest.mark.spec("E1", "I5")
+def test_since_when_somebody_waits_is_known_also_when_the_journal_has_forgotten(
+    office: Office, clock: FakeClock
+) -> None:
+    office.happen(facts.TurnEnded(WORKER))
+    began = clock.now()
+    office.listen(ANNA, WORKER)
+    clock.advance(60)
+
+    (before,) = listeners.known(office.db)
+    office.db.execute("delete from entries")
+    (after,) = listeners.known(office.db)
+
+    assert before.since == after.since == began

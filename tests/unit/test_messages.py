@@ -7,7 +7,7 @@ import pytest
 
 from rookery import sessions as commands
 from rookery.model.facts import SessionEnded, SessionId, TurnEnded, TurnStarted
-from rookery.model.messages import Message, MessageId, Parcel, Step, Words
+from rookery.model.messages import Message, MessageId, Origin, Parcel, Step, Words
 from rookery.sessions import Speaker
 from rookery.store import messages
 from rookery.store.journal import Journal
@@ -232,3 +232,36 @@ def test_a_receipt_tells_how_many_characters_were_taken_out(
         id=MessageId(0), recipient=WORKER, step=Step.PENDING, removed=3
     )
     assert messages.get(db, MessageId(999)) is None
+
+
+@pytest.mark.spec("B2")
+def test_what_waits_for_a_program_that_takes_lines_is_taken_up_one_by_one(
+    db: Connection, journal: Journal
+) -> None:
+    for words in ("ls", "pwd", "/id"):
+        send(db, journal, words)
+
+    taken = []
+    for _ in range(3):
+        parcel = messages.take_up(db, WORKER, journal.clock.now(), alone=True)
+        assert parcel
+        taken.append(parcel.words)
+        journal.append(db, TurnStarted(WORKER, parcel.words), TurnEnded(WORKER))
+
+    assert taken == ["ls", "pwd", "/id"]
+
+
+@pytest.mark.spec("B2")
+def test_only_what_we_have_put_together_ourselves_may_be_folded(
+    db: Connection, journal: Journal
+) -> None:
+    person = take_up(db, journal, "one\ntwo")
+    relayed = Origin("relay r", 1, relay="r")
+    messages.add(db, ANNA, Words("[bert] (2):\n\nhello", 0), relayed)
+    spoken = Speaker(f"session {ANNA}", ANNA)
+    commands.send(db, journal, speaker=spoken, recipient=BERT, words=Words("hello", 0))
+
+    parcels = [messages.take_up(db, each, journal.clock.now()) for each in (ANNA, BERT)]
+
+    assert not person.is_composed
+    assert [parcel and parcel.is_composed for parcel in parcels] == [True, True]

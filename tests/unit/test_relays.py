@@ -244,3 +244,17 @@ def test_an_answer_given_before_it_joined_is_not_passed_on(office: Office) -> No
         pass
 
     assert heard(office, relay) == []
+
+
+@pytest.mark.spec("F2", "I5")
+def test_an_exchange_names_those_who_have_not_got_it_yet(office: Office) -> None:
+    relay = talk(office, ANNA, BERT, WORKER)
+
+    answer(office, BERT, "It is done.")
+    answer(office, ANNA, "Well done.")
+
+    said = known.exchange(office.db, relay.id, last=10)
+    assert [(each.session, each.missing) for each in said] == [
+        (BERT, [WORKER]),
+        (ANNA, [BERT, WORKER]),
+    ]

@@ -71,6 +71,24 @@ def test_who_waits_for_a_person_comes_first(capsys: pytest.CaptureFixture[str]) 
     ]
 
 
+@pytest.mark.spec("I5")
+def test_a_tree_has_each_below_the_one_that_started_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    sessions = [
+        made("worker", parent="anna", activity="working"),
+        made("anna", parent=None),
+        made("asking", parent="anna", activity="question"),
+        made("helper", parent="worker"),
+        made("orphan", parent="long-gone", activity="question"),
+    ]
+
+    show_sessions(sessions, as_tree=True)
+
+    names = [row.split("  demo")[0].rstrip() for row in capsys.readouterr().out.splitlines()]
+    assert names[1:] == ["orphan", "anna", "  asking", "  worker", "    helper"]
+
+
 @pytest.mark.parametrize("columns", [80, 100, 200])
 def test_a_table_fits(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: int

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rookery.model.errors import WordsRefused
-from rookery.model.messages import LONGEST, Words, clean, same_words
+from rookery.model.messages import LONGEST, LONGEST_LINE, Words, clean, folded, same_words
 
 #: Anything that a person can type or a program can send, but half characters and NUL.
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
@@ -95,3 +95,29 @@ def test_words_have_a_megabyte_and_no_more() -> None:
 def test_the_same_words_differ_in_blanks_only(one: str, other: str) -> None:
     assert same_words(one, f"  {one}\n")
     assert same_words(one, other) == ("\0".join(one.split()) == "\0".join(other.split()))
+
+
+@pytest.mark.spec("B2", "F2")
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ("[bob] (2):\n\none\n\n  two  \n", "[bob] (2): one two"),
+        ("one line  as it is", "one line  as it is"),
+    ],
+)
+def test_words_for_a_plain_program_become_one_line(words: str, line: str) -> None:
+    assert folded(words) == line
+    assert same_words(words, line)
+
+
+@pytest.mark.spec("B2", "F2")
+@given(TEXT.filter(str.strip), st.integers(1, 3_000))
+def test_a_folded_line_is_never_too_long_and_says_what_is_missing(
+    text: str, times: int
+) -> None:
+    line = folded(text * times)
+
+    assert len(line.encode()) <= LONGEST_LINE
+    assert len(line.splitlines()) <= 1
+    whole = " ".join(filter(None, map(str.strip, (text * times).splitlines())))
+    assert line == whole or line.endswith("more characters)")

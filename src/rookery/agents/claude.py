@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Sequence
 
@@ -45,6 +46,8 @@ class Claude:
     asks_when_told = True
     doubles_hooks = False
     takes_id = True
+    can_resume = True
+    can_fork = True
     pause = 0.0
     quiet = 5.0  #: its own file tells of an interruption; this only where that cannot be seen
     interrupt = "escape"
@@ -53,12 +56,21 @@ class Claude:
     def command_line(self, order: Order) -> CommandLine:
         settings = order.folder / "settings.json"
         how = "--resume" if order.resumes else "--session-id"
-        argv = [*order.command, how, order.native_id, "--settings", str(settings)]
+        argv = [*order.command, how, order.native_id]
+        if order.forks:
+            argv += ["--resume", order.forks, "--fork-session"]
+        argv += ["--settings", str(settings)]
         if order.model:
             argv += ["--model", order.model]
         if order.permission_mode:
             argv += ["--permission-mode", order.permission_mode]
-        return CommandLine(tuple(argv), {settings: hooks.settings(order.hook, EVENTS)})
+        if not order.tools:
+            return CommandLine(tuple(argv), {settings: hooks.settings(order.hook, EVENTS)})
+        tools = order.folder / "mcp.json"
+        # What they may do is decided where they are called, by whose badge it is.
+        given = hooks.settings(order.hook, EVENTS, allow=("mcp__rookery",))
+        argv += ["--mcp-config", str(tools)]
+        return CommandLine(tuple(argv), {settings: given, tools: _tools(order)})
 
     def identify(self, payload: Payload) -> Sender:
         return hooks.identify(self.name, payload)
@@ -108,6 +120,12 @@ class Claude:
 
     def holds(self, box: str, words: str) -> bool:
         return bool(_PASTED.fullmatch(box.strip())) or squeeze(box) == squeeze(words)
+
+
+def _tools(order: Order) -> str:
+    program, *arguments = order.tools
+    server = {"command": program, "args": arguments, "env": {"ROOKERY_BADGE": order.badge}}
+    return json.dumps({"mcpServers": {"rookery": server}}, indent=1)
 
 
 def _draft(inside: Sequence[str]) -> str | None:

@@ -49,6 +49,8 @@ class Codex:
     asks_when_told = False
     doubles_hooks = True
     takes_id = False
+    can_resume = True
+    can_fork = True
     pause = 0.0
     quiet = 5.0  #: only an error of its model is told by nothing else
     interrupt = "escape"
@@ -57,7 +59,7 @@ class Codex:
     def command_line(self, order: Order) -> CommandLine:
         # Else it starts a daemon that outlives it, with the first session's environment.
         argv = [*order.command, "--no-daemon"]
-        for setting in _hook_settings(order.hook):
+        for setting in (*_hook_settings(order.hook), *_tool_settings(order.tools)):
             argv += ["-c", setting]
         if order.model:
             argv += ["--model", order.model]
@@ -65,6 +67,8 @@ class Codex:
             argv += ["--sandbox", order.permission_mode]
         if order.resumes:
             argv += ["resume", order.native_id]
+        elif order.forks:
+            argv += ["fork", order.forks]
         return CommandLine(tuple(argv), {})
 
     def identify(self, payload: Payload) -> Sender:
@@ -126,6 +130,17 @@ class Codex:
 
     def holds(self, box: str, words: str) -> bool:
         return bool(_PASTED.fullmatch(box.strip())) or squeeze(box) == squeeze(words)
+
+
+def _tool_settings(tools: Sequence[str]) -> Iterable[str]:
+    """Let it run our tools, unasked: what they may do is decided where they are called."""
+    if tools:
+        program, *arguments = tools
+        server = "mcp_servers.rookery"
+        yield f"{server}.command={json.dumps(program)}"
+        yield f"{server}.args={json.dumps(arguments)}"
+        yield f'{server}.env_vars=["ROOKERY_BADGE"]'
+        yield f'{server}.default_tools_approval_mode="approve"'
 
 
 #: It cannot be made to ask its person: where nobody decides, the answer is no.

@@ -34,6 +34,8 @@ class Demo:
     asks_when_told = True
     doubles_hooks = False
     takes_id = True
+    can_resume = True
+    can_fork = False
     pause = 0.0
     quiet = 5.0
     interrupt = "escape"
@@ -41,7 +43,8 @@ class Demo:
 
     def command_line(self, order: Order) -> CommandLine:
         settings = order.folder / "settings.json"
-        argv = [*order.command, "--session-id", order.native_id, "--settings", str(settings)]
+        how = "--resume" if order.resumes else "--session-id"
+        argv = [*order.command, how, order.native_id, "--settings", str(settings)]
         if order.model:
             argv += ["--model", order.model]
         if order.permission_mode:

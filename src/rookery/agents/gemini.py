@@ -102,6 +102,8 @@ class Gemini:
     asks_when_told = True
     doubles_hooks = False
     takes_id = True
+    can_resume = True
+    can_fork = False
     pause = 0.3  #: Enter is only another line for 40 ms after a paste, more if it is busy
     quiet = 1.5
     interrupt = "escape"

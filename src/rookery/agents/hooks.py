@@ -30,10 +30,11 @@ _LONGEST_NAME = 200
 NOT_AN_END = frozenset({"clear", "resume"})
 
 
-def settings(command: str, events: Sequence[str]) -> str:
-    """Write the settings that have ``command`` told of ``events``."""
+def settings(command: str, events: Sequence[str], allow: Sequence[str] = ()) -> str:
+    """Write the settings that have ``command`` told of ``events``, and ``allow`` some tools."""
     hooks = {event: [{"hooks": [_hook(command, event)]}] for event in events}
-    return json.dumps({"hooks": hooks}, indent=1)
+    allowed = {"permissions": {"allow": [*allow]}} if allow else {}
+    return json.dumps({"hooks": hooks, **allowed}, indent=1)
 
 
 def _hook(command: str, event: str) -> dict[str, object]:

@@ -77,6 +77,8 @@ class OpenCode:
     asks_when_told = False
     doubles_hooks = False
     takes_id = False
+    can_resume = True
+    can_fork = True
     pause = 0.0
     quiet = 5.0  #: its plugin tells of every end; this only if that has failed
     interrupt = "escape"
@@ -88,8 +90,10 @@ class OpenCode:
             argv += ["--model", order.model]
         if order.resumes:
             argv += ["--session", order.native_id]
+        elif order.forks:
+            argv += ["--session", order.forks, "--fork"]
         plugin = order.folder / "rookery.js"
-        settings = _with_plugin(order.environment.get(SETTINGS, ""), plugin)
+        settings = _with_ours(order.environment.get(SETTINGS, ""), plugin, order.tools)
         return CommandLine(tuple(argv), {plugin: _plugin(order)}, {SETTINGS: settings})
 
     def identify(self, payload: Payload) -> Sender:
@@ -174,19 +178,22 @@ def _plugin(order: Order) -> str:
     return installations.plugin(template.read_text(encoding="utf-8"), values)
 
 
-def _with_plugin(settings: str, plugin: Path) -> str:
-    """Add a plugin to settings; such as cannot be read stay as they are."""
+def _with_ours(settings: str, plugin: Path, tools: Sequence[str]) -> str:
+    """Add our plugin and tools to settings; such as cannot be read stay as they are."""
     try:
         given = json.loads(settings or "{}")
     except ValueError:
         return settings
-    match given:
-        case {"plugin": list(others), **rest}:
-            return json.dumps({**rest, "plugin": [*others, plugin.as_uri()]})
-        case dict():
-            return json.dumps({**given, "plugin": [plugin.as_uri()]})
-        case _:
-            return settings
+    if not isinstance(given, dict):
+        return settings
+    plugins, servers = given.get("plugin"), given.get("mcp")
+    ours: dict[str, object] = {
+        "plugin": [*(plugins if isinstance(plugins, list) else []), plugin.as_uri()]
+    }
+    if tools:
+        server = {"type": "local", "command": [*tools]}
+        ours["mcp"] = {**(servers if isinstance(servers, dict) else {}), "rookery": server}
+    return json.dumps({**given, **ours})
 
 
 def _said_before(verdict: Verdict) -> dict[str, object]:

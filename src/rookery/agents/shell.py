@@ -5,14 +5,21 @@ Level: observed. Quiet for a while is idle; what it newly printed is its answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import Fact, SessionId
+from rookery.model.messages import folded
 from rookery.model.permissions import Call, Stop, Verdict
-from rookery.model.screens import Dialog, Screen, View
+from rookery.model.screens import Dialog, Screen, View, shape
 from rookery.model.sessions import Sender
-from rookery.ports import CommandLine, Order, Payload
+from rookery.ports import CommandLine, Order, Payload, Printed
+
+#: Bytes kept of one answer, and of them for the line that says what is missing.
+LONGEST, LONGEST_HEAD = 64_000, 80
+
+#: What prompts end in.
+SIGILS = ("$", "#", "%", ">", "❯", "➜")
 
 
 class Shell:
@@ -26,6 +33,8 @@ class Shell:
     asks_when_told = False
     doubles_hooks = False
     takes_id = False
+    can_resume = False
+    can_fork = False
     pause = 0.0
     quiet = 1.5
     interrupt = "ctrl-c"
@@ -68,18 +77,68 @@ class Shell:
         return False
 
 
-def answer(lines: Sequence[str], words: str) -> str:
-    """Return what was printed after ``words``, without the prompt that follows.
+def answer(printed: Printed, words: str) -> str:
+    """Return what a program printed after ``words``: without them, and what it rests on."""
+    rows = _without_echo([line.rstrip() for line in printed.lines], printed.rest, words)
+    said = "\n".join(_without_rest(rows, printed.rest)).strip("\n")
+    return _shortened(said, is_whole=printed.is_whole)
 
-    ``lines`` begin where the words were typed, or before.
-    """
-    rows = [line.rstrip() for line in lines]
-    typed = words.strip().splitlines()[-1].rstrip()
+
+def _without_echo(rows: list[str], rest: str, words: str) -> list[str]:
+    """Take out the words themselves: they stand where the program rested, if it shows them."""
+    first = next((number for number, row in enumerate(rows) if row), len(rows))
+    typed = {_squeezed(words), _squeezed(folded(words))}
+    before = _squeezed(rest)
+    shown = ""
+    for number in range(first, len(rows)):
+        shown += _squeezed(rows[number])
+        if shown in typed or shown.removeprefix(before) in typed:
+            return rows[number + 1 :]
+        if not any((before + each).startswith(shown) for each in typed):
+            break  # no line that was wrapped, then; but it may have been drawn anew
+    lasts = (words.strip().split("\n")[-1].rstrip(), folded(words))
+    for number, row in enumerate(rows[: first + words.count("\n") + 1]):
+        if any(row.endswith(last) and _is_alike(row[: -len(last)], rest) for last in lasts):
+            return rows[number + 1 :]
     for number, row in enumerate(rows):
-        if row.endswith(typed):
-            prompt = row[: -len(typed)].strip()
-            said = rows[number + 1 :]
-            if said and prompt and said[-1].strip() == prompt:
-                said.pop()
-            return "\n".join(said)
-    return "\n".join(rows)
+        if rest and _squeezed(row) in {before + each for each in typed}:
+            return rows[:number] + rows[number + 1 :]
+    return rows
+
+
+def _without_rest(rows: list[str], rest: str) -> list[str]:
+    """Take out the line that the program rests on now, if it is like the one before."""
+    if not rows or not rest:
+        return rows
+    *said, last = rows
+    if _is_alike(last, rest):
+        return said
+    if rest.endswith(SIGILS) and last.endswith(rest):
+        return [*said, last.removesuffix(rest)]  # it did not end its last line
+    return rows
+
+
+def _is_alike(row: str, rest: str) -> bool:
+    """Whether a program may rest on either: the same prompt, or a status that goes on."""
+    row, rest = row.strip(), rest.strip()
+    if row == rest:
+        return True
+    if not row or not rest or row.endswith(("?", ":")):
+        return False  # a question is something new, however much it is like the last one
+    if row.endswith(SIGILS) and row[-1] == rest[-1]:
+        # One that tells the folder, for instance; or that stood behind an unended line.
+        return row[0] == rest[0] or rest.endswith(row)
+    return shape(row) == shape(rest)
+
+
+def _shortened(said: str, *, is_whole: bool) -> str:
+    """Keep the end of what is too long, and say what is missing."""
+    head = "" if is_whole else "… (the beginning has scrolled away)\n"
+    if len(said.encode()) + len(head.encode()) <= LONGEST:
+        return head + said if said else ""
+    kept = said.encode()[-LONGEST + LONGEST_HEAD :].decode(errors="ignore")
+    return f"… ({len(said) - len(kept):,} characters before this)\n{kept}"
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())

@@ -11,10 +11,14 @@ from rookery.cli import (
     codes,
     events,
     hooks,
+    mcp,
     panes,
     permissions,
+    relays,
+    resuming,
     running,
     sessions,
+    together,
     upkeep,
     why,
     words,
@@ -25,7 +29,22 @@ from rookery.client import CutOff
 from rookery.model.errors import Answered, BadInput, NotRunning, RookeryError
 
 #: Each adds its commands to the root when it is imported.
-COMMANDS = (running, sessions, why, panes, words, permissions, events, hooks, upkeep, backups)
+COMMANDS = (
+    running,
+    sessions,
+    resuming,
+    why,
+    panes,
+    words,
+    together,
+    relays,
+    permissions,
+    events,
+    hooks,
+    mcp,
+    upkeep,
+    backups,
+)
 
 
 def main() -> None:

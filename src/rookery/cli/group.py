@@ -17,14 +17,23 @@ SECTIONS = {
     "sessions": "Sessions",
     "panes": "Sessions",
     "why": "Sessions",
+    "resuming": "Sessions",
     "words": "Words",
+    "together": "Agents together",
+    "relays": "Agents together",
     "permissions": "What agents may do",
     "events": "What happens",
     "running": "The daemon",
     "upkeep": "Keeping it well",
     "hooks": "Keeping it well",
+    "mcp": "Keeping it well",
     "backups": "Keeping it well",
 }
+
+
+def examples(*commands: str) -> str:
+    """Write what stands below a command's options: how it is used."""
+    return "\n".join(["\b", "Examples:", *(f"  {each}" for each in commands)])
 
 
 class Sections(click.Group):

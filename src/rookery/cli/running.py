@@ -16,7 +16,7 @@ import click
 
 from rookery import __version__
 from rookery.cli.group import as_json, client, home, rookery
-from rookery.cli.show import complain, count, remark, say, show_json
+from rookery.cli.show import HELD, complain, count, remark, say, show_json
 from rookery.cli.waiting import pause
 from rookery.client import Client
 from rookery.home import Home, open_private
@@ -177,6 +177,8 @@ def status(*, as_json: bool) -> None:
     if found["version"] != __version__:
         say(f"This command is {__version__}: restart the daemon with `rookery down` and `up`.")
     say(f"{count(found['sessions'], 'live session')}, {found['waiting']} waiting for you.")
+    if found.get("holding"):
+        say(HELD)
     say(f"Home {found['home']}\nLog  {found['log']}")
     say(f"HTTP {found['url']}, with a token" if found["url"] else "HTTP is off")
     if found.get("trouble"):

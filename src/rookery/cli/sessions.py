@@ -12,8 +12,9 @@ from typing import Any
 import click
 
 from rookery.cli.complete import agent_names, of_session, session_names
-from rookery.cli.group import as_json, client, rookery
+from rookery.cli.group import as_json, client, examples, rookery
 from rookery.cli.show import (
+    HELD,
     count,
     first_line,
     has_failed_turn,
@@ -22,7 +23,14 @@ from rookery.cli.show import (
     show_json,
     show_sessions,
 )
-from rookery.cli.waiting import goes_on, patiently, stoppable
+from rookery.cli.waiting import (
+    gathered,
+    goes_on,
+    how_many,
+    needed_of,
+    patiently,
+    stoppable,
+)
 from rookery.cli.words import prompt_of
 from rookery.client import Client
 from rookery.environment import FROM_CALLER
@@ -67,8 +75,8 @@ def start(**given: Any) -> None:  # noqa: ANN401 - the options above
         remark(f"This project has settings of its own for {session['agent']}: {brought}.")
     if given["wait"]:
         until = "stop" if session["first_prompt"] else "up"
-        session = _awaited(daemon, session, until, given["timeout"])
-    _report(session, as_json=given["as_json"])
+        session = awaited(daemon, session, until, given["timeout"])
+    report(session, as_json=given["as_json"])
 
 
 def _brought_along(session: Mapping[str, Any]) -> str:
@@ -91,7 +99,7 @@ def _begin(daemon: Client, given: Mapping[str, Any]) -> Mapping[str, Any]:
             permission_mode=given["permission_mode"],
             prompt="" if is_shell else prompt_of(given["prompt"], given["file"]),
             command=list(given["prompt"]) if is_shell else [],
-            environment=_environment(),
+            environment=environment_here(),
         )
     except Answered as refusal:
         raise _with_a_hint(refusal, given["prompt"]) from refusal
@@ -105,9 +113,10 @@ def _with_a_hint(refusal: Answered, command: Sequence[str]) -> Answered:
     return Answered(refusal.code, f"{refusal} Or leave out the quotes:  -- {command[0]}")
 
 
-def _awaited(
+def awaited(
     daemon: Client, session: Mapping[str, Any], until: str, timeout: float | None
 ) -> Mapping[str, Any]:
+    """Wait for one session, as long as it takes or as is said."""
     name = session["name"]
     with stoppable(name):
         found: Mapping[str, Any] = patiently(
@@ -120,14 +129,18 @@ def _awaited(
     return found
 
 
-def _report(session: Mapping[str, Any], *, as_json: bool) -> None:
+def report(session: Mapping[str, Any], *, as_json: bool) -> None:
     """Say how a session is; that it failed, or its last turn, also by the exit code."""
     if as_json:
         show_json(session)
     else:
         say(told(session))
-    if session["status"] == "failed" or has_failed_turn(session):
+    if _has_failed(session):
         sys.exit(1)
+
+
+def _has_failed(session: Mapping[str, Any]) -> bool:
+    return session["status"] == "failed" or has_failed_turn(session)
 
 
 def told(session: Mapping[str, Any]) -> str:
@@ -148,21 +161,27 @@ def told(session: Mapping[str, Any]) -> str:
     return f"{name} {does}  rookery attach {name}  |  rookery output {name}"
 
 
-def _environment() -> dict[str, str]:
-    """Hand over our environment: the daemon takes of it what it may."""
+def environment_here() -> dict[str, str]:
+    """Hand over our environment: the daemon takes of it what it may; of an agent's, nothing."""
+    if "ROOKERY_BADGE" in os.environ:
+        return {}
     return {name: os.environ[name] for name in FROM_CALLER if name in os.environ}
 
 
 @rookery.command()
 @click.option("--all", "-a", "everything", is_flag=True, help="Also those that ended long ago.")
+@click.option("--tree", is_flag=True, help="Each below the one that started it.")
 @as_json
-def ls(*, everything: bool, as_json: bool) -> None:
+def ls(*, everything: bool, tree: bool, as_json: bool) -> None:
     """List the sessions; those that wait for you come first."""
     found = client().get("sessions", all=everything)
     if as_json:
         show_json(found)
-    else:
-        show_sessions(found["sessions"], kept=found["kept"], failures=found["failures"])
+        return
+    if found.get("holding"):
+        remark(HELD)
+    kept, failures = found["kept"], found["failures"]
+    show_sessions(found["sessions"], kept=kept, failures=failures, as_tree=tree)
 
 
 @rookery.command()
@@ -249,21 +268,47 @@ def _end(daemon: Client, name: str, timeout: float, *, force: bool) -> _Ending:
     return _Ending(found, bool(asked["ended_at"]), undelivered)
 
 
-@rookery.command()
+@rookery.command(
+    epilog=examples("rookery wait builder", "rookery wait builder tester --any --timeout 600")
+)
 @click.option(
     "--until", type=click.Choice(["up", "stop", "end"]), default="stop", show_default=True
 )
+@how_many
 @click.option("--timeout", type=float, help="Seconds to wait; else for ever.")
 @as_json
-@of_session
-def wait(*, name: str, until: str, timeout: float | None, as_json: bool) -> None:
-    """Wait until a session stops, which is also when it needs you; or until its end.
+@click.argument("names", nargs=-1, required=True, shell_complete=session_names)
+def wait(**given: Any) -> None:  # noqa: ANN401 - the options above
+    """Wait until sessions stop, which is also when they need you; or until their end.
 
-    Exits with 1 if the session, or its last turn, failed.
+    Of several, each is told of as it gets there; all have to, unless you say --any or
+    --count. Exits with 1 if one of them, or its last turn, failed.
     """
-    daemon = client()
-    session = daemon.get("sessions", name)
-    _report(_awaited(daemon, session, until, timeout), as_json=as_json)
+    daemon, names = client(), given["names"]
+    enough = needed_of(given, otherwise="all")
+    if len(names) > 1:
+        number = {"all": len(names), "any": 1}.get(str(enough)) or int(enough)
+        _wait_for_several(daemon, given, number)
+        return
+    session = daemon.get("sessions", names[0])
+    report(awaited(daemon, session, given["until"], given["timeout"]), as_json=given["as_json"])
+
+
+def _wait_for_several(daemon: Client, given: Mapping[str, Any], needed: int) -> None:
+    names, there = given["names"], []
+    if needed > len(names):
+        raise BadInput(f"there are only {len(names)} to wait for.")
+    until, timeout = given["until"], given["timeout"]
+    with stoppable(*names):
+        for session in gathered(daemon, names, needed=needed, until=until, timeout=timeout):
+            there.append(session)
+            if not given["as_json"]:
+                say(told(session))
+                sys.stdout.flush()
+    if given["as_json"]:
+        show_json({"sessions": there})
+    if any(map(_has_failed, there)):
+        sys.exit(1)
 
 
 @rookery.command()

@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -34,6 +34,9 @@ _TITLES = ("NAME", "AGENT", "STATE", "SINCE", "PROJECT", "WHAT")
 
 #: Where a terminal is narrow these are left out, the first one first.
 _SPARED = ("PROJECT", "AGENT", "SINCE")
+
+#: Said wherever somebody may wonder why nothing arrives.
+HELD = "Words are held: none leave, to anybody, until:  rookery release"
 
 #: These may be cut, down to so many cells.
 _CUT, _LEAST = ("PROJECT", "WHAT"), 14
@@ -82,15 +85,20 @@ def show_sessions(
     *,
     kept: Mapping[str, Mapping[str, Any]] | None = None,
     failures: Mapping[str, str] | None = None,
+    as_tree: bool = False,
 ) -> None:
-    """Show a table as wide as the terminal: who waits for a person first."""
+    """Show a table as wide as the terminal: who waits for a person first.
+
+    As a tree, each stands below the one that started it.
+    """
     if not sessions:
         say('No sessions. Start one:  rookery start --agent demo "say: Hello"')
         return
     waiting, failed = kept or {}, failures or {}
+    ranked = sorted(sessions, key=_rank)
     rows = [
-        _row(each, _what(each, waiting.get(each["id"]), failed.get(each["id"], "")))
-        for each in sorted(sessions, key=_rank)
+        _row(each, _what(each, waiting.get(each["id"]), failed.get(each["id"], "")), depth)
+        for depth, each in (_tree(ranked) if as_tree else ((0, each) for each in ranked))
     ]
     titles = dict(zip(_TITLES, _TITLES, strict=True))
     widths = _widths([titles, *rows], shutil.get_terminal_size((120, 24)).columns)
@@ -106,6 +114,22 @@ def _rank(session: Mapping[str, Any]) -> tuple[int, str]:
     return rank, str(session["created_at"])
 
 
+def _tree(sessions: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Give each session after the one that started it, and how deep it stands."""
+    listed = {each["id"] for each in sessions}
+    children: dict[str | None, list[Mapping[str, Any]]] = {}
+    for each in sessions:
+        above = each["parent"] if each["parent"] in listed else None
+        children.setdefault(above, []).append(each)
+
+    def below(parent: str | None, depth: int) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        for each in children.get(parent, ()):
+            yield depth, each
+            yield from below(each["id"], depth + 1)
+
+    return below(None, 0)
+
+
 def has_failed_turn(session: Mapping[str, Any]) -> bool:
     """Whether it is idle because its last turn failed."""
     return (session["activity"], session["reason"]) == ("idle", "failed")
@@ -115,12 +139,12 @@ def _state(session: Mapping[str, Any]) -> str:
     return str(session["activity"] or session["status"])
 
 
-def _row(session: Mapping[str, Any], what: str) -> Mapping[str, str]:
+def _row(session: Mapping[str, Any], what: str, depth: int) -> Mapping[str, str]:
     home = os.path.expanduser("~")  # noqa: PTH111 - a prefix of text, not a path
     path = str(session["project_path"])
     shown = "~" + path.removeprefix(home) if path.startswith(home + "/") else path
     return {
-        "NAME": session["name"],
+        "NAME": "  " * depth + session["name"],
         "AGENT": session["agent"],
         "STATE": _state(session),
         "SINCE": ago(session["since"]),

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import select
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import inf
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
+
+import click
 
 from rookery.cli.codes import INTERRUPTED
 from rookery.cli.show import complain, remark
 from rookery.client import Client, CutOff
-from rookery.model.errors import Answered, NotRunning
+from rookery.model.errors import Answered, BadInput, NotRunning
+
+C = TypeVar("C", bound=Callable[..., object])
 
 #: Seconds for which a daemon may be asked to wait at once.
 DAY = 86_400.0
@@ -61,19 +65,61 @@ def _is_back(daemon: Client) -> bool:
     return True
 
 
-def goes_on(name: str) -> str:
-    """Say what is true of a session while no daemon runs, and how one sees it again."""
-    again = f"Start it:  rookery up  then:  rookery output {name}"
-    return f"while this waited; {name} goes on. {again}"
+def gathered(
+    daemon: Client, sessions: Sequence[str], *, needed: int, until: str, timeout: float | None
+) -> Iterator[Mapping[str, Any]]:
+    """Give sessions as they get there, until there are enough of them."""
+    deadline = monotonic() + (inf if timeout is None else timeout)
+    awaited, there = tuple(sessions), 0
+    while awaited and there < needed:
+        found = patiently(
+            daemon,
+            "wait",
+            timeout=max(deadline - monotonic(), 0.1),
+            otherwise=goes_on(*awaited),
+            sessions=awaited,
+            needed="any",
+            until=until,
+        )
+        yield from found["there"]
+        there += len(found["there"])
+        awaited = tuple(each["id"] for each in found["awaited"])
+
+
+def how_many(command: C) -> C:
+    """Let a command say how many of several are enough."""
+    several = click.option("--count", "number", type=click.IntRange(1, 100), help="So many.")
+    some = click.option("--any", "some", is_flag=True, help="Whichever comes first.")
+    every = click.option("--all", "every", is_flag=True, help="All of them.")
+    return every(some(several(command)))
+
+
+def needed_of(given: Mapping[str, Any], *, otherwise: str) -> str | int:
+    """Return how many are enough: a number, "all", "any", or what it is without a word."""
+    asked = [word for flag, word in (("every", "all"), ("some", "any")) if given[flag]]
+    asked += [given["number"]] if given["number"] else []
+    if len(asked) > 1:
+        raise BadInput("say one of --all, --any and --count.")
+    return asked[0] if asked else otherwise
+
+
+def goes_on(*names: str) -> str:
+    """Say what is true of sessions while no daemon runs, and how one sees them again."""
+    show = f"rookery output {names[0]}" if len(names) == 1 else "rookery ls"
+    return f"while this waited; {_go_on(names)}. Start it:  rookery up  then:  {show}"
+
+
+def _go_on(names: Sequence[str]) -> str:
+    return f"{names[0]} goes on" if len(names) == 1 else "they go on"
 
 
 @contextmanager
-def stoppable(name: str) -> Iterator[None]:
+def stoppable(*names: str) -> Iterator[None]:
     """Let Ctrl-C end the waiting, and say that it ends nothing else."""
     try:
         yield
     except KeyboardInterrupt:
-        remark(f"\nStopped waiting; {name} goes on.")
+        remark(f"\nStopped waiting; {_go_on(names)}.")
         sys.exit(INTERRUPTED)
 
 

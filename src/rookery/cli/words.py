@@ -11,7 +11,16 @@ import click
 
 from rookery.cli.complete import of_session
 from rookery.cli.group import as_json, client, rookery
-from rookery.cli.show import complain, count, first_line, plain, remark, say, show_json
+from rookery.cli.show import (
+    HELD,
+    complain,
+    count,
+    first_line,
+    plain,
+    remark,
+    say,
+    show_json,
+)
 from rookery.cli.waiting import goes_on, patiently, stoppable
 from rookery.client import Client
 from rookery.model.errors import BadInput, NotRunning
@@ -20,7 +29,7 @@ from rookery.model.errors import BadInput, NotRunning
 LEAVING = 1.0
 
 #: What is said of words that no turn has taken up.
-_UNHEARD = {"failed": "never delivered", "unsure": "it may not have arrived"}
+UNHEARD = {"failed": "never delivered", "unsure": "it may not have arrived"}
 
 
 def prompt_of(words: tuple[str, ...], file: IO[str] | None = None) -> str:
@@ -58,10 +67,10 @@ def _see_off(daemon: Client, sent: Mapping[str, Any]) -> tuple[Mapping[str, Any]
         found = daemon.get("messages", str(sent["id"]), until="left", timeout=LEAVING)
     except NotRunning:
         return sent, "Kept: the daemon has stopped; they go once it is back:  rookery up"
-    return found["message"], fate(found["message"], found["session"])
+    return found["message"], fate(found["message"], found["session"], held=found["holding"])
 
 
-def fate(message: Mapping[str, Any], session: Mapping[str, Any]) -> str:
+def fate(message: Mapping[str, Any], session: Mapping[str, Any], *, held: bool = False) -> str:
     """Say what became of words, a moment after they were sent."""
     match message["step"]:
         case "submitted" | "acknowledged":
@@ -69,16 +78,20 @@ def fate(message: Mapping[str, Any], session: Mapping[str, Any]) -> str:
         case "unsure":
             return "Sent; it may not have arrived."
         case "failed":
-            return f"Not delivered: {_why(message) or 'it is over.'}"
+            return f"Not delivered: {why_kept(message) or 'it is over.'}"
+        case "pending" if held:
+            return f"Kept. {HELD}"
         case _:
-            return f"Kept: {_obstacle(session, _why(message))}"
+            return f"Kept: {obstacle(session, why_kept(message))}"
 
 
-def _why(message: Mapping[str, Any]) -> str:
+def why_kept(message: Mapping[str, Any]) -> str:
+    """Say what kept words from being typed, the last time that was tried."""
     return str(message["waits_for"]).removeprefix("Nothing was typed, because ")
 
 
-def _obstacle(session: Mapping[str, Any], why: str) -> str:
+def obstacle(session: Mapping[str, Any], why: str) -> str:
+    """Say what is in the way of words that wait for a session."""
     match session["activity"] or session["status"]:
         case "permission" | "question" as kind:
             asks = "asks for permission" if kind == "permission" else "asks a question"
@@ -119,7 +132,7 @@ def ask(*, name: str, words: tuple[str, ...], timeout: float, as_json: bool) -> 
 def _tell_if_kept(daemon: Client, sent: Mapping[str, Any]) -> None:
     """Say what keeps words from being heard; of a dialog more is said below."""
     _, told = _see_off(daemon, sent)
-    if told.startswith("Kept: ") and " asks " not in told:
+    if told.startswith("Kept") and " asks " not in told:
         remark(told)
 
 
@@ -226,14 +239,14 @@ def _show_answer(turn: Mapping[str, Any], session: Mapping[str, Any]) -> None:
 def _show_rest(found: Mapping[str, Any]) -> None:
     """Show the words that nobody heard, and of a session that failed, why."""
     for each in found["unheard"]:
-        _show_prompt(each["words"], _UNHEARD.get(each["step"], _waits(each)))
+        _show_prompt(each["words"], UNHEARD.get(each["step"], _waits(each)))
     session = found["session"]
     if session["status"] == "failed":
         say(f"{session['name']} failed: {session['reason']}")
 
 
 def _waits(unheard: Mapping[str, Any]) -> str:
-    why = _why(unheard)
+    why = why_kept(unheard)
     return f"it waits: {why.removesuffix('.')}" if why else "it waits"
 
 

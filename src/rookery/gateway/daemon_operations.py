@@ -23,7 +23,7 @@ from rookery.gateway.table import Asked, Caller, House, Nothing, Operation, once
 from rookery.model.errors import BadInput
 from rookery.model.lifecycle import ASKING
 from rookery.model.scopes import Need, Scope
-from rookery.store import retention, sessions, statistics, tokens
+from rookery.store import retention, sessions, statistics, switches, tokens
 from rookery.store.database import open_file
 from rookery.store.statistics import Statistics
 from rookery.store.tokens import Token
@@ -60,6 +60,7 @@ class DaemonStatus:
     log: str
     url: str | None  #: on loopback, for what cannot use the socket
     trouble: str  #: why it takes nothing more in; empty while it does
+    holding: bool = False  #: no words leave, until that is released
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +100,13 @@ class Done:
 async def status(house: House, caller: Caller, asked: Nothing) -> DaemonStatus:
     """Say who answers here."""
 
-    def count(db: Connection) -> tuple[int, int]:
+    def count(db: Connection) -> tuple[int, int, bool]:
         allowed = reach(house, db, caller, Need.READ)
         live = [each for each in sessions.live(db) if allowed is None or each.id in allowed]
-        return len(live), sum(each.activity in ASKING for each in live)
+        waiting = sum(each.activity in ASKING for each in live)
+        return len(live), waiting, switches.is_holding(db)
 
-    live, waiting = await house.database.read(count)
+    live, waiting, holding = await house.database.read(count)
     return DaemonStatus(
         pid=os.getpid(),
         version=__version__,
@@ -117,6 +119,7 @@ async def status(house: House, caller: Caller, asked: Nothing) -> DaemonStatus:
         log=str(house.home.log),
         url=f"http://127.0.0.1:{house.ports[0]}" if house.ports else None,
         trouble=house.database.trouble,
+        holding=holding,
     )
 
 
@@ -129,7 +132,14 @@ async def stop(house: House, caller: Caller, asked: Nothing) -> DaemonStatus:
 
 async def count(house: House, caller: Caller, asked: Nothing) -> Statistics:
     """Count sessions, turns, tokens and cost."""
-    return await house.database.read(statistics.count)
+
+    def read(db: Connection) -> Statistics:
+        counted = statistics.count(db)
+        if reach(house, db, caller, Need.READ) is None:
+            return counted
+        return replace(counted, most_expensive=None)  # it may be none of the caller's
+
+    return await house.database.read(read)
 
 
 async def check_up(house: House, caller: Caller, asked: Nothing) -> Checkup:

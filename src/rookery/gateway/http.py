@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import re
 import sqlite3
@@ -16,14 +15,16 @@ from fastapi.responses import JSONResponse
 from pydantic import TypeAdapter, create_model
 from pydantic_core import PydanticSerializationError
 from starlette.exceptions import HTTPException
+from starlette.routing import Route
 
 from rookery import __version__
+from rookery.gateway.asking import ask
+from rookery.gateway.mcp.door import McpDoor
 from rookery.gateway.operations import OPERATIONS
 from rookery.gateway.streams import add_streams
-from rookery.gateway.table import Asked, Caller, House, Operation, answered_before, require
+from rookery.gateway.table import Asked, House, Operation
 from rookery.model import errors
 from rookery.model.errors import RookeryError, StoreBroken
-from rookery.store import commands
 
 #: What each error means to a client. A kind stands for all below it.
 STATUS: dict[type[RookeryError], int] = {
@@ -54,7 +55,7 @@ def code_of(error: type[RookeryError]) -> str:
 
 
 def build_app(house: House) -> FastAPI:
-    """Make what is behind the doors: every operation of the table, and the events."""
+    """Make what is behind the doors: every operation, the events, MCP."""
     app = FastAPI(title="Rookery", version=__version__, docs_url=None, redoc_url=None)
     app.openapi_url = "/v1/openapi.json"
     app.setup()
@@ -68,6 +69,7 @@ def build_app(house: House) -> FastAPI:
             response_model=operation.answers,
         )
     add_streams(app, house)
+    app.router.routes.append(Route("/mcp", McpDoor(house), include_in_schema=False))
     app.add_exception_handler(RookeryError, _refuse)
     app.add_exception_handler(RequestValidationError, _refuse_shape)
     app.add_exception_handler(HTTPException, _refuse_request)
@@ -89,16 +91,8 @@ def _endpoint(
     async def endpoint(request: Request, **given: Any) -> Response:  # noqa: ANN401 - see below
         key, more = given.pop("idempotency_key", None), given.pop("rest", None)
         asked = operation.asks(**given, **(more.model_dump() if more else {}))
-        digest = hashlib.sha256(asked.model_dump_json().encode()).hexdigest()
-        name = request.scope["identity"].name
-        caller = Caller(
-            request.scope["identity"],
-            commands.Key(f"{name}: {key}", operation.name, digest) if key else None,
-        )
-        require(caller, operation.need)
-        answer = await answered_before(house, caller, operation.answers)
-        if answer is None:
-            answer = await operation.run(house, caller, asked)
+        identity = request.scope["identity"]
+        answer = await ask(house, operation, asked, identity=identity, key=key or "")
         return Response(shape.dump_json(answer), media_type="application/json")
 
     # FastAPI reads a signature; ours is made of the table.

@@ -28,7 +28,7 @@ from rookery.model.lifecycle import Activity
 from rookery.model.messages import Message, MessageId, Step, clean
 from rookery.model.scopes import Need
 from rookery.model.sessions import Session, Turn
-from rookery.store import messages, turns
+from rookery.store import messages, switches, turns
 from rookery.store import sessions as known
 
 MESSAGE = "/v1/messages/{message}"
@@ -73,10 +73,20 @@ class Delivery:
     message: Message
     session: Session  #: that they are for
     turn: Turn | None  #: that took them up
+    holding: bool = False  #: no words leave, until that is released
 
     @property
     def is_settled(self) -> bool:
-        return self.message.step in LOST or bool(self.turn and self.turn.ended_at)
+        return (
+            self.message.step in LOST
+            or self.is_obeyed
+            or bool(self.turn and self.turn.ended_at)
+        )
+
+    @property
+    def is_obeyed(self) -> bool:
+        """Whether they were a command, which the agent's program took without a turn."""
+        return self.message.step is Step.ACKNOWLEDGED and self.turn is None
 
 
 async def send(house: House, caller: Caller, asked: SendAsked) -> Message:
@@ -92,8 +102,10 @@ async def send(house: House, caller: Caller, asked: SendAsked) -> Message:
         message = sessions.send(
             db, house.journal, speaker=speaker, recipient=session.id, words=words
         )
-        link(db, house, caller, Link(session.id, message, asked.direct, asked.listen))
-        return Message(message, session.id, Step.PENDING, words.removed)
+        wanted = Link(session.id, message, asked.direct, asked.listen)
+        listening = link(db, house, caller, wanted)
+        step, removed = Step.PENDING, words.removed
+        return Message(message, session.id, step, removed, listening=listening)
 
     return await once(house, caller, Message, write)
 
@@ -125,6 +137,9 @@ async def answer(house: House, caller: Caller, asked: AnswerAsked) -> Turn:
     now = await house.database.read(lambda db: _delivery(db, asked.message))
     if now.turn and now.turn.ended_at:
         return now.turn
+    if now.is_obeyed:
+        name = now.session.name
+        raise CommandRefused(f"{name} has taken the command; see:  rookery screen {name}")
     if now.message.step is Step.FAILED:
         require_alive(now.session)
         raise CommandRefused(f"{now.session.name} never got the words. {now.message.waits_for}")
@@ -141,12 +156,13 @@ def _delivery(db: Connection, number: int) -> Delivery:
     if message is None:
         raise BadInput(f"there is no message {number}.")
     turn = turns.of_message(db, message.id)
-    return Delivery(message, known.get(db, message.recipient), turn)
+    session = known.get(db, message.recipient)
+    return Delivery(message, session, turn, switches.is_holding(db))
 
 
 def _is_left_or_kept(now: Delivery) -> bool:
     """Whether words left, or wait for something that one can name."""
-    if now.message.step not in NOT_LEFT or now.message.waits_for:
+    if now.message.step not in NOT_LEFT or now.message.waits_for or now.holding:
         return True
     return now.message.step is Step.PENDING and now.session.activity is not Activity.IDLE
 

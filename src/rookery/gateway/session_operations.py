@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from sqlite3 import Connection
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -30,15 +30,14 @@ from rookery.model.errors import (
     Forbidden,
     LimitReached,
     SessionOver,
-    StillWorking,
 )
 from rookery.model.facts import KeysPressed, SessionId
-from rookery.model.lifecycle import Activity, Status
+from rookery.model.lifecycle import Activity
 from rookery.model.messages import Step
 from rookery.model.names import checked
 from rookery.model.scopes import DEEPEST, MOST_CHILDREN, Need, Scope, is_within
 from rookery.model.sessions import TMUX, Session, Turn, first_line
-from rookery.store import families, messages, turns
+from rookery.store import families, messages, switches, turns
 from rookery.store import sessions as known
 
 ONE = "/v1/sessions/{session}"
@@ -55,15 +54,11 @@ class StartAsked(Asked):
     command: tuple[str, ...] = ()
     environment: dict[str, str] = Field(default_factory=dict)
     listen: bool = Field(False, description="tell the session that asks when it is done")
+    tools: bool = Field(True, description="let it ask things of Rookery itself, by MCP")
 
 
 class ListAsked(Asked):
     all: bool = False
-
-
-class WaitAsked(OfSession):
-    until: Literal["up", "stop", "end"] = "stop"
-    timeout: Annotated[float, Field(gt=0, le=86_400)] = 600.0
 
 
 class TurnsAsked(OfSession):
@@ -101,6 +96,7 @@ class Sessions:
     sessions: list[Session]
     kept: dict[SessionId, Kept]  #: of those that have words waiting
     failures: dict[SessionId, str]  #: what was said last in a turn that failed
+    holding: bool = False  #: no words leave, until that is released
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +129,20 @@ class Ended:
 
 async def start(house: House, caller: Caller, asked: StartAsked) -> Session:
     """Start an agent; accepted once it is written down."""
+    return await begin(house, caller, asked)
+
+
+async def begin(
+    house: House,
+    caller: Caller,
+    asked: StartAsked,
+    conversation: sessions.Conversation | None = None,
+) -> Session:
+    """Start an agent, to go on with a conversation or to begin a new one."""
     _require_a_name_of_an_agent(caller, asked)
     what = asked.model_dump(exclude={"listen"})
-    wanted = sessions.Start(**what, parent=caller.identity.session)
+    own = caller.identity.session
+    wanted = sessions.Start(**what, parent=own, conversation=conversation)
     set_here = house.settings.agent(asked.agent)
     environment = session_environment(
         house.login, asked.environment, house.settings.environment
@@ -199,6 +206,7 @@ async def list_sessions(house: House, caller: Caller, asked: ListAsked) -> Sessi
             found,
             {each.id: kept[each.id] for each in found if each.id in kept},
             {each.id: _failure(db, each.id) for each in found if has_failed_turn(each)},
+            switches.is_holding(db),
         )
 
     return await house.database.read(read)
@@ -243,28 +251,6 @@ def doing(session: Session) -> str:
     does = asks.get(session.activity) if session.activity else None
     reason = f" ({first_line(session.reason)})" if session.reason else ""
     return f"{does or f'is {state}'}{reason}"
-
-
-async def wait(house: House, caller: Caller, asked: WaitAsked) -> Session:
-    """Wait until a session is up, stops (or needs somebody), or ends."""
-    session = await target(house, caller, asked.session, Need.READ)
-
-    def is_there(db: Connection) -> bool:
-        now = known.get(db, session.id)
-        if now.status.is_over:
-            return True
-        if asked.until == "up":
-            return now.status is Status.RUNNING
-        if asked.until == "stop":
-            resting = now.activity not in {None, Activity.WORKING}
-            return resting and not messages.is_owed(db, session.id)
-        return False
-
-    in_time = await until(house, is_there, asked.timeout)
-    now = await house.database.read(lambda db: known.get(db, session.id))
-    if not in_time:
-        raise StillWorking(f"{now.name} {doing(now)}.")
-    return now
 
 
 async def show_turns(house: House, caller: Caller, asked: TurnsAsked) -> Turns:
@@ -382,7 +368,6 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
     Operation("show", Need.READ, "GET", f"{ONE}", OfSession, Session, show),
     Operation("turns", Need.READ, "GET", f"{ONE}/turns", TurnsAsked, Turns, show_turns),
     Operation("screen", Need.READ, "GET", f"{ONE}/screen", ScreenAsked, Screen, screen),
-    Operation("wait", Need.READ, "GET", f"{ONE}/wait", WaitAsked, Session, wait),
     Operation("end", Need.END, "POST", f"{ONE}/end", EndAsked, Session, end),
     Operation("interrupt", Need.END, "POST", f"{ONE}/interrupt", OfSession, Session, interrupt),
     Operation("keys", Need.OWN, "POST", f"{ONE}/keys", KeysAsked, Session, press),

@@ -66,6 +66,12 @@ class DeliveryDoubted:  # words went out, and nobody saw them arrive
 
 
 @dataclass(frozen=True, slots=True)
+class CommandTaken:  # by the agent's program itself, which makes no turn of it
+    session: SessionId
+    parcel: int
+
+
+@dataclass(frozen=True, slots=True)
 class KeysPressed:  # by hand, whatever was on the screen
     session: SessionId
     keys: str
@@ -225,6 +231,7 @@ Fact: TypeAlias = (
     | MessageWritten
     | DeliveryWaited
     | DeliveryDoubted
+    | CommandTaken
     | KeysPressed
     | SessionRenamed
     | TurnStarted
@@ -259,6 +266,7 @@ KINDS: Mapping[str, type[Fact]] = {
     "message-written": MessageWritten,
     "delivery-waited": DeliveryWaited,
     "delivery-doubted": DeliveryDoubted,
+    "command-taken": CommandTaken,
     "keys-pressed": KeysPressed,
     "session-renamed": SessionRenamed,
     "turn-started": TurnStarted,

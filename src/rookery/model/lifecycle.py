@@ -109,6 +109,7 @@ def _act(state: SessionState, fact: facts.Fact) -> SessionState:  # noqa: PLR091
             | facts.MessageWritten()
             | facts.DeliveryWaited()
             | facts.DeliveryDoubted()
+            | facts.CommandTaken()
             | facts.KeysPressed()
             | facts.SessionRenamed()
             | facts.SessionLabelled()

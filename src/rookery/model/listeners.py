@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 from rookery.model.facts import SessionId
@@ -18,6 +19,7 @@ NEEDS_INPUT = _SESSION + " needs input: {message} " + _SEND
 INTERRUPTED = _SESSION + ' "{title}" was interrupted. ' + _READ
 TURN_FAILED = _SESSION + ' "{title}" failed in its turn: {message} ' + _READ
 ENDED = _SESSION + ' "{title}" {status}: {message}. ' + _READ
+OBEYED = _SESSION + ' "{title}" has taken your command. ' + _READ
 UNHEARD = _SESSION + ' "{title}" may not have got your words. ' + _READ
 WAITED_IN_VAIN = "{still} did not get there in time. Use rookery__list_sessions()"
 RING = (
@@ -47,6 +49,7 @@ class Listener:
     is_lasting: bool = False  #: told again and again
     message: MessageId | None = None  #: only the turn that took it up counts
     wait: int | None = None  #: its news is told together with others'
+    since: datetime | None = None  #: where somebody looks who waits
 
 
 def news(template: str, target: Session, message: str = "") -> str:

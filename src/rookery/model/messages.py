@@ -19,6 +19,9 @@ MessageId = NewType("MessageId", int)
 #: Bytes of one message; a terminal takes no more in one paste without trouble.
 LONGEST = 1_000_000
 
+#: Bytes of one line that a terminal in its simplest mode takes at once.
+LONGEST_LINE = 4_000
+
 #: C0 and C1 but tab and newline: ``ESC[201~`` would break out of a bracketed paste.
 _CONTROL = re.compile("[\x01-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -61,6 +64,7 @@ class Message:
     step: Step
     removed: int  #: control characters that were taken out
     waits_for: str = ""  #: why it has not left yet
+    listening: bool = False  #: whoever wrote it waits from now on for what comes of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,12 @@ class Parcel:
     words: str
     step: Step
     since: datetime  #: when it was taken up
+    is_composed: bool = False  #: we have put it together, of a name and words for instance
+
+    @property
+    def is_command(self) -> bool:
+        """Whether an agent's program may do something about it without a turn."""
+        return self.words.startswith("/") and not self.is_composed
 
     @property
     def receipt(self) -> str:
@@ -102,6 +112,15 @@ def join(pieces: Iterable[tuple[str, str]]) -> str:
         words = [each for _, each in group]
         blocks.append("\n".join((envelope, *words)) if envelope else "\n\n".join(words))
     return "\n\n".join(blocks)
+
+
+def folded(words: str) -> str:
+    """Return words as the one line that a plain program takes; what is too long is cut."""
+    one = " ".join(filter(None, map(str.strip, words.splitlines())))
+    if len(one.encode()) <= LONGEST_LINE:
+        return one
+    kept = one.encode()[: LONGEST_LINE - 40].decode(errors="ignore")
+    return f"{kept} … ({len(one) - len(kept):,} more characters)"
 
 
 def same_words(ours: str, theirs: str) -> bool:

@@ -86,6 +86,11 @@ def squeeze(text: str) -> str:
     return "".join(filter(str.isalnum, text))
 
 
+def shape(line: str) -> str:
+    """Return what stays the same in a line that is drawn again and again: its letters."""
+    return re.sub(r"[\W\d_]+", "", line) or re.sub(r"[\s\d]+", "", line)
+
+
 def tail(lines: Iterable[str], count: int = 15) -> str:
     """Return the last lines that say something."""
     said = [line.rstrip() for line in lines if line.strip()]

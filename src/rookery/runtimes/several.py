@@ -9,7 +9,7 @@ from typing import Protocol
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel
 from rookery.model.screens import View
-from rookery.ports import Agent, Launch, Place, Runtime, Sight, Sighting
+from rookery.ports import Agent, Launch, Place, Printed, Runtime, Sight, Sighting
 
 
 class Holder(Runtime, Protocol):
@@ -89,7 +89,7 @@ class Several:
     async def view(self, session: SessionId) -> View:
         return await self._of(session).view(session)
 
-    async def printed(self, session: SessionId) -> tuple[str, ...]:
+    async def printed(self, session: SessionId) -> Printed:
         return await self._of(session).printed(session)
 
     async def is_attached(self, session: SessionId) -> bool:

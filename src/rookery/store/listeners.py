@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from sqlite3 import Connection, Row
 
@@ -17,6 +17,7 @@ _OF_TARGET = "select * from listeners where target = :target and since < :seq"
 _STOPPED = """ and until in ('stop', 'any') and (message is null
     or (select acknowledged_by from messages where id = message) < :seq)"""
 _ASKED = " and until <> 'end' and asked <> :request"
+_OBEYED = " and message in (select id from messages where parcel = :parcel)"
 _UNHEARD = " and (select step from messages where id = message) in ('unsure', 'failed')"
 
 
@@ -83,12 +84,21 @@ def of_doubt(db: Connection, target: SessionId, *, seq: int) -> list[Listener]:
     return _find(db, _OF_TARGET + _UNHEARD, target=target, seq=seq)
 
 
+def of_command(db: Connection, target: SessionId, *, seq: int, parcel: int) -> list[Listener]:
+    return _find(db, _OF_TARGET + _OBEYED, target=target, seq=seq, parcel=parcel)
+
+
 def of_end(db: Connection, target: SessionId, *, seq: int) -> list[Listener]:
     return _find(db, _OF_TARGET, target=target, seq=seq)
 
 
 def known(db: Connection) -> list[Listener]:
-    return _find(db, "select * from listeners order by caller, target")
+    """Return all who wait, and since when; what an entry said of it may be forgotten."""
+    rows = db.execute(
+        "select *, coalesce((select at from entries where seq = since), checked_at) as at"
+        " from listeners order by caller, target"
+    )
+    return [replace(_listener(row), since=datetime.fromisoformat(row["at"])) for row in rows]
 
 
 def targets_of(db: Connection, caller: SessionId) -> list[Listener]:

@@ -22,6 +22,12 @@ from rookery.model.messages import (
 )
 from rookery.model.sessions import HEADLESS
 
+#: Words that an agent takes for a command, if they are all that stands in its box.
+_ALONE = "(envelope = '' and relay is null and words like '/%')"
+
+#: Waits for the same session, behind the first.
+_WAITS_ON = "recipient = :recipient and step = 'pending' and id > :first"
+
 
 def add(db: Connection, recipient: SessionId, words: Words, origin: Origin) -> MessageId:
     row = db.execute(
@@ -120,8 +126,14 @@ def provenance(db: Connection, session: SessionId) -> list[str]:
     return [row["origin"] for row in rows]
 
 
-def take_up(db: Connection, recipient: SessionId, at: datetime) -> Parcel | None:
-    """Join all that waits for an idle session into one parcel, from now on ``sending``."""
+def take_up(
+    db: Connection, recipient: SessionId, at: datetime, *, alone: bool = False
+) -> Parcel | None:
+    """Join what waits for an idle session into one parcel, from now on ``sending``.
+
+    All of it; but a command for its program, which begins with a slash, goes alone,
+    and so does everything for a program that takes one line after the other.
+    """
     first = db.execute(
         "select min(messages.id) as id from messages indexed by messages_pending"
         " join sessions on sessions.id = recipient"
@@ -132,9 +144,11 @@ def take_up(db: Connection, recipient: SessionId, at: datetime) -> Parcel | None
         return None
     db.execute(
         "update messages indexed by messages_pending"
-        " set step = 'sending', parcel = ?, taken_up = ?"
-        " where recipient = ? and step = 'pending'",
-        (first, at.isoformat(), recipient),
+        " set step = 'sending', parcel = :first, taken_up = :at"
+        " where recipient = :recipient and step = 'pending' and id < coalesce(("
+        f" select min(id) from messages as later where {_WAITS_ON} and (:alone or {_ALONE} or ("
+        f" select {_ALONE} from messages as first where id = :first))), 9e18)",
+        {"first": first, "at": at.isoformat(), "recipient": recipient, "alone": alone},
     )
     return under_way(db, recipient)
 
@@ -198,6 +212,12 @@ def witness(db: Connection, seq: int, fact: facts.Fact) -> int | None:
                     (seq, parcel.id),
                 )
                 return parcel.id
+        case facts.CommandTaken(_, parcel_id):
+            db.execute(
+                "update messages set step = 'acknowledged', acknowledged_by = ?, waits_for = ''"
+                " where parcel = ? and step in ('sending', 'pasted', 'submitted', 'unsure')",
+                (seq, parcel_id),
+            )
         case facts.SessionEnded(session):
             db.execute(
                 "update messages set step = 'failed' where recipient = ? and step = 'pending'",
@@ -228,4 +248,5 @@ def _unproved(db: Connection, recipient: SessionId) -> Iterator[Parcel]:
             words=join((row["envelope"], row["words"]) for row in (first, *others)),
             step=Step(first["step"]),
             since=datetime.fromisoformat(first["taken_up"]),
+            is_composed=bool(first["envelope"] or first["relay"]),
         )

@@ -21,6 +21,7 @@ class Said:
     words: str
     heard_by: int  #: how many others it was written to
     waiting: int  #: of those, how many have not got it yet
+    missing: list[SessionId]  #: and who those are
 
 
 def add(db: Connection, relay: Relay, *, pair: str | None = None) -> None:
@@ -138,7 +139,9 @@ def exchange(db: Connection, relay: RelayId, *, last: int) -> list[Said]:
     """Return what was relayed, oldest first."""
     rows = db.execute(
         "select written_at, entries.session, words, count(*) as heard_by,"
-        " sum(step not in ('acknowledged')) as waiting from messages"
+        " sum(step <> 'acknowledged') as waiting,"
+        " group_concat(iif(step <> 'acknowledged', recipient, null), ' ') as missing"
+        " from messages"
         " join entries on entries.seq = cause where relay = ?"
         " group by cause order by cause desc limit ?",
         (relay, last),
@@ -150,6 +153,7 @@ def exchange(db: Connection, relay: RelayId, *, last: int) -> list[Said]:
             words=row["words"],
             heard_by=row["heard_by"],
             waiting=row["waiting"],
+            missing=[SessionId(each) for each in (row["missing"] or "").split()],
         )
         for row in reversed(rows)
     ]

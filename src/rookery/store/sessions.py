@@ -322,6 +322,15 @@ def holder_of_process(db: Connection, process: str) -> SessionId | None:
     return SessionId(row["id"]) if row else None
 
 
+def in_conversation(db: Connection, agent: str, native_id: NativeId) -> Session | None:
+    """Find the live session that goes on with an agent's conversation."""
+    row = db.execute(
+        f"select * from sessions where agent = ? and native_id = ? and {LIVE}",
+        (agent, native_id),
+    ).fetchone()
+    return read_session(row) if row else None
+
+
 def read_session(row: Row) -> Session:
     known = {name: row[name] for name in _COLUMNS}
     for name in _TIMES:

@@ -108,6 +108,24 @@ def of_session(db: Connection, session: SessionId, *, last: int) -> list[Turn]:
     return [_turn(row) for row in reversed(rows)]
 
 
+def between(
+    db: Connection,
+    session: SessionId,
+    since: datetime | None,
+    until: datetime | None,
+    *,
+    last: int,
+) -> list[Turn]:
+    """Return the last turns that went on between two moments, in UTC; oldest first."""
+    rows = db.execute(
+        "select * from turns where session = ?1 and (?2 is null or ended_at is null"
+        " or ended_at >= ?2) and (?3 is null or started_at <= ?3)"
+        " order by started_by desc limit ?4",
+        (session, *(each.isoformat() if each else None for each in (since, until)), last),
+    ).fetchall()
+    return [_turn(row) for row in reversed(rows)]
+
+
 def count_ended(db: Connection, session: SessionId) -> int:
     (count,) = db.execute(
         "select count(*) from turns where session = ? and ended_at is not null", (session,)

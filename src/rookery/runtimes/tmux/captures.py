@@ -20,6 +20,14 @@ from rookery.runtimes.tmux.server import AnyServer
 #: Options of the pane: what we typed is known as long as it lives, whoever asks.
 PASTED, ENTERED = "@rookery-pasted", "@rookery-entered"
 
+#: And where: what was printed since is found by it.
+MARK = "@rookery-mark"
+
+_PLACE = f"#{{history_size}} #{{history_limit}} #{{cursor_y}} #{{alternate_on}} #{{{MARK}}}"
+
+#: So often a pane that moves while it is read is read again.
+TRIES = 5
+
 _ASKED = f"#{{pane_in_mode}} #{{pane_synchronized}} #{{{PASTED}}} #{{{ENTERED}}}"
 
 
@@ -41,6 +49,51 @@ async def read_screen(
     """Return the pane's lines; with ``history``, all that tmux remembers, unwrapped."""
     text, _ = await _captured(server, pane, ("-S", "-", "-J") if history else ())
     return tuple(text.split("\n"))
+
+
+@dataclass(frozen=True, slots=True)
+class Roll:
+    """What a pane shows and remembers, down to its cursor."""
+
+    lines: tuple[str, ...]  #: unwrapped; the last is the one that the cursor is on
+    limit: int  #: lines that it may remember
+    is_full: bool  #: it may have forgotten some
+    is_full_screen: bool  #: its program draws a whole screen, of which nothing is remembered
+    mark: str  #: as it was left there
+
+
+async def read_roll(server: AnyServer, pane: str, *, history: bool = True) -> Roll:
+    """Return the lines down to the cursor; without ``history``, of its screen only."""
+    place = await _place(server, pane)
+    for _ in range(TRIES):
+        size, limit, row, alternate, mark = place
+        options = ("-J", *(("-S", "-") if history else ()), "-E", row)
+        asked = line("display-message", "-p", "-t", pane, _PLACE)
+        text, ((answer, *_),) = await _captured(server, pane, options, asked)
+        before, place = place, _words(answer)
+        if place == before:
+            break
+    lines = tuple(each.rstrip() for each in text.split("\n"))
+    # Once it is full, a tenth is forgotten: so full it then stays, unless it is cleared.
+    is_full = int(size) >= int(limit) - max(int(limit) // 10, 1)
+    return Roll(lines, int(limit), is_full, alternate == "1", mark)
+
+
+async def read_foot(server: AnyServer, pane: str) -> tuple[str, ...]:
+    """Return the line that the cursor is on, and what stands below it."""
+    _, _, row, _, _ = await _place(server, pane)
+    text, _ = await _captured(server, pane, ("-J", "-S", row))
+    return tuple(each.rstrip() for each in text.split("\n"))
+
+
+async def _place(server: AnyServer, pane: str) -> list[str]:
+    asked = line("display-message", "-p", "-t", pane, _PLACE)
+    ((answer, *_),) = await server.ask(asked)
+    return _words(answer)
+
+
+def _words(answer: bytes) -> list[str]:
+    return answer.decode(errors="replace").split(" ")
 
 
 async def look_around(server: AnyServer, pane: str) -> Surroundings:

@@ -11,14 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from rookery.model.errors import BadInput, Occupied, RuntimeFailed, WordsRefused
+from rookery.model.messages import LONGEST_LINE, Parcel, folded
 from rookery.model.screens import View
-from rookery.runtimes.tmux.captures import ENTERED, PASTED, Surroundings
+from rookery.runtimes.tmux.captures import ENTERED, MARK, PASTED, Surroundings
 from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.protocol import command, line
 from rookery.runtimes.tmux.server import AnyServer
-
-#: Bytes of one line that a terminal in its simplest mode takes at once.
-LONGEST_LINE = 4_000
 
 #: What may be pressed, and what tmux calls it.
 KEYS = {
@@ -83,8 +81,26 @@ def check_words(pane: Pane, words: str) -> None:
         raise WordsRefused(f"this program takes at most {LONGEST_LINE:,} bytes at a time.")
 
 
-async def paste(server: AnyServer, pane: str, words: str, *, receipt: str) -> None:
-    """Put words into a pane as one paste; the program is told that it is one, if it asked."""
+def fitted(pane: Pane, parcel: Parcel) -> str:
+    """Return a parcel's words as its program takes them. Raises ``WordsRefused``.
+
+    What a person wrote is typed as it is, or not at all. What we have put together ourselves,
+    such as a name and an answer below it, becomes one line where only a line is taken.
+    """
+    takes_lines_only = not (pane.agent.has_box or pane.takes_brackets)
+    if takes_lines_only and parcel.is_composed:
+        return folded(parcel.words)
+    check_words(pane, parcel.words)
+    return parcel.words
+
+
+async def paste(
+    server: AnyServer, pane: str, words: str, *, receipt: str, mark: str = ""
+) -> None:
+    """Put words into a pane as one paste; the program is told that it is one, if it asked.
+
+    The receipt and the mark stay with the pane.
+    """
     file = _written(server.site.folder, words)
     try:
         await server.ask(line("load-buffer", "-b", file.name, str(file)))
@@ -95,7 +111,10 @@ async def paste(server: AnyServer, pane: str, words: str, *, receipt: str) -> No
     dropped = command("delete-buffer", "-b", file.name)
     told = command("display-message", "-p", "its program has ended")
     typed = command("paste-buffer", "-d", "-p", "-r", "-b", file.name, "-t", pane)
-    noted = command("set-option", "-p", "-t", pane, PASTED, receipt)
+    kept = {PASTED: receipt, MARK: mark}
+    noted = " ; ".join(
+        command("set-option", "-p", "-t", pane, name, value) for name, value in kept.items()
+    )
     # In one write, which tmux gets whole or not at all, whenever we die.
     _, has_ended = await server.ask(
         # Somebody may have begun to scroll in this very moment: keys would go astray.

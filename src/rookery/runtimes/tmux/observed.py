@@ -26,6 +26,7 @@ from rookery.ports import (
     FellQuiet,
     Launch,
     Place,
+    Printed,
     Sight,
     Sighting,
     Vanished,
@@ -213,7 +214,7 @@ class ObservedRuntime:
         seat = self._seat(session)
         return await seat.typist.view(seat.pane)
 
-    async def printed(self, session: SessionId) -> tuple[str, ...]:
+    async def printed(self, session: SessionId) -> Printed:
         seat = self._seat(session)
         return await seat.typist.printed(seat.pane)
 

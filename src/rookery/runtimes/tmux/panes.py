@@ -10,6 +10,8 @@ from rookery.ports import Agent, Place
 
 _BRACKETED = b"\x1b[?2004"
 
+_WIPE = b"\x1b[3J"
+
 
 @dataclass(slots=True)
 class Pane:
@@ -21,8 +23,8 @@ class Pane:
     ring_size: int
     #: One writer at a time: words and keys of two must not mix.
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    #: How many lines there were when words were last typed into a screen without a box.
-    mark: int = 0
+    #: It had tmux forget what has scrolled away, since words were last typed.
+    was_wiped: bool = False
     takes_brackets: bool = False
     is_over: bool = False
     is_attended: bool = True  #: changes of its screen are told
@@ -30,6 +32,7 @@ class Pane:
     printed: int = 0
     ring: bytearray = field(default_factory=bytearray)
     last_output: float = 0.0  #: on the loop's clock
+    last_line: float = 0.0  #: the same, of a line that it ended, or a look at its rest
     stirred: asyncio.Event | None = None  #: set once it has printed; made for who waits
     changing: asyncio.TimerHandle | None = None
     watching: int | None = None  #: a descriptor of its process
@@ -38,12 +41,22 @@ class Pane:
         """Note what it printed."""
         self.last_output = now
         self.printed += len(payload)
+        if b"\n" in payload:
+            self.last_line = now
         if b"\x1b" in payload or b"\x1b" in self.ring[-len(_BRACKETED) :]:
             self._follow_brackets(payload)
+            self.was_wiped |= _WIPE in bytes(self.ring[-len(_WIPE) :]) + payload
         self.ring += payload
         if len(self.ring) > 2 * self.ring_size:  # not at every line: cutting costs a copy
             del self.ring[: -self.ring_size]
         self.stir()
+
+    def only_redraws(self, now: float) -> bool:
+        """Whether it prints, and has ended no line for so long that it may be at rest.
+
+        A program without a box may show a clock while it does nothing.
+        """
+        return not self.agent.has_box and now - self.last_line >= self.agent.quiet
 
     def next_stir(self) -> asyncio.Event:
         """Return an event that is set once it has printed something more."""

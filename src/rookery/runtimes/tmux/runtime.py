@@ -29,6 +29,7 @@ from rookery.ports import (
     FellQuiet,
     Launch,
     Place,
+    Printed,
     Sight,
     Sighting,
     Skipped,
@@ -147,7 +148,7 @@ class TmuxRuntime:
         pane = self._pane(parcel.recipient)
         await self._typist.submit(pane, parcel)
         # It is quiet only when it has been so since then, also if it prints nothing at all.
-        pane.last_output = asyncio.get_running_loop().time()
+        pane.last_output = pane.last_line = asyncio.get_running_loop().time()
         self._stir(pane)
 
     async def look(self, parcel: Parcel) -> Sight:
@@ -195,7 +196,7 @@ class TmuxRuntime:
     async def view(self, session: SessionId) -> View:
         return await self._typist.view(self._pane(session))
 
-    async def printed(self, session: SessionId) -> tuple[str, ...]:
+    async def printed(self, session: SessionId) -> Printed:
         return await self._typist.printed(self._pane(session))
 
     async def is_attached(self, session: SessionId) -> bool:
@@ -349,13 +350,22 @@ class TmuxRuntime:
     def _sweep(self) -> None:
         """Say who has fallen quiet. One round for all: a timer each would cost more."""
         loop = asyncio.get_running_loop()
+        now = loop.time()
         for session in tuple(self._restless):
             pane = self._panes.get(session)
-            if pane is None or loop.time() - pane.last_output >= pane.agent.quiet:
+            if pane is None or now - pane.last_output >= pane.agent.quiet:
                 self._restless.discard(session)
                 if pane:
                     self._sightings.put_nowait(FellQuiet(session))
+            elif pane.only_redraws(now):
+                pane.last_line = now
+                self._chores.put_nowait(partial(self._look_for_rest, pane))
         self._sweeping = loop.call_later(SWEEP, self._sweep) if self._restless else None
+
+    async def _look_for_rest(self, pane: Pane) -> None:
+        """Say of one that only draws its status again and again that it does nothing else."""
+        if await self._typist.is_at_rest(pane):
+            self._sightings.put_nowait(FellQuiet(pane.session))
 
     def _forget(self, pane: Pane) -> None:
         pane.is_over = True

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 
 from rookery.model.messages import Parcel, Step
 from rookery.model.screens import View
-from rookery.ports import Clock, Sight
-from rookery.runtimes.tmux import captures, inputs
+from rookery.ports import Clock, Printed, Sight
+from rookery.runtimes.tmux import captures, inputs, printed
 from rookery.runtimes.tmux.captures import Surroundings
 from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.server import AnyServer
@@ -27,16 +27,16 @@ class Typist:
     typing: float  #: seconds after a person's last key in which nothing is typed
 
     async def paste(self, pane: Pane, parcel: Parcel) -> None:
-        inputs.check_words(pane, parcel.words)
+        fitted = inputs.fitted(pane, parcel)
         async with pane.lock:
             around, view = await self._survey(pane)
             self._require_a_free_pane(around, view)
             if view and view.box:
                 raise inputs.occupied("somebody's draft stands in its box")
-            if view is None:
-                pane.mark = max(len(_said(await self._history(pane))) - 1, 0)
-            words = _typed(parcel.words, view)
-            await inputs.paste(self.server, pane.place.tmux_pane, words, receipt=parcel.receipt)
+            mark = "" if view else await self._mark(pane, fitted)
+            words = _typed(fitted, view)
+            name, receipt = pane.place.tmux_pane, parcel.receipt
+            await inputs.paste(self.server, name, words, receipt=receipt, mark=mark)
 
     async def submit(self, pane: Pane, parcel: Parcel) -> None:
         async with pane.lock:
@@ -78,11 +78,17 @@ class Typist:
         _, view = await self._survey(pane)
         return view or View()
 
-    async def printed(self, pane: Pane) -> tuple[str, ...]:
-        return _said(await self._history(pane))[pane.mark :]
+    async def printed(self, pane: Pane) -> Printed:
+        name, was_wiped = pane.place.tmux_pane, pane.was_wiped
+        return await printed.since_mark(self.server, name, was_wiped=was_wiped)
 
-    async def _history(self, pane: Pane) -> tuple[str, ...]:
-        return await captures.read_screen(self.server, pane.place.tmux_pane, history=True)
+    async def is_at_rest(self, pane: Pane) -> bool:
+        return await printed.is_at_rest(self.server, pane.place.tmux_pane)
+
+    async def _mark(self, pane: Pane, words: str) -> str:
+        """Make a mark for words: what is printed after it is what they led to."""
+        pane.was_wiped = False
+        return (await printed.mark(self.server, pane.place.tmux_pane, words)).text
 
     async def _survey(self, pane: Pane) -> tuple[Surroundings, View | None]:
         around = await captures.look_around(self.server, pane.place.tmux_pane)
@@ -122,11 +128,3 @@ _UNFINISHED = re.compile(r"(?:\\|(?:^|\s)@\S*)\Z")
 def _typed(words: str, view: View | None) -> str:
     """Return what to type: in a box a blank more, where Enter would mean something else."""
     return words + " " if view and _UNFINISHED.search(words) else words
-
-
-def _said(lines: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the lines down to the last that says something."""
-    count = len(lines)
-    while count and not lines[count - 1].strip():
-        count -= 1
-    return lines[:count]

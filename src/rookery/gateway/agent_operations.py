@@ -1,0 +1,222 @@
+"""What agents ask beyond what people do: what another said, commands for its own program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from sqlite3 import Connection
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from rookery import __version__, sessions
+from rookery.gateway.links import Link, link
+from rookery.gateway.session_operations import ONE, ScreenAsked, require_alive, screen
+from rookery.gateway.table import (
+    Caller,
+    House,
+    Nothing,
+    OfSession,
+    Operation,
+    once,
+    reach,
+    target,
+)
+from rookery.model.errors import CommandRefused, Forbidden, RuntimeFailed, WordsRefused
+from rookery.model.lifecycle import Activity
+from rookery.model.messages import Message, Step, Words, clean
+from rookery.model.scopes import Need, Scope
+from rookery.model.sessions import Session, Turn
+from rookery.sessions import Speaker
+from rookery.store import sessions as known
+from rookery.store import turns
+
+#: Characters that are given of what was said, where nobody asks for more or less.
+TAIL = 8_000
+
+#: Turns that are looked through, at most.
+MOST_TURNS = 1_000
+
+#: A command of an agent's own program: one line, its name first.
+_COMMAND = re.compile(r"/([A-Za-z][\w:.-]{0,63})( [^\r\n]*)?")
+
+#: Those that change what an agent may do, or as whom: never by another agent.
+RESERVED = frozenset(
+    {
+        *("permissions", "approvals", "allowed-tools", "add-dir", "sandbox", "yolo", "trust"),
+        *("config", "settings", "hooks", "mcp", "plugin", "agents", "login", "logout", "auth"),
+    }
+)
+
+
+class CommandAsked(OfSession):
+    command: str = Field(description="as one types it, such as '/compact'")
+    listen: bool = Field(False, description="tell the session that asks when it is done")
+
+
+class DataAsked(OfSession):
+    since: datetime | None = Field(None, description="only turns that went on after this")
+    until: datetime | None = Field(None, description="only turns that began before this")
+    tail_chars: Annotated[int, Field(ge=1, le=200_000)] = TAIL
+
+
+@dataclass(frozen=True, slots=True)
+class SessionData:
+    """What a session was asked and said last, and what stands on its screen."""
+
+    session: Session
+    turns: list[Turn]  #: oldest first; of the first one perhaps only the end
+    omitted: int  #: how many more there were, for which there was no room
+    screen: str  #: where its turns do not tell: while it works or asks, or has none
+
+
+@dataclass(frozen=True, slots=True)
+class Computer:
+    name: str
+    is_local: bool
+    version: str  #: of Rookery
+    agents: list[str]  #: that may be started there
+
+
+@dataclass(frozen=True, slots=True)
+class Computers:
+    computers: list[Computer]
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    path: str
+    sessions: int  #: that worked in it
+    live: int  #: that do now
+    last_used: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Projects:
+    projects: list[Project]
+
+
+async def list_computers(house: House, caller: Caller, asked: Nothing) -> Computers:
+    """List the computers where sessions can be."""
+    name, agents = house.journal.computer, sorted(house.agents)
+    return Computers([Computer(name, is_local=True, version=__version__, agents=agents)])
+
+
+async def list_projects(house: House, caller: Caller, asked: Nothing) -> Projects:
+    """List the folders in which sessions work or worked, those used last first."""
+
+    def read(db: Connection) -> Projects:
+        allowed = reach(house, db, caller, Need.READ)
+        rows = db.execute(
+            f"select id, project_path as path, last_activity_at as at, {known.LIVE} as live"  # noqa: S608 - our own words
+            " from sessions where project_path <> '' order by at desc"
+        )
+        found: dict[str, Project] = {}
+        for row in rows:
+            if allowed is None or row["id"] in allowed:
+                at = datetime.fromisoformat(row["at"])
+                before = found.get(row["path"]) or Project(row["path"], 0, 0, at)
+                number, live = before.sessions + 1, before.live + row["live"]
+                found[row["path"]] = replace(before, sessions=number, live=live)
+        return Projects(list(found.values()))
+
+    return await house.database.read(read)
+
+
+async def command(house: House, caller: Caller, asked: CommandAsked) -> Message:
+    """Give a command to an agent's own program, such as /compact; once it is idle."""
+    # It may end or change the agent: to speak with it is not enough.
+    session = await target(house, caller, asked.session, Need.END)
+    require_alive(session)
+    words = _checked(house, caller, session, asked.command)
+    with suppress(RuntimeFailed):  # as with any words: checked again when they are typed
+        house.runtime.check(session.id, words.text)
+
+    def write(db: Connection) -> Message:
+        speaker = Speaker(caller.name, caller.identity.session, is_command=True)
+        message = sessions.send(
+            db, house.journal, speaker=speaker, recipient=session.id, words=words
+        )
+        wanted = Link(session.id, message, direct=False, listen=asked.listen)
+        listening = link(db, house, caller, wanted)
+        return Message(message, session.id, Step.PENDING, words.removed, listening=listening)
+
+    return await once(house, caller, Message, write)
+
+
+def _checked(house: House, caller: Caller, session: Session, given: str) -> Words:
+    """Let nothing pass as a command that is more, or more than the caller may."""
+    if not house.agents[session.agent].has_box:
+        raise CommandRefused(f"{session.agent} has no commands of its own; send it words.")
+    words = clean(given.strip())
+    found = _COMMAND.fullmatch(words.text)
+    if found is None:
+        raise WordsRefused("a command is one line that begins with its name, such as /compact.")
+    if caller.identity.scope is Scope.SESSION and found[1].lower() in RESERVED:
+        raise Forbidden(f"/{found[1]} changes what an agent may do; a person types it.")
+    return words
+
+
+async def show_data(house: House, caller: Caller, asked: DataAsked) -> SessionData:
+    """Show what a session was asked and said last; and its screen, where that tells more."""
+    session = await target(house, caller, asked.session, Need.READ)
+    between = (_in_utc(asked.since), _in_utc(asked.until))
+
+    def read(db: Connection) -> list[Turn]:
+        return turns.between(db, session.id, *between, last=MOST_TURNS)
+
+    found = await house.database.read(read)
+    kept = _tail(found, asked.tail_chars)
+    shown = ""
+    # A screen shows the present only.
+    if asked.until is None and (not found or session.activity is not Activity.IDLE):
+        shown = await _shown(house, caller, session, asked.tail_chars)
+    return SessionData(session, kept, len(found) - len(kept), shown)
+
+
+def _in_utc(moment: datetime | None) -> datetime | None:
+    if moment is None:
+        return None
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _tail(found: Sequence[Turn], room: int) -> list[Turn]:
+    """Keep as many of the last turns as there is room for, of each the end first."""
+    kept: list[Turn] = []
+    for turn in reversed(found):
+        if room <= 0:
+            break
+        answer = _end(turn.answer, room)
+        room -= len(turn.answer)
+        prompt = _end(turn.prompt, max(room, 0))
+        room -= len(turn.prompt)
+        kept.append(replace(turn, prompt=prompt, answer=answer))
+    return kept[::-1]
+
+
+def _end(text: str, room: int) -> str:
+    if len(text) <= room:
+        return text
+    return f"({len(text) - room:,} characters before) …{text[len(text) - room :]}"
+
+
+async def _shown(house: House, caller: Caller, session: Session, room: int) -> str:
+    try:
+        asked = ScreenAsked(session=session.id, history=True)
+        lines = (await screen(house, caller, asked)).lines
+    except RuntimeFailed:  # it is in no pane, or has just left it
+        return ""
+    return _end("\n".join(line.rstrip() for line in lines).strip("\n"), room)
+
+
+OPERATIONS: tuple[Operation[Any, Any], ...] = (
+    Operation("data", Need.READ, "GET", f"{ONE}/data", DataAsked, SessionData, show_data),
+    Operation("command", Need.END, "POST", f"{ONE}/commands", CommandAsked, Message, command),
+    Operation(
+        "computers", Need.READ, "GET", "/v1/computers", Nothing, Computers, list_computers
+    ),
+    Operation("projects", Need.READ, "GET", "/v1/projects", Nothing, Projects, list_projects),
+)

@@ -1,0 +1,1 @@
+"""The operations as tools of agents, over the Model Context Protocol."""

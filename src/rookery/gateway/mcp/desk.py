@@ -1,0 +1,74 @@
+"""What a tool is, and what it works with: the operations, as whoever calls may ask for them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from pydantic import Field
+
+from rookery.gateway.asking import ask
+from rookery.gateway.operations import OPERATIONS
+from rookery.gateway.table import Asked, House
+from rookery.model.errors import BadInput
+from rookery.model.facts import SessionId
+from rookery.model.scopes import Identity, Need
+
+#: What every computer is called by those who are on it.
+LOCAL = "local"
+
+_BY_NAME = {operation.name: operation for operation in OPERATIONS}
+
+
+class OnComputer(Asked):
+    computer: str = Field(LOCAL, description="its name, or 'local'")
+
+
+class OnSession(OnComputer):
+    session_id: str = Field(description="id or name of the session")
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    house: House
+    identity: Identity
+    key: str = ""  #: under which the tool is called; again under it, nothing is done again
+
+    @property
+    def own(self) -> SessionId | None:
+        """The session that calls, if it is one."""
+        return self.identity.session
+
+    async def ask(self, name: str, /, **words: object) -> Any:  # noqa: ANN401 - what it answers
+        """Carry an operation out as the caller."""
+        operation = _BY_NAME[name]
+        key = f"{self.key} {name}" if self.key and operation.method == "POST" else ""
+        asked = operation.asks(**words)
+        return await ask(self.house, operation, asked, identity=self.identity, key=key)
+
+    def require_here(self, computer: str) -> None:
+        """Refuse what is meant for another computer. Raises ``BadInput``."""
+        here = self.house.journal.computer
+        if computer not in {LOCAL, here}:
+            raise BadInput(f"no computer {computer!r} is known here; this one is {here!r}.")
+
+
+A = TypeVar("A", bound=OnComputer)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Tool(Generic[A, T]):
+    """Its description is for agents: the words above what it runs."""
+
+    name: str
+    need: Need
+    asks: type[A]
+    answers: type[T]
+    run: Callable[[Desk, A], Awaitable[T]]
+
+    @property
+    def description(self) -> str:
+        return inspect.getdoc(self.run) or ""

@@ -1,0 +1,66 @@
+"""Sessions as agents see them: what one needs to know of a colleague, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from rookery.model.facts import SessionId
+from rookery.model.lifecycle import Activity, Status
+from rookery.model.sessions import Session, first_line
+
+#: Said after whatever makes another session work for the caller.
+TOLD = (
+    "You are told here when it has finished, needs input or has ended."
+    " End your turn now; do not wait, sleep or poll."
+)
+#: Said to whoever gives another more words before it was told of the first.
+WAITS_ALREADY = (
+    "You wait for this session already, and are told once: of what you asked of it first."
+    " End your turn now; do not wait, sleep or poll."
+)
+#: Said to whom nobody can tell anything.
+NOT_TOLD = "You are no session of Rookery, so nobody tells you; look with get_session_data."
+CONVERSATION = (
+    "What it answers is sent to you here as it comes. End your turn now; do not poll."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One session."""
+
+    session_id: SessionId
+    name: str
+    title: str
+    computer: str
+    agent: str
+    project: str
+    status: Status  #: starting, running, closing; or over: completed, failed, killed
+    activity: Activity | None  #: while it runs: working, idle, or it asks for something
+    reason: str
+    since: datetime
+    last_activity: datetime
+    parent: SessionId | None  #: that started it
+    children: list[SessionId]  #: that it started, of those listed
+    is_you: bool
+
+
+def seen(session: Session, listed: Sequence[Session], own: SessionId | None) -> Seen:
+    return Seen(
+        session_id=session.id,
+        name=session.name,
+        title=session.title,
+        computer=session.computer,
+        agent=session.agent,
+        project=session.project_path,
+        status=session.status,
+        activity=session.activity,
+        reason=first_line(session.reason),
+        since=session.since,
+        last_activity=session.last_activity_at,
+        parent=session.parent,
+        children=[each.id for each in listed if each.parent == session.id],
+        is_you=session.id == own,
+    )

@@ -1,0 +1,182 @@
+"""The tools that are about sessions: find them, start them, read them, end them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from rookery.gateway.agent_operations import TAIL, Computers, Projects, SessionData
+from rookery.gateway.mcp.desk import Desk, OnComputer, OnSession, Tool
+from rookery.gateway.mcp.seen import NOT_TOLD, TOLD, Seen, seen
+from rookery.gateway.session_operations import Sessions
+from rookery.model.errors import BadInput
+from rookery.model.facts import SessionId
+from rookery.model.scopes import Need
+from rookery.model.sessions import Session, Turn
+from rookery.store.statistics import Statistics
+
+
+class ListAsked(OnComputer):
+    include_ended: bool = Field(False, description="also those that ended long ago")
+    parent: str = Field("", description="only those that this session started")
+
+
+class StartAsked(OnComputer):
+    message: str = Field("", description="its first task, complete: it knows nothing of yours")
+    agent: str = Field("", description="claude, codex, …; without, the same as you")
+    project: str = Field("", description="the folder to work in; without, yours")
+    name: str = Field("", description="a short name; without, made from the message")
+    model: str = ""
+    permission_mode: str = Field("", description="at most your own")
+
+
+class ResumeAsked(OnSession):
+    fork: bool = Field(False, description="a branch of its own; also of a session that lives")
+    message: str = Field("", description="what to say to it first")
+    name: str = ""
+
+
+class DataAsked(OnSession):
+    since: datetime | None = Field(None, description="ISO 8601; turns that went on after it")
+    until: datetime | None = Field(None, description="ISO 8601; turns that began before it")
+    tail_chars: Annotated[int, Field(ge=1, le=200_000)] = TAIL
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    sessions: list[Seen]
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    session_id: SessionId
+    name: str
+    computer: str
+    listening: bool  #: whether you are told when it has finished
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    session: Seen
+    turns: list[Turn]  #: oldest first; of the first one perhaps only the end
+    omitted: int  #: how many more there were, for which there was no room
+    screen: str  #: what stands there while it works or asks
+    transcript_path: str  #: where the agent itself wrote down all of it
+
+
+async def list_computers(desk: Desk, asked: OnComputer) -> Computers:
+    """List the computers where sessions can be, and the agents that can be started there."""
+    found: Computers = await desk.ask("computers")
+    return found
+
+
+async def list_projects(desk: Desk, asked: OnComputer) -> Projects:
+    """List the folders in which sessions work or worked, to start another in one of them."""
+    found: Projects = await desk.ask("projects")
+    return found
+
+
+async def list_sessions(desk: Desk, asked: ListAsked) -> Listed:
+    """List the sessions that you may see: who they are, who started whom, what each does now.
+
+    It is for finding a session, not for waiting: you are told when one that you gave work has
+    finished.
+    """
+    found: Sessions = await desk.ask("list", all=asked.include_ended)
+    listed = found.sessions
+    wanted = listed
+    if asked.parent:
+        parent: Session = await desk.ask("show", session=asked.parent)
+        wanted = [each for each in listed if each.parent == parent.id]
+    return Listed([seen(each, listed, desk.own) for each in wanted])
+
+
+async def start_session(desk: Desk, asked: StartAsked) -> Started:
+    """Start another agent on a task of its own. It works beside you, as your child.
+
+    You are told here, in your own session, when it has finished its turn, needs input or has
+    ended; then read it with get_session_data. So end your turn: do not poll, do not sleep.
+    """
+    words = asked.model_dump(include={"name", "model", "permission_mode"})
+    agent, project = asked.agent, asked.project
+    if desk.own is not None and not (agent and project):
+        own: Session = await desk.ask("show", session=desk.own)
+        agent, project = agent or own.agent, project or own.project_path
+    if not (agent and project):
+        raise BadInput("say which agent, and in which project; you have none yourself.")
+    made: Session = await desk.ask(
+        "start", agent=agent, project=project, prompt=asked.message, listen=True, **words
+    )
+    return _started(desk, made)
+
+
+async def resume_session(desk: Desk, asked: ResumeAsked) -> Started:
+    """Go on with the conversation of a session that is over; or, with fork=true, branch off it.
+
+    It is a new session, your child, that knows what was said before. You are told as after
+    start_session: end your turn, do not poll.
+    """
+    words = {"fork": asked.fork, "prompt": asked.message, "name": asked.name}
+    made: Session = await desk.ask("resume", session=asked.session_id, listen=True, **words)
+    return _started(desk, made)
+
+
+def _started(desk: Desk, made: Session) -> Started:
+    told = desk.own is not None
+    return Started(made.id, made.name, made.computer, told, TOLD if told else NOT_TOLD)
+
+
+async def get_session_data(desk: Desk, asked: DataAsked) -> Data:
+    """Read what a session was asked and answered, the last turns first to be kept.
+
+    Call it once, when you were told that the session has finished or needs input; not to wait
+    for it. Where its turns do not tell enough, its screen is there, too.
+    """
+    words = asked.model_dump(include={"since", "until", "tail_chars"})
+    found: SessionData = await desk.ask("data", session=asked.session_id, **words)
+    listed: Sessions = await desk.ask("list", all=False)
+    return Data(
+        session=seen(found.session, listed.sessions, desk.own),
+        turns=found.turns,
+        omitted=found.omitted,
+        screen=found.screen,
+        transcript_path=found.session.transcript_path,
+    )
+
+
+async def end_session(desk: Desk, asked: OnSession) -> Seen:
+    """End a session that you started (or that one of yours did). Its work stays in its folder.
+
+    Twice does nothing. Do not end one that you still want to ask something.
+    """
+    ended: Session = await desk.ask("end", session=asked.session_id)
+    return seen(ended, (), desk.own)
+
+
+async def interrupt_session(desk: Desk, asked: OnSession) -> Seen:
+    """Stop the turn that a session of yours is in; it stays, and waits for words."""
+    stopped: Session = await desk.ask("interrupt", session=asked.session_id)
+    return seen(stopped, (), desk.own)
+
+
+async def session_stats(desk: Desk, asked: OnComputer) -> Statistics:
+    """Count sessions, turns, tokens and cost (in micro-dollars): all, by day, by agent."""
+    found: Statistics = await desk.ask("stats")
+    return found
+
+
+TOOLS: tuple[Tool[Any, Any], ...] = (
+    Tool("list_computers", Need.READ, OnComputer, Computers, list_computers),
+    Tool("list_projects", Need.READ, OnComputer, Projects, list_projects),
+    Tool("list_sessions", Need.READ, ListAsked, Listed, list_sessions),
+    Tool("start_session", Need.START, StartAsked, Started, start_session),
+    Tool("resume_session", Need.START, ResumeAsked, Started, resume_session),
+    Tool("get_session_data", Need.READ, DataAsked, Data, get_session_data),
+    Tool("interrupt_session", Need.END, OnSession, Seen, interrupt_session),
+    Tool("end_session", Need.END, OnSession, Seen, end_session),
+    Tool("session_stats", Need.READ, OnComputer, Statistics, session_stats),
+)

@@ -1,0 +1,10 @@
+"""What agents can call: one table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rookery.gateway.mcp import session_tools, word_tools
+from rookery.gateway.mcp.desk import Tool
+
+TOOLS: tuple[Tool[Any, Any], ...] = (*session_tools.TOOLS, *word_tools.TOOLS)

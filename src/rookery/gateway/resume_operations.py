@@ -1,0 +1,81 @@
+"""What can be asked of conversations that have ended, or of which one wants a branch."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from rookery.gateway.session_operations import ONE, StartAsked, begin
+from rookery.gateway.table import Caller, House, OfSession, Operation, target
+from rookery.model.errors import BadInput, CommandRefused, Forbidden, SessionUnknown
+from rookery.model.scopes import Need, Scope
+from rookery.model.sessions import NativeId, Session
+from rookery.sessions import Conversation
+
+#: What agents call their conversations: it goes on a command line, where no more may be meant.
+_NATIVE = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|ses_[0-9A-Za-z]{8,60}")
+
+#: What stands for a native id until the agent tells it.
+_SYNTHETIC = "tmux_"
+
+
+class ResumeAsked(OfSession):
+    fork: bool = Field(False, description="a branch of its own; also of a session that lives")
+    prompt: str = ""
+    name: str = ""
+    listen: bool = Field(False, description="tell the session that asks when it is done")
+    agent: str = Field("", description="whose it is, if Rookery does not know the conversation")
+    project: str = Field("", description="and the folder to go on in")
+    environment: dict[str, str] = Field(default_factory=dict)
+
+
+async def resume(house: House, caller: Caller, asked: ResumeAsked) -> Session:
+    """Go on with the conversation of a session that is over, or with a branch of one."""
+    try:
+        old = await target(house, caller, asked.session, Need.READ)
+    except SessionUnknown:
+        if not _NATIVE.fullmatch(asked.session):
+            raise
+        return await _resume_unknown(house, caller, asked)
+    if asked.agent or asked.project:
+        raise BadInput(f"{old.name} is known: it goes on as the agent, and where, it was.")
+    if old.native_id is None or old.native_id.startswith(_SYNTHETIC):
+        raise CommandRefused(f"nothing was said in {old.name} that {old.agent} would know.")
+    conversation = Conversation(
+        native_id=old.native_id, is_branch=asked.fork, session=old.id, name=old.name
+    )
+    start = StartAsked(
+        agent=old.agent,
+        project=str(Path(old.project_path, old.subdir)),
+        model=old.model,
+        permission_mode=old.permission_mode,
+        **_as_asked(asked),
+    )
+    return await begin(house, caller, start, conversation)
+
+
+async def _resume_unknown(house: House, caller: Caller, asked: ResumeAsked) -> Session:
+    """Hand a conversation that we know nothing of to its agent, as it is."""
+    if caller.identity.scope is not Scope.OWNER:
+        raise Forbidden("a conversation that Rookery does not know is for its owner to resume.")
+    if not (asked.agent and asked.project):
+        raise BadInput(
+            f"Rookery does not know {asked.session}. Say whose conversation it is, and where"
+            " it goes on:  --agent NAME --project FOLDER"
+        )
+    native_id = NativeId(asked.session)
+    conversation = Conversation(native_id=native_id, is_branch=asked.fork)
+    start = StartAsked(agent=asked.agent, project=asked.project, **_as_asked(asked))
+    return await begin(house, caller, start, conversation)
+
+
+def _as_asked(asked: ResumeAsked) -> dict[str, Any]:
+    return asked.model_dump(include={"prompt", "name", "listen", "environment"})
+
+
+OPERATIONS: tuple[Operation[Any, Any], ...] = (
+    Operation("resume", Need.START, "POST", f"{ONE}/resume", ResumeAsked, Session, resume),
+)

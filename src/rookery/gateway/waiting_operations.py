@@ -1,0 +1,120 @@
+"""What can be asked by whoever waits for sessions: for one, or for several at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from sqlite3 import Connection
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import Field
+
+from rookery.gateway.session_operations import ONE, doing
+from rookery.gateway.table import (
+    Asked,
+    Caller,
+    House,
+    OfSession,
+    Operation,
+    target,
+    until,
+)
+from rookery.model.errors import StillWorking
+from rookery.model.facts import SessionId
+from rookery.model.lifecycle import Activity, Status
+from rookery.model.scopes import Need
+from rookery.model.sessions import Session
+from rookery.store import messages
+from rookery.store import sessions as known
+
+#: How many sessions one may wait for at once.
+MOST = 100
+
+Goal: TypeAlias = Literal["up", "stop", "end"]
+Seconds: TypeAlias = Annotated[float, Field(gt=0, le=86_400)]
+
+
+class WaitAsked(OfSession):
+    until: Goal = "stop"
+    timeout: Seconds = 600.0
+
+
+class WaitForSeveralAsked(Asked):
+    sessions: Annotated[tuple[str, ...], Field(min_length=1, max_length=MOST)]
+    needed: Literal["all", "any"] | Annotated[int, Field(ge=1, le=MOST)] = Field(
+        "all", description="how many of them have to get there"
+    )
+    until: Goal = "stop"
+    timeout: Seconds = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    there: list[Session]  #: in the order in which they got there
+    awaited: list[Session]  #: the others
+
+
+async def wait(house: House, caller: Caller, asked: WaitAsked) -> Session:
+    """Wait until a session is up, stops (or needs somebody), or ends."""
+    session = await target(house, caller, asked.session, Need.READ)
+
+    def is_there(db: Connection) -> bool:
+        return _has_got(db, session.id, asked.until)
+
+    in_time = await until(house, is_there, asked.timeout)
+    now = await house.database.read(lambda db: known.get(db, session.id))
+    if not in_time:
+        raise StillWorking(f"{now.name} {doing(now)}.")
+    return now
+
+
+async def wait_for_several(
+    house: House, caller: Caller, asked: WaitForSeveralAsked
+) -> Gathered:
+    """Wait until all of several sessions, any, or so many have got there."""
+    found = [await target(house, caller, word, Need.READ) for word in asked.sessions]
+    wanted = [*{each.id: each for each in found}]
+    every = len(wanted)
+    needed = {"all": every, "any": 1}.get(str(asked.needed)) or min(int(asked.needed), every)
+    there: list[SessionId] = []  # who has got there once has got there
+
+    def are_enough(db: Connection) -> bool:
+        there.extend(
+            each for each in wanted if each not in there and _has_got(db, each, asked.until)
+        )
+        return len(there) >= needed
+
+    in_time = await until(house, are_enough, asked.timeout)
+
+    def read(db: Connection) -> Gathered:
+        others = (each for each in wanted if each not in there)
+        return Gathered(
+            [known.get(db, each) for each in there], [known.get(db, each) for each in others]
+        )
+
+    now = await house.database.read(read)
+    if not in_time:
+        late = ", ".join(f"{each.name} {doing(each)}" for each in now.awaited)
+        raise StillWorking(f"{late}.")
+    return now
+
+
+def _has_got(db: Connection, session: SessionId, goal: Goal) -> bool:
+    """Whether a session is where somebody waits for it to be, or can never get there."""
+    now = known.get(db, session)
+    if now.status.is_over:
+        return True
+    if goal == "up":
+        return now.status is Status.RUNNING
+    if goal == "stop":
+        resting = now.activity not in {None, Activity.WORKING}
+        return resting and not messages.is_owed(db, session)
+    return False
+
+
+OPERATIONS: tuple[Operation[Any, Any], ...] = (
+    Operation("wait", Need.READ, "GET", f"{ONE}/wait", WaitAsked, Session, wait),
+    Operation(
+        *("wait_several", Need.READ, "GET", "/v1/wait"),
+        *(WaitForSeveralAsked, Gathered, wait_for_several),
+    ),
+)

@@ -1,0 +1,200 @@
+"""Carries what an agent asks on standard input to the daemon, and brings back the answers.
+
+Run as ``python -I -S mcp_bridge.py SOCKET`` by the agent, as its MCP server. A line is a
+JSON-RPC message. The daemon may come and go meanwhile: what was asked is asked again under the
+same key, so that it is neither lost nor done twice.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+import threading
+import time
+from typing import Any
+
+#: Seconds for a daemon that is away to come back.
+RETURN = 60.0
+
+#: Seconds between two looks whether it is there.
+PAUSE = 0.2
+
+#: Seconds for a daemon that is there to answer.
+PATIENCE = 120.0
+
+#: Where each protocol says which it is: in its first answer, or in every request.
+VERSION = "io.modelcontextprotocol/protocolVersion"
+
+#: JSON-RPC's own numbers.
+UNREADABLE, FAILED = -32700, -32000
+
+AWAY = (
+    f"The Rookery daemon did not answer within {RETURN:g} s. Start it with:  rookery up"
+    "  Then look whether this was done before you ask for it again."
+)
+
+#: How the daemon says that it stops, and has not done it.
+STOPS = b'"not-running"'
+
+
+class Away(Exception):
+    """Nobody answered, or not to the end."""
+
+
+class Bridge:
+    """Every request on a connection of its own: none waits for another."""
+
+    def __init__(self, door: str, badge: str) -> None:
+        self._door = door
+        self._badge = badge
+        self._name = os.urandom(12).hex()
+        self._count = 0
+        self._version = ""  #: that was agreed upon, where that is done once
+        self._turn = threading.Lock()  #: of writing
+        self._under_way: list[threading.Thread] = []
+
+    def run(self) -> None:
+        """Serve until there is nothing more to read, and what was asked is answered."""
+        for line in sys.stdin.buffer:
+            if line.strip():
+                self._take(line)
+        for thread in self._under_way:
+            thread.join()
+
+    def _take(self, line: bytes) -> None:
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError):
+            self._say(_error(None, UNREADABLE, "This line is no JSON."))
+            return
+        if isinstance(message, dict) and ("id" not in message or "method" not in message):
+            return  # it wants no answer, and the daemon keeps nothing that it could change
+        self._count += 1
+        key = f"{self._name}-{self._count}"
+        thread = threading.Thread(target=self._ask, args=(line.strip(), message, key))
+        self._under_way = [*(each for each in self._under_way if each.is_alive()), thread]
+        thread.start()
+
+    def _ask(self, line: bytes, message: Any, key: str) -> None:  # noqa: ANN401 - JSON
+        asked = message if isinstance(message, dict) else {}
+        request = self._head(asked, key, len(line)) + line
+        try:
+            answer = self._insist(request)
+        except Away:
+            self._say(_error(asked.get("id"), FAILED, AWAY))
+        except TimeoutError:
+            late = f"The Rookery daemon did not answer within {PATIENCE:g} s."
+            self._say(_error(asked.get("id"), FAILED, late))
+        else:
+            self._say(self._read(asked, answer))
+
+    def _head(self, asked: dict[str, Any], key: str, length: int) -> bytes:
+        words = [
+            "POST /mcp HTTP/1.1",
+            "Host: rookery",
+            "Connection: close",
+            "Accept: application/json",
+            "Content-Type: application/json",
+            f"Content-Length: {length}",
+            f"Idempotency-Key: {key}",
+        ]
+        if self._badge:
+            words.append(f"Authorization: Bearer {self._badge}")
+        words += self._of_protocol(asked)
+        return "\r\n".join([*words, "", ""]).encode()
+
+    def _of_protocol(self, asked: dict[str, Any]) -> list[str]:
+        """Repeat in the head what the protocol wants to have there, too."""
+        given = asked.get("params")
+        params = given if isinstance(given, dict) else {}
+        meta = params.get("_meta")
+        own = meta.get(VERSION) if isinstance(meta, dict) else None
+        if own is None:
+            return [f"MCP-Protocol-Version: {self._version}"] if self._version else []
+        told = {"MCP-Protocol-Version": own, "Mcp-Method": asked.get("method")}
+        if "name" in params:
+            told["Mcp-Name"] = params["name"]
+        return [f"{name}: {_as_header(value)}" for name, value in told.items()]
+
+    def _insist(self, request: bytes) -> bytes:
+        """Ask until somebody answers. Raises ``Away``."""
+        over = time.monotonic() + RETURN
+        while True:
+            try:
+                return self._exchange(request)
+            except Away:
+                if time.monotonic() > over:
+                    raise
+            time.sleep(PAUSE)  # noqa: TID251 - a program of its own, with nothing to wait for
+
+    def _exchange(self, request: bytes) -> bytes:
+        """Return the body of an answer that is whole."""
+        answer = b""
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(PATIENCE)
+            try:
+                connection.connect(self._door)
+                connection.sendall(request)
+                while part := connection.recv(65536):
+                    answer += part
+            except TimeoutError:
+                raise
+            except OSError as error:
+                raise Away from error
+        head, end, body = answer.partition(b"\r\n\r\n")
+        if not end or len(body) < _length(head) or _stops(head, body):
+            raise Away
+        return body
+
+    def _read(self, asked: dict[str, Any], body: bytes) -> bytes:
+        try:
+            answer = json.loads(body)
+        except ValueError:
+            return _error(asked.get("id"), FAILED, "The Rookery daemon's answer is unreadable.")
+        if "jsonrpc" not in answer:  # it was turned away before its words were looked at
+            refused = answer.get("error", {}).get("message", "The Rookery daemon refused this.")
+            return _error(asked.get("id"), FAILED, refused)
+        if asked.get("method") == "initialize" and "result" in answer:
+            self._version = str(answer["result"].get("protocolVersion", ""))
+        return body
+
+    def _say(self, answer: bytes) -> None:
+        with self._turn:
+            sys.stdout.buffer.write(answer.replace(b"\n", b" ") + b"\n")
+            sys.stdout.buffer.flush()
+
+
+def _stops(head: bytes, body: bytes) -> bool:
+    return head.split(b" ", 2)[1] == b"503" and STOPS in body
+
+
+def _length(head: bytes) -> int:
+    for line in head.lower().split(b"\r\n"):
+        name, _, value = line.partition(b":")
+        if name == b"content-length":
+            return int(value)
+    return 0
+
+
+def _as_header(value: object) -> str:
+    """Write a value so that it ends no header and begins none."""
+    return "".join(each for each in str(value) if " " <= each <= "~")[:200]
+
+
+def _error(number: object, code: int, message: str) -> bytes:
+    error = {"code": code, "message": message}
+    return json.dumps({"jsonrpc": "2.0", "id": number, "error": error}).encode()
+
+
+def serve(door: str) -> None:
+    """Be the server of whoever started us, as the session whose badge it has."""
+    try:
+        Bridge(door, os.environ.get("ROOKERY_BADGE", "")).run()
+    except (BrokenPipeError, KeyboardInterrupt):
+        os._exit(0)  # whoever asked has left
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1])

@@ -1,0 +1,173 @@
+"""What a program newly printed, found again by a mark that its pane keeps.
+
+Lines cannot just be counted: tmux forgets the oldest of them by the thousand, and a program
+may clear them all. So the mark knows the lines above it by what they say.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from binascii import Error as NotBase64
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import blake2s
+
+from rookery.model.screens import shape
+from rookery.ports import Printed
+from rookery.runtimes.tmux.captures import Roll, read_foot, read_roll
+from rookery.runtimes.tmux.server import AnyServer
+
+#: How many lines above it a mark knows.
+KNOWN = 32
+
+#: Characters kept of the line that a program rests on.
+LONGEST_REST = 200
+
+#: tmux forgets a tenth of the lines that it may remember at once.
+FORGOTTEN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Where words were typed: after so many lines, of which the last said these things."""
+
+    count: int  #: lines above it, down to the last that says something
+    above: tuple[str, ...]  #: digests of the last of them
+    rest: str  #: what stood where they were typed
+    below: str  #: a digest of the shape of what stood below
+    typed: int  #: letters of the last line of the words, without blanks
+    echo: str  #: a digest of it
+    is_full_screen: bool = False
+
+    @property
+    def text(self) -> str:
+        """What a pane keeps of it: letters and digits, whatever a program has printed."""
+        return base64.urlsafe_b64encode(json.dumps(asdict(self)).encode()).decode()
+
+    @staticmethod
+    def read(text: str) -> Mark | None:
+        """Read what a pane has kept; nothing if that is none of ours."""
+        try:
+            kept = json.loads(base64.urlsafe_b64decode(text))
+            return Mark(**{**kept, "above": tuple(kept["above"])})
+        except (NotBase64, ValueError, TypeError, KeyError):
+            return None
+
+
+async def mark(server: AnyServer, pane: str, words: str) -> Mark:
+    """Make a mark for words that are about to be typed."""
+    roll = await read_roll(server, pane)
+    return mark_in(roll, await read_foot(server, pane), words)
+
+
+def mark_in(roll: Roll, foot: Sequence[str], words: str) -> Mark:
+    """Make a mark at the end of what a pane shows."""
+    *above, rest = roll.lines
+    count = len(above)
+    while count and not above[count - 1].strip():
+        count -= 1  # not written yet: some programs rest at the bottom of an empty screen
+    typed = _squeezed(words.strip().split("\n")[-1])
+    return Mark(
+        count=count,
+        above=tuple(map(_digest, above[max(count - KNOWN, 0) : count])),
+        rest=rest.strip()[:LONGEST_REST],
+        below=_digest(shape("\n".join(foot[1:]))),
+        typed=len(typed),
+        echo=_digest(typed),
+        is_full_screen=roll.is_full_screen,
+    )
+
+
+async def since_mark(server: AnyServer, pane: str, *, was_wiped: bool) -> Printed:
+    """Return what was printed since words were typed, from the line that they stand on."""
+    return printed_in(await read_roll(server, pane), was_wiped=was_wiped)
+
+
+def printed_in(roll: Roll, *, was_wiped: bool) -> Printed:
+    """Find what came after the mark; nothing where there is none, or a whole screen is drawn.
+
+    ``was_wiped`` is whether tmux was told since to forget what has scrolled away.
+    """
+    mark = Mark.read(roll.mark)
+    if mark is None or mark.is_full_screen or roll.is_full_screen:
+        return Printed()
+    begin = _Search(mark, roll, was_wiped).begin()
+    return Printed(roll.lines[begin:], mark.rest, is_whole=begin > 0 or not roll.is_full)
+
+
+async def is_at_rest(server: AnyServer, pane: str) -> bool:
+    """Whether the line that a program rests on looks as when words were typed there.
+
+    Only its shape: a clock or a counter goes on.
+    """
+    mark = Mark.read((await read_roll(server, pane, history=False)).mark)
+    on, *below = await read_foot(server, pane)
+    if mark is None or shape(on[:LONGEST_REST]) != shape(mark.rest):
+        return False
+    return mark.below in {"", _digest(shape("\n".join(below)))}
+
+
+class _Search:
+    """Looks for the mark among the lines that there are now."""
+
+    def __init__(self, mark: Mark, roll: Roll, was_wiped: bool) -> None:
+        self._mark = mark
+        self._lines = roll.lines
+        self._digests = tuple(map(_digest, roll.lines))
+        self._is_full = roll.is_full
+        self._limit = roll.limit
+        self._was_wiped = was_wiped
+
+    def begin(self) -> int:
+        """Return the number of the first line after the mark."""
+        count = self._mark.count
+        is_certain = not self._was_wiped and not self._is_full
+        if not count or (is_certain and self._fits(count)):
+            return count
+        # The last of them: the same may have been asked and answered time and again.
+        fitting = list(filter(self._fits, range(len(self._lines) - 1, 0, -1)))
+        if echoed := next(filter(self._has_echo, fitting), None):
+            return echoed
+        if self._was_wiped:
+            return 0
+        if fitting:  # of a program that does not show what is typed
+            return next(filter(set(fitting).__contains__, self._counted()), fitting[0])
+        return self._most_alike()
+
+    def _counted(self) -> Iterator[int]:
+        """Yield where the mark is if nothing was forgotten, and if some was."""
+        step = max(self._limit // FORGOTTEN, 1) if self._is_full else self._mark.count
+        yield from range(self._mark.count, 0, -step)
+
+    def _fits(self, place: int) -> bool:
+        known = min(len(self._mark.above), place)
+        above = self._digests[place - known : place]
+        return place < len(self._lines) and above == self._mark.above[-known:]
+
+    def _has_echo(self, place: int) -> bool:
+        following = (_squeezed(each) for each in self._lines[place:])
+        line = next(filter(None, following), "")
+        return bool(line) and _digest(line[-self._mark.typed :]) == self._mark.echo
+
+    def _most_alike(self) -> int:
+        """Return where most of the lines above are the known ones, or the very beginning."""
+        best, most = 0, 0
+        for place in range(1, len(self._lines)):
+            known = min(len(self._mark.above), place)
+            above = self._mark.above[-known:]
+            pairs = zip(self._digests[place - known : place], above, strict=True)
+            alike = sum(ours == theirs for ours, theirs in pairs if theirs)
+            if alike > most and 2 * alike >= sum(map(bool, above)):
+                best, most = place, alike
+        return best
+
+
+def _squeezed(line: str) -> str:
+    return "".join(line.split())
+
+
+def _digest(line: str) -> str:
+    """Return a short word for a line; none for an empty one."""
+    said = line.rstrip()
+    return blake2s(said.encode(errors="replace"), digest_size=4).hexdigest() if said else ""

@@ -1,0 +1,300 @@
+"""What the commands for agents together say, and what they ask."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
+
+import click
+import pytest
+from click.shell_completion import ShellComplete
+
+from rookery.cli import relays, together
+from rookery.cli.group import examples, rookery
+from rookery.cli.show import HELD
+from rookery.cli.waiting import gathered, goes_on, needed_of
+from rookery.cli.words import fate
+from rookery.client import Client
+from rookery.model.errors import BadInput
+from tests.unit.test_cli_commands import typed
+from tests.unit.test_show import made
+
+#: Long enough ago that a slow machine tells the same time.
+THEN = (datetime.now(UTC) - timedelta(minutes=150)).isoformat()
+EVIL = "\x1b]0;owned\x07\x1b[2Jred"
+
+
+class Scripted:
+    """A client whose daemon answers by what is asked for, and remembers what that was."""
+
+    def __init__(self, **answers: object) -> None:
+        self.answers = answers
+        self.asked: list[tuple[tuple[str, ...], dict[str, object]]] = []
+
+    def get(self, *path: str, **query: object) -> Any:  # noqa: ANN401 - JSON
+        self.asked.append((path, query))
+        answer = self.answers[path[0]]
+        return answer.pop(0) if isinstance(answer, list) else answer
+
+    post = get
+
+
+def sessions(*names: str) -> dict[str, object]:
+    return {"sessions": [made(name) for name in names]}
+
+
+def letter(**more: object) -> dict[str, object]:
+    usual = {"message": 7, "session": "worker", "author": "session anna", "words": "Hello"}
+    return {**usual, "step": "pending", "waits_for": "", "written_at": THEN, **more}
+
+
+@pytest.fixture
+def daemon(monkeypatch: pytest.MonkeyPatch) -> Scripted:
+    scripted = Scripted(sessions=sessions("anna", "worker"))
+    for module in (together, relays):
+        monkeypatch.setattr(module, "client", lambda: scripted)
+    return scripted
+
+
+@pytest.mark.spec("E1", "I5")
+def test_who_waits_for_whom_is_told_in_sentences(
+    daemon: Scripted, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = {"caller": "anna", "target": "worker", "until": "stop", "is_lasting": False}
+    more = {**one, "target": "forgotten-long-ago", "until": "end", "is_lasting": True}
+    daemon.answers["listeners"] = {
+        "listeners": [
+            {**one, "wait": None, "since": THEN},
+            {**more, "wait": 3, "since": THEN},
+        ]
+    }
+
+    typed(monkeypatch, "listen")
+
+    assert capsys.readouterr().out.splitlines() == [
+        "anna waits for worker to stop; since 2h",
+        "anna waits for forgotte to end again and again, and for others as well; since 2h",
+    ]
+
+
+@pytest.mark.spec("E7", "I5")
+@pytest.mark.parametrize(
+    ("words", "needed"),
+    [([], "each"), (["--all"], "all"), (["--any"], "any"), (["--count", "2"], 2)],
+)
+def test_how_many_are_enough_is_asked_for(
+    daemon: Scripted, monkeypatch: pytest.MonkeyPatch, words: list[str], needed: object
+) -> None:
+    daemon.answers["listeners"] = {
+        "listeners": [{"target": "worker", "listening": True, "reason": ""}]
+    }
+
+    typed(monkeypatch, "listen", "worker", "--for", "anna", *words)
+
+    path, asked = daemon.asked[0]
+    assert path == ("listeners",)
+    assert (asked["targets"], asked["caller"], asked["needed"]) == (
+        ("worker",),
+        "anna",
+        needed,
+    )
+
+
+@pytest.mark.spec("E1", "I5")
+def test_waiting_for_nothing_new_is_a_failure_that_says_why(
+    daemon: Scripted, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    daemon.answers["listeners"] = {
+        "listeners": [{"target": "worker", "listening": False, "reason": "it is over"}]
+    }
+
+    assert typed(monkeypatch, "listen", "worker", "--for", "anna") == 1
+    assert capsys.readouterr().out == "worker: it is over\n"
+
+
+@pytest.mark.spec("I5")
+def test_one_way_of_counting_is_enough() -> None:
+    with pytest.raises(BadInput, match="--all, --any and --count"):
+        needed_of({"every": True, "some": True, "number": None}, otherwise="all")
+
+
+@pytest.mark.spec("E6", "F4", "I5")
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ({}, "waits, they are on their way."),
+        ({"waits_for": "Nothing was typed, because it scrolls."}, "waits, it scrolls."),
+        ({"session": "gone"}, "waits"),
+        ({"step": "submitted"}, "it is on its way"),
+        ({"step": "unsure"}, "it may not have arrived."),
+        ({"step": "failed", "waits_for": "It is over."}, "never delivered. It is over."),
+    ],
+)
+def test_an_inbox_says_why_words_were_not_heard(
+    daemon: Scripted,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    known: dict[str, object],
+    said: str,
+) -> None:
+    daemon.answers["inbox"] = {"letters": [letter(**known)], "holding": False}
+
+    typed(monkeypatch, "inbox")
+
+    head, words = capsys.readouterr().out.splitlines()
+    assert head == f"7  to {known.get('session', 'worker')}, from anna, 2h ago: {said}"
+    assert words == "    Hello"
+
+
+@pytest.mark.spec("F4", "I5")
+def test_an_inbox_says_that_words_are_held(
+    daemon: Scripted, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    daemon.answers["inbox"] = {"letters": [letter()], "holding": True}
+
+    typed(monkeypatch, "inbox")
+
+    above, head, _ = capsys.readouterr().out.splitlines()
+    assert above == HELD
+    assert head.endswith(": waits, words are held.")
+
+
+@pytest.mark.spec("F4", "I5")
+def test_words_that_are_held_are_said_to_be() -> None:
+    pending, submitted = ({"step": each, "waits_for": ""} for each in ("pending", "submitted"))
+
+    assert fate(pending, made("a"), held=True) == f"Kept. {HELD}"
+    assert fate(submitted, made("a"), held=True) == "Sent."
+
+
+@pytest.mark.spec("F1", "I5")
+@pytest.mark.parametrize(
+    ("words", "path"),
+    [
+        ([], ("relays",)),
+        (["--json"], ("relays",)),
+        (["show", "r1", "--json"], ("relays", "r1")),
+        (["close", "r1", "--json"], ("relays", "r1", "close")),
+        (["join", "r1", "anna", "--json"], ("relays", "r1", "join")),
+    ],
+)
+def test_a_relay_without_names_is_the_list_and_its_commands_are_its_own(
+    daemon: Scripted, monkeypatch: pytest.MonkeyPatch, words: list[str], path: tuple[str, ...]
+) -> None:
+    daemon.answers["relays"] = {"relays": []}
+
+    assert not typed(monkeypatch, "relay", *words)
+    assert daemon.asked[0][0] == path
+
+
+@pytest.mark.spec("F1", "I5")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["anna", "worker", "--as", "Ann", "--max-hops", "3", "--json"],
+        ["--max-hops", "3", "--json", "--as", "Ann", "anna", "worker"],
+        ["new", "anna", "worker", "--as", "Ann", "--max-hops", "3", "--json"],
+    ],
+)
+def test_names_are_a_new_relay(
+    daemon: Scripted, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    daemon.answers["relays"] = {}
+
+    assert not typed(monkeypatch, "relay", *words)
+    assert daemon.asked[0][1] == {
+        "members": [{"session": "anna", "name": "Ann"}, {"session": "worker", "name": ""}],
+        "max_hops": 3,
+        "max_a_minute": None,
+    }
+
+
+@pytest.mark.spec("F1", "I5")
+@pytest.mark.parametrize("words", [["anna"], ["anna", "bert", *(["--as", "x"] * 3)]])
+def test_a_relay_that_cannot_be_is_refused_before_anybody_is_asked(
+    daemon: Scripted, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    assert typed(monkeypatch, "relay", *words) == 2
+    assert daemon.asked == []
+
+
+@pytest.mark.spec("F2", "I5", "K2")
+def test_an_exchange_is_printed_with_who_has_not_got_it_and_why_it_stopped(
+    daemon: Scripted, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    member = {"since": 0, "left_at": None}
+    relay = {
+        "id": "r1",
+        "created_at": THEN,
+        "created_by": "person",
+        "closed_at": None,
+        "reason": "",
+        "stayed": "8 answers to answers",
+        "limits": {"hops": 8},
+        "members": [
+            {**member, "session": "anna", "name": "Ann", "number": 1},
+            {**member, "session": "worker", "name": "worker", "number": 2},
+        ],
+    }
+    words = f"[Ann] (1):\n\nFirst\n{EVIL}"
+    said = {"at": THEN, "session": "anna", "words": words, "missing": ["worker"]}
+    daemon.answers["relays"] = {"relay": relay, "said": [said]}
+
+    typed(monkeypatch, "relay", "show", "r1")
+
+    told = capsys.readouterr().out
+    assert told.splitlines()[1:3] == ["  1. Ann: anna", "  2. worker: worker"]
+    assert "  [Ann] (1):\n    First\n    ]0;owned[2Jred\n" in told
+    assert "    (worker has not got it yet)\n" in told
+    assert told.endswith("The last answer went no further: 8 answers to answers.\n")
+    assert not set(told) & set("\x1b\x07")
+
+
+@pytest.mark.spec("I5")
+def test_a_shell_completes_the_commands_of_a_relay_and_the_names_for_a_new_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = ShellComplete(rookery, {}, "rookery", "_X")
+
+    commands = {each.value for each in asked.get_completions(["relay"], "")}
+
+    assert commands == {"close", "join", "leave", "ls", "new", "show"}
+
+
+@pytest.mark.spec("E7", "I5")
+def test_sessions_are_given_as_they_get_there_until_there_are_enough() -> None:
+    a, b, c = (made(name) for name in "abc")
+    daemon = Scripted(wait=[{"there": [b], "awaited": [a, c]}, {"there": [a], "awaited": [c]}])
+
+    there = list(
+        gathered(cast(Client, daemon), ["a", "b", "c"], needed=2, until="stop", timeout=None)
+    )
+
+    assert [each["name"] for each in there] == ["b", "a"]
+    assert [asked["sessions"] for _, asked in daemon.asked] == [("a", "b", "c"), ("a", "c")]
+
+
+@pytest.mark.spec("E7", "I5")
+def test_one_that_is_named_twice_is_waited_for_once() -> None:
+    daemon = Scripted(wait=[{"there": [made("a")], "awaited": []}])
+
+    there = list(
+        gathered(cast(Client, daemon), ["a", "a"], needed=2, until="stop", timeout=None)
+    )
+
+    assert len(there) == 1
+
+
+@pytest.mark.spec("I5")
+def test_of_several_it_is_said_that_they_go_on() -> None:
+    assert goes_on("a").startswith("while this waited; a goes on. ")
+    assert goes_on("a", "b").endswith("they go on. Start it:  rookery up  then:  rookery ls")
+
+
+@pytest.mark.spec("I5")
+def test_examples_stand_below_the_options_as_they_are_typed() -> None:
+    command = click.Command("x", epilog=examples("rookery x a", "rookery x b"))
+
+    shown = command.get_help(click.Context(command, info_name="x"))
+
+    assert shown.endswith("  Examples:\n    rookery x a\n    rookery x b")

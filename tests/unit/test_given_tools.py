@@ -1,0 +1,88 @@
+"""Agents that we start can ask things of us: each is told how in its own way."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from rookery.agents.claude import Claude
+from rookery.agents.codex import Codex
+from rookery.agents.opencode import SETTINGS, OpenCode
+from rookery.model.sessions import NativeId
+from rookery.ports import Agent, Order
+
+TOOLS = ("/bin/sh", "/home/anna/it's mine/rookery-mcp")
+BADGE = "a-secret-badge"
+
+
+def order(tools: tuple[str, ...] = TOOLS, environment: dict[str, str] | None = None) -> Order:
+    return Order(
+        command=("it",),
+        native_id=NativeId("n1"),
+        model="",
+        permission_mode="",
+        hook="/bin/hook it",
+        folder=Path("/sessions/n1"),
+        tools=tools,
+        badge=BADGE,
+        environment=environment or {},
+    )
+
+
+@pytest.mark.spec("I2", "K5")
+def test_claude_gets_them_in_a_file_of_its_own_and_need_not_ask() -> None:
+    line = Claude().command_line(order())
+
+    file = Path("/sessions/n1/mcp.json")
+    server = json.loads(line.files[file])["mcpServers"]["rookery"]
+    settings = json.loads(line.files[Path("/sessions/n1/settings.json")])
+    assert line.argv[-2:] == ("--mcp-config", str(file))
+    assert (server["command"], *server["args"]) == TOOLS
+    assert server["env"] == {"ROOKERY_BADGE": BADGE}
+    assert settings["permissions"] == {"allow": ["mcp__rookery"]}
+
+
+@pytest.mark.spec("I2", "K5")
+def test_codex_gets_them_as_settings_of_its_command_line() -> None:
+    argv = Codex().command_line(order()).argv
+
+    given = [word for word in argv if word.startswith("mcp_servers.")]
+    server = tomllib.loads("\n".join(given))["mcp_servers"]["rookery"]
+    assert (server["command"], *server["args"]) == TOOLS
+    assert server["env_vars"] == ["ROOKERY_BADGE"]
+
+
+@pytest.mark.spec("I2")
+@pytest.mark.parametrize(
+    ("before", "kept"),
+    [
+        ("", {}),
+        ('{"mcp": {"mine": {"type": "local"}}}', {"mine": {"type": "local"}}),
+        ('{"mcp": []}', {}),
+    ],
+)
+def test_opencode_gets_them_beside_its_users_own(before: str, kept: dict[str, object]) -> None:
+    line = OpenCode().command_line(order(environment={SETTINGS: before}))
+
+    servers = json.loads(line.environment[SETTINGS])["mcp"]
+    ours = servers.pop("rookery")
+    assert ours == {"type": "local", "command": [*TOOLS]}
+    assert servers == kept
+
+
+@pytest.mark.spec("K5")
+@pytest.mark.parametrize("agent", [Claude(), Codex(), OpenCode()], ids=lambda each: each.name)
+def test_no_badge_stands_on_a_command_line(agent: Agent) -> None:
+    assert BADGE not in " ".join(agent.command_line(order()).argv)
+
+
+@pytest.mark.spec("I2")
+@pytest.mark.parametrize("agent", [Claude(), Codex(), OpenCode()], ids=lambda each: each.name)
+def test_who_is_to_have_none_gets_none(agent: Agent) -> None:
+    line = agent.command_line(order(tools=()))
+
+    everything = " ".join((*line.argv, *line.files.values(), *line.environment.values()))
+    assert "mcp" not in everything

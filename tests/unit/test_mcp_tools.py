@@ -1,0 +1,66 @@
+"""The tools as a table: who may call which, what they say of themselves, what they cost."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from rookery.gateway.agent_operations import RESERVED
+from rookery.gateway.mcp.door import as_caller
+from rookery.gateway.mcp.server import LISTED
+from rookery.gateway.mcp.tools import TOOLS
+from rookery.model.facts import SessionId
+from rookery.model.scopes import Identity, Scope
+
+
+@pytest.mark.spec("I2")
+def test_every_tool_has_a_description_and_two_schemas() -> None:
+    for tool in LISTED.values():
+        assert tool.description
+        assert tool.input_schema["properties"]["computer"]["default"] == "local"
+        assert tool.output_schema
+        assert tool.output_schema["type"] == "object"
+
+
+@pytest.mark.spec("I2")
+def test_only_those_that_change_nothing_say_so() -> None:
+    hints = {name: tool.annotations for name, tool in LISTED.items()}
+
+    reading = {name for name, hint in hints.items() if hint and hint.read_only_hint}
+
+    assert reading == {tool.name for tool in TOOLS if tool.need == "read"}
+    assert hints["end_session"]
+    assert hints["end_session"].destructive_hint
+
+
+@pytest.mark.spec("I2", "K5")
+@pytest.mark.parametrize(
+    ("identity", "scope"),
+    [
+        (Identity(Scope.OWNER, "unix"), Scope.READER),
+        (Identity(Scope.OWNER, "unix", token="digest"), Scope.OWNER),  # noqa: S106 - a digest
+        (Identity(Scope.SESSION, "unix", SessionId("s")), Scope.SESSION),
+        (Identity(Scope.READER, "tcp", token="digest"), Scope.READER),  # noqa: S106 - as above
+    ],
+)
+def test_who_shows_nothing_and_is_in_no_session_only_reads(
+    identity: Identity, scope: Scope
+) -> None:
+    assert as_caller(identity).scope is scope
+    assert as_caller(identity).session == identity.session
+
+
+@pytest.mark.spec("K5")
+def test_commands_that_change_what_an_agent_may_do_are_known() -> None:
+    assert {"permissions", "approvals", "login", "hooks", "mcp"} <= RESERVED
+
+
+@pytest.mark.parametrize("module", ["rookery.cli", "rookery.daemon"])
+def test_nobody_loads_the_package_who_does_not_use_it(module: str) -> None:
+    program = f"import sys, {module}; sys.exit('mcp' in sys.modules)"
+
+    done = subprocess.run([sys.executable, "-c", program], check=False, timeout=60)
+
+    assert done.returncode == 0
