@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.models.server import ModelServer
+from tests.real import asking_server
 from tests.real.agents import configure
-from tests.real.rookery import Rookery, eventually
+from tests.real.rookery import SOON, Rookery, eventually
 from tests.real.test_agents import CASES, Case, answer
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
@@ -215,3 +217,26 @@ def test_a_request_outlives_a_killed_daemon(rookery: Rookery, case: Case) -> Non
     assert after["id"] == request["id"]
     assert last_turn(rookery)["answer"] == "allowed"
     assert is_made(rookery)
+
+
+@pytest.mark.spec("D5")
+def test_what_a_server_of_tools_asks_is_answered_from_the_command_line(
+    rookery: Rookery,
+) -> None:
+    file = rookery.folder / "claude" / ".claude.json"
+    server = {"command": sys.executable, "args": ["-I", asking_server.__file__]}
+    known = json.loads(file.read_text())
+    file.write_text(json.dumps({**known, "mcpServers": {"asking": server}}))
+    rookery.home.rules.write_text('[[allow]]\ntool = "mcp__asking__ask"\n')
+    rookery.json("mode", "remote")
+    rookery.start("it", agent="claude")
+
+    message = rookery.send("it", "tool: mcp__asking__ask {};; result:")
+    eventually(lambda: asked(rookery))
+    (request,) = asked(rookery)
+    doing = rookery.session("it")["activity"]
+    rookery.run("answer", "it", "Ann of Cleves")
+
+    turn = rookery.client.get("messages", str(message), "answer", timeout=SOON)
+    assert (request["message"], doing) == ("Your name?", "question")
+    assert '"content": {"name": "Ann of Cleves"}' in turn["answer"]

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 
-from rookery.agents import hooks, keys
+from rookery.agents import elicitations, hooks, keys
 from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import Call, Stop, Verdict
 from rookery.model.screens import Dialog, Screen, View, squeeze
@@ -17,6 +17,7 @@ EVENTS = (
     *("SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse"),
     *("PostToolUseFailure", "Notification", "Stop", "StopFailure", "SubagentStart"),
     *("SubagentStop", "PreCompact", "PostCompact", "SessionEnd"),
+    *("Elicitation", "ElicitationResult"),
 )
 
 _RULE = re.compile(r"[─━]{20,}.*")
@@ -79,9 +80,11 @@ class Claude:
         return hooks.read(payload, session)
 
     def read_call(self, payload: Payload) -> Call | None:
-        return hooks.read_call(payload)
+        return elicitations.read(payload) or hooks.read_call(payload)
 
     def answer(self, payload: Payload, verdict: Verdict | None) -> str:
+        if payload["hook_event_name"] == "Elicitation":
+            return elicitations.answer(payload, verdict)
         return hooks.answer(payload, verdict)
 
     def read_stop(self, payload: Payload) -> Stop | None:

@@ -18,7 +18,7 @@ from rookery.ports import Payload
 TIMEOUT, LONG_TIMEOUT = 20, 360
 
 #: Events to which the answer may be a person's.
-DECIDING = frozenset({"PreToolUse", "PermissionRequest", "Stop"})
+DECIDING = frozenset({"PreToolUse", "PermissionRequest", "Stop", "Elicitation"})
 
 #: Characters of a question, as it is kept and shown.
 LONGEST = 2_000
@@ -53,7 +53,9 @@ def identify(agent: str, payload: Payload) -> Sender:
             raise HookUnreadable(", ".join(sorted(map(str, payload))))
 
 
-def read(payload: Payload, session: SessionId) -> Iterator[facts.Fact]:  # noqa: C901 - a table
+def read(  # noqa: C901, PLR0912 - a table
+    payload: Payload, session: SessionId
+) -> Iterator[facts.Fact]:
     match payload:
         case {"hook_event_name": "SessionStart"}:
             yield facts.SessionStarted(
@@ -81,8 +83,10 @@ def read(payload: Payload, session: SessionId) -> Iterator[facts.Fact]:  # noqa:
             yield facts.ConversationLeft(session, reason)
         case {"hook_event_name": "SessionEnd", "reason": str(reason)}:
             yield facts.SessionEnded(session, f"it ended: {reason}")
-        case {"hook_event_name": "PermissionRequest"}:
+        case {"hook_event_name": "PermissionRequest" | "Elicitation"}:
             pass  # a call, which is decided: see ``read_call``
+        case {"hook_event_name": "ElicitationResult"}:
+            yield facts.InputSettled(session, "terminal")
         case {"hook_event_name": str(event)}:
             yield facts.Noted(session, event[:_LONGEST_NAME], _detail(payload))
 

@@ -78,7 +78,7 @@ class OpenCode:
     doubles_hooks = False
     takes_id = False
     can_resume = True
-    can_fork = True
+    can_fork = False  #: it shows its box first: words for the branch would go elsewhere
     pause = 0.0
     quiet = 5.0  #: its plugin tells of every end; this only if that has failed
     interrupt = "escape"
@@ -90,8 +90,6 @@ class OpenCode:
             argv += ["--model", order.model]
         if order.resumes:
             argv += ["--session", order.native_id]
-        elif order.forks:
-            argv += ["--session", order.forks, "--fork"]
         plugin = order.folder / "rookery.js"
         settings = _with_ours(order.environment.get(SETTINGS, ""), plugin, order.tools)
         return CommandLine(tuple(argv), {plugin: _plugin(order)}, {SETTINGS: settings})
