@@ -18,8 +18,15 @@ from rookery.processes import (
     run_as,
 )
 from tests.fakes.processes import FakeTable
+from tests.real.rookery import eventually
 
 PROGRAMS = {run_as(agent): agent.name for agent in AGENTS.values()}
+
+
+def runs(pid: int, program: str) -> bool:
+    """Whether a process has become what it is to run: that takes it a moment."""
+    seen = Kernel().look(pid)
+    return bool(seen and seen.argv and seen.argv[0] == program)
 
 
 @pytest.fixture
@@ -160,6 +167,7 @@ def test_a_word_is_read_as_it_was_written() -> None:
 def test_the_kernel_tells_who_runs_what_and_below_whom() -> None:
     kernel = Kernel()
     with subprocess.Popen(["sleep", "60"]) as child:
+        eventually(lambda: runs(child.pid, "sleep"))
         seen = kernel.look(child.pid)
         children = kernel.children(os.getpid())
         above = kernel.above(child.pid)
@@ -196,6 +204,7 @@ def test_whose_hook_it_is_is_told_by_who_is_above_it() -> None:
     ) as agent:
         assert agent.stdout
         pid = int(agent.stdout.readline())
+        eventually(lambda: runs(pid, "sleep"))
 
         assert caller_of(pid, "claude") == Process.of(agent.pid)
         assert caller_of(pid, "codex") is None
