@@ -28,6 +28,7 @@ from rookery.agents.transcripts import (
 )
 from rookery.config import Price
 from rookery.model.errors import SessionUnknown
+from rookery.model.evidence import Evidence
 from rookery.model.facts import (
     ConversationLeft,
     SessionEnded,
@@ -38,7 +39,7 @@ from rookery.model.facts import (
     UsageReported,
 )
 from rookery.model.sessions import Session
-from rookery.store import sessions, transcripts, turns
+from rookery.store import evidence, sessions, transcripts, turns
 from rookery.store.database import Database
 from rookery.store.journal import Entry, Journal, Reader
 from rookery.store.serving import serve
@@ -63,6 +64,9 @@ MARK = 2048
 
 #: Files that are looked for in a folder.
 MOST_FILES = 5_000
+
+#: What a transcript claims of a session: no more than that.
+ANSWERED = "answered"
 
 #: Responses of a file that may still grow, or be written down again.
 KEPT = 64
@@ -137,6 +141,7 @@ class Transcripts:
                 used[turns.at(db, session, usage.at)].append(usage)
         for turn, usages in used.items():
             self.journal.append(db, self._report(work.session, usages, turn))
+        _note_last(db, session, [each for usages in used.values() for each in usages])
         is_done = all(each.is_last for each in slices)
         if is_done:
             transcripts.settle(db, session, work.due)
@@ -166,6 +171,13 @@ class Transcripts:
         )
         cached = read * tokens.cache_read + written * tokens.cache_write
         return price.input * fresh + cached + price.output * tokens.output
+
+
+def _note_last(db: Connection, session: SessionId, used: Sequence[Usage]) -> None:
+    """Keep when its model last answered, as its agent wrote it down: a sign of life."""
+    if last := max(used, key=lambda each: each.at, default=None):
+        detail = f"{last.model or 'its model'} has answered, {last.tokens.output} tokens"
+        evidence.put(db, session, Evidence("transcript", ANSWERED, last.at, detail))
 
 
 @dataclass(frozen=True, slots=True)

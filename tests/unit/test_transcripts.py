@@ -19,7 +19,7 @@ from rookery.config import Price
 from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
 from rookery.model.sessions import NativeId, Session
-from rookery.store import retention, sessions, transcripts, turns
+from rookery.store import evidence, retention, sessions, transcripts, turns
 from rookery.store.journal import Journal
 from rookery.store.transcripts import Progress
 from rookery.transcripts import KEPT, READER, SETTLE, Transcripts, count
@@ -171,6 +171,19 @@ async def test_what_a_turn_used_is_added_to_it_and_to_its_session(desk: Desk) ->
     ran = await desk.database.read(partial(turns.of_session, session=S, last=10))
     assert [(each.input_tokens, each.output_tokens) for each in ran] == [(110, 1), (20, 2)]
     assert await desk.used() == (130, 3)
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("C8")
+async def test_when_its_model_last_answered_is_evidence(desk: Desk) -> None:
+    await desk.turn("one", fresh=10, out=1)
+    await desk.turn("two", fresh=20, out=2)
+    answered = desk.clock.now()
+
+    await desk.read()
+
+    (found,) = await desk.database.read(partial(evidence.of_session, session=S))
+    assert (found.source, found.claim, found.at) == ("transcript", "answered", answered)
 
 
 @pytest.mark.anyio
