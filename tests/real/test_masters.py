@@ -279,3 +279,15 @@ def test_a_master_waits_for_all_of_several_and_is_told_once(rookery: Rookery) ->
     eventually(lambda: told(rookery))
     ((news),) = told(rookery)
     assert news.count("finished its turn") == 3
+
+
+@pytest.mark.spec("I2")
+def test_who_is_started_without_tools_has_none(rookery: Rookery) -> None:
+    start = ("start", "--agent", "claude", "--project", str(rookery.project), "--wait")
+    rookery.run(*start, "--name", "without", "--no-tools")
+    rookery.run(*start, "--name", "with")
+
+    answers = [rookery.ask(name, call("list_computers")) for name in ("without", "with")]
+
+    assert "No such tool" in answers[0]
+    assert '"computers":' in answers[1]

@@ -342,6 +342,20 @@ def test_what_cannot_go_on_says_why_and_what_to_do(rookery: Rookery) -> None:
     assert (met["native_id"], met["continues"], met["status"]) == (STRANGER, None, "running")
 
 
+@pytest.mark.spec("A10", "I5", "K5")
+def test_an_agent_starts_resumes_and_waits_for_its_own(rookery: Rookery) -> None:
+    rookery.start("anna")
+
+    begun = within(rookery, "anna", "start", "-a", "demo", "-n", "child", "say: before")
+    rookery.run("wait", "child")
+    rookery.run("end", "child")
+    resumed = within(rookery, "anna", "resume", "child", "--wait", "say: after")
+
+    assert (begun.stderr, resumed.stderr) == ("", "")
+    assert rookery.session("child")["parent"] == rookery.session("anna")["id"]
+    assert [turn["answer"] for turn in turns(rookery, "child")] == ["after"]
+
+
 @pytest.mark.spec("A3", "A10")
 def test_a_resumption_under_one_key_happens_once(rookery: Rookery) -> None:
     rookery.start("anna")

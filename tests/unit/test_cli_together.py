@@ -9,7 +9,7 @@ import click
 import pytest
 from click.shell_completion import ShellComplete
 
-from rookery.cli import relays, together
+from rookery.cli import complete, relays, together
 from rookery.cli.group import examples, rookery
 from rookery.cli.show import HELD
 from rookery.cli.waiting import gathered, goes_on, needed_of
@@ -254,11 +254,16 @@ def test_an_exchange_is_printed_with_who_has_not_got_it_and_why_it_stopped(
 def test_a_shell_completes_the_commands_of_a_relay_and_the_names_for_a_new_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked = ShellComplete(rookery, {}, "rookery", "_X")
+    daemon = Scripted(sessions=sessions("anna", "jo"), relays={"relays": [{"id": "4f2a"}]})
+    monkeypatch.setattr(complete, "Client", lambda *_, **__: daemon)
+    shell = ShellComplete(rookery, {}, "rookery", "_X")
 
-    commands = {each.value for each in asked.get_completions(["relay"], "")}
+    begun, second, known = (
+        [each.value for each in shell.get_completions(["relay", *words], incomplete)]
+        for words, incomplete in (([], "j"), (["anna"], "a"), (["show"], "4"))
+    )
 
-    assert commands == {"close", "join", "leave", "ls", "new", "show"}
+    assert (begun, second, known) == (["join", "jo"], ["anna"], ["4f2a"])
 
 
 @pytest.mark.spec("E7", "I5")

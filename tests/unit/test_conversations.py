@@ -102,6 +102,7 @@ def test_what_lives_and_cannot_be_branched_has_to_end_first(
         ("shell", False, "shell cannot go on with"),
         ("shell", True, "shell cannot branch"),
         ("gemini", True, "gemini cannot branch"),
+        ("opencode", True, "opencode cannot branch"),
         ("demo", True, "demo cannot branch"),
     ],
 )
@@ -118,7 +119,6 @@ def test_an_agent_that_cannot_is_refused(
     [
         ("claude", ["--session-id", "n2", "--resume", "n1", "--fork-session"]),
         ("codex", ["fork", "n1"]),
-        ("opencode", ["--session", "n1", "--fork"]),
     ],
 )
 def test_a_branch_is_asked_for_in_each_agents_own_words(agent: str, words: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""What a shell completes: the names of sessions and of agents."""
+"""What a shell completes: the names of sessions and of agents, and relays."""
 
 from __future__ import annotations
 
@@ -20,12 +20,19 @@ def session_names(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[str]:
     """Name the sessions that begin so; none, and silently, without a daemon."""
+    return [name for name in _known("sessions", "name") if name.startswith(incomplete)]
+
+
+def relay_ids(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    return [each for each in _known("relays", "id") if each.startswith(incomplete)]
+
+
+def _known(kind: str, word: str) -> list[str]:
     daemon = Client(home().door, os.environ.get("ROOKERY_BADGE", ""), patience=PATIENCE)
     try:
-        found = daemon.get("sessions")["sessions"]
+        return [each[word] for each in daemon.get(kind)[kind]]
     except RookeryError:
         return []
-    return [each["name"] for each in found if each["name"].startswith(incomplete)]
 
 
 def agent_names(

@@ -7,8 +7,9 @@ from itertools import zip_longest
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
-from rookery.cli.complete import of_session, session_names
+from rookery.cli.complete import of_session, relay_ids, session_names
 from rookery.cli.group import as_json, client, examples, rookery
 from rookery.cli.show import ago, count, local, say, show_json
 from rookery.cli.together import known_sessions, name_of
@@ -16,6 +17,10 @@ from rookery.model.errors import BadInput
 
 #: Who can talk with each other.
 FEWEST = 2
+
+
+#: What a new relay is made of.
+_NAMES = click.Argument(["names"], nargs=-1)
 
 
 class Relays(click.Group):
@@ -31,6 +36,10 @@ class Relays(click.Group):
             return ["new"]
         # A shell that completes asks what may come; all of it may.
         return [] if context.resilient_parsing else ["ls"]
+
+    def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem]:
+        names = session_names(context, _NAMES, incomplete)
+        return [*super().shell_complete(context, incomplete), *map(CompletionItem, names)]
 
 
 @rookery.group(
@@ -48,7 +57,7 @@ def relay() -> None:
     """
 
 
-_of_relay = click.argument("relay", metavar="ID")
+_of_relay = click.argument("relay", metavar="ID", shell_complete=relay_ids)
 
 
 @relay.command()

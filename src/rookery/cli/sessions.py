@@ -58,6 +58,7 @@ SETTINGS: Mapping[str, tuple[str, ...]] = {
 @click.option("--runtime", default="tmux", show_default=True)
 @click.option("--model", "-m", default="", help="Else the agent's own choice.")
 @click.option("--permission-mode", default="", help="Else the agent's own.")
+@click.option("--no-tools", is_flag=True, help="Without Rookery's own tools (MCP).")
 @click.option("--file", "-f", type=click.File(), help="Read the prompt from a file.")
 @click.option("--wait", is_flag=True, help="Until it is up and, with a prompt, has answered.")
 @click.option("--timeout", type=float, help="Seconds to wait; else for ever.")
@@ -100,6 +101,7 @@ def _begin(daemon: Client, given: Mapping[str, Any]) -> Mapping[str, Any]:
             prompt="" if is_shell else prompt_of(given["prompt"], given["file"]),
             command=list(given["prompt"]) if is_shell else [],
             environment=environment_here(),
+            tools=not given["no_tools"],
         )
     except Answered as refusal:
         raise _with_a_hint(refusal, given["prompt"]) from refusal
