@@ -22,7 +22,7 @@ from rookery import arrivals, endings
 from rookery.agents import registry as files
 from rookery.agents.registry import Entry
 from rookery.arrivals import Arrival
-from rookery.model.evidence import Claim, Evidence, Known, correct
+from rookery.model.evidence import Claim, Evidence, Known, correct, is_outdated
 from rookery.model.facts import EvidenceDisagreed, Fact, Outcome, SessionFound, SessionId
 from rookery.model.lifecycle import Activity
 from rookery.model.sessions import TMUX, Session
@@ -167,12 +167,11 @@ class Registry:
 
     def _correction(self, db: Connection, doubt: Doubt) -> Fact | None:
         session = sessions.get(db, doubt.session)
-        is_hooked = evidence.last(db, session.id, "hook") is not None
-        if is_hooked and doubt.claim.at <= session.since:
-            return None  # what a hook told since then is newer
-        return correct(
-            session.id, Known(session.state, doubt.said_before, is_hooked), doubt.claim
-        )
+        hook = evidence.last(db, session.id, "hook")
+        if is_outdated(doubt.claim, since=session.since, hooked=hook.at if hook else None):
+            return None
+        known = Known(session.state, doubt.said_before, is_hooked=hook is not None)
+        return correct(session.id, known, doubt.claim)
 
     async def _see_off(self, folder: Path) -> None:
         """End the sessions whose processes are gone; a killed one leaves its file behind."""

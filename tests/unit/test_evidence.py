@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from rookery.model.evidence import (
     Source,
     confidence,
     correct,
+    is_outdated,
 )
 from rookery.model.facts import Fact, SessionId
 from rookery.model.lifecycle import Activity, SessionState, Status
@@ -55,6 +56,26 @@ def test_an_agents_own_file_tells_what_no_hook_does(
     believed: Known, claim: Activity, happened: Fact | None
 ) -> None:
     assert correct(S, believed, Claim(claim, NOW, "why")) == happened
+
+
+@pytest.mark.spec("C8")
+@pytest.mark.parametrize(
+    ("since", "hooked", "outdated"),
+    [
+        (1, 1, True),  # a hook has moved it
+        (1, -1, False),  # the same file has, which was believed a moment late
+        (-1, 1, False),  # a hook that moved nothing, such as of a compaction
+        (1, None, False),
+    ],
+)
+def test_only_what_a_hook_told_since_outdates_an_agents_own_file(
+    since: int, hooked: int | None, outdated: bool
+) -> None:
+    told = None if hooked is None else NOW + timedelta(seconds=hooked)
+
+    found = is_outdated(Claim(IDLE, NOW), since=NOW + timedelta(seconds=since), hooked=told)
+
+    assert found is outdated
 
 
 @pytest.mark.spec("C8", "A2")

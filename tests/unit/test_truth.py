@@ -46,6 +46,19 @@ def test_what_was_so_within_the_last_moments_may_be_said(
     assert timeline.agrees(said(at, word)) is agrees
 
 
+def test_taken_strictly_an_effect_is_there_with_its_cause(timeline: Timeline) -> None:
+    strict = timeline.at_cause()
+
+    assert [(mark.at, *mark.words) for mark in strict.marks] == [
+        (9.0, "idle"),
+        (10.0, "working"),
+        (10.2, "working"),
+        (12.0, "idle"),
+    ]
+    assert timeline.agrees(said(10.45, "idle"))
+    assert not strict.agrees(said(10.45, "idle"))
+
+
 def test_samples_before_the_first_mark_and_after_the_end_do_not_count(
     timeline: Timeline,
 ) -> None:

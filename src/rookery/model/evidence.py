@@ -60,6 +60,15 @@ class Known:
     is_hooked: bool  #: its hooks tell of prompts and stops, and a moment later than its file
 
 
+def is_outdated(claim: Claim, *, since: datetime, hooked: datetime | None) -> bool:
+    """Whether a hook has moved a session since its agent's file said so.
+
+    A move alone does not tell: a file that was believed a moment late has made one, too, and
+    must not outdate what the same file says next.
+    """
+    return hooked is not None and claim.at <= min(since, hooked)
+
+
 def correct(  # noqa: PLR0911 - a table
     session: SessionId, known: Known, claim: Claim
 ) -> Fact | None:
