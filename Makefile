@@ -28,7 +28,7 @@ up: setup ## set up, then run the daemon here
 test: setup $(PROGRAMS) ## set up, then lint, types, imports and all tests
 	@$(MAKE) --no-print-directory lint types imports
 	$(BIN)/python scripts/reference.py --check
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n 4 --dist worksteal
 
 $(PROGRAMS) $(MORE): %/node_modules/.installed: %/package.json %/package-lock.json
 	@scripts/system-packages npm

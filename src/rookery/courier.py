@@ -148,6 +148,8 @@ class Courier:
     async def _submit(self, parcel: Parcel) -> bool:
         if parcel.step is Step.SENDING:
             await self._mark(parcel, Step.PASTED)
+        if await self.database.read(switches.is_holding):
+            return False  # since it was looked for
         entered_at = self._clock.now()
         try:
             await self.runtime.submit(parcel)

@@ -53,6 +53,8 @@ def listen(db: Connection, journal: Journal, listener: Listener) -> bool:
     target = sessions.get(db, listener.target)
     if target.status.is_over:
         raise SessionOver(ended(target))
+    if listener.is_lasting and _path(db, listener, only_lasting=True):
+        raise BadInput(f"{target.name} and those who wait would wake each other for ever.")
     if not listeners.add(db, listener, at=journal.clock.now()):
         return False
     _notice_ring(db, journal, listener)
@@ -80,7 +82,7 @@ def listen_to_several(
 
 def _notice_ring(db: Connection, journal: Journal, listener: Listener) -> None:
     """Say so if those who wait now wait for each other."""
-    edges = _path(db, start=listener.target, goal=listener.caller)
+    edges = _path(db, listener)
     if not edges:
         return
     ring = [listener, *edges]
@@ -91,21 +93,22 @@ def _notice_ring(db: Connection, journal: Journal, listener: Listener) -> None:
         return  # words are under way in it: their answer will open it again
     for each in ring:
         words = RING.format(ring=told, computer=journal.computer, id=each.target)
-        _write(db, each.caller, words, seq)
+        _write(db, each.caller, words, seq, hops=messages.hops_of(db, listener.caller))
 
 
-def _path(db: Connection, *, start: SessionId, goal: SessionId) -> list[Listener]:
-    """Follow who waits for whom. Returns the way, nothing if there is none."""
-    ways: list[list[Listener]] = [[each] for each in listeners.targets_of(db, start)]
-    seen = {start}
+def _path(db: Connection, listener: Listener, *, only_lasting: bool = False) -> list[Listener]:
+    """Follow who waits for whom, back to who listens. Nothing if there is no way."""
+    ways: list[list[Listener]] = [[listener]]
+    seen: set[SessionId] = set()
     while ways:
         way = ways.pop(0)
         last = way[-1].target
-        if last == goal:
-            return way
+        if last == listener.caller:
+            return way[1:]
         if last not in seen:
             seen.add(last)
-            ways += [[*way, each] for each in listeners.targets_of(db, last)]
+            further = listeners.targets_of(db, last)
+            ways += [[*way, each] for each in further if each.is_lasting or not only_lasting]
     return []
 
 
@@ -127,7 +130,7 @@ def react(db: Connection, entry: Entry) -> None:
             if gone := listeners.forget_caller(db, target):
                 _log.info("%s is over; it waited for %d.", target, gone)
             over = listeners.of_end(db, target, seq=seq)
-            _tell(db, over, ended(sessions.get(db, target)), seq)
+            _tell(db, entry, over, ended(sessions.get(db, target)))
         case _:
             pass
 
@@ -141,7 +144,7 @@ def _tell_of_asking(db: Connection, entry: Entry, message: str, request: str) ->
     for each in callers:
         if each not in final:
             told = news(NEEDS_INPUT, sessions.get(db, target), message)
-            _write(db, each.caller, told, entry.seq)
+            _write(db, each.caller, told, entry.seq, hops=_hops(db, entry))
 
 
 READER = Reader(
@@ -168,31 +171,43 @@ def _fire(
 ) -> None:
     if fired:
         words = news(template, sessions.get(db, entry.fact.session), message)
-        lasting = [each for each in fired if each.is_lasting]
-        for each in lasting:
-            listeners.renew(db, each, seq=entry.seq)
-            _write(db, each.caller, words, entry.seq)
-        _tell(db, (each for each in fired if not each.is_lasting), words, entry.seq)
+        for each in fired:
+            if each.is_lasting:
+                listeners.renew(db, each, seq=entry.seq)
+                _tell_one(db, entry, each, words)
+        _tell(db, entry, [each for each in fired if not each.is_lasting], words)
 
 
-def _tell(db: Connection, fired: Iterable[Listener], words: str, seq: int) -> None:
+def _tell(db: Connection, entry: Entry, fired: Iterable[Listener], words: str) -> None:
     """Tell each of those who waited, and let them wait no more."""
     for each in fired:
-        texts: list[str] | None = [words]
-        if each.wait is not None:
-            texts = listeners.keep_news(db, each.wait, each.target, words)
+        _tell_one(db, entry, each, words)
         db.execute(
             "delete from listeners where target = ? and caller = ?", (each.target, each.caller)
         )
-        if texts:
-            _write(db, each.caller, "\n".join(texts), seq)
 
 
-def _write(db: Connection, caller: SessionId, words: str, cause: int) -> None:
+def _tell_one(db: Connection, entry: Entry, listener: Listener, words: str) -> None:
+    """Tell one who waited: at once, or together with what else it waits for."""
+    texts: list[str] | None = [words]
+    if listener.wait is not None:
+        texts = listeners.keep_news(db, listener.wait, listener.target, words)
+    if texts:
+        _write(db, listener.caller, "\n".join(texts), entry.seq, hops=_hops(db, entry))
+
+
+def _hops(db: Connection, entry: Entry) -> int:
+    """Say how far news is from a person's words: as far as the turn that it is of."""
+    stop = entry.at if isinstance(entry.fact, facts.TurnEnded) else None
+    return messages.hops_of(db, entry.fact.session, stop=stop)
+
+
+def _write(db: Connection, caller: SessionId, words: str, cause: int, *, hops: int = 0) -> None:
     session = sessions.get(db, caller)
-    hops = messages.hops_of(db, caller)
     above = envelope(speaker="Rookery", listener=session.name, about="what you wait for")
-    messages.add(db, caller, clean(words), Origin(AUTHOR, cause, above, hops))
+    # With a NUL character in its words nobody keeps what happened to it from others.
+    plain = clean(words.replace("\0", " "))
+    messages.add(db, caller, plain, Origin(AUTHOR, cause, above, hops))
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,5 +257,7 @@ class Listeners:
                 listeners.check(db, target, at=now)
 
     def _tell_late(self, db: Connection, target: Session) -> None:
-        seq = self.journal.append(db, facts.Noted(target.id, "waited for, and over"))
-        _tell(db, listeners.of_end(db, target.id, seq=seq), ended(target), seq)
+        noted = facts.Noted(target.id, "waited for, and over")
+        seq = self.journal.append(db, noted)
+        entry = Entry(seq, self.journal.clock.now(), noted)
+        _tell(db, entry, listeners.of_end(db, target.id, seq=seq), ended(target))

@@ -14,8 +14,8 @@ from sqlite3 import Connection
 from uuid import uuid4
 
 from rookery.model import facts
-from rookery.model.envelopes import attributed, envelope
-from rookery.model.errors import BadInput, SessionOver, WordsRefused
+from rookery.model.envelopes import attributed, called, envelope
+from rookery.model.errors import BadInput, CommandRefused, SessionOver, WordsRefused
 from rookery.model.facts import Fact, SessionId
 from rookery.model.messages import Origin, clean
 from rookery.model.relays import Limits, Member, Relay, RelayId, shortened
@@ -24,6 +24,9 @@ from rookery.store.journal import Entry, Journal, Reader
 
 #: How many may talk in one relay.
 MOST_MEMBERS = 20
+
+#: In how many relays one session may be: each of its answers is written to all of them.
+MOST_RELAYS = 50
 
 #: Fewer have nobody to talk to.
 FEWEST_MEMBERS = 2
@@ -85,16 +88,18 @@ def join(
         return
     if len(relay.present) >= MOST_MEMBERS:
         raise BadInput(f"a relay is of {MOST_MEMBERS} sessions at most.")
+    if relays.count_of(db, session_id) >= MOST_RELAYS:
+        raise CommandRefused(f"{session.name} is in {MOST_RELAYS} relays; close one first.")
     before = next((each for each in relay.members if each.session == session_id), None)
     number = before.number if before else len(relay.members) + 1
-    called = _distinct(name or session.name, relay)
-    relays.join(db, relay.id, Member(session_id, called, number))
-    journal.append(db, facts.RelayJoined(session_id, relay.id, called, number))
+    distinct = _distinct(name or session.name, relay)
+    relays.join(db, relay.id, Member(session_id, distinct, number))
+    journal.append(db, facts.RelayJoined(session_id, relay.id, distinct, number))
 
 
 def _distinct(name: str, relay: Relay) -> str:
     """Let no two be called alike, nor anybody so that it looks like more than a name."""
-    plain = " ".join(name.replace("[", "(").replace("]", ")").split())[:60] or "session"
+    plain = called(name[:60])[:60]
     taken = {each.name for each in relay.present}
     numbered = (f"{plain}-{number}" for number in range(2, MOST_MEMBERS + 2))
     return next(each for each in (plain, *numbered) if each not in taken)
@@ -109,7 +114,8 @@ def leave(
     if member is None or not relays.leave(db, relay.id, session, at=journal.clock.now()):
         return False
     seq = journal.append(db, facts.RelayLeft(session, relay.id, reason))
-    _part(db, relay, member, _Parting(seq, journal.clock.now(), reason))
+    hops = messages.hops_of(db, session)
+    _part(db, relay, member, _Parting(seq, journal.clock.now(), reason, hops))
     return True
 
 
@@ -119,10 +125,13 @@ def close(db: Connection, journal: Journal, relay_id: RelayId, *, by: str, reaso
     if relay.closed_at:
         return False
     relays.close(db, relay.id, at=journal.clock.now(), reason=reason)
+    closer = next((each for each in relay.present if f"session {each.session}" == by), None)
+    hops = messages.hops_of(db, closer.session) if closer else 0
     for member in relay.present:
         seq = journal.append(db, facts.RelayLeft(member.session, relay.id, reason))
-        if f"session {member.session}" != by:
-            _tell(db, relay, member, f"The relay is closed: {reason}.", cause=seq)
+        if member != closer:
+            parting = _Parting(seq, journal.clock.now(), reason, hops)
+            _tell(db, relay, member, f"The relay is closed: {reason}.", parting)
     return True
 
 
@@ -153,6 +162,7 @@ def _pass_on(db: Connection, entry: Entry, relay: Relay, last_words: str) -> Non
     if limit := _limit(db, entry, relay, hops):
         relays.note_limit(db, relay.id, limit)
         return
+    last_words = last_words.replace("\0", "")  # one is enough for all of it to be refused
     digest = sha256(last_words.strip().encode(errors="replace")).hexdigest()
     if not relays.note_words(db, relay.id, author.session, digest):
         return  # it has said just that before
@@ -184,6 +194,7 @@ class _Parting:
     cause: int  #: the entry that tells of it
     at: datetime
     reason: str
+    hops: int = 0  #: between that and a person's words
 
 
 def _part(db: Connection, relay: Relay, gone: Member, parting: _Parting) -> None:
@@ -194,11 +205,12 @@ def _part(db: Connection, relay: Relay, gone: Member, parting: _Parting) -> None
         relays.close(db, relay.id, at=parting.at, reason=parting.reason)
     ending = "The relay is closed" if is_over else f"[{gone.name}] ({gone.number}) has left"
     for member in stay:
-        _tell(db, relay, member, f"{ending}: {parting.reason}.", cause=parting.cause)
+        _tell(db, relay, member, f"{ending}: {parting.reason}.", parting)
 
 
-def _tell(db: Connection, relay: Relay, member: Member, words: str, *, cause: int) -> None:
+def _tell(db: Connection, relay: Relay, member: Member, words: str, parting: _Parting) -> None:
     name = sessions.get(db, member.session).name
     about = f"your relay {relay.id}"
     above = envelope(speaker="Rookery", listener=name, about=about)
-    messages.add(db, member.session, clean(words), Origin(f"relays {relay.id}", cause, above))
+    origin = Origin(f"relays {relay.id}", parting.cause, above, parting.hops)
+    messages.add(db, member.session, clean(words), origin)

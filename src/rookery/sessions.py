@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -30,12 +31,15 @@ from rookery.model.facts import (
 )
 from rookery.model.lifecycle import Status
 from rookery.model.messages import MessageId, Origin, Words, clean
-from rookery.model.names import checked, distinct, name_from, title_from
+from rookery.model.names import SHOWN, checked, distinct, name_from, title_from
 from rookery.model.sessions import HEADLESS, OBSERVED, TMUX, NativeId, Session, tmux_name
 from rookery.ports import Agent
 from rookery.store import messages, sessions
 from rookery.store.journal import Journal
 from rookery.store.sessions import TakenNames
+
+#: It goes on a command line, where it must not be taken for an option.
+_MODEL = re.compile(r"[A-Za-z0-9][\w.:/@\[\] ()+,-]{0,199}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +118,8 @@ def plan(
         raise BadInput("a command line is for the agent 'shell' only.")
     if start.name:
         checked(start.name)
+    if start.model and not _MODEL.fullmatch(start.model):
+        raise BadInput(f"the model {start.model[:SHOWN]!r} looks like none.")
     if start.conversation:
         _check_ability(agent, start.conversation)
     return Plan(

@@ -47,7 +47,8 @@ _COMMAND = re.compile(r"/([A-Za-z][\w:.-]{0,63})( [^\r\n]*)?")
 RESERVED = frozenset(
     {
         *("permissions", "approvals", "allowed-tools", "add-dir", "sandbox", "yolo", "trust"),
-        *("config", "settings", "hooks", "mcp", "plugin", "agents", "login", "logout", "auth"),
+        *("config", "settings", "hooks", "mcp", "plugins", "agents", "login", "logout", "auth"),
+        *("plugin", "directory", "extensions", "privacy-settings", "share"),
     }
 )
 
@@ -155,9 +156,21 @@ def _checked(house: House, caller: Caller, session: Session, given: str) -> Word
     found = _COMMAND.fullmatch(words.text)
     if found is None:
         raise WordsRefused("a command is one line that begins with its name, such as /compact.")
-    if caller.identity.scope is Scope.SESSION and found[1].lower() in RESERVED:
+    if caller.identity.scope is Scope.SESSION and is_reserved(found[1]):
         raise Forbidden(f"/{found[1]} changes what an agent may do; a person types it.")
     return words
+
+
+def is_reserved(name: str) -> bool:
+    """Whether a command is one of those, or is completed to one by the menu of a program."""
+    wanted = name.lower()
+    return any(_is_short_for(wanted, each) for each in RESERVED)
+
+
+def _is_short_for(short: str, word: str) -> bool:
+    """Whether some letters of a word are left in their order, the first among them."""
+    letters = iter(word)
+    return short[0] == word[0] and all(letter in letters for letter in short)
 
 
 async def show_data(house: House, caller: Caller, asked: DataAsked) -> SessionData:

@@ -8,7 +8,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from rookery.gateway.table import Asked, Caller, House, Nothing, Operation, once, reach
+from rookery.gateway.table import (
+    Asked,
+    Caller,
+    House,
+    Nothing,
+    Operation,
+    find,
+    once,
+    reach,
+)
 from rookery.model.errors import BadInput, Forbidden, RequestUnknown, SessionUnknown
 from rookery.model.permissions import (
     Call,
@@ -100,7 +109,7 @@ async def answer(house: House, caller: Caller, asked: AnswerAsked) -> Request:
     """Answer what an agent asks. The first answer is the one."""
 
     def write(db: Connection) -> Request:
-        request = _find(db, asked.permission)
+        request = _find(house, db, caller, asked.permission)
         _require_a_judge(house, db, caller, request)
         house.permissions.answer(db, request, _verdict(request, asked, by=caller.name))
         return requests.get(db, request.id)
@@ -108,13 +117,13 @@ async def answer(house: House, caller: Caller, asked: AnswerAsked) -> Request:
     return await once(house, caller, Request, write)
 
 
-def _find(db: Connection, word: str) -> Request:
+def _find(house: House, db: Connection, caller: Caller, word: str) -> Request:
     """Find what is meant: a request, or what a session has been asking for longest."""
     try:
         return requests.get(db, RequestId(word))
     except RequestUnknown:
         try:
-            session = known.resolve(db, word)
+            session = find(house, db, caller, word, Need.DECIDE)
         except SessionUnknown:
             raise RequestUnknown(f"{word!r}. See them with:  rookery permissions") from None
     if asked := requests.open_of(db, session.id):

@@ -29,6 +29,9 @@ from rookery.store.relays import Said
 
 ONE = "/v1/relays/{relay}"
 
+#: Answers to answers that a session may let others give without a person.
+MOST_HOPS = 50
+
 #: So long relays that were closed are listed.
 LISTED = timedelta(hours=1)
 
@@ -86,16 +89,25 @@ async def create(house: House, caller: Caller, asked: RelayAsked) -> Relay:
     own = caller.identity.session
     if own is not None and own not in {session.id for session, _ in found}:
         raise Forbidden("a session makes relays for itself: name it among the members.")
-    usual = limits_of(house)
-    limits = Limits(
-        asked.max_hops or usual.hops, asked.max_a_minute or usual.a_minute, usual.length
-    )
+    limits = _limits(house, caller, asked)
 
     def write(db: Connection) -> Relay:
         members = [(session.id, name) for session, name in found]
         return relays.create(db, house.journal, members, by=caller.name, limits=limits)
 
     return await once(house, caller, Relay, write)
+
+
+def _limits(house: House, caller: Caller, asked: RelayAsked) -> Limits:
+    """Return what a relay is limited to; more than usual is for a person to allow."""
+    usual = limits_of(house)
+    hops, a_minute = asked.max_hops or usual.hops, asked.max_a_minute or usual.a_minute
+    if caller.identity.scope is Scope.SESSION:
+        most = max(MOST_HOPS, usual.hops)
+        if hops > most or a_minute > usual.a_minute:
+            limits = f"{most} answers to answers and {usual.a_minute} messages in a minute"
+            raise Forbidden(f"a session lets others talk for at most {limits}.")
+    return Limits(hops, a_minute, usual.length)
 
 
 async def list_relays(house: House, caller: Caller, asked: RelaysAsked) -> Relays:
@@ -173,12 +185,16 @@ async def close(house: House, caller: Caller, asked: OfRelay) -> Relay:
 
 
 def _require(db: Connection, house: House, caller: Caller, word: str) -> Relay:
-    """Find a relay. For a session: one that it is in, or was. Raises ``Forbidden``."""
+    """Find a relay. For a session: one that it is in, or was in when that was closed.
+
+    Whoever left it, or was taken out, hears no more of it. Raises ``Forbidden``.
+    """
     relay = known.get(db, word)
     if caller.identity.scope is Scope.SESSION and house.settings.trust.sessions == "family":
         own = caller.identity.session
-        if own not in {each.session for each in relay.members}:
-            raise Forbidden(f"the relay {relay.id} is not the caller's.")
+        stayed = {None, relay.closed_at}
+        if own not in {each.session for each in relay.members if each.left_at in stayed}:
+            raise Forbidden(f"the relay {word[:40]} is not the caller's.")
     return relay
 
 

@@ -44,6 +44,8 @@ async def resume(house: House, caller: Caller, asked: ResumeAsked) -> Session:
         raise BadInput(f"{old.name} is known: it goes on as the agent, and where, it was.")
     if old.native_id is None or old.native_id.startswith(_SYNTHETIC):
         raise CommandRefused(f"nothing was said in {old.name} that {old.agent} would know.")
+    if not _NATIVE.fullmatch(old.native_id):  # a hook may have told anything
+        raise CommandRefused(f"{old.native_id[:80]!r} is no conversation of {old.agent}.")
     conversation = Conversation(
         native_id=old.native_id, is_branch=asked.fork, session=old.id, name=old.name
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache, partial
@@ -16,8 +16,9 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from rookery.config import Settings
 from rookery.discovery import Discovery
 from rookery.home import Home
-from rookery.model.errors import BadInput, Forbidden, NotRunning
+from rookery.model.errors import BadInput, Forbidden, NotRunning, SessionAmbiguous
 from rookery.model.facts import SessionId
+from rookery.model.names import SHOWN
 from rookery.model.scopes import MAY, Identity, Need, Scope
 from rookery.model.sessions import Session
 from rookery.permissions import Permissions
@@ -125,14 +126,22 @@ def require(caller: Caller, need: Need) -> None:
 
 async def target(house: House, caller: Caller, word: str, need: Need) -> Session:
     """Find the session that is meant, if the caller may do to it what they want."""
+    return await house.database.read(lambda db: find(house, db, caller, word, need))
 
-    def find(db: Connection) -> Session:
+
+def find(house: House, db: Connection, caller: Caller, word: str, need: Need) -> Session:
+    """Find a session within the caller's reach. Raises ``Forbidden``.
+
+    Of others it says no more than the caller did: who they are is not for everybody.
+    """
+    allowed = reach(house, db, caller, need)
+    if allowed is None:
+        return sessions.resolve(db, word)
+    with suppress(SessionAmbiguous):
         session = sessions.resolve(db, word)
-        if session.id not in (reach(house, db, caller, need) or {session.id}):
-            raise Forbidden(f"{session.name} is not of the caller's family ({need}).")
-        return session
-
-    return await house.database.read(find)
+        if session.id in allowed:
+            return session
+    raise Forbidden(f"{word[:SHOWN]} is not of the caller's family ({need}).")
 
 
 def reach(house: House, db: Connection, caller: Caller, need: Need) -> set[SessionId] | None:
@@ -152,10 +161,11 @@ async def require_own(house: House, caller: Caller, word: str) -> Session:
     own = caller.identity.session
     if own is None and not word:
         raise BadInput("say which session is meant; you are none yourself.")
-    found = await house.database.read(lambda db: sessions.resolve(db, word or str(own)))
-    if own is not None and found.id != own:
-        raise Forbidden(f"a session speaks for itself only, not for {found.name}.")
-    return found
+    with suppress(SessionAmbiguous) if own is not None else nullcontext():
+        found = await house.database.read(lambda db: sessions.resolve(db, word or str(own)))
+        if own in {None, found.id}:
+            return found
+    raise Forbidden(f"a session speaks for itself only, not for {word[:SHOWN]}.")
 
 
 async def until(house: House, question: Callable[[Connection], bool], seconds: float) -> bool:

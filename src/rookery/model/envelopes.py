@@ -8,11 +8,38 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import islice
 
 MARK = "[rookery]"
 
-#: How a line begins that could be taken for an envelope, or for the name over relayed words.
-_LIKE_ONE = re.compile(r"\s*\[\s*rookery\s*\]|\s*\[[^\]]*\]\s*\(\d+\)\s*:", re.IGNORECASE)
+#: What we are called, also by those who write it with figures.
+_US = "r[o0][o0]k[e3]ry"
+
+#: How a line begins, as it is seen, that could be taken for an envelope, or for the name over
+#: relayed words. Nothing that is not seen is left in it, and all brackets are square.
+_LIKE_ONE = re.compile(rf"\[{_US}\]|\[[^\]]*\]\[\d+\](?::|[^\x00-\x7f])")
+
+#: So many characters that are seen of a line tell whether it looks like one.
+_SEEN = 120
+
+#: Letters to machines, and nothing to the eye.
+_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+
+#: Other letters that look like these; and where whole alphabets of such begin.
+_ALIKE = {"r": "\u0433\u1d26\u2c85\u0280", "o": "\u043e\u03bf\u1d0f\u0585\u03c3",
+          "k": "\u043a\u03ba\u1d0b\u2c95", "e": "\u0435\u04bd\u0454\u03b5\u1d07\u212e",
+          "y": "\u0443\u03b3\u04af\u028f\u10e7"}  # fmt: skip
+_ALPHABETS = (0x1F150, 0x1F170, 0x1F1E6)
+_AS_LETTERS = {
+    ord(like): letter for letter, all_like in _ALIKE.items() for like in all_like
+} | {first + ord(letter) - ord("a"): letter for first in _ALPHABETS for letter in _ALIKE}
+
+#: News of a session, or a tool of ours that should be used; without the blanks.
+_SOUNDS_LIKE_US = re.compile(
+    f"{_US}|session.{{1,80}}on.{{0,120}}(?:finished|needsinput|failed|interrupted)"
+)
+
+_BRACKETS = {"Ps": "[", "Pe": "]"}
 
 #: Where terminals and agents begin a line: more places than a newline.
 _LINES = re.compile("(\r\n|[\n\r\v\f\x85\u2028\u2029])")
@@ -33,11 +60,49 @@ def attributed(name: str, number: int, words: str) -> str:
     return f"[{name}] ({number}):\n\n{quoted(words)}"
 
 
+def cited(words: str) -> str:
+    """Return a few words of somebody for a line of ours: in quotes, if they sound like us."""
+    if not _SOUNDS_LIKE_US.search(_plain(words)):
+        return words
+    return "“" + words.replace("“", "'").replace("”", "'") + "”"
+
+
+def called(name: str) -> str:
+    """Return a name that can stand in brackets, and is neither ours nor more than a name."""
+    shown = "".join(each for each in unicodedata.normalize("NFKC", name) if _is_in_a_name(each))
+    plain = " ".join(shown.split())
+    return "session" if not plain or re.search(_US, _as_seen(plain)) else plain
+
+
+def _is_in_a_name(character: str) -> bool:
+    kind = unicodedata.category(character)
+    return (kind[0] in "LMNZ" and character not in _BLANK) or character in "-_.,'+&@#"
+
+
 def _imitates(line: str) -> bool:
-    # Wide brackets and letters look the same, and what has no width is not seen at all.
-    plain = unicodedata.normalize("NFKC", line)
-    seen = "".join(each for each in plain if unicodedata.category(each) != "Cf")
-    return _LIKE_ONE.match(seen) is not None
+    if "[" not in line and line.isascii():
+        return False
+    return _LIKE_ONE.match(_as_seen(line)) is not None
+
+
+def _as_seen(line: str) -> str:
+    """Return how a line begins to whoever looks at it.
+
+    Cut before it is taken apart: a long row of accents takes minutes to be put in order.
+    """
+    return _plain("".join(islice(filter(_is_seen, line), _SEEN)))
+
+
+def _plain(text: str) -> str:
+    plain = unicodedata.normalize("NFKD", text).casefold().translate(_AS_LETTERS)
+    return "".join(
+        _BRACKETS.get(unicodedata.category(each), each) for each in filter(_is_seen, plain)
+    )
+
+
+def _is_seen(character: str) -> bool:
+    """Whether it is more than space, an accent, or a sign to machines."""
+    return unicodedata.category(character)[0] not in "CMZ" and character not in _BLANK
 
 
 def _flat(text: str) -> str:

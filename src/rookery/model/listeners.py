@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from rookery.model.envelopes import cited
 from rookery.model.facts import SessionId
 from rookery.model.messages import MessageId
 from rookery.model.sessions import Session, first_line
@@ -55,12 +56,13 @@ class Listener:
 def news(template: str, target: Session, message: str = "") -> str:
     """Say what happened to a session, in one line."""
     said = " ".join(message.split())
+    shown = said if len(said) <= LONGEST else said[: LONGEST - 1] + "…"
     return template.format(
         id=target.id,
         computer=target.computer,
-        title=" ".join(target.title.split()),
+        title=" ".join(target.title.replace('"', "'").split()),
         status=target.status,
-        message=said if len(said) <= LONGEST else said[: LONGEST - 1] + "…",
+        message=cited(shown),
     )
 
 

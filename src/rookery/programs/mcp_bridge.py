@@ -13,6 +13,7 @@ import socket
 import sys
 import threading
 import time
+from contextlib import suppress
 from typing import Any
 
 #: Seconds for a daemon that is away to come back.
@@ -136,7 +137,8 @@ class Bridge:
             connection.settimeout(PATIENCE)
             try:
                 connection.connect(self._door)
-                connection.sendall(request)
+                with suppress(BrokenPipeError, ConnectionResetError):
+                    connection.sendall(request)  # cut off if it is too much: it says so
                 while part := connection.recv(65536):
                     answer += part
             except TimeoutError:
@@ -150,11 +152,13 @@ class Bridge:
 
     def _read(self, asked: dict[str, Any], body: bytes) -> bytes:
         try:
-            answer = json.loads(body)
+            answer: dict[str, Any] = json.loads(body)
         except ValueError:
             return _error(asked.get("id"), FAILED, "The Rookery daemon's answer is unreadable.")
-        if "jsonrpc" not in answer:  # it was turned away before its words were looked at
-            refused = answer.get("error", {}).get("message", "The Rookery daemon refused this.")
+        error = answer.get("error")
+        if error and answer.get("id") is None:
+            # It was turned away before its words were looked at, or could not be read.
+            refused = error.get("message", "The Rookery daemon refused this.")
             return _error(asked.get("id"), FAILED, refused)
         if asked.get("method") == "initialize" and "result" in answer:
             self._version = str(answer["result"].get("protocolVersion", ""))
@@ -162,8 +166,11 @@ class Bridge:
 
     def _say(self, answer: bytes) -> None:
         with self._turn:
-            sys.stdout.buffer.write(answer.replace(b"\n", b" ") + b"\n")
-            sys.stdout.buffer.flush()
+            try:
+                sys.stdout.buffer.write(answer.replace(b"\n", b" ") + b"\n")
+                sys.stdout.buffer.flush()
+            except BrokenPipeError:
+                os._exit(0)  # whoever asked has left
 
 
 def _stops(head: bytes, body: bytes) -> bool:
@@ -192,8 +199,8 @@ def serve(door: str) -> None:
     """Be the server of whoever started us, as the session whose badge it has."""
     try:
         Bridge(door, os.environ.get("ROOKERY_BADGE", "")).run()
-    except (BrokenPipeError, KeyboardInterrupt):
-        os._exit(0)  # whoever asked has left
+    except KeyboardInterrupt:
+        os._exit(0)
 
 
 if __name__ == "__main__":

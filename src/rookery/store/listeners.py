@@ -106,9 +106,10 @@ def targets_of(db: Connection, caller: SessionId) -> list[Listener]:
 
 
 def renew(db: Connection, listener: Listener, *, seq: int) -> None:
-    """Let one that lasts go on: from now on any stop counts."""
+    """Let one that lasts go on: from now on any stop counts, and towards nothing else."""
     db.execute(
-        "update listeners set since = ?, message = null where target = ? and caller = ?",
+        "update listeners set since = ?, message = null, wait = null"
+        " where target = ? and caller = ?",
         (seq, listener.target, listener.caller),
     )
 
@@ -180,6 +181,8 @@ def overdue(db: Connection, *, now: datetime) -> list[Wait]:
 
 
 def end_wait(db: Connection, wait: int) -> None:
+    """Drop a wait with those that were told for it; what lasts was there before, and stays."""
+    db.execute("update listeners set wait = null where wait = ? and is_lasting", (wait,))
     db.execute("delete from waits where id = ?", (wait,))
 
 

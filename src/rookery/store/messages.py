@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
 from sqlite3 import Connection, Row
 
 from rookery.model import facts
+from rookery.model.envelopes import envelope
 from rookery.model.facts import SessionId
 from rookery.model.messages import (
     Message,
@@ -24,6 +25,9 @@ from rookery.model.sessions import HEADLESS
 
 #: Words that an agent takes for a command, if they are all that stands in its box.
 _ALONE = "(envelope = '' and relay is null and words like '/%')"
+
+#: What readers of the journal tell of: nobody's own words.
+_NEWS = "(author = 'listeners' or author like 'relays %')"
 
 #: Waits for the same session, behind the first.
 _WAITS_ON = "recipient = :recipient and step = 'pending' and id > :first"
@@ -45,15 +49,17 @@ def add(db: Connection, recipient: SessionId, words: Words, origin: Origin) -> M
 def hops_of(db: Connection, session: SessionId, *, stop: datetime | None = None) -> int:
     """Say how far a session's turn is from a person's words: the one that runs, or ended then.
 
-    What a person said, or nobody of us, counts as near as can be.
+    What a person said, or nobody of us, counts as near as can be; our own news beside other
+    words brings nobody nearer.
     """
     row = db.execute(
-        "select min(hops) as nearest, max(hops) as furthest from messages where parcel in ("
+        f"select min(iif({_NEWS}, null, hops)) as nearest, max(hops) as furthest"
+        " from messages where parcel in ("
         " select parcel from (select parcel, ended_at from turns where session = ?"
         " order by started_by desc limit 8) where ended_at is ?)",
         (session, stop.isoformat() if stop else None),
     ).fetchone()
-    return row["furthest"] or 0 if row["nearest"] else 0
+    return 0 if row["nearest"] == 0 else row["furthest"] or 0
 
 
 def get(db: Connection, message: MessageId) -> Message | None:
@@ -245,8 +251,21 @@ def _unproved(db: Connection, recipient: SessionId) -> Iterator[Parcel]:
         yield Parcel(
             id=parcel,
             recipient=recipient,
-            words=join((row["envelope"], row["words"]) for row in (first, *others)),
+            words=join(_pieces([first, *others])),
             step=Step(first["step"]),
             since=datetime.fromisoformat(first["taken_up"]),
             is_composed=bool(first["envelope"] or first["relay"]),
         )
+
+
+def _pieces(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
+    """Yield words with the line above them. A person's need one where others' go before."""
+    after_others = False
+    for row in rows:
+        is_persons = not row["envelope"] and row["relay"] is None
+        if is_persons and after_others:
+            by = envelope(speaker=row["author"], listener="you", about="a message")
+            yield by, row["words"]
+        else:
+            yield row["envelope"], row["words"]
+        after_others = after_others or not is_persons

@@ -52,6 +52,8 @@ def leave(db: Connection, relay: RelayId, session: SessionId, *, at: datetime) -
         " where relay = ? and session = ? and left_at is null",
         (at.isoformat(), relay, session),
     )
+    # Whoever stays is no pair any more: should the two talk again, they begin anew.
+    db.execute("update relays set pair = null where id = ?", (relay,))
     return gone.rowcount == 1
 
 
@@ -91,6 +93,14 @@ def of_session(db: Connection, session: SessionId) -> list[Relay]:
         (session,),
     )
     return [_relay(db, row) for row in rows]
+
+
+def count_of(db: Connection, session: SessionId) -> int:
+    """Count the relays that a session is in now."""
+    (count,) = db.execute(
+        "select count(*) from relay_members where session = ? and left_at is null", (session,)
+    ).fetchone()
+    return int(count)
 
 
 def peers(db: Connection, session: SessionId) -> set[SessionId]:

@@ -52,7 +52,9 @@ class Desk:
         """Refuse what is meant for another computer. Raises ``BadInput``."""
         here = self.house.journal.computer
         if computer not in {LOCAL, here}:
-            raise BadInput(f"no computer {computer!r} is known here; this one is {here!r}.")
+            raise BadInput(
+                f"no computer {computer[:80]!r} is known here; this one is {here!r}."
+            )
 
 
 A = TypeVar("A", bound=OnComputer)

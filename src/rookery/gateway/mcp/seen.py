@@ -47,7 +47,16 @@ class Seen:
     is_you: bool
 
 
-def seen(session: Session, listed: Sequence[Session], own: SessionId | None) -> Seen:
+def seen_all(
+    wanted: Sequence[Session], listed: Sequence[Session], own: SessionId | None
+) -> list[Seen]:
+    children: dict[SessionId | None, list[SessionId]] = {}
+    for each in listed:
+        children.setdefault(each.parent, []).append(each.id)
+    return [seen(each, children.get(each.id, []), own) for each in wanted]
+
+
+def seen(session: Session, children: list[SessionId], own: SessionId | None) -> Seen:
     return Seen(
         session_id=session.id,
         name=session.name,
@@ -61,6 +70,6 @@ def seen(session: Session, listed: Sequence[Session], own: SessionId | None) -> 
         since=session.since,
         last_activity=session.last_activity_at,
         parent=session.parent,
-        children=[each.id for each in listed if each.parent == session.id],
+        children=children,
         is_you=session.id == own,
     )

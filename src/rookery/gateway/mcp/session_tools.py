@@ -10,7 +10,7 @@ from pydantic import Field
 
 from rookery.gateway.agent_operations import TAIL, Computers, Projects, SessionData
 from rookery.gateway.mcp.desk import Desk, OnComputer, OnSession, Tool
-from rookery.gateway.mcp.seen import NOT_TOLD, TOLD, Seen, seen
+from rookery.gateway.mcp.seen import NOT_TOLD, TOLD, Seen, seen, seen_all
 from rookery.gateway.session_operations import Sessions
 from rookery.model.errors import BadInput
 from rookery.model.facts import SessionId
@@ -92,7 +92,7 @@ async def list_sessions(desk: Desk, asked: ListAsked) -> Listed:
     if asked.parent:
         parent: Session = await desk.ask("show", session=asked.parent)
         wanted = [each for each in listed if each.parent == parent.id]
-    return Listed([seen(each, listed, desk.own) for each in wanted])
+    return Listed(seen_all(wanted, listed, desk.own))
 
 
 async def start_session(desk: Desk, asked: StartAsked) -> Started:
@@ -139,8 +139,9 @@ async def get_session_data(desk: Desk, asked: DataAsked) -> Data:
     words = asked.model_dump(include={"since", "until", "tail_chars"})
     found: SessionData = await desk.ask("data", session=asked.session_id, **words)
     listed: Sessions = await desk.ask("list", all=False)
+    (session,) = seen_all([found.session], listed.sessions, desk.own)
     return Data(
-        session=seen(found.session, listed.sessions, desk.own),
+        session=session,
         turns=found.turns,
         omitted=found.omitted,
         screen=found.screen,
@@ -154,13 +155,13 @@ async def end_session(desk: Desk, asked: OnSession) -> Seen:
     Twice does nothing. Do not end one that you still want to ask something.
     """
     ended: Session = await desk.ask("end", session=asked.session_id)
-    return seen(ended, (), desk.own)
+    return seen(ended, [], desk.own)
 
 
 async def interrupt_session(desk: Desk, asked: OnSession) -> Seen:
     """Stop the turn that a session of yours is in; it stays, and waits for words."""
     stopped: Session = await desk.ask("interrupt", session=asked.session_id)
-    return seen(stopped, (), desk.own)
+    return seen(stopped, [], desk.own)
 
 
 async def session_stats(desk: Desk, asked: OnComputer) -> Statistics:
