@@ -195,7 +195,9 @@ def badge_of_anybody(rookery: Rookery) -> str:
 
 
 @pytest.mark.spec("F4")
-def test_what_stands_in_a_box_while_all_is_held_stays_there(rookery: Rookery) -> None:
+def test_words_that_are_held_wait_over_a_restart_and_fail_with_their_session(
+    rookery: Rookery,
+) -> None:
     rookery.start("anna")
     rookery.start("bert")
     rookery.client.post("sessions", "anna", "messages", words="do: sleep 2\nsay: first")

@@ -52,7 +52,8 @@ def prompts(rookery: Rookery, name: str) -> list[str]:
 def are_at_rest(rookery: Rookery, *names: str) -> bool:
     found: dict[str, Any] = rookery.client.get("sessions")
     resting = {each["name"] for each in found["sessions"] if each["activity"] == "idle"}
-    return resting >= set(names) and not found["kept"]
+    # Also none that is on its way.
+    return resting >= set(names) and not rookery.client.get("inbox")["letters"]
 
 
 @pytest.mark.spec("F2", "F3")

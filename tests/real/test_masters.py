@@ -47,8 +47,16 @@ def start_worker(rookery: Rookery, agent: str, words: str, *, name: str = "worke
     """Have the master start a worker. Returns the worker's id."""
     project = str(rookery.project)
     given = {"agent": agent, "project": project, "name": name, "message": words}
-    answer = rookery.ask("master", call("start_session", computer="local", **given))
-    assert '"listening":true' in answer.replace(" ", "")
+    words = call("start_session", computer="local", **given)
+    answers: list[str] = []
+
+    def has_started() -> bool:
+        """Tell whether it could; Codex goes on while its tools are still being looked for."""
+        answers.append(rookery.ask("master", words))
+        return "unsupported call" not in answers[-1]
+
+    eventually(has_started)
+    assert '"listening":true' in answers[-1].replace(" ", "")
     return str(rookery.session(name)["id"])
 
 
@@ -184,6 +192,37 @@ def test_a_daemon_that_is_killed_in_between_changes_nothing(
     eventually(partial(is_told, rookery, "finished its turn"))
     assert len(told(rookery)) == 1
     assert "at last" in last_answer(rookery)
+
+
+@pytest.mark.spec("E1", "I2", "A7")
+@pytest.mark.parametrize("moment", ["before it calls", "once it has called"])
+def test_a_daemon_that_is_killed_while_a_master_calls_starts_one_worker(
+    rookery: Rookery, models: ModelServer, moment: str
+) -> None:
+    rookery.start("master", agent="claude")
+    given = {"agent": "claude", "project": str(rookery.project), "name": "worker"}
+    calls = call("start_session", computer="local", message="say: at last", **given)
+    rookery.send("master", f"gate: call;; {calls}")
+    eventually(lambda: rookery.session("master")["activity"] == "working")
+
+    if moment == "before it calls":
+        rookery.kill()
+        models.open_gate("call")
+    else:
+        models.open_gate("call")
+        eventually(lambda: count_workers(rookery))
+        rookery.kill()
+    rookery.up()
+
+    eventually(partial(is_told, rookery, "finished its turn"))
+    assert count_workers(rookery) == len(told(rookery)) == 1
+    assert "at last" in last_answer(rookery)
+
+
+def count_workers(rookery: Rookery) -> int:
+    with rookery.database() as db:
+        query = "select count(*) from sessions where parent is not null"
+        return int(db.execute(query).fetchone()[0])
 
 
 @pytest.mark.spec("E6", "B0")

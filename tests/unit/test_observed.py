@@ -22,6 +22,7 @@ from rookery.processes import Kernel, Process, is_running
 from rookery.runtimes.tmux.observed import ObservedRuntime
 from tests.fakes.clock import FakeClock
 from tests.fakes.processes import FakeTable
+from tests.real.rookery import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -141,6 +142,7 @@ async def test_a_signal_reaches_the_agent_and_what_it_started_and_nobody_else(
     assert child
     assert beside
     hold(runtime, tmp_path, child.pid)
+    eventually(lambda: Kernel().children(child.pid))
     (below,) = Kernel().children(child.pid)
 
     await runtime.signal(IT, signal.SIGKILL)
