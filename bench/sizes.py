@@ -33,7 +33,7 @@ class Sizes:
 
 FULL = Sizes(
     facts=100,
-    rounds=3,
+    rounds=7,
     panes=100,
     seconds=20,
     window=30,

@@ -16,7 +16,7 @@ from rookery.arrivals import Arrival
 from rookery.model.errors import HookUnreadable, RuntimeFailed
 from rookery.model.facts import Fact, SessionEnded, SessionId, ToolUsed, TurnStarted
 from rookery.model.permissions import RequestId, Verdict
-from rookery.model.sessions import TMUX, Badge, Sender, Session, Spot
+from rookery.model.sessions import TMUX, Badge, Sender, Spot
 from rookery.permissions import Pass, Permissions, Ruling, Wait
 from rookery.ports import Agent, Payload
 from rookery.processes import Process, caller_of, is_running, is_shared, run_as
@@ -289,17 +289,17 @@ class Intake:
         self, db: Connection, known: SessionId, agent: Agent, sender: Sender, hook: Hook
     ) -> SessionId:
         """Let nobody speak for a session but itself. Raises ``HookUnreadable``."""
-        session = sessions.get(db, known)
+        process = sessions.holder(db, known)
         if tokens.has_badge(db, known):
-            if tokens.is_worn(db, known, hook.badge) or _is_from(session, hook, agent):
+            if tokens.is_worn(db, known, hook.badge) or _is_from(process, hook, agent):
                 return known
             raise HookUnreadable(f"it does not wear the badge of {known}")
-        if session.process is None or session.status.is_over or hook.pid is None:
+        if process is None or hook.pid is None:
             return known
-        if _is_shared(hook, agent) or _is_from(session, hook, agent):
+        if _is_shared(hook, agent) or _is_from(process, hook, agent):
             return known
-        if is_running(Process.read(session.process)):
-            raise HookUnreadable(f"another process is {session.name} already")
+        if is_running(Process.read(process)):
+            raise HookUnreadable(f"another process is {known} already")
         # The same conversation goes on in another process: that is another session.
         endings.end(db, self.journal, known, outcome="failed", reason="its program is gone")
         return self._register(db, sender, hook, _caller(hook, agent))
@@ -321,10 +321,10 @@ def _is_prompt(told: Sequence[Fact]) -> bool:
     return any(isinstance(fact, TurnStarted) for fact in told)
 
 
-def _is_from(session: Session, hook: Hook, agent: Agent) -> bool:
+def _is_from(process: str | None, hook: Hook, agent: Agent) -> bool:
     """Whether a session's own process made a call. Raises ``RuntimeFailed``."""
     caller = _caller(hook, agent)
-    if caller and caller.word == session.process:
+    if caller and caller.word == process:
         return True
     if hook.pid is not None and Process.of(hook.pid) is None:
         # It did not wait for us: the same call is in the spool, and must be new then.

@@ -19,9 +19,14 @@ class Status(StrEnum):
     FAILED = "failed"  #: it ended by itself, and badly
     KILLED = "killed"  #: it ended because it was asked to
 
+    __hash__ = str.__hash__  # that of enumerations is slow, and this is asked of every fact
+
     @property
     def is_over(self) -> bool:
-        return self in {Status.COMPLETED, Status.FAILED, Status.KILLED}
+        return self in OVER
+
+
+OVER = frozenset({Status.COMPLETED, Status.FAILED, Status.KILLED})
 
 
 class Activity(StrEnum):
@@ -31,6 +36,8 @@ class Activity(StrEnum):
     IDLE = "idle"  #: the turn is over; it waits for words
     PERMISSION = "permission"  #: it waits for a verdict
     QUESTION = "question"  #: it asked its person something
+
+    __hash__ = str.__hash__  # as above
 
 
 #: A dialog stands on the screen: a key pressed now would answer it.

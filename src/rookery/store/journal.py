@@ -13,9 +13,11 @@ from typing import TypeAlias
 import msgspec
 
 from rookery.model.facts import HOUSE, KINDS, Fact, UsageReported
+from rookery.model.lifecycle import Activity
 from rookery.ports import Clock
 from rookery.store import messages, sessions, tracking, turns
 from rookery.store.database import Database, savepoint
+from rookery.store.times import stamp
 
 _NAMES = {fact: name for name, fact in KINDS.items()}
 
@@ -66,9 +68,11 @@ class Journal:
             # readers may rely on it in whatever order they run.
             if fact.session == HOUSE:
                 pass  # of all sessions: nobody moves
-            elif sessions.move(db, fact, at=entry.at):
+            elif before := sessions.move(db, fact, at=entry.at):
+                was_idle = before.activity is Activity.IDLE
                 parcel = messages.witness(db, seq, fact)
-                turns.follow(db, seq, fact, at=entry.at, parcel=parcel)
+                known = turns.Circumstances(seq, entry.at, was_idle, parcel)
+                turns.follow(db, fact, known)
                 tracking.follow(db, fact)
             elif isinstance(fact, UsageReported):
                 # What its last turn used is known only once it is over.
@@ -102,7 +106,7 @@ class Journal:
         at = self.clock.now()
         added = db.execute(
             "insert into entries (at, session, kind, body) values (?, ?, ?, ?)",
-            (at.isoformat(), fact.session, _NAMES[type(fact)], _body(fact)),
+            (stamp(at), fact.session, _NAMES[type(fact)], _body(fact)),
         )
         return Entry(added.lastrowid or 0, at, fact)
 

@@ -27,8 +27,6 @@ class Wait:
 
     id: int
     caller: SessionId
-    needed: int
-    deadline: datetime | None
 
 
 def add(db: Connection, listener: Listener, *, at: datetime) -> bool:
@@ -45,7 +43,16 @@ def add(db: Connection, listener: Listener, *, at: datetime) -> bool:
     return added.rowcount == 1
 
 
+def drop(db: Connection, listener: Listener) -> None:
+    """Let a session that was told wait no more; its wait, if any, counts the news itself."""
+    db.execute(
+        "delete from listeners where target = ? and caller = ?",
+        (listener.target, listener.caller),
+    )
+
+
 def remove(db: Connection, *, caller: SessionId, target: SessionId) -> bool:
+    """Take a listener back. False if there is none."""
     gone = db.execute(
         "delete from listeners where target = ? and caller = ? returning wait", (target, caller)
     ).fetchone()
@@ -175,9 +182,10 @@ def awaited(db: Connection, wait: int) -> list[SessionId]:
 
 def overdue(db: Connection, *, now: datetime) -> list[Wait]:
     rows = db.execute(
-        "select * from waits where deadline is not null and deadline <= ?", (now.isoformat(),)
+        "select id, caller from waits where deadline is not null and deadline <= ?",
+        (now.isoformat(),),
     )
-    return [_wait(row) for row in rows]
+    return [Wait(row["id"], SessionId(row["caller"])) for row in rows]
 
 
 def end_wait(db: Connection, wait: int) -> None:
@@ -191,6 +199,7 @@ def _need_less(db: Connection, wait: int) -> None:
     (left,) = db.execute("select count(*) from listeners where wait = ?", (wait,)).fetchone()
     if not left:
         end_wait(db, wait)  # whoever took the last one back wants to hear nothing
+        return
     most = left + len(heard(db, wait))
     db.execute("update waits set needed = min(needed, ?) where id = ?", (most, wait))
 
@@ -207,14 +216,4 @@ def _listener(row: Row) -> Listener:
         is_lasting=bool(row["is_lasting"]),
         message=MessageId(row["message"]) if row["message"] is not None else None,
         wait=row["wait"],
-    )
-
-
-def _wait(row: Row) -> Wait:
-    deadline = row["deadline"]
-    return Wait(
-        id=row["id"],
-        caller=SessionId(row["caller"]),
-        needed=row["needed"],
-        deadline=datetime.fromisoformat(deadline) if deadline else None,
     )

@@ -264,7 +264,7 @@ def _pieces(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
     for row in rows:
         is_persons = not row["envelope"] and row["relay"] is None
         if is_persons and after_others:
-            by = envelope(speaker=row["author"], listener="you", about="a message")
+            by = envelope(speaker=row["author"], recipient="you", about="a message")
             yield by, row["words"]
         else:
             yield row["envelope"], row["words"]

@@ -16,6 +16,7 @@ from rookery.model.lifecycle import Activity, SessionState, Status, advance
 from rookery.model.names import SHOWN
 from rookery.model.sessions import OBSERVED, TMUX, Badge, NativeId, Sender, Session
 from rookery.ports import Place
+from rookery.store.times import stamp
 from rookery.store.tokens import digest
 
 _COLUMNS = tuple(field.name for field in fields(Session))
@@ -128,14 +129,14 @@ def tmux_sessions(db: Connection) -> set[str]:
     return {row["tmux_session"] for row in rows}
 
 
-def move(db: Connection, fact: Fact, *, at: datetime) -> bool:
-    """Bring a session to where ``fact`` leads it. False if it is over: then it stays."""
+def move(db: Connection, fact: Fact, *, at: datetime) -> SessionState | None:
+    """Bring a session to where ``fact`` leads it. Returns where it was; none if it is over."""
     query = "select status, activity, reason from sessions where id = ?"
     if (row := db.execute(query, (fact.session,)).fetchone()) is None:
         raise SessionUnknown(fact.session)
-    state, now = _state(row), at.isoformat()
+    state, now = _state(row), stamp(at)
     if state.status.is_over:
-        return False
+        return None
     after = advance(state, fact)
     values = {**_words(after), "now": now, "id": fact.session}
     if after == state:
@@ -155,7 +156,7 @@ def move(db: Connection, fact: Fact, *, at: datetime) -> bool:
             {**values, "over": after.status.is_over},
         )
     _learn(db, fact, now)
-    return True
+    return state
 
 
 def _learn(db: Connection, fact: Fact, now: str) -> None:
@@ -240,6 +241,14 @@ def in_care(db: Connection) -> list[SessionId]:
 def is_held(db: Connection, session: SessionId) -> bool:
     row = db.execute("select is_held from sessions where id = ?", (session,)).fetchone()
     return bool(row and row["is_held"])
+
+
+def holder(db: Connection, session: SessionId) -> str | None:
+    """Name the process that a session is, while it lives and that is known."""
+    row = db.execute(
+        f"select process from sessions where id = ? and {LIVE}", (session,)
+    ).fetchone()
+    return row["process"] if row else None
 
 
 def launch_of(db: Connection, session: SessionId) -> dict[str, Any]:
@@ -354,6 +363,11 @@ def _words(state: SessionState) -> dict[str, str | None]:
     return {"status": state.status, "activity": state.activity, "reason": state.reason}
 
 
+#: To call an enumeration takes ten times as long.
+_STATUSES = {each.value: each for each in Status}
+_ACTIVITIES: dict[str | None, Activity] = {each.value: each for each in Activity}
+
+
 def _state(row: Row) -> SessionState:
-    activity = Activity(row["activity"]) if row["activity"] else None
-    return SessionState(Status(row["status"]), activity, row["reason"])
+    activity = _ACTIVITIES.get(row["activity"])
+    return SessionState(_STATUSES[row["status"]], activity, row["reason"])

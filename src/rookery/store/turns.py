@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from sqlite3 import Connection, Row
 
@@ -9,6 +10,7 @@ from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
 from rookery.model.messages import MessageId
 from rookery.model.sessions import Turn
+from rookery.store.times import stamp
 
 #: Characters kept of one prompt or answer; the agent's transcript has the rest.
 LONGEST = 64_000
@@ -21,17 +23,27 @@ AMENDED = timedelta(seconds=30)
 COMPLETED = timedelta(seconds=5)
 
 
-def follow(
-    db: Connection, seq: int, fact: Fact, *, at: datetime, parcel: int | None = None
-) -> None:
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What is known of a fact besides what it tells."""
+
+    seq: int  #: its entry
+    at: datetime
+    was_idle: bool = False  #: no turn ran before it
+    parcel: int | None = None  #: whose arrival it proves
+
+
+def follow(db: Connection, fact: Fact, known: Circumstances) -> None:
     """Open and close turns as ``fact`` tells."""
+    at = known.at
     match fact:
         case facts.TurnStarted(session, prompt):
-            if not _complete(db, session, prompt, parcel=parcel, since=at - COMPLETED):
+            begun = not known.was_idle and _complete(db, session, prompt, known)
+            if not begun:
                 db.execute(
                     "insert into turns (session, started_by, prompt, started_at, parcel)"
                     " values (?, ?, ?, ?, ?)",
-                    (session, seq, prompt[:LONGEST], at.isoformat(), parcel),
+                    (session, known.seq, prompt[:LONGEST], stamp(at), known.parcel),
                 )
         case facts.TurnEnded(session, last_words, how):
             if not _close(db, session, how=how, answer=last_words, at=at) and last_words:
@@ -42,9 +54,7 @@ def follow(
             pass
 
 
-def _complete(
-    db: Connection, session: SessionId, prompt: str, *, parcel: int | None, since: datetime
-) -> bool:
+def _complete(db: Connection, session: SessionId, prompt: str, known: Circumstances) -> bool:
     """Add the words to a turn that was seen to begin a moment before they were told."""
     if not prompt:
         return False
@@ -52,7 +62,10 @@ def _complete(
         "update turns indexed by turns_open set prompt = ?, parcel = ?"
         " where session = ? and ended_at is null and prompt = '' and started_at >= ?"
         " and started_by = (select max(started_by) from turns where session = ?)",
-        (prompt[:LONGEST], parcel, session, since.isoformat(), session),
+        (
+            *(prompt[:LONGEST], known.parcel, session),
+            *((known.at - COMPLETED).isoformat(), session),
+        ),
     )
     return completed.rowcount > 0
 
@@ -63,7 +76,7 @@ def _close(db: Connection, session: SessionId, *, how: str, answer: str, at: dat
     closed = db.execute(
         "update turns indexed by turns_open set how = ?, answer = ?, ended_at = ?"
         " where session = ? and ended_at is null",
-        (how, answer[:LONGEST], at.isoformat(), session),
+        (how, answer[:LONGEST], stamp(at), session),
     )
     return closed.rowcount > 0
 

@@ -1,0 +1,12 @@
+"""How a moment is written down."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import lru_cache
+
+
+@lru_cache(maxsize=8)
+def stamp(at: datetime) -> str:
+    """Write a moment. Kept: one fact has it written in several rows."""
+    return at.isoformat()
