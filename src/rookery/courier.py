@@ -96,7 +96,7 @@ class Courier:
         except WordsRefused as refused:
             await self._fail(parcel, str(refused))
         else:
-            await self._mark(parcel, Step.PASTED)
+            await self._move(parcel, Step.PASTED)
             await self.runtime.shown(parcel, within=APPEARANCE)
             await self._clock.sleep(agent.pause)
         return True
@@ -147,7 +147,7 @@ class Courier:
 
     async def _submit(self, parcel: Parcel) -> bool:
         if parcel.step is Step.SENDING:
-            await self._mark(parcel, Step.PASTED)
+            await self._move(parcel, Step.PASTED)
         if await self.database.read(switches.is_holding):
             return False  # since it was looked for
         entered_at = self._clock.now()
@@ -189,7 +189,7 @@ class Courier:
         known = await self.database.read(lambda db: sessions.get(db, session))
         return self.agents[known.agent]
 
-    async def _mark(self, parcel: Parcel, step: Step) -> None:
+    async def _move(self, parcel: Parcel, step: Step) -> None:
         await self.database.write(partial(messages.move, parcel=parcel, step=step))
 
     async def _put_back(self, parcel: Parcel, reason: str) -> None:

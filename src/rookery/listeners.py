@@ -182,9 +182,7 @@ def _tell(db: Connection, entry: Entry, fired: Iterable[Listener], words: str) -
     """Tell each of those who waited, and let them wait no more."""
     for each in fired:
         _tell_one(db, entry, each, words)
-        db.execute(
-            "delete from listeners where target = ? and caller = ?", (each.target, each.caller)
-        )
+        listeners.drop(db, each)
 
 
 def _tell_one(db: Connection, entry: Entry, listener: Listener, words: str) -> None:
@@ -204,7 +202,7 @@ def _hops(db: Connection, entry: Entry) -> int:
 
 def _write(db: Connection, caller: SessionId, words: str, cause: int, *, hops: int = 0) -> None:
     session = sessions.get(db, caller)
-    above = envelope(speaker="Rookery", listener=session.name, about="what you wait for")
+    above = envelope(speaker="Rookery", recipient=session.name, about="what you wait for")
     # With a NUL character in its words nobody keeps what happened to it from others.
     plain = clean(words.replace("\0", " "))
     messages.add(db, caller, plain, Origin(AUTHOR, cause, above, hops))

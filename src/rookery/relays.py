@@ -172,6 +172,7 @@ def _pass_on(db: Connection, entry: Entry, relay: Relay, last_words: str) -> Non
         )
     except WordsRefused:
         return
+    relays.note_limit(db, relay.id, "")  # whatever kept an earlier one from it
     origin = Origin(f"relay {relay.id}", entry.seq, hops=hops, relay=relay.id)
     for member in relay.present:
         if member.session != author.session:
@@ -211,6 +212,7 @@ def _part(db: Connection, relay: Relay, gone: Member, parting: _Parting) -> None
 def _tell(db: Connection, relay: Relay, member: Member, words: str, parting: _Parting) -> None:
     name = sessions.get(db, member.session).name
     about = f"your relay {relay.id}"
-    above = envelope(speaker="Rookery", listener=name, about=about)
+    above = envelope(speaker="Rookery", recipient=name, about=about)
+    # In the plural it is news of ours, which counts otherwise than what members say.
     origin = Origin(f"relays {relay.id}", parting.cause, above, parting.hops)
     messages.add(db, member.session, clean(words), origin)

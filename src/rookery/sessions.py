@@ -81,7 +81,7 @@ class Speaker:
 
     name: str
     session: SessionId | None = None  #: if it is one
-    is_direct: bool = False  #: it begins a conversation
+    is_direct: bool = False  #: the two are to talk from now on
     is_command: bool = False  #: for the agent's program itself, which wants nothing above it
 
 
@@ -272,7 +272,7 @@ def _write(
         return messages.add(db, recipient, words, Origin(speaker.name, cause))
     by, to = sessions.get(db, speaker.session), sessions.get(db, recipient)
     who = f"session {by.name} ({by.id})"
-    above = envelope(speaker=who, listener=to.name, about="a message")
+    above = envelope(speaker=who, recipient=to.name, about="a message")
     hops = 0 if speaker.is_direct else messages.hops_of(db, by.id)
     said = Words(quoted(words.text), words.removed)
     return messages.add(db, recipient, said, Origin(speaker.name, cause, above, hops))

@@ -125,6 +125,7 @@ def test_a_persons_words_let_them_go_on(office: Office) -> None:
     answer(office, ANNA, "We go on.")
 
     assert len(heard(office, relay)) == before + 1
+    assert known.get(office.db, relay.id).stayed == ""
 
 
 @pytest.mark.spec("F3")

@@ -29,7 +29,7 @@ def speaker_of(caller: Caller, *, direct: bool = False) -> Speaker:
 
 
 def link(db: Connection, house: House, caller: Caller, wanted: Link) -> bool:
-    """Let a session hear of another: in a conversation, or once, when it is done.
+    """Let a session hear of another: as long as the two talk, or once, when it is done.
 
     True if it is told now and was not before.
     """
@@ -47,5 +47,5 @@ def link(db: Connection, house: House, caller: Caller, wanted: Link) -> bool:
 
 def limits_of(house: House) -> Limits:
     """Return what keeps sessions from talking for ever, where nothing else is said."""
-    relays = house.settings.relays
-    return Limits(relays.max_hops, relays.max_a_minute, relays.max_characters)
+    usual = house.settings.relays
+    return Limits(usual.max_hops, usual.max_a_minute, usual.max_characters)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from sqlite3 import Connection, Row
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -21,6 +21,7 @@ from rookery.gateway.table import (
     require_own,
     target,
 )
+from rookery.gateway.waiting_operations import MOST, Number, enough
 from rookery.model.errors import BadInput, SessionOver
 from rookery.model.facts import HOUSE, DeliveriesHeld, DeliveriesReleased, SessionId
 from rookery.model.listeners import Listener, Until
@@ -29,24 +30,16 @@ from rookery.model.scopes import Need
 from rookery.store import listeners as waiting
 from rookery.store import messages, sessions, switches
 
-#: How many sessions one may wait for at once.
-MOST_TARGETS = 100
-
 CALLER = Field("", description="the session that is told; your own, if you are one")
 
 
-Number: TypeAlias = Annotated[int, Field(ge=1, le=MOST_TARGETS)]
-
-
 class ListenAsked(Asked):
-    targets: Annotated[tuple[str, ...], Field(min_length=1, max_length=MOST_TARGETS)]
+    targets: Annotated[tuple[str, ...], Field(min_length=1, max_length=MOST)]
     caller: str = CALLER
     until: Until = Until.STOP
     repeat: bool = Field(False, description="told again and again, not only once")
-    needed: Literal["each", "all", "any"] | Annotated[int, Field(ge=1, le=MOST_TARGETS)] = (
-        Field(
-            "each", description="told of each apart, or once when all, any or so many are there"
-        )
+    needed: Literal["each", "all", "any"] | Number = Field(
+        "each", description="told of each apart, or once when all, any or so many are there"
     )
     timeout: Annotated[float, Field(gt=0, le=86_400 * 30)] | None = Field(
         None, description="seconds after which it is told who is not there yet"
@@ -118,16 +111,19 @@ async def listen(house: House, caller: Caller, asked: ListenAsked) -> Listenings
         Listener(caller=own.id, target=each.id, until=asked.until, is_lasting=asked.repeat)
         for each in {each.id: each for each in found}.values()
     ]
-    is_composed = asked.needed != "each" or asked.timeout is not None
-    if is_composed and asked.repeat:
+    is_one_wait = asked.needed != "each" or asked.timeout is not None
+    if is_one_wait and asked.repeat:
         raise BadInput("who waits for several at once, or with a deadline, is told once.")
 
     def write(db: Connection) -> Listenings:
-        over = {each.id for each in found if sessions.get(db, each.id).status.is_over}
-        alive = [each for each in wanted if each.target not in over]
-        if is_composed and alive:
-            return _listen_to_several(db, house, alive, asked)
-        return Listenings([_listen(db, house, each) for each in wanted])
+        ids = {each.id for each in found if sessions.get(db, each.id).status.is_over}
+        over = [each for each in wanted if each.target in ids]
+        alive = [each for each in wanted if each.target not in ids]
+        # Those that are over are answered for at once, with the reason.
+        answered = [_listen(db, house, each) for each in (over if is_one_wait else wanted)]
+        if is_one_wait and alive:
+            answered += _listen_to_several(db, house, alive, asked)
+        return Listenings(answered)
 
     return await once(house, caller, Listenings, write)
 
@@ -143,14 +139,12 @@ def _listen(db: Connection, house: House, wanted: Listener) -> Listening:
 
 def _listen_to_several(
     db: Connection, house: House, wanted: list[Listener], asked: ListenAsked
-) -> Listenings:
-    every = len(wanted)
-    needed = {"each": every, "all": every, "any": 1}.get(str(asked.needed), asked.needed)
+) -> list[Listening]:
+    # Of each apart, but with a deadline for all of them: that is one wait for all.
+    needed = enough("all" if asked.needed == "each" else asked.needed, len(wanted))
     deadline = timedelta(seconds=asked.timeout) if asked.timeout is not None else None
-    listeners.listen_to_several(
-        db, house.journal, wanted, needed=min(int(needed), every), deadline=deadline
-    )
-    return Listenings([Listening(each.target, listening=True) for each in wanted])
+    listeners.listen_to_several(db, house.journal, wanted, needed=needed, deadline=deadline)
+    return [Listening(each.target, listening=True) for each in wanted]
 
 
 async def unlisten(house: House, caller: Caller, asked: UnlistenAsked) -> Stopped:
@@ -166,7 +160,6 @@ async def unlisten(house: House, caller: Caller, asked: UnlistenAsked) -> Stoppe
 
 async def list_listeners(house: House, caller: Caller, asked: Nothing) -> Known:
     """Show who waits for whom."""
-    del asked
 
     def read(db: Connection) -> Known:
         allowed = reach(house, db, caller, Need.READ)
@@ -203,13 +196,11 @@ def _letter(row: Row) -> Letter:
 
 async def hold(house: House, caller: Caller, asked: Nothing) -> Holding:
     """Keep all words back, at once: nothing is typed anywhere until it is released."""
-    del asked
     return await _switch(house, caller, on=True)
 
 
 async def release(house: House, caller: Caller, asked: Nothing) -> Holding:
     """Let words go again."""
-    del asked
     return await _switch(house, caller, on=False)
 
 

@@ -44,7 +44,7 @@ Number: TypeAlias = Annotated[int, Field(ge=0, le=2**62)]
 
 class SendAsked(OfSession):
     words: str
-    direct: bool = Field(False, description="begin a conversation: what it answers comes back")
+    direct: bool = Field(False, description="let the two talk: what it answers comes back")
     listen: bool = Field(False, description="tell the session that asks when it is done")
 
 

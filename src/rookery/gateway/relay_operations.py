@@ -99,7 +99,7 @@ async def create(house: House, caller: Caller, asked: RelayAsked) -> Relay:
 
 
 def _limits(house: House, caller: Caller, asked: RelayAsked) -> Limits:
-    """Return what a relay is limited to; more than usual is for a person to allow."""
+    """Return what a relay is limited to; beyond some it is for a person to allow."""
     usual = limits_of(house)
     hops, a_minute = asked.max_hops or usual.hops, asked.max_a_minute or usual.a_minute
     if caller.identity.scope is Scope.SESSION:

@@ -30,6 +30,7 @@ from rookery.store import sessions as known
 MOST = 100
 
 Goal: TypeAlias = Literal["up", "stop", "end"]
+Number: TypeAlias = Annotated[int, Field(ge=1, le=MOST)]
 Seconds: TypeAlias = Annotated[float, Field(gt=0, le=86_400)]
 
 
@@ -40,7 +41,7 @@ class WaitAsked(OfSession):
 
 class WaitForSeveralAsked(Asked):
     sessions: Annotated[tuple[str, ...], Field(min_length=1, max_length=MOST)]
-    needed: Literal["all", "any"] | Annotated[int, Field(ge=1, le=MOST)] = Field(
+    needed: Literal["all", "any"] | Number = Field(
         "all", description="how many of them have to get there"
     )
     until: Goal = "stop"
@@ -73,8 +74,7 @@ async def wait_for_several(
     """Wait until all of several sessions, any, or so many have got there."""
     found = [await target(house, caller, word, Need.READ) for word in asked.sessions]
     wanted = [*{each.id: each for each in found}]
-    every = len(wanted)
-    needed = {"all": every, "any": 1}.get(str(asked.needed)) or min(int(asked.needed), every)
+    needed = enough(asked.needed, len(wanted))
     there: list[SessionId] = []  # who has got there once has got there
 
     def are_enough(db: Connection) -> bool:
@@ -96,6 +96,13 @@ async def wait_for_several(
         late = ", ".join(f"{each.name} {doing(each)}" for each in now.awaited)
         raise StillWorking(f"{late}.")
     return now
+
+
+def enough(needed: Literal["all", "any"] | int, every: int) -> int:
+    """Say how many have to get there, of as many as there are."""
+    if isinstance(needed, int):
+        return min(needed, every)
+    return every if needed == "all" else 1
 
 
 def _has_got(db: Connection, session: SessionId, goal: Goal) -> bool:

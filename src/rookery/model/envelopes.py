@@ -10,7 +10,8 @@ import re
 import unicodedata
 from itertools import islice
 
-MARK = "[rookery]"
+#: How each of them begins.
+OURS = "[rookery]"
 
 #: What we are called, also by those who write it with figures.
 _US = "r[o0][o0]k[e3]ry"
@@ -45,13 +46,13 @@ _BRACKETS = {"Ps": "[", "Pe": "]"}
 _LINES = re.compile("(\r\n|[\n\r\v\f\x85\u2028\u2029])")
 
 
-def envelope(*, speaker: str, listener: str, about: str) -> str:
+def envelope(*, speaker: str, recipient: str, about: str) -> str:
     """Write who speaks to whom, and about what."""
-    return f"{MARK} {_flat(speaker)} to {_flat(listener)}: {_flat(about)}"
+    return f"{OURS} {_flat(speaker)} to {_flat(recipient)}: {_flat(about)}"
 
 
 def quoted(words: str) -> str:
-    """Mark the lines of ``words`` that imitate an envelope."""
+    """Quote the lines of ``words`` that imitate an envelope."""
     return "".join(f"> {line}" if _imitates(line) else line for line in _LINES.split(words))
 
 

@@ -53,7 +53,7 @@ class Origin:
     author: str  #: a person, a session, or a reader of the journal
     cause: int  #: an entry
     envelope: str = ""  #: the line above them that says so
-    hops: int = 0  #: relays between them and the last words of a person
+    hops: int = 0  #: relays since a person or a direct message spoke
     relay: str | None = None
 
 

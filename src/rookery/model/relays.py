@@ -38,7 +38,7 @@ class Relay:
     created_by: str
     closed_at: datetime | None = None
     reason: str = ""
-    stayed: str = ""  #: which limit kept the last answer from going further
+    stayed: str = ""  #: which limit kept an answer from going further, the last time
 
     @property
     def present(self) -> tuple[Member, ...]:

@@ -25,7 +25,7 @@ PAUSE = 0.2
 #: Seconds for a daemon that is there to answer.
 PATIENCE = 120.0
 
-#: Where each protocol says which it is: in its first answer, or in every request.
+#: Where newer protocols say in every request which they are; older ones do so once.
 VERSION = "io.modelcontextprotocol/protocolVersion"
 
 #: JSON-RPC's own numbers.
@@ -53,7 +53,7 @@ class Bridge:
         self._name = os.urandom(12).hex()
         self._count = 0
         self._version = ""  #: that was agreed upon, where that is done once
-        self._turn = threading.Lock()  #: of writing
+        self._writing = threading.Lock()
         self._under_way: list[threading.Thread] = []
 
     def run(self) -> None:
@@ -165,7 +165,7 @@ class Bridge:
         return body
 
     def _say(self, answer: bytes) -> None:
-        with self._turn:
+        with self._writing:
             try:
                 sys.stdout.buffer.write(answer.replace(b"\n", b" ") + b"\n")
                 sys.stdout.buffer.flush()

@@ -22,9 +22,8 @@ WAITS_ALREADY = (
 )
 #: Said to whom nobody can tell anything.
 NOT_TOLD = "You are no session of Rookery, so nobody tells you; look with get_session_data."
-CONVERSATION = (
-    "What it answers is sent to you here as it comes. End your turn now; do not poll."
-)
+#: Said after words that let the two talk.
+TALK = "What it answers is sent to you here as it comes. End your turn now; do not poll."
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from rookery.gateway.listener_operations import Stopped
 from rookery.gateway.mcp.desk import Desk, OnComputer, OnSession, Tool
-from rookery.gateway.mcp.seen import CONVERSATION, NOT_TOLD, TOLD, WAITS_ALREADY
+from rookery.gateway.mcp.seen import NOT_TOLD, TALK, TOLD, WAITS_ALREADY
 from rookery.gateway.relay_operations import Relays
 from rookery.gateway.table import Asked
 from rookery.model.errors import BadInput
@@ -20,16 +20,18 @@ from rookery.model.permissions import Request
 from rookery.model.relays import Relay
 from rookery.model.scopes import Need
 from rookery.model.sessions import Session
+from rookery.relays import MOST_MEMBERS
 
 
 class SendAsked(OnSession):
     message: str = Field(description="what to say; it is told who says it")
     direct: bool = Field(
-        False, description="begin a conversation: its answers come to you, and yours go to it"
+        False,
+        description="let the two of you talk: its answers come to you, and yours go to it",
     )
     interrupt: bool = Field(False, description="stop the turn that it is in first")
     close_link: bool = Field(
-        False, description="end your conversation with it after this; the message may be empty"
+        False, description="end your talk with it after this; the message may be empty"
     )
 
 
@@ -50,7 +52,7 @@ class Participant(Asked):
 class RelayAsked(OnComputer):
     participants: Annotated[
         tuple[Participant, ...],
-        Field(min_length=1, max_length=20, description="you are one of them anyway"),
+        Field(min_length=1, max_length=MOST_MEMBERS, description="you are one of them anyway"),
     ]
     max_hops: Annotated[int, Field(ge=1, le=1_000)] | None = Field(
         None, description="answers to answers before it falls silent"
@@ -97,7 +99,7 @@ async def send_message(desk: Desk, asked: SendAsked) -> Sent:
     sent: Message = await desk.ask(
         "send", session=session.id, words=asked.message, direct=asked.direct, listen=True
     )
-    return _sent(desk, sent, CONVERSATION if asked.direct else TOLD)
+    return _sent(desk, sent, TALK if asked.direct else TOLD)
 
 
 def _sent(desk: Desk, sent: Message, advice: str) -> Sent:
@@ -111,7 +113,7 @@ def _sent(desk: Desk, sent: Message, advice: str) -> Sent:
 async def _close_link(desk: Desk, asked: SendAsked, session: Session) -> Sent:
     """Say the last words, then end the relays of these two alone."""
     if desk.own is None or asked.direct:
-        raise BadInput("close_link ends a conversation of yours that direct=true began.")
+        raise BadInput("close_link ends a talk of yours that direct=true began.")
     found: Relays = await desk.ask("relays", session=session.id)
     pair = {desk.own, session.id}
     of_pair = [each for each in found.relays if {m.session for m in each.present} == pair]
@@ -121,7 +123,7 @@ async def _close_link(desk: Desk, asked: SendAsked, session: Session) -> Sent:
         message = sent.id
     for relay in of_pair:
         await desk.ask("relay_close", relay=relay.id)
-    advice = "It is closed." if of_pair else "There was no conversation to close."
+    advice = "It is closed." if of_pair else "There was no talk to close."
     return Sent(session.id, message, listening=False, advice=advice)
 
 
