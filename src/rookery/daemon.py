@@ -256,7 +256,7 @@ def _keeper(
 
     def environment(agent: str, caller: Mapping[str, str]) -> Mapping[str, str]:
         own = {**settings.environment, **settings.agent(agent).environment}
-        return session_environment(login, caller, own)
+        return {**session_environment(login, caller, own), **home.environment}
 
     return Keeper(
         *held,

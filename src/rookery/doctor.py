@@ -12,6 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 
+from rookery import rulebook
 from rookery.config import Settings, load
 from rookery.home import Home
 from rookery.model.errors import ConfigBroken, RuntimeFailed
@@ -74,6 +75,7 @@ def examine(
     return [
         Check("python", ok=True, detail=platform.python_version()),
         _tmux(),
+        _rules(home),
         *_folders(home),
         _disk(home),
         _database(home),
@@ -92,6 +94,7 @@ def examine_alone(home: Home) -> list[Check]:
         Check("python", ok=True, detail=platform.python_version()),
         _tmux(),
         config,
+        _rules(home),
         *_folders(home),
         _disk(home),
         _database(home),
@@ -107,6 +110,15 @@ def _config(home: Home) -> Check:
     is_there = home.settings.exists()
     detail = f"{home.settings} is right" if is_there else "there is none: defaults hold"
     return Check("config", ok=True, detail=detail)
+
+
+def _rules(home: Home) -> Check:
+    try:
+        found = len(rulebook.read(home.rules))
+    except ConfigBroken as error:
+        return Check("rules", ok=False, detail=str(error))
+    detail = f"{found} in {home.rules}" if home.rules.exists() else "there are none"
+    return Check("rules", ok=True, detail=detail)
 
 
 def _tmux() -> Check:

@@ -27,6 +27,11 @@ class Home:
     run: Path  #: sockets and what need not outlive a boot; for the owner alone
 
     @property
+    def environment(self) -> dict[str, str]:
+        """What leads a program that we start back to us; to the usual places nothing need."""
+        return {"ROOKERY_HOME": str(self.state)} if self.config == self.state else {}
+
+    @property
     def settings(self) -> Path:
         return self.config / "config.toml"
 

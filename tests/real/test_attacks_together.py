@@ -252,3 +252,25 @@ def test_a_bridge_whose_agent_has_left_leaves_without_a_word(rookery: Rookery) -
         said = left.stderr.read()
 
     assert said == b""
+
+
+@pytest.mark.spec("B2", "K5")
+@pytest.mark.parametrize("direct", [True, False])
+def test_no_agent_has_its_parents_shell_run_what_it_says(
+    rookery: Rookery, *, direct: bool
+) -> None:
+    rookery.start("shell", agent="shell", command=["/bin/sh"])
+    shell = rookery.client_of(badge_of(rookery, "shell"))
+    shell.post("sessions", agent="demo", name="child", project=str(rookery.project))
+    rookery.client.get("sessions", "child", "wait", until="up", timeout=SOON)
+    made = rookery.project / "made"
+    words = f"touch {made}"
+
+    to = ("sessions", "shell", "messages")
+    said = refusal(rookery, "child", *to, words=words, direct=direct)
+    members = [{"session": name} for name in ("child", "shell")]
+    talks = refusal(rookery, "child", "relays", members=members)
+
+    assert "only a person speaks to it" in said
+    assert "only a person speaks to it" in talks
+    assert not made.exists()

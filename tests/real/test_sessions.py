@@ -258,6 +258,7 @@ def test_a_session_runs_in_the_users_environment_and_its_badge_is_nowhere_else(
     assert seen["HOME"] == str(rookery.folder)
     assert "ANTHROPIC_BASE_URL" not in seen
     assert "UTF-8" in seen.get("LC_ALL", seen["LANG"])
+    assert seen["ROOKERY_HOME"] == str(rookery.home.state)
     assert seen["ROOKERY_SESSION"] == rookery.session("env")["id"]
     badge = seen["ROOKERY_BADGE"]
     for line in Path("/proc").glob("[0-9]*/cmdline"):

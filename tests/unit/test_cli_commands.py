@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -48,6 +50,26 @@ def test_who_stops_following_is_told_nothing(
 
     assert code == 130
     assert capsys.readouterr().err.strip() == ""
+
+
+class Told(Impatient):
+    """A client whose daemon tells of words that are held for everybody."""
+
+    def lines(self, *path: str, **query: object) -> Iterator[str]:
+        held = {"at": "2026-01-01T00:00:00+00:00", "session": "", "by": "person"}
+        yield from ("id: 7", "event: deliveries-held")
+        yield "data: " + json.dumps({"kind": "deliveries-held", **held})
+
+
+@pytest.mark.spec("I5")
+def test_what_concerns_no_session_alone_is_told_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(events, "client", Told)
+
+    typed(monkeypatch, "events", "--no-follow")
+
+    assert capsys.readouterr().out.split()[2:] == ["–", "deliveries-held", "person"]
 
 
 @pytest.mark.spec("I5")
@@ -115,11 +137,26 @@ def test_what_becomes_of_words_is_said(
         ({}, "a is idle."),
         ({"reason": "failed"}, "a is idle; its last turn failed."),
         ({"reason": "interrupted"}, "a is idle (interrupted)."),
-        ({"activity": "question", "reason": "Which?\nx"}, "a waits for your answer: Which?"),
     ],
 )
 def test_how_a_session_is_fits_one_line(known: dict[str, Any], said: str) -> None:
     assert told(made("a", **known)) == f"{said}  rookery attach a  |  rookery output a"
+
+
+@pytest.mark.spec("I5")
+@pytest.mark.parametrize(
+    ("activity", "how"),
+    [
+        ("permission", "rookery allow a  |  rookery deny a"),
+        ("question", "rookery answer a WORDS"),
+    ],
+)
+def test_of_one_that_waits_for_a_person_it_is_said_how_to_answer(
+    activity: str, how: str
+) -> None:
+    session = made("a", activity=activity, reason="Which?\nx")
+
+    assert told(session) == f"a waits for your answer: Which?  {how}  |  rookery attach a"
 
 
 @pytest.mark.spec("I5", "K5")

@@ -89,12 +89,12 @@ def test_how_many_are_enough_is_asked_for(
         "listeners": [{"target": "worker", "listening": True, "reason": ""}]
     }
 
-    typed(monkeypatch, "listen", "worker", "--for", "anna", *words)
+    typed(monkeypatch, "listen", "worker", "other", "--for", "anna", *words)
 
     path, asked = daemon.asked[0]
     assert path == ("listeners",)
     assert (asked["targets"], asked["caller"], asked["needed"]) == (
-        ("worker",),
+        ("worker", "other"),
         "anna",
         needed,
     )
@@ -115,7 +115,16 @@ def test_waiting_for_nothing_new_is_a_failure_that_says_why(
 @pytest.mark.spec("I5")
 def test_one_way_of_counting_is_enough() -> None:
     with pytest.raises(BadInput, match="--all, --any and --count"):
-        needed_of({"every": True, "some": True, "number": None}, otherwise="all")
+        needed_of({"every": True, "some": True, "number": None}, ["a"], otherwise="all")
+
+
+@pytest.mark.spec("I5")
+def test_more_than_are_named_cannot_be_waited_for() -> None:
+    given = {"every": False, "some": False, "number": 3}
+
+    with pytest.raises(BadInput, match="--count is 3, of 2 that are named"):
+        needed_of(given, ["a", "b"], otherwise="all")
+    assert needed_of(given, ["a", "b", "c"], otherwise="all") == 3
 
 
 @pytest.mark.spec("E6", "F4", "I5")

@@ -30,6 +30,7 @@ def test_everything_lies_below_rookery_home(tmp_path: Path) -> None:
     assert home.settings == root / "config.toml"
     assert home.database == root / "rookery.db"
     assert home.door == root / "run" / "rookery.sock"
+    assert find_home(home.environment) == home
 
 
 def test_a_relative_home_is_the_same_from_everywhere(

@@ -58,3 +58,14 @@ def test_the_doctor_counts_whole_calls_in_the_spool(home: Home) -> None:
     (home.spool / "2").touch()
 
     assert found(home, "spool") == (False, "1 hook calls wait to be taken in")
+
+
+def test_the_doctor_says_that_the_rules_do_not_hold(home: Home) -> None:
+    assert found(home, "rules") == (True, "there are none")
+
+    home.rules.write_text("[[rule]]")
+    home.rules.chmod(0o600)
+
+    ok, detail = found(home, "rules")
+    assert not ok
+    assert "there is no key 'rule'" in detail

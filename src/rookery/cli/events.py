@@ -95,6 +95,8 @@ class _Printer:
 
     def _name(self, fields: Mapping[str, Any]) -> str:
         session = fields["session"]
+        if not session:  # it is of the whole house, as a hold is
+            return "–"
         if fields["kind"] == "session-renamed":
             self.names[session] = fields["name"]
         if session not in self.names:

@@ -11,7 +11,8 @@ import click
 
 from rookery.cli.complete import session_names
 from rookery.cli.group import as_json, client, rookery
-from rookery.cli.show import ago, complain, local, plain, say, show_json
+from rookery.cli.show import ago, complain, cut, local, plain, say, show_json
+from rookery.client import Client
 from rookery.model.errors import BadInput
 
 
@@ -30,11 +31,15 @@ def permissions(context: click.Context, *, everything: bool, as_json: bool) -> N
         return
     if found["trouble"]:
         complain(f"the rules as they are written do not hold. {found['trouble']}")
-    names = {each["id"]: each["name"] for each in daemon.get("sessions", all=True)["sessions"]}
+    names = _names(daemon)
     for request in found["requests"]:
         _show_request(request, names.get(request["session"], request["session"]))
     if not found["requests"]:
         say("Nobody asks for anything.")
+
+
+def _names(daemon: Client) -> Mapping[str, str]:
+    return {each["id"]: each["name"] for each in daemon.get("sessions", all=True)["sessions"]}
 
 
 def _show_request(request: Mapping[str, Any], name: str) -> None:
@@ -141,13 +146,17 @@ def mode(*, mode: str | None, as_json: bool) -> None:
 @click.argument("name", required=False, default="", shell_complete=session_names)
 def audit(*, name: str, limit: int, as_json: bool) -> None:
     """List what was decided about tool calls: by whom or what, and why."""
-    found = client().get("audit", session=name, limit=limit)
+    daemon = client()
+    found = daemon.get("audit", session=name, limit=limit)
     if as_json:
         show_json(found)
         return
+    names = _names(daemon)
     for each in found["decisions"]:
+        whose = names.get(each["session"], each["session"][:8])
         by = f"{each['by']} {each['rule']}".strip()
         what = " ".join(json.dumps(each["input"], ensure_ascii=False).split())
-        say(f"{local(each['at'])}  {each['decision']:8}  {by:20}  {each['tool']}  {what[:100]}")
+        done = f"{each['decision']:8}  {by:20}  {each['tool']}  {cut(what, 100)}"
+        say(f"{local(each['at'])}  {whose:16}  {done}")
     if not found["decisions"]:
         say("Nothing was decided yet.")

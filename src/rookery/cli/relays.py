@@ -62,8 +62,12 @@ _of_relay = click.argument("relay", metavar="ID", shell_complete=relay_ids)
 
 @relay.command()
 @click.option("--as", "called", multiple=True, help="What the others call it; one for each.")
-@click.option("--max-hops", type=int, help="Answers to answers before a person has to speak.")
-@click.option("--max-a-minute", type=int, help="Messages of all of them.")
+@click.option(
+    "--max-hops",
+    type=click.IntRange(1, 1_000),
+    help="Answers to answers before a person has to speak.",
+)
+@click.option("--max-a-minute", type=click.IntRange(1, 10_000), help="Messages of all of them.")
 @as_json
 @click.argument("names", nargs=-1, required=True, shell_complete=session_names)
 def new(**given: Any) -> None:  # noqa: ANN401 - the options above

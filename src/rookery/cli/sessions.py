@@ -31,7 +31,7 @@ from rookery.cli.waiting import (
     patiently,
     stoppable,
 )
-from rookery.cli.words import prompt_of
+from rookery.cli.words import how_to_answer, prompt_of
 from rookery.client import Client
 from rookery.environment import FROM_CALLER
 from rookery.model.errors import Answered, BadInput
@@ -155,8 +155,8 @@ def told(session: Mapping[str, Any]) -> str:
             f". Its last screen:  rookery output {name}" if is_more else ""
         )
     if state in {"permission", "question"}:
-        does = f"waits for your answer: {reason}"
-    elif has_failed_turn(session):
+        return f"{name} waits for your answer: {reason}  {how_to_answer(session)}"
+    if has_failed_turn(session):
         does = f"is {state}; its last turn failed."
     else:
         does = f"is {state} ({reason})." if reason else f"is {state}."
@@ -287,7 +287,7 @@ def wait(**given: Any) -> None:  # noqa: ANN401 - the options above
     --count. Exits with 1 if one of them, or its last turn, failed.
     """
     daemon, names = client(), given["names"]
-    enough = needed_of(given, otherwise="all")
+    enough = needed_of(given, names, otherwise="all")
     if len(names) > 1:
         number = {"all": len(names), "any": 1}.get(str(enough)) or int(enough)
         _wait_for_several(daemon, given, number)
@@ -298,8 +298,6 @@ def wait(**given: Any) -> None:  # noqa: ANN401 - the options above
 
 def _wait_for_several(daemon: Client, given: Mapping[str, Any], needed: int) -> None:
     names, there = given["names"], []
-    if needed > len(names):
-        raise BadInput(f"there are only {len(names)} to wait for.")
     until, timeout = given["until"], given["timeout"]
     with stoppable(*names):
         for session in gathered(daemon, names, needed=needed, until=until, timeout=timeout):

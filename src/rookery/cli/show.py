@@ -194,8 +194,8 @@ def _least(needs: Mapping[str, int]) -> int:
 
 
 def _line(row: Mapping[str, str], widths: Mapping[str, int]) -> str:
-    cut = {title: _cut(row[title], width) for title, width in widths.items()}
-    padded = (cell + " " * (widths[title] - _cells(cell)) for title, cell in cut.items())
+    fitting = {title: cut(row[title], width) for title, width in widths.items()}
+    padded = (cell + " " * (widths[title] - _cells(cell)) for title, cell in fitting.items())
     return "  ".join(padded).rstrip()
 
 
@@ -203,7 +203,8 @@ def _cells(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text)
 
 
-def _cut(text: str, width: int) -> str:
+def cut(text: str, width: int) -> str:
+    """Make text fit so many cells, and show where something is left out."""
     if _cells(text) <= width:
         return text
     if width < 1:

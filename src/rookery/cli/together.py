@@ -94,7 +94,7 @@ def _listen(daemon: Client, given: Mapping[str, Any]) -> None:
     """Have somebody told. Exits with 1 if there is nothing new to wait for."""
     asked = {each: given[each] for each in ("targets", "caller", "until", "repeat", "timeout")}
     with _saying_who(given):
-        needed = needed_of(given, otherwise="each")
+        needed = needed_of(given, given["targets"], otherwise="each")
         found = daemon.post("listeners", **asked, needed=needed)
     if given["as_json"]:
         show_json(found)

@@ -34,7 +34,9 @@ def stats(*, as_json: bool) -> None:
     average = found["average_seconds"]
     launched, turns = count(found["launched"], "session"), count(found["turns"], "turn")
     say(f"{launched} launched, {found['live']} live, {turns}.")
-    say(f"They took {_span(found['total_seconds'])}, {_span(average or 0)} on average.")
+    if average is not None:
+        took = f"{_span(found['total_seconds'])}, {_span(average)} on average"
+        say(f"Those that are over took {took}.")
     for title, name in (
         ("By status", "by_status"),
         ("By agent", "by_agent"),

@@ -94,12 +94,14 @@ def how_many(command: C) -> C:
     return every(some(several(command)))
 
 
-def needed_of(given: Mapping[str, Any], *, otherwise: str) -> str | int:
+def needed_of(given: Mapping[str, Any], names: Sequence[str], *, otherwise: str) -> str | int:
     """Return how many are enough: a number, "all", "any", or what it is without a word."""
     asked = [word for flag, word in (("every", "all"), ("some", "any")) if given[flag]]
     asked += [given["number"]] if given["number"] else []
     if len(asked) > 1:
         raise BadInput("say one of --all, --any and --count.")
+    if given["number"] and given["number"] > len(names):
+        raise BadInput(f"--count is {given['number']}, of {len(names)} that are named.")
     return asked[0] if asked else otherwise
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import click
-
+from rookery.cli.complete import of_session
 from rookery.cli.group import as_json, client, rookery
-from rookery.cli.show import ago, plain, say, show_json
+from rookery.cli.show import ago, first_line, say, show_json
 
 
 @rookery.command()
 @as_json
-@click.argument("name")
+@of_session
 def why(*, name: str, as_json: bool) -> None:
     """Say where a session stands, on what evidence, and how sure that is."""
     found = client().get("sessions", name, "why")
@@ -19,8 +18,8 @@ def why(*, name: str, as_json: bool) -> None:
         return
     session = found["session"]
     state = session["activity"] or session["status"]
-    reason = f": {' '.join(plain(session['reason']).split())}" if session["reason"] else ""
-    say(f"{session['name']} is {state} since {ago(session['since'])} ago{reason}")
+    reason = f": {first_line(session['reason'])}" if session["reason"] else ""
+    say(f"{session['name']} is {state} since {ago(session['since'])}{reason}")
     say(f"This is {found['confidence']}.")
     for each in found["evidence"]:
         detail = f"  ({each['detail']})" if each["detail"] else ""

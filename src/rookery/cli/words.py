@@ -15,6 +15,7 @@ from rookery.cli.show import (
     HELD,
     complain,
     count,
+    cut,
     first_line,
     plain,
     remark,
@@ -163,13 +164,16 @@ def _is_settled(found: Mapping[str, Any]) -> bool:
 
 
 def _tell_of_dialog(session: Mapping[str, Any]) -> None:
-    name, reason = session["name"], first_line(session["reason"])
+    complain(f"{session['name']} waits for you: {first_line(session['reason'])}")
+    remark(f"  {how_to_answer(session)}")
+
+
+def how_to_answer(session: Mapping[str, Any]) -> str:
+    """Name the commands by which a session gets the answer that it waits for."""
+    name = session["name"]
     if session["activity"] == "permission":
-        answer = f"rookery allow {name}  |  rookery deny {name}"
-    else:
-        answer = f"rookery answer {name} WORDS"
-    complain(f"{name} waits for you: {reason}")
-    remark(f"  {answer}  |  rookery attach {name}")
+        return f"rookery allow {name}  |  rookery deny {name}  |  rookery attach {name}"
+    return f"rookery answer {name} WORDS  |  rookery attach {name}"
 
 
 @rookery.command()
@@ -222,7 +226,7 @@ def show_turns(turns: Sequence[Mapping[str, Any]], session: Mapping[str, Any]) -
 
 
 def _show_prompt(prompt: str, note: str = "") -> None:
-    click.secho("❯ " + plain(" ".join(prompt.split()))[:200], bold=True, nl=False)
+    click.secho("❯ " + cut(plain(" ".join(prompt.split())), 200), bold=True, nl=False)
     say(f"  ({note})" if note else "")
 
 

@@ -136,12 +136,20 @@ def find(house: House, db: Connection, caller: Caller, word: str, need: Need) ->
     """
     allowed = reach(house, db, caller, need)
     if allowed is None:
-        return sessions.resolve(db, word)
+        return _spoken_to(house, caller, sessions.resolve(db, word), need)
     with suppress(SessionAmbiguous):
         session = sessions.resolve(db, word)
         if session.id in allowed:
-            return session
+            return _spoken_to(house, caller, session, need)
     raise Forbidden(f"{word[:SHOWN]} is not of the caller's family ({need}).")
+
+
+def _spoken_to(house: House, caller: Caller, session: Session, need: Need) -> Session:
+    """Let no agent have a plain program run what it says. Raises ``Forbidden``."""
+    is_plain = session.agent in house.agents and not house.agents[session.agent].has_box
+    if need is Need.SPEAK and is_plain and caller.identity.scope is Scope.SESSION:
+        raise Forbidden(f"{session.name} runs whatever it is told; only a person speaks to it.")
+    return session
 
 
 def reach(house: House, db: Connection, caller: Caller, need: Need) -> set[SessionId] | None:

@@ -32,12 +32,13 @@ class Wait:
 def add(db: Connection, listener: Listener, *, at: datetime) -> bool:
     """Let a session be told. False if it waits for the same one already."""
     added = db.execute(
-        "insert into listeners (target, caller, until, is_lasting, message, since, checked_at)"
-        " values (?, ?, ?, ?, ?, (select coalesce(max(seq), 0) from entries), ?)"
+        "insert into listeners (target, caller, until, is_lasting, message, made_at,"
+        " checked_at, since)"
+        " values (?, ?, ?, ?, ?, ?, ?, (select coalesce(max(seq), 0) from entries))"
         " on conflict (target, caller) do nothing",
         (
             *(listener.target, listener.caller, listener.until, listener.is_lasting),
-            *(listener.message, at.isoformat()),
+            *(listener.message, at.isoformat(), at.isoformat()),
         ),
     )
     return added.rowcount == 1
@@ -100,12 +101,11 @@ def of_end(db: Connection, target: SessionId, *, seq: int) -> list[Listener]:
 
 
 def known(db: Connection) -> list[Listener]:
-    """Return all who wait, and since when; what an entry said of it may be forgotten."""
-    rows = db.execute(
-        "select *, coalesce((select at from entries where seq = since), checked_at) as at"
-        " from listeners order by caller, target"
-    )
-    return [replace(_listener(row), since=datetime.fromisoformat(row["at"])) for row in rows]
+    """Return all who wait, and since when."""
+    rows = db.execute("select * from listeners order by caller, target")
+    return [
+        replace(_listener(row), since=datetime.fromisoformat(row["made_at"])) for row in rows
+    ]
 
 
 def targets_of(db: Connection, caller: SessionId) -> list[Listener]:

@@ -37,6 +37,7 @@ create table listeners (
     wait       integer references waits (id) on delete cascade,
     since      integer not null,                      -- the last entry before it
     asked      text not null default '',              -- the request it was told of last
+    made_at    text not null,
     checked_at text not null,
     primary key (target, caller)
 ) strict, without rowid;
