@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.models.server import ModelServer
 from tests.real.rookery import Rookery
 
 
@@ -14,6 +15,13 @@ def cold(tmp_path: Path) -> Iterator[Rookery]:
     rookery = Rookery(tmp_path)
     yield rookery
     rookery.clear_away()
+
+
+@pytest.fixture
+def models() -> Iterator[ModelServer]:
+    """Give a scripted model, on loopback."""
+    with ModelServer() as server:
+        yield server
 
 
 @pytest.fixture

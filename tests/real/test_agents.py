@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,12 +40,6 @@ CASES = [
     Case("claude", "bash: touch made;; say: allowed", "1", "escape"),
     Case("codex", f"tool: exec_command {ESCALATED};; say: allowed", "y", "escape"),
 ]
-
-
-@pytest.fixture
-def models() -> Iterator[ModelServer]:
-    with ModelServer() as server:
-        yield server
 
 
 @pytest.fixture

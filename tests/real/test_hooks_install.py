@@ -127,12 +127,6 @@ class Person:
             return False
 
 
-@pytest.fixture
-def models() -> Iterator[ModelServer]:
-    with ModelServer() as server:
-        yield server
-
-
 @pytest.fixture(params=["claude", "codex"])
 def person(
     request: pytest.FixtureRequest, cold: Rookery, models: ModelServer

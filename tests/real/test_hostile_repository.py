@@ -77,12 +77,6 @@ def trap(tmp_path: Path) -> Iterator[Trap]:
 
 
 @pytest.fixture
-def models() -> Iterator[ModelServer]:
-    with ModelServer() as server:
-        yield server
-
-
-@pytest.fixture
 def rookery(cold: Rookery, models: ModelServer) -> Rookery:
     configure(cold, models.url)
     cold.up()

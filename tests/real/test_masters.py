@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -20,12 +19,6 @@ ASKING = "bash: touch made;; say: allowed"
 
 #: Words above which an agent is told what it waited for.
 ENVELOPE = "[rookery] Rookery to {}: what you wait for"
-
-
-@pytest.fixture
-def models() -> Iterator[ModelServer]:
-    with ModelServer() as models:
-        yield models
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ OpenCode has our plugin whenever we start it; Gemini has our hooks if its user i
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -61,12 +61,6 @@ COLOUR = {
         {"label": "Blue", "description": "cold"},
     ],
 }
-
-
-@pytest.fixture
-def models() -> Iterator[ModelServer]:
-    with ModelServer() as server:
-        yield server
 
 
 @pytest.fixture(params=CASES, ids=[case.agent for case in CASES])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
@@ -13,12 +12,6 @@ from tests.real.rookery import Rookery, eventually
 from tests.real.test_more_agents import CASES, PROGRAMS, SLOWLY, Case, prepare
 
 pytestmark = [pytest.mark.more_agents, pytest.mark.timeout(300)]
-
-
-@pytest.fixture
-def models() -> Iterator[ModelServer]:
-    with ModelServer() as server:
-        yield server
 
 
 @pytest.fixture(params=CASES, ids=[case.agent for case in CASES])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.models.server import ModelServer
@@ -14,12 +12,6 @@ from tests.real.test_resume import KNOWN, SECRET, last_answer
 pytestmark = [pytest.mark.more_agents, pytest.mark.timeout(300)]
 
 GEMINI, OPENCODE = CASES
-
-
-@pytest.fixture
-def models() -> Iterator[ModelServer]:
-    with ModelServer() as server:
-        yield server
 
 
 @pytest.fixture

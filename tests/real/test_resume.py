@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.models.server import ModelServer
@@ -16,12 +14,6 @@ pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 SECRET, KNOWN = "the word is heron", "saw: word is he[r]on"
 #: What was said in a branch.
 ASIDE, OVERHEARD = "the aside is plover", "saw: aside is pl[o]ver"
-
-
-@pytest.fixture
-def models() -> Iterator[ModelServer]:
-    with ModelServer() as server:
-        yield server
 
 
 @pytest.fixture

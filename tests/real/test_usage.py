@@ -35,12 +35,6 @@ SUBAGENT = (
 
 
 @pytest.fixture
-def models() -> Iterator[ModelServer]:
-    with ModelServer() as server:
-        yield server
-
-
-@pytest.fixture
 def rookery(cold: Rookery, models: ModelServer) -> Rookery:
     configure(cold, models.url)
     cold.up()

@@ -111,12 +111,8 @@ async def list_projects(house: House, caller: Caller, asked: Nothing) -> Project
 
     def read(db: Connection) -> Projects:
         allowed = reach(house, db, caller, Need.READ)
-        rows = db.execute(
-            f"select id, project_path as path, last_activity_at as at, {known.LIVE} as live"  # noqa: S608 - our own words
-            " from sessions where project_path <> '' order by at desc"
-        )
         found: dict[str, Project] = {}
-        for row in rows:
+        for row in known.places(db):
             if allowed is None or row["id"] in allowed:
                 at = datetime.fromisoformat(row["at"])
                 before = found.get(row["path"]) or Project(row["path"], 0, 0, at)

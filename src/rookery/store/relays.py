@@ -10,6 +10,7 @@ from sqlite3 import Connection, Row
 from rookery.model.errors import RelayUnknown
 from rookery.model.facts import SessionId
 from rookery.model.relays import Limits, Member, Relay, RelayId
+from rookery.store.times import read_stamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +184,7 @@ def _relay(db: Connection, row: Row) -> Relay:
         limits=Limits(row["max_hops"], row["max_a_minute"], row["max_length"]),
         created_at=datetime.fromisoformat(row["created_at"]),
         created_by=row["created_by"],
-        closed_at=_time(row["closed_at"]),
+        closed_at=read_stamp(row["closed_at"]),
         reason=row["reason"],
         stayed=row["stayed"],
     )
@@ -195,9 +196,5 @@ def _member(row: Row) -> Member:
         name=row["name"],
         number=row["number"],
         since=row["since"],
-        left_at=_time(row["left_at"]),
+        left_at=read_stamp(row["left_at"]),
     )
-
-
-def _time(text: str | None) -> datetime | None:
-    return datetime.fromisoformat(text) if text else None

@@ -13,6 +13,7 @@ from typing import Any
 from rookery.model.errors import RequestUnknown
 from rookery.model.facts import SessionId
 from rookery.model.permissions import Call, Outcome, Question, Request, RequestId, Verdict
+from rookery.store.times import read_stamp
 
 #: Characters kept of a call's input; its agent's transcript has the rest.
 LONGEST = 64_000
@@ -96,13 +97,6 @@ def overdue(db: Connection, *, now: datetime) -> list[RequestId]:
         "select id from requests where outcome = 'open' and deadline <= ?", (now.isoformat(),)
     )
     return [RequestId(row["id"]) for row in rows]
-
-
-def next_deadline(db: Connection) -> datetime | None:
-    (moment,) = db.execute(
-        "select min(deadline) from requests where outcome = 'open'"
-    ).fetchone()
-    return datetime.fromisoformat(moment) if moment else None
 
 
 def let_press(db: Connection, request: RequestId) -> None:
@@ -242,7 +236,6 @@ def _decided(row: Row) -> Decided:
 
 
 def _request(row: Row) -> Request:
-    answered = row["answered_at"]
     return Request(
         id=RequestId(row["id"]),
         session=SessionId(row["session"]),
@@ -253,10 +246,10 @@ def _request(row: Row) -> Request:
         message=row["message"],
         outcome=Outcome(row["outcome"]),
         asked_at=datetime.fromisoformat(row["asked_at"]),
-        deadline=datetime.fromisoformat(row["deadline"]) if row["deadline"] else None,
+        deadline=read_stamp(row["deadline"]),
         by_keys=row["hook"] is None,
         answered_by=row["answered_by"],
-        answered_at=datetime.fromisoformat(answered) if answered else None,
+        answered_at=read_stamp(row["answered_at"]),
         reason=row["reason"],
     )
 

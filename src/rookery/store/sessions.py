@@ -16,7 +16,7 @@ from rookery.model.lifecycle import Activity, SessionState, Status, advance
 from rookery.model.names import SHOWN
 from rookery.model.sessions import OBSERVED, TMUX, Badge, NativeId, Sender, Session
 from rookery.ports import Place
-from rookery.store.times import stamp
+from rookery.store.times import read_stamp, stamp
 from rookery.store.tokens import digest
 
 _COLUMNS = tuple(field.name for field in fields(Session))
@@ -225,6 +225,14 @@ def left_over(db: Connection) -> list[Session]:
     return [read_session(row) for row in rows]
 
 
+def places(db: Connection) -> list[Row]:
+    """Return where each session works or worked, those that stirred last first."""
+    return db.execute(
+        f"select id, project_path as path, last_activity_at as at, {LIVE} as live"
+        " from sessions where project_path <> '' order by at desc"
+    ).fetchall()
+
+
 def in_care(db: Connection) -> list[SessionId]:
     """Name the sessions that are to be started, ended or cleared away."""
     rows = db.execute(
@@ -343,7 +351,7 @@ def in_conversation(db: Connection, agent: str, native_id: NativeId) -> Session 
 def read_session(row: Row) -> Session:
     known = {name: row[name] for name in _COLUMNS}
     for name in _TIMES:
-        known[name] = datetime.fromisoformat(known[name]) if known[name] else None
+        known[name] = read_stamp(known[name])
     known["native_id"] = NativeId(row["native_id"]) if row["native_id"] else None
     state = _state(row)
     return Session(**{**known, "status": state.status, "activity": state.activity})

@@ -1,4 +1,4 @@
-"""How a moment is written down."""
+"""How a moment is written down, and read again."""
 
 from __future__ import annotations
 
@@ -10,3 +10,8 @@ from functools import lru_cache
 def stamp(at: datetime) -> str:
     """Write a moment. Kept: one fact has it written in several rows."""
     return at.isoformat()
+
+
+def read_stamp(text: str | None) -> datetime | None:
+    """Read a moment; none where nothing was written down."""
+    return datetime.fromisoformat(text) if text else None

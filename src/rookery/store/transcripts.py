@@ -9,6 +9,7 @@ from datetime import datetime
 from sqlite3 import Connection, Row
 
 from rookery.model.facts import SessionId
+from rookery.store.times import read_stamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ def _progress(row: Row) -> Progress:
     return Progress(
         path=row["path"],
         since=datetime.fromisoformat(row["since"]),
-        until=datetime.fromisoformat(row["until"]) if row["until"] else None,
+        until=read_stamp(row["until"]),
         offset=row["offset"],
         mark=row["mark"],
         seen={each: tuple(counted) for each, counted in json.loads(row["seen"]).items()},

@@ -10,7 +10,7 @@ from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
 from rookery.model.messages import MessageId
 from rookery.model.sessions import Turn
-from rookery.store.times import stamp
+from rookery.store.times import read_stamp, stamp
 
 #: Characters kept of one prompt or answer; the agent's transcript has the rest.
 LONGEST = 64_000
@@ -173,12 +173,11 @@ def at(db: Connection, session: SessionId, moment: datetime) -> int | None:
 
 
 def _turn(row: Row) -> Turn:
-    ended = row["ended_at"]
     return Turn(
         prompt=row["prompt"],
         answer=row["answer"],
         started_at=datetime.fromisoformat(row["started_at"]),
-        ended_at=datetime.fromisoformat(ended) if ended else None,
+        ended_at=read_stamp(row["ended_at"]),
         how=row["how"],
         input_tokens=row["input_tokens"],
         output_tokens=row["output_tokens"],
