@@ -284,6 +284,7 @@ def test_words_arrive_exactly_and_none_of_them_is_run(
         "say: $(touch pwned) `touch pwned` '; touch pwned; '",
         "say: äöü 漢字 🙂 -- --settings=x ;",
         "/etc is no command here",
+        "say: which one?\n\n● 1. Allow once\n  2. No\n\nEnter to select · Esc to cancel",
     ]
 
     for words in sent:

@@ -169,6 +169,7 @@ def test_what_was_not_asked_for_is_the_agents_own_choice() -> None:
         ([RULE, "❯", RULE], View(box="")),
         ([RULE, "❯ half a thou", RULE, "hint"], View(box="half a thou")),
         ([RULE, "❯ one", "  two", RULE], View(box="one\ntwo")),
+        ([RULE, "❯ a list:", "  1. one", RULE], View(box="a list:\n1. one")),
         (["old", RULE, "text", RULE, RULE, "❯ a", RULE], View(box="a")),
         (["* Thinking (esc to interrupt)", RULE, "❯", RULE], View(box="", is_working=True)),
         (["(esc to interrupt)", *"abcd", RULE, "❯", RULE], View(box="")),

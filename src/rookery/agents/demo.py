@@ -88,9 +88,10 @@ class Demo:
         above, below = rules[-2:]
         inside = lines[above + 1 : below]
         working = any(_WORKING in line for line in lines[max(0, above - 3) : above])
-        if any(_OPTION.match(line) for line in inside):
+        # Words that are typed may have a list of their own.
+        if (draft := _draft(inside)) is None and any(map(_OPTION.match, inside)):
             return View(None, _dialog(inside), working)
-        return View(_draft(inside), None, working)
+        return View(draft, None, working)
 
     def holds(self, box: str, words: str) -> bool:
         return bool(_PASTED.fullmatch(box.strip())) or squeeze(box) == squeeze(words)
