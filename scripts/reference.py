@@ -15,6 +15,7 @@ from rookery import config
 from rookery.cli import codes
 from rookery.cli.group import rookery
 from rookery.config import Settings
+from rookery.gateway.events import CALLED
 from rookery.gateway.operations import OPERATIONS
 from rookery.model.facts import KINDS
 
@@ -29,7 +30,7 @@ def commands() -> Iterator[str]:
     yield f"| {codes.USAGE} | it cannot be taken as it is; the message says what to change |"
     yield f"| {codes.NOT_RUNNING} | no daemon answers, or none any more; sessions go on |"
     yield f"| {codes.NOT_DONE_IN_TIME} | not done in time; nothing was stopped |"
-    yield f"| {codes.UNKNOWN} | no such session |"
+    yield f"| {codes.UNKNOWN} | no such session, relay, request or token |"
     yield f"| {codes.INTERRUPTED} | stopped with Ctrl-C; sessions go on |"
     for path, command in _walk(rookery, ("rookery",)):
         context = click.Context(
@@ -94,7 +95,8 @@ def api() -> Iterator[str]:
     yield "| frames | `GET /v1/sessions/{session}/frames` | read | A session's screen, as it changes. |"
     yield "\n## Facts\n\n| kind | fields |\n|---|---|"
     for name, fact in KINDS.items():
-        yield f"| `{name}` | {', '.join(fact.__match_args__)} |"
+        fields = (CALLED.get(each, each) for each in fact.__match_args__)
+        yield f"| `{name}` | {', '.join(fields)} |"
 
 
 PAGES = {"commands.md": commands, "configuration.md": configuration, "http.md": api}

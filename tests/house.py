@@ -11,6 +11,7 @@ from pathlib import Path
 import anyio
 
 from rookery import sessions
+from rookery.conversations import Conversations
 from rookery.courier import Courier
 from rookery.daemon import AGENTS, READERS
 from rookery.intake import Intake
@@ -145,7 +146,9 @@ async def running(
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(world.agents.speak, intake)
         await keeper.recover()
-        tasks.start_soon(Watch(database, journal, runtime, AGENTS).watch)
+        tasks.start_soon(
+            Watch(database, journal, runtime, AGENTS, Conversations({}, world.clock)).watch
+        )
         tasks.start_soon(keeper.tend)
         tasks.start_soon(Courier(database, journal, runtime, AGENTS).deliver)
         yield House(database, keeper, world)

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import anyio
 import uvloop
+from anyio.abc import TaskGroup
 
 from rookery import __version__, hook_program, listeners, permissions, relays, transcripts
 from rookery.absence import Absence
@@ -30,6 +31,7 @@ from rookery.agents.shell import Shell
 from rookery.answers import Answers
 from rookery.clock import WallClock
 from rookery.config import Settings, load
+from rookery.conversations import Conversations
 from rookery.courier import Courier
 from rookery.discovery import Discovery
 from rookery.environment import login_environment, session_environment
@@ -144,52 +146,65 @@ async def running(
     ours, observed = _runtime(home, settings, clock), _observed(home, settings, clock)
     runtime = Several(ours, observed)
     async with Database(home.database) as database, anyio.create_task_group() as tasks:
-        journal = Journal(settings.computer, clock, READERS)
-        await journal.catch_up(database)
-        if not settings.listeners.survive_restart:
-            await database.write(forget_all)
-        await _know_the_owner(home, database, clock)
+        journal = await _take_up(home, settings, clock, database)
         for each in (ours, observed, runtime):
             tasks.start_soon(each.keep)
-        discovery = _discovery(home, settings, login, (database, journal, observed))
         keeper = _keeper(home, settings, login, (database, journal, runtime))
-        deadline = timedelta(seconds=settings.permissions.deadline_seconds)
-        decider = Permissions(journal, Rulebook(home.rules), deadline)
-        intake = Intake(database, journal, AGENTS, decider, _stops(settings, journal))
-        hooks = HookDoor(intake, home.hook_door, home.spool, clock)
+        house = House(
+            database=database,
+            journal=journal,
+            runtime=runtime,
+            agents=AGENTS,
+            discovery=_discovery(home, settings, login, (database, journal, observed)),
+            conversations=_conversations(settings, login, clock),
+            permissions=_permissions(home, settings, journal),
+            commands=_commands(login),
+            settings=settings,
+            home=home,
+            login=login,
+            started_at=clock.now(),
+            stop=stop,
+        )
+        hooks = _hooks(house)
         async with hooks.open():
             await keeper.recover()
-            await discovery.recover()
+            await house.discovery.recover()
             tasks.start_soon(hooks.keep_draining)
-            tasks.start_soon(Watch(database, journal, runtime, AGENTS).watch)
+            _set_to_work(house, tasks)
             tasks.start_soon(keeper.tend)
-            tasks.start_soon(discovery.run)
-            folders = claude_folders(settings, login)
-            tasks.start_soon(Registry(database, journal).watch, folders)
-            tasks.start_soon(decider.keep_time, database)
-            tasks.start_soon(_listeners(settings, journal).keep_time, database)
-            tasks.start_soon(Answers(database, journal, runtime, AGENTS, decider).press)
-            tasks.start_soon(_absence(home, settings, decider.rulebook).keep, database, clock)
-            tasks.start_soon(Courier(database, journal, runtime, AGENTS).deliver)
-            tasks.start_soon(Transcripts(database, journal, settings.prices).follow)
-            tasks.start_soon(
-                Timers(database, journal, runtime, _spans(settings), home.artifacts).run
-            )
-            yield House(
-                database=database,
-                journal=journal,
-                runtime=runtime,
-                agents=AGENTS,
-                discovery=discovery,
-                permissions=decider,
-                commands=_commands(login),
-                settings=settings,
-                home=home,
-                login=login,
-                started_at=clock.now(),
-                stop=stop,
-            )
+            yield house
         tasks.cancel_scope.cancel()
+
+
+async def _take_up(
+    home: Home, settings: Settings, clock: WallClock, database: Database
+) -> Journal:
+    """Go on where the last daemon was."""
+    journal = Journal(settings.computer, clock, READERS)
+    await journal.catch_up(database)
+    if not settings.listeners.survive_restart:
+        await database.write(forget_all)
+    await _know_the_owner(home, database, clock)
+    return journal
+
+
+def _set_to_work(house: House, tasks: TaskGroup) -> None:
+    """Begin all that goes on for as long as the daemon runs."""
+    home, settings, decider = house.home, house.settings, house.permissions
+    database, journal, clock = house.database, house.journal, house.journal.clock
+    held = (database, journal, house.runtime)
+    conversations = house.conversations
+    tasks.start_soon(Watch(*held, AGENTS, conversations).watch)
+    tasks.start_soon(house.discovery.run)
+    registry = Registry(database, journal, conversations)
+    tasks.start_soon(registry.watch, conversations.folders["claude"])
+    tasks.start_soon(decider.keep_time, database)
+    tasks.start_soon(_listeners(settings, journal).keep_time, database)
+    tasks.start_soon(Answers(*held, AGENTS, decider).press)
+    tasks.start_soon(_absence(home, settings, decider.rulebook).keep, database, clock)
+    tasks.start_soon(Courier(*held, AGENTS).deliver)
+    tasks.start_soon(Transcripts(database, journal, settings.prices).follow)
+    tasks.start_soon(Timers(*held, _spans(settings), home.artifacts).run)
 
 
 async def _know_the_owner(home: Home, database: Database, clock: WallClock) -> None:
@@ -280,6 +295,21 @@ def _commands(login: Mapping[str, str]) -> Mapping[str, tuple[str, ...]]:
     return {"demo": demo, "shell": (login.get("SHELL", "/bin/sh"),)}
 
 
+def _conversations(
+    settings: Settings, login: Mapping[str, str], clock: WallClock
+) -> Conversations:
+    """Say where agents keep what they write down; for those that may not tell it."""
+    folders = {"claude": claude_folders, "gemini": gemini_folders}
+    found = {agent: [*of(settings, login)] for agent, of in folders.items()}
+    return Conversations(found, clock)
+
+
+def gemini_folders(settings: Settings, login: Mapping[str, str]) -> set[Path]:
+    ours = {**login, **settings.environment, **settings.agent("gemini").environment}
+    homes = (each.get("GEMINI_CLI_HOME") or each.get("HOME") for each in (login, ours))
+    return {Path(each, ".gemini") for each in homes if each}
+
+
 def claude_folders(settings: Settings, login: Mapping[str, str]) -> set[Path]:
     """Say where Claude keeps what it knows of itself, for whomever it may run."""
     own = settings.agent("claude").environment
@@ -287,6 +317,17 @@ def claude_folders(settings: Settings, login: Mapping[str, str]) -> set[Path]:
     named = [*filter(None, given), *settings.discovery.claude_config_dirs]
     home = Path(login.get("HOME") or Path.home())
     return {home / ".claude", *(Path(each).expanduser() for each in named)}
+
+
+def _permissions(home: Home, settings: Settings, journal: Journal) -> Permissions:
+    deadline = timedelta(seconds=settings.permissions.deadline_seconds)
+    return Permissions(journal, Rulebook(home.rules), deadline)
+
+
+def _hooks(house: House) -> HookDoor:
+    home, stops = house.home, _stops(house.settings, house.journal)
+    intake = Intake(house.database, house.journal, AGENTS, house.permissions, stops)
+    return HookDoor(intake, home.hook_door, home.spool, house.journal.clock)
 
 
 def _stops(settings: Settings, journal: Journal) -> Stops:

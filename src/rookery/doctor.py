@@ -54,13 +54,25 @@ class Doubt:
 
 
 @dataclass(frozen=True, slots=True)
+class Hold:
+    """All words are kept back."""
+
+    since: datetime | None  #: none if that is forgotten
+
+    def __str__(self) -> str:
+        since = f" since {self.since.astimezone():%Y-%m-%d %H:%M:%S}" if self.since else ""
+        return f"words are held{since}: none are delivered, to anybody"
+
+
+@dataclass(frozen=True, slots=True)
 class Trouble:
-    """What the store has of what went wrong."""
+    """What the store has of what went wrong, or keeps words from arriving."""
 
     entries: int
     parked: int
     hooks: int
     doubts: tuple[Doubt, ...]
+    hold: Hold | None = None
 
 
 def examine(
@@ -188,6 +200,10 @@ def _troubles(trouble: Trouble) -> Iterator[Check]:
     advice = "look whether they did: rookery output NAME" if doubts else ""
     detail = f"{len(doubts)} messages that may not have arrived"
     yield Check("unsure", not doubts, detail, advice, doubts)
+    if trouble.hold:
+        yield Check("hold", ok=False, detail=str(trouble.hold), advice="rookery release")
+    else:
+        yield Check("hold", ok=True, detail="no words are held")
 
 
 def _spool(home: Home) -> Check:

@@ -22,6 +22,7 @@ from rookery import arrivals, endings
 from rookery.agents import registry as files
 from rookery.agents.registry import Entry
 from rookery.arrivals import Arrival
+from rookery.conversations import NOTHING, Answer, Conversations
 from rookery.model.evidence import Claim, Evidence, Known, correct, is_outdated
 from rookery.model.facts import EvidenceDisagreed, Fact, Outcome, SessionFound, SessionId
 from rookery.model.lifecycle import Activity
@@ -57,6 +58,7 @@ DEBOUNCE, STEP = 30, 10
 class Registry:
     database: Database
     journal: Journal
+    conversations: Conversations
     #: Those of which we know, by their files.
     entries: dict[Path, Entry] = field(default_factory=dict)
 
@@ -97,7 +99,9 @@ class Registry:
         for path in paths:
             try:
                 if _NAME.fullmatch(path.name) and (entry := await self._read(path)):
-                    doubt = await self.database.write(partial(self._take_in, entry=entry))
+                    answer = await self._answer(entry)
+                    take_in = partial(self._take_in, entry=entry, answer=answer)
+                    doubt = await self.database.write(take_in)
                     self.entries[path] = entry
                     if doubt:
                         tasks.start_soon(self._settle, doubt)
@@ -117,7 +121,14 @@ class Registry:
             await self.journal.clock.sleep(AGAIN)
         return None
 
-    def _take_in(self, db: Connection, entry: Entry) -> Doubt | None:
+    async def _answer(self, entry: Entry) -> Answer:
+        """Read what a turn has answered that is over by its file, where no hook tells."""
+        session = await self.database.read(partial(_unheard, entry=entry))
+        if session is None:
+            return NOTHING
+        return await self.conversations.answer(self.database, session) or NOTHING
+
+    def _take_in(self, db: Connection, entry: Entry, answer: Answer) -> Doubt | None:
         """Note what a file says. Returns what is to be settled a moment later, if anything."""
         session = sessions.get(db, self._find(db, entry))
         if entry.claim is None or session.status.is_over:
@@ -131,7 +142,7 @@ class Registry:
         doubt = Doubt(session.id, entry.claim, said)
         if evidence.last(db, session.id, "hook"):
             return doubt if self._correction(db, doubt) else None
-        self._correct(db, doubt)
+        self._correct(db, doubt, answer)
         return None
 
     def _find(self, db: Connection, entry: Entry) -> SessionId:
@@ -155,7 +166,7 @@ class Registry:
         await self.journal.clock.sleep(GRACE)
         await self.database.write(partial(self._correct, doubt=doubt))
 
-    def _correct(self, db: Connection, doubt: Doubt) -> None:
+    def _correct(self, db: Connection, doubt: Doubt, answer: Answer = NOTHING) -> None:
         last = evidence.last(db, doubt.session, "registry")
         if last is None or last.at != doubt.claim.at:
             return  # it says something else by now
@@ -163,7 +174,7 @@ class Registry:
             session = sessions.get(db, doubt.session)
             if evidence.last(db, session.id, "hook"):
                 self.journal.append(db, _disagreement(session, doubt.claim))
-            self.journal.append(db, fact)
+            self.journal.append(db, *answer.added_to([fact]))
 
     def _correction(self, db: Connection, doubt: Doubt) -> Fact | None:
         session = sessions.get(db, doubt.session)
@@ -190,6 +201,17 @@ class Registry:
         outcome: Outcome = "failed" if was_killed else "completed"
         reason = "its program was killed" if was_killed else "its program ended"
         endings.end(db, self.journal, session, outcome=outcome, reason=reason)
+
+
+def _unheard(db: Connection, entry: Entry) -> SessionId | None:
+    """Name the session of a file that says it rests, if it worked and no hook tells of it."""
+    if entry.claim is None or entry.claim.activity is not Activity.IDLE:
+        return None
+    session = sessions.holder_of_process(db, Process(entry.pid, entry.started).word)
+    if session is None or evidence.last(db, session, "hook"):
+        return None
+    is_working = sessions.get(db, session).activity is Activity.WORKING
+    return session if is_working else None
 
 
 @dataclass(frozen=True, slots=True)

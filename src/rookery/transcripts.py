@@ -5,15 +5,13 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-import stat
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
-from pathlib import PurePath
 from sqlite3 import Connection
 
 import anyio
@@ -24,9 +22,11 @@ from rookery.agents.transcripts import (
     Usage,
     folder_of_subagents,
     is_named_after,
+    is_of_subagent,
     read_usage,
 )
 from rookery.config import Price
+from rookery.conversations import opened
 from rookery.model.errors import SessionUnknown
 from rookery.model.evidence import Evidence
 from rookery.model.facts import (
@@ -35,6 +35,7 @@ from rookery.model.facts import (
     SessionId,
     SessionRecovered,
     SessionStarted,
+    TranscriptFound,
     TurnEnded,
     UsageReported,
 )
@@ -56,9 +57,6 @@ TROUBLE = 10.0
 #: Bytes that are read and counted at once. A longer line tells nothing of tokens.
 SLICE = 8 * 1024 * 1024
 
-#: Bytes of a file; a larger one is no transcript.
-LARGEST = 1024 * 1024 * 1024
-
 #: Bytes before the place up to which a file was read that tell whether it is still the same.
 MARK = 2048
 
@@ -75,7 +73,7 @@ KEPT = 64
 def note(db: Connection, entry: Entry) -> None:
     """Know of a transcript once it is named; have it read when there is more in it."""
     match entry.fact:
-        case SessionStarted(session, _, path):
+        case SessionStarted(session, _, path) | TranscriptFound(session, path):
             # A session says itself where its transcript is: no other's is taken for its own.
             with suppress(SessionUnknown):  # what is forgotten has none
                 known = sessions.get(db, session)
@@ -87,7 +85,12 @@ def note(db: Connection, entry: Entry) -> None:
 
 #: For the journal: what it shows to ``note``.
 READER = Reader(
-    frozenset({SessionStarted, SessionRecovered, TurnEnded, ConversationLeft, SessionEnded}),
+    frozenset(
+        {
+            *(SessionStarted, TranscriptFound, SessionRecovered),
+            *(TurnEnded, ConversationLeft, SessionEnded),
+        }
+    ),
     note,
 )
 
@@ -216,7 +219,7 @@ def _read_files(session: Session, files: Sequence[Progress]) -> list[Slice]:
 def _subagents(agent: str, path: str) -> list[str]:
     """Name the transcripts of the subagents of the session that has this one."""
     folder = folder_of_subagents(agent, path)
-    if folder is None or SUBAGENT.fullmatch(PurePath(path).name):
+    if folder is None or is_of_subagent(path):
         return []
     try:
         with os.scandir(folder) as found:
@@ -229,7 +232,7 @@ def _subagents(agent: str, path: str) -> list[str]:
 def _read_file(session: Session, progress: Progress) -> Slice | None:
     """Read on where it was left, up to the last whole line. ``None`` if it cannot be read."""
     try:
-        with _opened(progress.path) as file:
+        with opened(progress.path) as file:
             if _mark(file, progress.offset) != progress.mark:
                 progress = _from_the_beginning(progress)
             text = os.pread(file, SLICE, progress.offset)
@@ -243,27 +246,6 @@ def _read_file(session: Session, progress: Progress) -> Slice | None:
     except (OSError, ValueError) as error:
         _log.warning("%r is not read: %s", progress.path, error)
         return None
-
-
-@contextmanager
-def _opened(path: str) -> Iterator[int]:
-    """Open a file that a session named. Raises ``OSError`` for what is no transcript.
-
-    The session's own processes may read whatever we may, and all that we make of a file is
-    numbers for that session. So it may be in any folder; but it must not hang us, nor be a
-    device, nor another user's.
-    """
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-    file = os.open(path, flags)
-    try:
-        found = os.fstat(file)
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid():
-            raise PermissionError("it is no file of yours")
-        if found.st_size > LARGEST:
-            raise PermissionError("it is too large")
-        yield file
-    finally:
-        os.close(file)
 
 
 def _mark(file: int, offset: int) -> str:

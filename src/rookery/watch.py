@@ -13,6 +13,8 @@ from typing import assert_never
 
 from rookery import endings
 from rookery.agents import shell
+from rookery.agents.spoken import read_off
+from rookery.conversations import NOTHING, Answer, Conversations
 from rookery.model import facts
 from rookery.model.errors import (
     CommitFailed,
@@ -51,6 +53,7 @@ class Watch:
     journal: Journal
     runtime: Runtime
     agents: Mapping[str, Agent]
+    conversations: Conversations
     #: The beginning of the turn in which each was last seen to work.
     at_work: dict[SessionId, datetime] = field(default_factory=dict)
 
@@ -127,12 +130,28 @@ class Watch:
             await self._tell(session_id, PRINTED)
 
     async def _tell(self, session: SessionId, view: View) -> None:
-        def tell(db: Connection) -> None:
-            now = sessions.get(db, session)
-            began = self._is_known_to_work(db, now, view)
-            self.journal.append(db, *seen(now, view, began=began))
+        tell = partial(self._write_down, session=session, view=view)
+        if await self.database.write(tell):
+            await self.database.write(partial(tell, answer=await self._answer(session)))
 
-        await self.database.write(tell)
+    async def _answer(self, session: SessionId) -> Answer:
+        """Return what a turn has answered that no hook tells of: written down, or drawn."""
+        if answer := await self.conversations.answer(self.database, session):
+            return answer
+        found = await self.database.read(partial(sessions.get, session=session))
+        lines = await self.runtime.read(session, history=True)
+        return Answer(read_off(found.agent, lines))
+
+    def _write_down(
+        self, db: Connection, session: SessionId, view: View, answer: Answer | None = None
+    ) -> bool:
+        """Write down what a screen tells. True if it first takes what its turn answered."""
+        now = sessions.get(db, session)
+        told = seen(now, view, began=self._is_known_to_work(db, now, view))
+        if answer is None and any(isinstance(each, facts.TurnEnded) for each in told):
+            return True
+        self.journal.append(db, *(answer or NOTHING).added_to(told))
+        return False
 
     def _is_known_to_work(self, db: Connection, session: Session, view: View) -> bool:
         """Whether its present turn was ever seen to run: for a while after Enter it is not."""
@@ -154,9 +173,11 @@ class Watch:
             # interrupted at the keyboard, of which Claude's hooks say nothing; or it asks.
             view = await self.runtime.view(session_id)
             if view.is_resting:
-                await self.database.write(lambda db: self._end_turn(db, session_id, view))
+                answer = NOTHING if word.of_hooks else await self._answer(session_id)
+                end = partial(self._end_turn, session=session_id, view=view, answer=answer)
+                await self.database.write(end)
 
-    def _end_turn(self, db: Connection, session: SessionId, view: View) -> None:
+    def _end_turn(self, db: Connection, session: SessionId, view: View, answer: Answer) -> None:
         now = sessions.get(db, session)
         if self._has_just_begun(db, session):
             return  # a prompt came in this very moment
@@ -166,7 +187,7 @@ class Watch:
             self.journal.append(db, facts.TurnEnded(session, "", "interrupted"))
         elif not view.box or self._is_known_to_work(db, now, view):
             # Else the words still stand in the box, and are only on their way.
-            self.journal.append(db, facts.TurnEnded(session))
+            self.journal.append(db, *answer.added_to([facts.TurnEnded(session)]))
 
     def _has_just_begun(self, db: Connection, session: SessionId) -> bool:
         last = turns.of_session(db, session, last=1)

@@ -30,7 +30,7 @@ async def test_a_prompt_becomes_a_session_a_turn_and_an_answer(
 
     now = world.clock.now()
     assert world.runtime.heard == [(session, "Build the parser")]
-    assert turn == Turn("Build the parser", "Done.", now, now, "finished")
+    assert turn == Turn(4, "Build the parser", "Done.", now, now, "finished")
     assert (known.name, known.status, known.activity) == ("builder", "running", "idle")
     assert known.started_at == now
     assert await database.read(steps) == ["acknowledged"]

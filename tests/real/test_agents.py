@@ -107,6 +107,7 @@ def test_words_arrive_exactly(rookery: Rookery, case: Case) -> None:
         "say: $(touch pwned) `touch pwned` '; touch pwned; '",
         "say: äöü 漢字 🙂 -- --settings=x ;",
         "say: tab\there\nsay: and a new line",
+        "say: which one?\n\n❯ 1. Yes\n  2. No\n\nEnter to select · Esc to cancel",
         "say: long\n" + "a line of a long paste\n" * 400 + "end",
     ]
 
@@ -234,3 +235,30 @@ def test_a_folder_that_is_not_trusted_yet_is_asked_about_and_nothing_is_typed(
     assert session["activity"] == "question"
     assert "trust" in session["reason"]
     assert "say: hello" not in asked
+
+
+@pytest.mark.spec("I2")
+def test_what_it_did_is_read_from_its_transcript(
+    rookery: Rookery, case: Case, models: ModelServer
+) -> None:
+    rookery.start("it", agent=case.agent)
+    rookery.ask("it", "say: long ago")
+    before = rookery.client.get("sessions", "it", "turns")["turns"][0]["ended_at"]
+    rookery.send("it", "say: I look;; bash: echo made;; gate: later;; say: done")
+
+    def read() -> list[tuple[str, str]]:
+        found = rookery.client.get("sessions", "it", "data", since=before)
+        return [(each["kind"], each["text"]) for each in found["transcript"]]
+
+    eventually(lambda: [kind for kind, _ in read()] == ["words", "call", "result"])
+    while_it_works = read()
+    models.open_gate("later")
+    eventually(lambda: rookery.session("it")["activity"] == "idle")
+
+    (_, words), (_, call), (_, result) = while_it_works
+    assert (words, "echo made" in call, "made" in result) == ("I look", True, True)
+    # What stands in its turns is not said twice.
+    assert read() == while_it_works
+    everything = rookery.client.get("sessions", "it", "data")
+    assert everything["screen"] == ""
+    assert [turn["answer"] for turn in everything["turns"]] == ["long ago", "done"]

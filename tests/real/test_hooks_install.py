@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from rookery.agents import json_text
+from rookery.agents.claude import EVENTS
 from tests.models.server import ModelServer
 from tests.real.agents import PROGRAMS, configure, seed_claude, seed_codex
 from tests.real.by_hand import ByHand
@@ -317,15 +318,38 @@ def test_nothing_is_changed_that_nobody_agreed_to(cold: Rookery) -> None:
 
     refused = cold.run("hooks", "install", "--agent", "claude")
     shown = cold.run("hooks", "install", "--agent", "claude", "--dry-run")
+    whole = cold.run("hooks", "install", "--agent", "claude", "--dry-run", "--diff")
     as_json = cold.json("hooks", "install", "--agent", "claude", "--dry-run")
 
     assert (refused.returncode, shown.returncode) == (2, 0)
     assert "--yes" in refused.stderr
     assert refused.stdout == shown.stdout
-    assert f"+++ {file}" in shown.stdout
-    assert as_json["changes"][0]["difference"].strip() == shown.stdout.strip()
+    above, _, difference = whole.stdout.partition("\n")
+    assert above == f"~/.claude/settings.json: {len(EVENTS)} hooks to be added"
+    assert as_json["changes"][0]["difference"] == difference
     assert file.read_text() == "{}"
     assert not cold.home.state.exists()
+
+
+@pytest.mark.spec("C1", "I5")
+def test_how_a_difference_begins_is_shown_in_lines_that_fit(cold: Rookery) -> None:
+    cold.environment["COLUMNS"] = "80"
+    file = cold.folder / ".claude" / "settings.json"
+    file.parent.mkdir()
+    file.write_text('{\n  "model": "opus"\n}\n')
+
+    done = cold.run("hooks", "install", "--agent", "claude", "--yes").stdout.splitlines()
+
+    above, *begins, more, changed, _ = done
+    assert above == f"~/.claude/settings.json: {len(EVENTS)} hooks to be added"
+    assert begins[:2] == [f"--- {file}", f"+++ {file}"]
+    assert begins[4:6] == ['-  "model": "opus"', '+  "model": "opus",']
+    assert len(begins) == 12
+    assert max(map(len, begins[2:])) <= 80
+    assert more.startswith("… and ")
+    assert more.endswith(" lines more; all of it with:  --diff")
+    assert changed.startswith(f"Changed: {file}, {len(EVENTS)} hooks added; as it was, it is")
+    assert str(cold.home.state / "backups") in changed
 
 
 @pytest.mark.spec("C1", "I5")

@@ -24,6 +24,7 @@ DOING = {
     *("start_session", "resume_session", "send_message", "run_agent_command"),
     "stop_notifications",
     *("end_session", "interrupt_session", "create_relay", "close_relay", "answer_permission"),
+    *("foreground", "background"),
 }
 
 both_ways = pytest.mark.parametrize("way", ["stdio", "http"])
@@ -136,6 +137,8 @@ def leave_off(rookery: Rookery, boss: Toolbox) -> None:
         return bool(rookery.session("worker")["activity"] == "working")
 
     eventually(works)
+    assert boss.call("foreground", session_id="worker")["is_new"] is True
+    assert boss.call("background", session_id="worker")["was_in_front"] is True
     stops = [boss.call("stop_notifications", session_id="worker")["stopped"] for _ in "ab"]
     assert stops == [True, False]
     boss.call("interrupt_session", session_id="worker")

@@ -56,7 +56,7 @@ class Person:
 
     def sessions(self) -> list[dict[str, Any]]:
         found = self.rookery.client.get("sessions")["sessions"]
-        return [each for each in found if not each["ended_at"]]
+        return [each for each in found if not each["ended_at"] and each["agent"] != "demo"]
 
     @property
     def session(self) -> dict[str, Any]:
@@ -135,6 +135,22 @@ def test_words_arrive_once(person: Person) -> None:
     sent = [each for each in person.prompts() if each.startswith("say:")]
     assert sent == [f"say: number {number}" for number in range(3)]
     assert [person.said(f"say: number {number}") for number in range(3)] == [1, 1, 1]
+
+
+@pytest.mark.spec("F2", "F3")
+def test_what_it_answers_reaches_the_others_of_a_relay(person: Person) -> None:
+    person.does("idle")
+    person.rookery.start("demo")
+    own = person.session
+    person.rookery.client.post(
+        "relays", members=[{"session": own["id"], "name": "own"}, {"session": "demo"}]
+    )
+
+    person.deliver("bash: echo made;; say: done\\n\\n1. of it")
+
+    eventually(lambda: person.rookery.json("output", "demo")["turns"])
+    (turn,) = person.rookery.json("output", "demo")["turns"]
+    assert turn["prompt"] == "[own] (1):\n\ndone\n\n1. of it"
 
 
 @pytest.mark.spec("B0", "B7")

@@ -97,6 +97,46 @@ def test_a_question_is_answered_from_the_command_line(remote: Rookery) -> None:
     assert last_answer(remote) == "You chose Blue"
 
 
+@pytest.mark.spec("D2", "D5")
+def test_a_question_that_is_asked_in_a_terminal_only_is_answered_there(
+    rookery: Rookery,
+) -> None:
+    rookery.start("worker")
+    rookery.send("worker", "question: Which colour? | Red | Blue")
+    eventually(lambda: rookery.session("worker")["activity"] == "question")
+
+    refused = [
+        rookery.run(word, "worker", *more) for word, more in (("answer", "2"), ("deny", ""))
+    ]
+    listed = rookery.run("permissions").stdout
+
+    assert [each.returncode for each in refused] == [1, 1]
+    assert "rookery attach NAME" in refused[0].stderr
+    assert "rookery attach worker" in listed
+    assert rookery.json("permissions")["requests"][0]["outcome"] == "open"
+
+
+@pytest.mark.spec("D5", "I1")
+def test_a_number_beyond_the_options_is_no_answer_unless_it_is_said_to_be(
+    remote: Rookery,
+) -> None:
+    remote.send("worker", "question: Which colour? | Red | Blue")
+    eventually(lambda: asked(remote))
+
+    wrong = remote.run("answer", "worker", "3")
+    with pytest.raises(Answered) as refused:
+        remote.client.post("permissions", "worker", "answer", decision="answer", answers=["0"])
+    still = asked(remote)
+    own = remote.run("answer", "worker", "--own-words", "3")
+
+    assert wrong.returncode == 2
+    assert "3 is none of the options: 1. Red, 2. Blue." in wrong.stderr
+    assert refused.value.code == "bad-input"
+    assert len(still) == 1
+    assert own.returncode == 0
+    assert last_answer(remote) == "You chose 3"
+
+
 @pytest.mark.spec("D2", "K3")
 @pytest.mark.parametrize("decision", ["allow", "deny"])
 def test_a_request_outlives_a_daemon_that_is_killed(remote: Rookery, decision: str) -> None:

@@ -58,6 +58,10 @@ class Hands:
     def _asks(self) -> bool:
         return "Do you want to proceed?" in self._own.screen(self.pane)
 
+    def last_answer(self) -> str:
+        turns = self.rookery.client.get("sessions", self.session["id"], "turns")["turns"]
+        return str(turns[-1]["answer"])
+
     def kinds(self) -> list[str]:
         with self.rookery.database() as db:
             return [row[0] for row in db.execute("select kind from entries order by seq")]
@@ -98,6 +102,18 @@ def test_its_activity_is_followed_without_any_hook(hands: Hands) -> None:
     eventually(lambda: hands.does("idle"))
 
     assert hands.session["reason"] == "interrupted"
+
+
+@pytest.mark.spec("F3", "C8")
+def test_what_it_answers_is_read_where_it_wrote_it_down(hands: Hands) -> None:
+    eventually(lambda: hands.does("idle"))
+
+    for words in ("the **first** answer", "the second\n\n1. of two"):
+        hands.type(f"sleep: 1;; say: {words}".replace("\n", "\\n"))
+        eventually(lambda: hands.does("working"))
+        eventually(lambda: hands.does("idle"))
+
+        assert hands.last_answer() == words
 
 
 @pytest.mark.spec("C8", "A6")

@@ -72,15 +72,19 @@ def test_who_listens_is_told_in_its_own_pane_once(three: Rookery) -> None:
 @pytest.mark.spec("E7", "I5")
 def test_who_listens_to_several_is_told_once_of_all_of_them(three: Rookery) -> None:
     three.run("listen", "bert", "cleo", "--for", "anna", "--all", "--timeout", "600")
+    waiting = three.run("listen").stdout.splitlines()
 
     three.ask("bert", "say: one")
-    early = turns(three, "anna")
+    early, later = turns(three, "anna"), three.run("listen").stdout
     three.ask("cleo", "say: two")
     eventually(lambda: turns(three, "anna"))
 
     (told,) = prompts(three, "anna")
     assert early == []
     assert told.count("finished its turn") == 2
+    assert len(waiting) == 2
+    assert all(" to stop, told once all 2 are there or at " in each for each in waiting)
+    assert later.startswith("anna waits for cleo to stop, told once all 2 are there (1 so far)")
 
 
 @pytest.mark.spec("E3", "I5")
@@ -187,7 +191,7 @@ def test_members_come_and_go_and_a_relay_is_closed(three: Rookery) -> None:
     assert left == f"bert has left relay {relay}; anna, C go on.\n"
     assert closed == f"Relay {relay} is over: closed by person.\n"
     assert three.run("relay", "ls", "cleo").stdout.startswith(f"{relay}  over since ")
-    assert (unknown.returncode, alone.returncode) == (1, 2)
+    assert (unknown.returncode, alone.returncode) == (5, 2)
     assert "rookery relay ls" in unknown.stderr
 
 

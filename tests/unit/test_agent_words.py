@@ -74,7 +74,7 @@ def test_turns_are_found_between_two_moments(
 
 @pytest.mark.spec("I2")
 def test_where_there_is_little_room_the_end_is_kept(clock: FakeClock) -> None:
-    asked = [Turn(f"ask {n}", f"answer {n}", clock.now(), clock.now()) for n in range(3)]
+    asked = [Turn(n, f"ask {n}", f"answer {n}", clock.now(), clock.now()) for n in range(3)]
 
     first, last = _tail(asked, 20)
 

@@ -117,6 +117,19 @@ def test_waiting_for_ever_outlasts_the_longest_wait_of_a_daemon(tmp_path: Path) 
 
 
 @pytest.mark.spec("I5")
+def test_whoever_waits_long_is_told_something_meanwhile(tmp_path: Path) -> None:
+    told: list[str] = []
+    answers = (refusal(BUSY), refusal(BUSY), HEAD + b'{"done": true}')
+
+    with answering(tmp_path, *answers) as client:
+        patiently(
+            client, "wait", timeout=60, otherwise="", meanwhile=lambda: told.append("Still.")
+        )
+
+    assert told == ["Still.", "Still."]
+
+
+@pytest.mark.spec("I5")
 def test_waiting_for_a_while_ends_when_that_is_over(tmp_path: Path) -> None:
     with answering(tmp_path, refusal(BUSY)) as client, pytest.raises(Answered, match="Not yet"):
         patiently(client, "wait", timeout=-1.0, otherwise="for good.")

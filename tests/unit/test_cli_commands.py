@@ -8,7 +8,7 @@ import click
 import pytest
 
 from rookery import cli
-from rookery.cli import complete, events, sessions
+from rookery.cli import codes, complete, events, sessions
 from rookery.cli.group import SECTIONS, rookery
 from rookery.cli.sessions import told
 from rookery.cli.upkeep import flat, masked
@@ -16,7 +16,19 @@ from rookery.cli.waiting import stoppable
 from rookery.cli.words import fate
 from rookery.config import Settings
 from rookery.daemon import AGENTS
+from rookery.gateway.http import STATUS, code_of
+from rookery.model.errors import (
+    MessageUnknown,
+    RelayUnknown,
+    RequestUnknown,
+    RookeryError,
+    SessionUnknown,
+    TokenUnknown,
+)
 from tests.unit.test_show import made
+
+#: The id of a session that did something.
+OTHER = "0f8a3c1e-58d4-4b5e-9a53-0c8de7d2a111"
 
 
 class Impatient:
@@ -70,6 +82,38 @@ def test_what_concerns_no_session_alone_is_told_too(
     typed(monkeypatch, "events", "--no-follow")
 
     assert capsys.readouterr().out.split()[2:] == ["–", "deliveries-held", "person"]
+
+
+class Doing(Impatient):
+    """A client whose daemon tells what a session did to another."""
+
+    def get(self, *path: str, **query: object) -> Any:  # noqa: ANN401 - JSON
+        return {"name": {OTHER: "planner"}.get(path[-1], "worker")}
+
+    def lines(self, *path: str, **query: object) -> Iterator[str]:
+        done = {"at": "2026-01-01T00:00:00+00:00", "session": "1", "by": f"session {OTHER}"}
+        yield from ("id: 7", "event: end-requested")
+        yield "data: " + json.dumps({"kind": "end-requested", **done})
+
+
+@pytest.mark.spec("I5")
+def test_who_did_something_is_told_by_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(events, "client", Doing)
+
+    typed(monkeypatch, "events", "--no-follow")
+
+    assert capsys.readouterr().out.split()[2:] == ["worker", "end-requested", "planner"]
+
+
+@pytest.mark.spec("I5")
+@pytest.mark.parametrize(
+    "error", [SessionUnknown, RelayUnknown, RequestUnknown, MessageUnknown, TokenUnknown]
+)
+def test_what_is_unknown_has_one_exit_code_and_one_status(error: type[RookeryError]) -> None:
+    assert codes.OF_REFUSALS[code_of(error)] == codes.UNKNOWN
+    assert STATUS[error] == 404
 
 
 @pytest.mark.spec("I5")

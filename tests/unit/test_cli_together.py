@@ -9,19 +9,24 @@ import click
 import pytest
 from click.shell_completion import ShellComplete
 
-from rookery.cli import complete, relays, together
+from rookery.cli import complete, permissions, relays, together
 from rookery.cli.group import examples, rookery
-from rookery.cli.show import HELD
+from rookery.cli.obstacles import Obstacles
+from rookery.cli.show import HELD, local
 from rookery.cli.waiting import gathered, goes_on, needed_of
 from rookery.cli.words import fate
 from rookery.client import Client
-from rookery.model.errors import BadInput
+from rookery.model.errors import Answered, BadInput
 from tests.unit.test_cli_commands import typed
 from tests.unit.test_show import made
 
 #: Long enough ago that a slow machine tells the same time.
 THEN = (datetime.now(UTC) - timedelta(minutes=150)).isoformat()
 EVIL = "\x1b]0;owned\x07\x1b[2Jred"
+
+#: The id of a session that is called otherwise.
+PLANNER = "0f8a3c1e-58d4-4b5e-9a53-0c8de7d2a111"
+STRANGER = "7b1d2c3e-58d4-4b5e-9a53-0c8de7d2a222"
 
 
 class Scripted:
@@ -44,13 +49,15 @@ def sessions(*names: str) -> dict[str, object]:
 
 
 def letter(**more: object) -> dict[str, object]:
-    usual = {"message": 7, "session": "worker", "author": "session anna", "words": "Hello"}
+    author = f"session {PLANNER}"
+    usual = {"message": 7, "session": "worker", "author": author, "words": "Hello"}
     return {**usual, "step": "pending", "waits_for": "", "written_at": THEN, **more}
 
 
 @pytest.fixture
 def daemon(monkeypatch: pytest.MonkeyPatch) -> Scripted:
-    scripted = Scripted(sessions=sessions("anna", "worker"))
+    known = [made("anna"), made("worker"), made("planner", id=PLANNER)]
+    scripted = Scripted(sessions={"sessions": known})
     for module in (together, relays):
         monkeypatch.setattr(module, "client", lambda: scripted)
     return scripted
@@ -65,16 +72,49 @@ def test_who_waits_for_whom_is_told_in_sentences(
     daemon.answers["listeners"] = {
         "listeners": [
             {**one, "wait": None, "since": THEN},
-            {**more, "wait": 3, "since": THEN},
-        ]
+            {**more, "wait": None, "since": THEN},
+        ],
+        "waits": [],
     }
 
     typed(monkeypatch, "listen")
 
     assert capsys.readouterr().out.splitlines() == [
         "anna waits for worker to stop; since 2h",
-        "anna waits for forgotte to end again and again, and for others as well; since 2h",
+        "anna waits for forgotte to end again and again; since 2h",
     ]
+
+
+@pytest.mark.spec("E7", "I5")
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ({}, "once all 3 are there"),
+        ({"needed": 1}, "once any of 3 is there"),
+        ({"needed": 2, "there": 1}, "once 2 of 3 are there (1 so far)"),
+        ({"needed": 1, "of": 1, "deadline": THEN}, f"at {local(THEN)} at the latest"),
+        ({"deadline": THEN}, f"once all 3 are there or at {local(THEN)} at the latest"),
+    ],
+)
+def test_of_one_that_waits_for_several_it_is_said_when_it_is_told(
+    daemon: Scripted,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    known: dict[str, object],
+    said: str,
+) -> None:
+    one = {"caller": "anna", "target": "worker", "until": "any", "is_lasting": False}
+    wait = {"id": 3, "needed": 3, "of": 3, "there": 0, "deadline": None, **known}
+    daemon.answers["listeners"] = {
+        "listeners": [{**one, "wait": 3, "since": THEN}],
+        "waits": [wait],
+    }
+
+    typed(monkeypatch, "listen")
+
+    what = "to stop, to need somebody or to end"
+    told = capsys.readouterr().out
+    assert told == f"anna waits for worker {what}, told {said}; since 2h\n"
 
 
 @pytest.mark.spec("E7", "I5")
@@ -110,6 +150,21 @@ def test_waiting_for_nothing_new_is_a_failure_that_says_why(
 
     assert typed(monkeypatch, "listen", "worker", "--for", "anna") == 1
     assert capsys.readouterr().out == "worker: it is over\n"
+
+
+@pytest.mark.spec("E5", "I5")
+def test_of_one_that_is_over_a_person_is_told_no_ids(
+    daemon: Scripted, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    over = made("it", id=PLANNER, ended_at=THEN, status="failed", reason="exit 1; it said:\nx")
+    daemon.answers["sessions"] = {"sessions": [over]}
+    reason = f"Session {PLANNER} on here failed. Use rookery__get_session_data(...)"
+    daemon.answers["listeners"] = {
+        "listeners": [{"target": PLANNER, "listening": False, "reason": reason}]
+    }
+
+    assert typed(monkeypatch, "listen", "it", "--for", "anna") == 1
+    assert capsys.readouterr().out == "it: it is over already: failed, exit 1\n"
 
 
 @pytest.mark.spec("I5")
@@ -151,7 +206,7 @@ def test_an_inbox_says_why_words_were_not_heard(
     typed(monkeypatch, "inbox")
 
     head, words = capsys.readouterr().out.splitlines()
-    assert head == f"7  to {known.get('session', 'worker')}, from anna, 2h ago: {said}"
+    assert head == f"7  to {known.get('session', 'worker')}, from planner, 2h ago: {said}"
     assert words == "    Hello"
 
 
@@ -227,6 +282,53 @@ def test_a_relay_that_cannot_be_is_refused_before_anybody_is_asked(
     assert daemon.asked == []
 
 
+@pytest.mark.spec("F4", "I5")
+@pytest.mark.parametrize(("words", "path"), [(["ls"], "relays"), (["close", "r1"], "")])
+def test_whoever_closed_a_relay_is_named(
+    daemon: Scripted,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    path: str,
+) -> None:
+    member = {"session": "anna", "name": "Ann", "left_at": THEN}
+    closed = {"closed_at": THEN, "reason": f"closed by session {PLANNER}"}
+    relay = {"id": "r1", "members": [member], **closed}
+    daemon.answers["relays"] = {path: [relay]} if path else relay
+
+    typed(monkeypatch, "relay", *words)
+
+    told = capsys.readouterr().out
+    assert "closed by planner" in told
+    assert PLANNER not in told
+
+
+@pytest.mark.spec("D4", "I5")
+@pytest.mark.parametrize("words", [("permissions", "--all"), ("audit",)])
+def test_whoever_decided_is_named(
+    daemon: Scripted,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
+) -> None:
+    monkeypatch.setattr(permissions, "client", lambda: daemon)
+    by = f"session {PLANNER}"
+    asked = {"id": "r1", "session": "anna", "asked_at": THEN, "message": "May it?"}
+    request = {**asked, "outcome": "allowed", "answered_by": by, "kind": "permission"}
+    decided = {"at": THEN, "session": "anna", "by": by, "rule": "", "decision": "allowed"}
+    daemon.answers |= {
+        "permissions": {"trouble": "", "requests": [{**request, "questions": []}]},
+        "audit": {"decisions": [{**decided, "tool": "Bash", "input": {}}]},
+    }
+
+    typed(monkeypatch, *words)
+
+    told = capsys.readouterr().out
+    assert "anna" in told
+    assert "planner" in told
+    assert PLANNER not in told
+
+
 @pytest.mark.spec("F2", "I5", "K2")
 def test_an_exchange_is_printed_with_who_has_not_got_it_and_why_it_stopped(
     daemon: Scripted, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -235,7 +337,7 @@ def test_an_exchange_is_printed_with_who_has_not_got_it_and_why_it_stopped(
     relay = {
         "id": "r1",
         "created_at": THEN,
-        "created_by": "person",
+        "created_by": f"session {STRANGER}",
         "closed_at": None,
         "reason": "",
         "stayed": "8 answers to answers",
@@ -252,6 +354,7 @@ def test_an_exchange_is_printed_with_who_has_not_got_it_and_why_it_stopped(
     typed(monkeypatch, "relay", "show", "r1")
 
     told = capsys.readouterr().out
+    assert f"By {STRANGER[:8]}, at " in told.splitlines()[0]
     assert told.splitlines()[1:3] == ["  1. Ann: anna", "  2. worker: worker"]
     assert "  [Ann] (1):\n    First\n    ]0;owned[2Jred\n" in told
     assert "    (worker has not got it yet)\n" in told
@@ -297,6 +400,71 @@ def test_one_that_is_named_twice_is_waited_for_once() -> None:
     )
 
     assert len(there) == 1
+
+
+ANSWER = "rookery answer worker WORDS  |  rookery attach worker"
+
+
+def listed(*, holding: bool = False, why: str = "", **known: object) -> dict[str, object]:
+    """Tell of two sessions; words wait for the first, and for another one."""
+    one = made("worker", id=PLANNER, **known)
+    kept = {each: {"messages": 1, "why": why} for each in (PLANNER, "anna")}
+    return {"sessions": [one, made("bert"), made("anna")], "kept": kept, "holding": holding}
+
+
+@pytest.mark.spec("E6", "F4", "I5")
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (listed(holding=True), f"{HELD}\n"),
+        (
+            listed(why="Nothing was typed, because it scrolls."),
+            "Words for worker wait: it scrolls.\n",
+        ),
+        (
+            listed(activity="question", reason="Which?"),
+            f"Words for worker wait: it asks a question (Which?).\n  {ANSWER}\n",
+        ),
+        (listed(activity="working"), ""),
+        (listed(), ""),
+    ],
+)
+@pytest.mark.parametrize("awaited", [(PLANNER,), ("worker", "bert")])
+def test_whoever_waits_is_told_once_what_keeps_words(
+    capsys: pytest.CaptureFixture[str],
+    found: dict[str, object],
+    said: str,
+    awaited: tuple[str, ...],
+) -> None:
+    obstacles = Obstacles(cast(Client, Scripted(sessions=found)))
+
+    for _ in range(2):
+        obstacles.tell(awaited)
+
+    assert capsys.readouterr().err == said
+
+
+class Slow(Scripted):
+    """A client whose daemon does not say in time that a session is there."""
+
+    def get(self, *path: str, **query: object) -> Any:  # noqa: ANN401 - JSON
+        if path == ("wait",) and not self.asked:
+            self.asked.append((path, query))
+            raise Answered("still-working", "Not yet.")
+        return super().get(*path, **query)
+
+
+@pytest.mark.spec("E6", "E7", "I5")
+def test_whoever_waits_for_several_is_told_what_keeps_words_for_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    there = {"there": [made("worker"), made("bert")], "awaited": []}
+    daemon = Slow(wait=[there], sessions=listed(holding=True))
+    names = ["worker", "bert"]
+
+    list(gathered(cast(Client, daemon), names, needed=2, until="stop", timeout=None))
+
+    assert capsys.readouterr().err == f"{HELD}\n"
 
 
 @pytest.mark.spec("I5")

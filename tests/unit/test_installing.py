@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from rookery import hook_program
+from rookery.agents.installations import SHAPES
 from rookery.home import Home, find_home
 from rookery.installing import deeds, files, places, plans, record
 from rookery.installing.deeds import Deed
+from rookery.installing.files import Change
 from rookery.installing.places import Place
 from rookery.installing.plans import Plan, State
 from rookery.model.errors import BadInput, CommandRefused, ConfigBroken
@@ -340,6 +342,33 @@ def test_the_difference_is_shown(setting: Setting) -> None:
     assert lines[3:7] == [" {", '-  "a": 1', '+  "a": 1,', '+  "hooks": {']
     assert lines[-1] == "\\ No newline at end of file"
     assert file.read_text() == '{\n  "a": 1\n}'
+
+
+@pytest.mark.spec("C1")
+@pytest.mark.parametrize("agent", ["claude", "codex", "gemini"])
+@pytest.mark.parametrize("text", ["", '{"a":1}', '{\n  "a": 1\n}\n'])
+def test_hooks_are_counted_as_they_come_and_go(setting: Setting, agent: str, text: str) -> None:
+    name = "hooks.json" if agent == "codex" else "settings.json"
+    file = setting.seed(agent, name, text)
+
+    (change,) = setting.plan(agent).changes
+
+    back = Change(agent, file, change.after, change.before)
+    number = len(SHAPES[agent].timeouts)
+    assert (change.hooks, back.hooks) == (number, -number)
+
+
+@pytest.mark.spec("C1")
+def test_with_less_around_it_the_difference_is_the_same(setting: Setting) -> None:
+    lines = "".join(f'  "{number}": {number},\n' for number in range(9))
+    setting.seed("claude", "settings.json", f'{{\n{lines}  "a": 1\n}}')
+
+    (change,) = setting.plan("claude").changes
+
+    whole, short = change.difference.splitlines(), change.with_context(1).splitlines()
+    changed = [[each for each in shown if each[0] in "+-"] for shown in (whole, short)]
+    assert changed[0] == changed[1]
+    assert len(short) == len(whole) - 2
 
 
 @pytest.mark.spec("C1")

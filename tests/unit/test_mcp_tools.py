@@ -35,6 +35,15 @@ def test_only_those_that_change_nothing_say_so() -> None:
     assert hints["end_session"].destructive_hint
 
 
+@pytest.mark.spec("I2")
+def test_an_agent_is_taught_to_bring_sessions_before_its_person_rarely() -> None:
+    described = {tool.name: tool.description for tool in TOOLS}
+
+    assert "Use it rarely" in described["foreground"]
+    assert "get_session_data" in described["foreground"]
+    assert "it goes on" in described["background"]
+
+
 @pytest.mark.spec("I2", "K5")
 @pytest.mark.parametrize(
     ("identity", "scope"),

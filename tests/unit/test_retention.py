@@ -11,7 +11,7 @@ from rookery.model import facts
 from rookery.model.facts import SessionId
 from rookery.model.messages import Words
 from rookery.sessions import Speaker
-from rookery.store import messages, retention, sessions, statistics
+from rookery.store import foregrounds, messages, retention, sessions, statistics
 from rookery.store.journal import Journal
 from tests.fakes.clock import FakeClock
 from tests.sessions import WORKER, make, settle_in
@@ -145,12 +145,13 @@ def test_a_session_goes_with_its_words_and_its_turns(db: Connection, journal: Jo
         )
     messages.take_up(db, WORKER, journal.clock.now())
     journal.append(db, facts.TurnStarted(WORKER, "One.\n\nTwo."))
+    foregrounds.enter(db, WORKER, "terminal", at=journal.clock.now())
     journal.append(db, facts.SessionEnded(WORKER, "exit"))
 
     retention.forget_sessions(db, keep=0)
 
     assert everyone(db) == ["anna", "bert"]
-    for table in ("messages", "turns"):
+    for table in ("messages", "turns", "foregrounds"):
         assert db.execute(f"select * from {table}").fetchall() == []  # noqa: S608
 
 

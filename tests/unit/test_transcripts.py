@@ -16,6 +16,7 @@ import pytest
 from rookery import transcripts as room
 from rookery.agents.transcripts import Usage
 from rookery.config import Price
+from rookery.conversations import LARGEST
 from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
 from rookery.model.sessions import NativeId, Session
@@ -411,7 +412,7 @@ def plant_link(file: Path) -> None:
 
 def plant_huge(file: Path) -> None:
     file.write_bytes(line("m", at(1), fresh=10))
-    os.truncate(file, room.LARGEST + 1)
+    os.truncate(file, LARGEST + 1)
 
 
 @pytest.mark.anyio

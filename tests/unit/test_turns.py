@@ -43,13 +43,14 @@ def test_a_turn_goes_from_a_prompt_to_the_stop(
     db: Connection, journal: Journal, clock: FakeClock
 ) -> None:
     began = clock.now()
-    journal.append(db, TurnStarted(WORKER, "Build it."))
+    number = journal.append(db, TurnStarted(WORKER, "Build it."))
     clock.advance(5)
 
     journal.append(db, TurnEnded(WORKER, "Built."))
 
     (turn,) = turns.of_session(db, WORKER, last=10)
-    assert turn == Turn("Build it.", "Built.", began, began + timedelta(seconds=5), "finished")
+    ended = began + timedelta(seconds=5)
+    assert turn == Turn(number, "Build it.", "Built.", began, ended, "finished")
 
 
 def test_a_turn_that_runs_has_no_end(db: Connection, journal: Journal) -> None:

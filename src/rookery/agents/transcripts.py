@@ -64,6 +64,11 @@ def is_named_after(agent: str, path: str, native_id: str) -> bool:
     return path.startswith("/") and bool(re.fullmatch(name, PurePath(path).name))
 
 
+def is_of_subagent(path: str) -> bool:
+    """Whether a transcript is that of a session's subagent, not its own."""
+    return bool(SUBAGENT.fullmatch(PurePath(path).name))
+
+
 def folder_of_subagents(agent: str, path: str) -> PurePath | None:
     """Say where the transcripts of a session's subagents are, if they have their own."""
     return PurePath(path).with_suffix("") / "subagents" if agent == "claude" else None

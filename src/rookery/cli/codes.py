@@ -11,6 +11,10 @@ INTERRUPTED = 130
 OF_REFUSALS = {
     "still-working": NOT_DONE_IN_TIME,
     "session-unknown": UNKNOWN,
+    "relay-unknown": UNKNOWN,
+    "request-unknown": UNKNOWN,
+    "message-unknown": UNKNOWN,
+    "token-unknown": UNKNOWN,
     "bad-input": USAGE,
     "not-found": USAGE,
     "agent-unknown": USAGE,

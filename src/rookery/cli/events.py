@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from rookery.cli.group import as_json, client, rookery
+from rookery.cli.naming import with_names_by
 from rookery.cli.show import count, local, say
 from rookery.cli.waiting import await_return
 from rookery.client import Client
@@ -35,7 +36,7 @@ def events(*, after: int | None, no_follow: bool, as_json: bool) -> None:
     """Follow what happens, from now on or after an entry; with --json a line each."""
     daemon = client()
     printer = _Printer(daemon)
-    told = _so_far(daemon, after) if no_follow else _from_now_on(daemon, after)
+    told = _so_far(daemon, after) if no_follow else from_now_on(daemon, after)
     for event in told:
         if as_json:
             click.echo(event.text)
@@ -48,8 +49,13 @@ def _so_far(daemon: Client, after: int | None) -> Iterator[Event]:
     yield from _read(daemon.lines("events", after=after or 0, until_now=True))
 
 
-def _from_now_on(daemon: Client, after: int | None) -> Iterator[Event]:
-    """Tell what happens, and after a restart of the daemon go on where it was."""
+def from_now_on(
+    daemon: Client, after: int | None = None, *, again: str = ""
+) -> Iterator[Event]:
+    """Tell what happens, and after a restart of the daemon go on where it was.
+
+    Should none come back, it is said that ``again`` is the command to go on with.
+    """
     daemon.get("status")  # without a daemon there is nothing to wait for
     while True:
         query = {} if after is None else {"after": after}
@@ -59,8 +65,9 @@ def _from_now_on(daemon: Client, after: int | None) -> Iterator[Event]:
                 yield event
         except NotRunning:
             pass
-        again = f"rookery up  then:  rookery events --after {after or 0}"
-        await_return(daemon, otherwise=f"while this followed. Start it:  {again}")
+        then = again or f"rookery events --after {after or 0}"
+        start = f"Start it:  rookery up  then:  {then}"
+        await_return(daemon, otherwise=f"while this followed. {start}")
 
 
 def _read(lines: Iterator[str]) -> Iterator[Event]:
@@ -90,7 +97,8 @@ class _Printer:
             say(f"{known} known. What happens after entry {event.seq} (Ctrl-C stops this):")
             return
         moment, name = local(fields["at"])[11:], self._name(fields)
-        told = "  ".join(_telling(fields))[:120]
+        # Cut first: an agent's words may be long, and name whom they like.
+        told = with_names_by("  ".join(_telling(fields))[:240], self._known_by)[:120]
         say(f"{event.seq:>7}  {moment}  {name:16}  {event.kind:18}  {told}")
 
     def _name(self, fields: Mapping[str, Any]) -> str:
@@ -99,6 +107,9 @@ class _Printer:
             return "–"
         if fields["kind"] == "session-renamed":
             self.names[session] = fields["name"]
+        return self._known_by(session)
+
+    def _known_by(self, session: str) -> str:
         if session not in self.names:
             self.names[session] = _ask_for_name(self.daemon, session)
         return self.names[session]

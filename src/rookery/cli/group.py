@@ -22,6 +22,7 @@ SECTIONS = {
     "together": "Agents together",
     "relays": "Agents together",
     "permissions": "What agents may do",
+    "foreground": "What happens",
     "events": "What happens",
     "running": "The daemon",
     "upkeep": "Keeping it well",

@@ -16,11 +16,14 @@ import click
 
 from rookery.cli.codes import FAILED
 from rookery.cli.group import as_json, client, home, rookery
-from rookery.cli.show import say, show_json
+from rookery.cli.show import count, cut, plain, say, short, show_json, width_here
 from rookery.home import Home
 from rookery.model.errors import Answered, BadInput, NotRunning
 
 AGENTS = ("claude", "codex", "gemini", "opencode")
+
+#: Lines of a difference by which one sees what kind of change it is.
+SHOWN = 12
 
 _TRUST = 'Codex will ask at its next start: choose "Trust all and continue".'
 _NEXT = {
@@ -68,6 +71,7 @@ class Manner:
 
     yes: bool
     dry_run: bool
+    diff: bool  #: all of what is changed is shown
     as_json: bool
 
 
@@ -109,10 +113,11 @@ def _with_manner(command: Callable[..., None]) -> Callable[..., None]:
 
     @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
     @click.option("--dry-run", is_flag=True, help="Only show what would be changed.")
+    @click.option("--diff", is_flag=True, help="Show all of it, not only how it begins.")
     @as_json
     @wraps(command)
-    def told(*args: object, yes: bool, dry_run: bool, as_json: bool, **rest: object) -> None:
-        command(*args, manner=Manner(yes, dry_run, as_json), **rest)
+    def told(*, yes: bool, dry_run: bool, diff: bool, as_json: bool, **rest: object) -> None:
+        command(manner=Manner(yes, dry_run, diff, as_json), **rest)
 
     return told
 
@@ -277,7 +282,7 @@ def _agreed(plan: Any, manner: Manner, *, also: Sequence[str] = ()) -> bool:  # 
     """Show what is to be changed, and have it agreed to. False if it is only shown."""
     remarks = [*plan.remarks, *also]
     if not manner.as_json:
-        _show(plan.changes, remarks)
+        _show(plan.changes, remarks, whole=manner.diff)
     elif manner.dry_run:
         show_json(_changes([(change, None) for change in plan.changes], remarks))
     if manner.dry_run:
@@ -287,13 +292,32 @@ def _agreed(plan: Any, manner: Manner, *, also: Sequence[str] = ()) -> bool:  # 
     return True
 
 
-def _show(changes: Sequence[Any], remarks: Sequence[str]) -> None:
+def _show(changes: Sequence[Any], remarks: Sequence[str], *, whole: bool) -> None:
     for change in changes:
-        say(change.difference.rstrip("\n"))
+        say(f"{short(str(change.file))}: {_hooks_of(change, 'to be ') or 'to be changed'}")
+        say(change.difference.rstrip("\n") if whole else _beginning(change))
     for remark in remarks:
         say(remark)
     if not changes and not remarks:
         say("Nothing is to be changed.")
+
+
+def _hooks_of(change: Any, to_be: str = "") -> str:  # noqa: ANN401 - of a module loaded late
+    """Say how many hooks come into a file, or go; nothing if that is not what changes."""
+    done = "added" if change.hooks > 0 else "taken out"
+    return f"{count(abs(change.hooks), 'hook')} {to_be}{done}" if change.hooks else ""
+
+
+def _beginning(change: Any) -> str:  # noqa: ANN401 - the same
+    """Show what changes first, in lines that fit; and say that there is more, if so."""
+    lines = change.with_context(1).rstrip("\n").split("\n")
+    names, first = lines[:2], lines[2:SHOWN]
+    shown = [*names, *(cut(plain(line), width_here()) for line in first)]
+    if left := len(lines) - len(shown):
+        shown.append(f"… and {count(left, 'line')} more; all of it with:  --diff")
+    elif shown != lines:
+        shown.append("… where a line is cut, all of it with:  --diff")
+    return "\n".join(shown)
 
 
 def _ask(manner: Manner) -> None:
@@ -313,11 +337,12 @@ def _carry_out(here: Home, plan: Any, manner: Manner) -> None:  # noqa: ANN401 -
         show_json(_changes([(deed.change, deed.backup) for deed in deeds], plan.remarks))
         return
     for deed in deeds:
+        what = ", ".join(filter(None, [str(deed.change.file), _hooks_of(deed.change)]))
         if deed.change.before is None:
-            say(f"Made: {deed.change.file}")
+            say(f"Made: {what}")
         else:
-            what = "Removed" if deed.change.after is None else "Changed"
-            say(f"{what}: {deed.change.file}; as it was, it is kept in {deed.backup}")
+            done = "Removed" if deed.change.after is None else "Changed"
+            say(f"{done}: {what}; as it was, it is kept in {deed.backup}")
 
 
 def _changes(

@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from rookery.cli.complete import session_names
-from rookery.cli.group import as_json, client, rookery
+from rookery.cli.group import as_json, client, examples, rookery
+from rookery.cli.naming import known_sessions, name_of, with_names
 from rookery.cli.show import ago, complain, cut, local, plain, say, show_json
-from rookery.client import Client
 from rookery.model.errors import BadInput
 
 
@@ -31,21 +31,17 @@ def permissions(context: click.Context, *, everything: bool, as_json: bool) -> N
         return
     if found["trouble"]:
         complain(f"the rules as they are written do not hold. {found['trouble']}")
-    names = _names(daemon)
+    known = known_sessions(daemon)
     for request in found["requests"]:
-        _show_request(request, names.get(request["session"], request["session"]))
+        _show_request(request, known)
     if not found["requests"]:
         say("Nobody asks for anything.")
 
 
-def _names(daemon: Client) -> Mapping[str, str]:
-    return {each["id"]: each["name"] for each in daemon.get("sessions", all=True)["sessions"]}
-
-
-def _show_request(request: Mapping[str, Any], name: str) -> None:
-    since = ago(request["asked_at"])
-    outcome = request["outcome"]
-    state = outcome if outcome == "open" else f"{outcome} by {request['answered_by']}"
+def _show_request(request: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> None:
+    name, since = name_of(request["session"], known), ago(request["asked_at"])
+    outcome, by = request["outcome"], with_names(request["answered_by"], known)
+    state = outcome if outcome == "open" else f"{outcome} by {by}"
     say(f"{request['id']}  {name}  {since} ago  {state}")
     say(f"    {' '.join(plain(request['message']).split())[:300]}")
     for question in request["questions"]:
@@ -54,7 +50,8 @@ def _show_request(request: Mapping[str, Any], name: str) -> None:
     if outcome == "open" and request["kind"] == "permission":
         say(f"    rookery allow {name}  |  rookery deny {name} --reason WORDS")
     elif outcome == "open":
-        say(f"    rookery answer {name} WORDS")
+        way = f"attach {name}" if request["by_keys"] else f"answer {name} WORDS"
+        say(f"    rookery {way}")
 
 
 @permissions.command()
@@ -105,13 +102,21 @@ def deny(*, request: str, reason: str, as_json: bool) -> None:
     _tell(_answer(request, decision="deny", reason=reason), "Denied", as_json=as_json)
 
 
-@rookery.command()
+@rookery.command(
+    epilog=examples(
+        "rookery answer builder 2",
+        'rookery answer builder "None of them: use SQLite"',
+        "rookery answer builder --own-words 42",
+    )
+)
+@click.option("--own-words", is_flag=True, help="Take a number as it is, not for an option.")
 @as_json
 @click.argument("request", shell_complete=session_names)
 @click.argument("words", nargs=-1, required=True)
-def answer(*, request: str, words: tuple[str, ...], as_json: bool) -> None:
+def answer(*, request: str, words: tuple[str, ...], own_words: bool, as_json: bool) -> None:
     """Answer a question: by an option's number or name, or in words of your own."""
-    _tell(_answer(request, decision="answer", answers=list(words)), "Answered", as_json=as_json)
+    found = _answer(request, decision="answer", answers=list(words), own_words=own_words)
+    _tell(found, "Answered", as_json=as_json)
 
 
 def _answer(request: str, **verdict: object) -> Mapping[str, Any]:
@@ -151,10 +156,10 @@ def audit(*, name: str, limit: int, as_json: bool) -> None:
     if as_json:
         show_json(found)
         return
-    names = _names(daemon)
+    known = known_sessions(daemon)
     for each in found["decisions"]:
-        whose = names.get(each["session"], each["session"][:8])
-        by = f"{each['by']} {each['rule']}".strip()
+        whose = name_of(each["session"], known)
+        by = f"{with_names(each['by'], known)} {each['rule']}".strip()
         what = " ".join(json.dumps(each["input"], ensure_ascii=False).split())
         done = f"{each['decision']:8}  {by:20}  {each['tool']}  {cut(what, 100)}"
         say(f"{local(each['at'])}  {whose:16}  {done}")

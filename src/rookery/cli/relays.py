@@ -11,8 +11,8 @@ from click.shell_completion import CompletionItem
 
 from rookery.cli.complete import of_session, relay_ids, session_names
 from rookery.cli.group import as_json, client, examples, rookery
+from rookery.cli.naming import known_sessions, name_of, with_names
 from rookery.cli.show import ago, count, local, say, show_json
-from rookery.cli.together import known_sessions, name_of
 from rookery.model.errors import BadInput
 
 #: Who can talk with each other.
@@ -97,12 +97,14 @@ def ls(*, name: str, everything: bool, as_json: bool) -> None:
 
     With NAME only those that this session is in.
     """
-    found = client().get("relays", session=name, all=everything)
+    daemon = client()
+    found = daemon.get("relays", session=name, all=everything)
     if as_json:
         show_json(found)
         return
+    known = known_sessions(daemon) if found["relays"] else {}
     for each in found["relays"]:
-        say(f"{each['id']}  {_state(each)}: {_present(each) or _all(each)}")
+        say(f"{each['id']}  {with_names(_state(each), known)}: {_present(each) or _all(each)}")
     if not found["relays"]:
         say("No sessions talk. Let some:  rookery relay NAME NAME")
 
@@ -124,7 +126,7 @@ def show(*, relay: str, last: int, as_json: bool) -> None:
     one, known = found["relay"], known_sessions(daemon)
     called = {each["session"]: each["name"] for each in one["members"]}
     begun = f"By {one['created_by']}, at {local(one['created_at'])}"
-    say(f"Relay {one['id']}, {_state(one)}. {begun}.")
+    say(with_names(f"Relay {one['id']}, {_state(one)}. {begun}.", known))
     for member in one["members"]:
         is_gone = member["left_at"] not in {None, one["closed_at"]}
         left = f", left at {local(member['left_at'])}" if is_gone else ""
@@ -180,11 +182,13 @@ def leave(*, relay: str, name: str, as_json: bool) -> None:
 @_of_relay
 def close(*, relay: str, as_json: bool) -> None:
     """End a relay. Its sessions are told, and go on by themselves."""
-    found = client().post("relays", relay, "close")
+    daemon = client()
+    found = daemon.post("relays", relay, "close")
     if as_json:
         show_json(found)
     else:
-        say(f"Relay {found['id']} is over: {found['reason']}.")
+        reason = with_names(found["reason"], known_sessions(daemon))
+        say(f"Relay {found['id']} is over: {reason}.")
 
 
 def _state(relay: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import click
 
 from rookery.cli.complete import agent_names, of_session, session_names
 from rookery.cli.group import as_json, client, examples, rookery
+from rookery.cli.obstacles import Obstacles, how_to_answer
 from rookery.cli.show import (
     HELD,
     count,
@@ -31,7 +33,7 @@ from rookery.cli.waiting import (
     patiently,
     stoppable,
 )
-from rookery.cli.words import how_to_answer, prompt_of
+from rookery.cli.words import prompt_of
 from rookery.client import Client
 from rookery.environment import FROM_CALLER
 from rookery.model.errors import Answered, BadInput
@@ -120,12 +122,14 @@ def awaited(
 ) -> Mapping[str, Any]:
     """Wait for one session, as long as it takes or as is said."""
     name = session["name"]
+    in_the_way = partial(Obstacles(daemon).tell, (session["id"],))
     with stoppable(name):
         found: Mapping[str, Any] = patiently(
             daemon,
             *("sessions", session["id"], "wait"),
             timeout=timeout,
             otherwise=goes_on(name),
+            meanwhile=in_the_way if until == "stop" else None,
             until=until,
         )
     return found

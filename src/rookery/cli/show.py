@@ -14,6 +14,8 @@ from typing import Any
 
 import click
 
+from rookery.cli.naming import with_names
+
 #: Whatever a terminal would obey: agents' words are shown, never obeyed.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -95,17 +97,17 @@ def show_sessions(
         say('No sessions. Start one:  rookery start --agent demo "say: Hello"')
         return
     waiting, failed = kept or {}, failures or {}
-    ranked = sorted(sessions, key=_rank)
-    rows = [
-        _row(each, _what(each, waiting.get(each["id"]), failed.get(each["id"], "")), depth)
-        for depth, each in (_tree(ranked) if as_tree else ((0, each) for each in ranked))
-    ]
+    ranked, known = sorted(sessions, key=_rank), {each["id"]: each for each in sessions}
+    rows = []
+    for depth, each in _tree(ranked) if as_tree else ((0, each) for each in ranked):
+        what = _what(each, waiting.get(each["id"]), failed.get(each["id"], ""))
+        rows.append(_row(each, with_names(what, known), depth))
     titles = dict(zip(_TITLES, _TITLES, strict=True))
-    widths = _widths([titles, *rows], shutil.get_terminal_size((120, 24)).columns)
-    click.secho(_line(titles, widths), bold=is_colourful())
+    widths = _widths([titles, *rows], width_here())
+    click.secho(line_of(titles, widths), bold=is_colourful())
     for row in rows:
         colour = _COLOURS.get(row["STATE"]) if is_colourful() else None
-        click.secho(_line(row, widths), fg=colour)
+        click.secho(line_of(row, widths), fg=colour)
 
 
 def _rank(session: Mapping[str, Any]) -> tuple[int, str]:
@@ -139,16 +141,24 @@ def _state(session: Mapping[str, Any]) -> str:
     return str(session["activity"] or session["status"])
 
 
-def _row(session: Mapping[str, Any], what: str, depth: int) -> Mapping[str, str]:
+def short(path: str) -> str:
+    """Write a path as people do: from their home on."""
     home = os.path.expanduser("~")  # noqa: PTH111 - a prefix of text, not a path
-    path = str(session["project_path"])
-    shown = "~" + path.removeprefix(home) if path.startswith(home + "/") else path
+    is_below = path == home or path.startswith(f"{home}/")
+    return plain("~" + path.removeprefix(home) if is_below else path)
+
+
+def width_here() -> int:
+    return shutil.get_terminal_size((120, 24)).columns
+
+
+def _row(session: Mapping[str, Any], what: str, depth: int) -> Mapping[str, str]:
     return {
         "NAME": "  " * depth + session["name"],
         "AGENT": session["agent"],
         "STATE": _state(session),
         "SINCE": ago(session["since"]),
-        "PROJECT": plain(shown),
+        "PROJECT": short(session["project_path"]),
         "WHAT": " ".join(plain(what).split()),
     }
 
@@ -174,7 +184,7 @@ def _wait(kept: Mapping[str, Any]) -> str:
 
 def _widths(rows: Sequence[Mapping[str, str]], width: int) -> Mapping[str, int]:
     """Give each column what it needs; where that is too much, some are left out or cut."""
-    needs = {title: max(_cells(row[title]) for row in rows) for title in _TITLES}
+    needs = {title: max(cells(row[title]) for row in rows) for title in _TITLES}
     for spared in _SPARED:
         if _least(needs) <= width:
             break
@@ -193,26 +203,33 @@ def _least(needs: Mapping[str, int]) -> int:
     return sum(least) + 2 * (len(needs) - 1)
 
 
-def _line(row: Mapping[str, str], widths: Mapping[str, int]) -> str:
+def line_of(row: Mapping[str, str], widths: Mapping[str, int]) -> str:
+    """Write a row of a table; what is wider than its column is cut."""
     fitting = {title: cut(row[title], width) for title, width in widths.items()}
-    padded = (cell + " " * (widths[title] - _cells(cell)) for title, cell in fitting.items())
+    padded = (cell + " " * (widths[title] - cells(cell)) for title, cell in fitting.items())
     return "  ".join(padded).rstrip()
 
 
-def _cells(text: str) -> int:
+def cells(text: str) -> int:
+    """Count the cells of a terminal that a text takes."""
     return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text)
 
 
 def cut(text: str, width: int) -> str:
     """Make text fit so many cells, and show where something is left out."""
-    if _cells(text) <= width:
+    if cells(text) <= width:
         return text
     if width < 1:
         return ""
     text = text[:width]
-    while _cells(text) > width - 1:
+    while cells(text) > width - 1:
         text = text[:-1]
     return text + "…"
+
+
+def cut_left(text: str, width: int) -> str:
+    """Make text fit so many cells by its end: of a path that tells most."""
+    return cut(text[::-1], width)[::-1]
 
 
 def local(moment: str) -> str:

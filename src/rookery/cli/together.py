@@ -11,9 +11,11 @@ import click
 
 from rookery.cli.complete import session_names
 from rookery.cli.group import as_json, client, examples, rookery
-from rookery.cli.show import HELD, ago, plain, say, show_json
+from rookery.cli.naming import known_sessions, name_of, with_names
+from rookery.cli.obstacles import obstacle, why_kept
+from rookery.cli.show import HELD, ago, first_line, local, plain, say, show_json
 from rookery.cli.waiting import how_many, needed_of
-from rookery.cli.words import UNHEARD, obstacle, why_kept
+from rookery.cli.words import UNHEARD
 from rookery.client import Client
 from rookery.model.errors import Answered, BadInput
 
@@ -24,16 +26,6 @@ _UNTIL = {
     "end": "to end",
     "any": "to stop, to need somebody or to end",
 }
-
-
-def known_sessions(daemon: Client) -> Mapping[str, Mapping[str, Any]]:
-    """Return what is known of each session, by its id."""
-    return {each["id"]: each for each in daemon.get("sessions", all=True)["sessions"]}
-
-
-def name_of(session: str, known: Mapping[str, Mapping[str, Any]]) -> str:
-    """Name a session; one that was forgotten, or is not ours to see, by its id's beginning."""
-    return str(known[session]["name"]) if session in known else session[:8]
 
 
 @rookery.command(
@@ -80,14 +72,31 @@ def _show_listeners(daemon: Client, *, as_json: bool) -> None:
         show_json(found)
         return
     known = known_sessions(daemon)
+    waits = {each["id"]: each for each in found["waits"]}
     for each in found["listeners"]:
         who, whom = (name_of(each[role], known) for role in ("caller", "target"))
         how = " again and again" if each["is_lasting"] else ""
-        others = ", and for others as well" if each["wait"] is not None else ""
-        what = f"{_UNTIL[each['until']]}{how}{others}"
-        say(f"{who} waits for {whom} {what}; since {ago(each['since'])}")
+        told = _when_told(waits[each["wait"]]) if each["wait"] in waits else ""
+        say(f"{who} waits for {whom} {_UNTIL[each['until']]}{how}{told}; {_since(each)}")
     if not found["listeners"]:
         say("Nobody waits for anybody.")
+
+
+def _since(listener: Mapping[str, Any]) -> str:
+    return f"since {ago(listener['since'])}"
+
+
+def _when_told(wait: Mapping[str, Any]) -> str:
+    """Say of one that waits for several at once, or not for ever, when it is told."""
+    needed, every, there = wait["needed"], wait["of"], wait["there"]
+    when = []
+    if every > 1:
+        are = {every: f"all {every} are", 1: f"any of {every} is"}
+        so_far = f" ({there} so far)" if there else ""
+        when.append(f"once {are.get(needed, f'{needed} of {every} are')} there{so_far}")
+    if wait["deadline"]:
+        when.append(f"at {local(wait['deadline'])} at the latest")
+    return f", told {' or '.join(when)}" if when else ""
 
 
 def _listen(daemon: Client, given: Mapping[str, Any]) -> None:
@@ -103,9 +112,17 @@ def _listen(daemon: Client, given: Mapping[str, Any]) -> None:
         for each in found["listeners"]:
             name, until = name_of(each["target"], known), _UNTIL[given["until"]]
             waits = f"{_who(given)} waits for {name} {until}."
-            say(waits if each["listening"] else f"{name}: {each['reason']}")
+            say(waits if each["listening"] else f"{name}: {_why_not(each, known)}")
     if not any(each["listening"] for each in found["listeners"]):
         sys.exit(1)
+
+
+def _why_not(listening: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> str:
+    """Say why nothing will be told; a session would be given ids and tools, not a person."""
+    session = known.get(listening["target"], {})
+    if session.get("ended_at"):
+        return f"it is over already: {session['status']}, {first_line(session['reason'])}"
+    return str(listening["reason"])
 
 
 def _stop_listening(daemon: Client, given: Mapping[str, Any]) -> None:
@@ -153,16 +170,11 @@ def inbox(*, name: str, as_json: bool) -> None:
     held = "words are held." if found["holding"] else ""
     for letter in found["letters"]:
         to = name_of(letter["session"], known)
-        about = f"{letter['message']}  to {to}, from {_author(letter['author'], known)}"
+        about = f"{letter['message']}  to {to}, from {with_names(letter['author'], known)}"
         say(f"{about}, {ago(letter['written_at'])} ago: {_state(letter, known, held)}")
         say(f"    {' '.join(plain(letter['words']).split())[:300]}")
     if not found["letters"]:
         say("No words wait.")
-
-
-def _author(author: str, known: Mapping[str, Mapping[str, Any]]) -> str:
-    kind, _, session = author.partition(" ")
-    return name_of(session, known) if kind == "session" else author
 
 
 def _state(letter: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]], held: str) -> str:

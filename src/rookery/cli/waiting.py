@@ -6,6 +6,7 @@ import select
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from math import inf
 from time import monotonic
 from typing import Any, TypeVar
@@ -13,6 +14,7 @@ from typing import Any, TypeVar
 import click
 
 from rookery.cli.codes import INTERRUPTED
+from rookery.cli.obstacles import Obstacles
 from rookery.cli.show import complain, remark
 from rookery.client import Client, CutOff
 from rookery.model.errors import Answered, BadInput, NotRunning
@@ -22,20 +24,30 @@ C = TypeVar("C", bound=Callable[..., object])
 #: Seconds for which a daemon may be asked to wait at once.
 DAY = 86_400.0
 
+#: Seconds after which whoever waits is told what is in the way, and between later looks.
+NOTICE, SELDOM = 3.0, 60.0
+
 #: Seconds for a daemon that went to come back: it may be restarting.
 RETURN = 10.0
 
 
 def patiently(
-    daemon: Client, *path: str, timeout: float | None, otherwise: str, **query: object
+    daemon: Client,
+    *path: str,
+    timeout: float | None,
+    otherwise: str,
+    meanwhile: Callable[[], None] | None = None,
+    **query: object,
 ) -> Any:  # noqa: ANN401 - JSON
     """Ask what may take long, or for ever, and if the daemon goes meanwhile, ask the next one.
 
+    What is to be done ``meanwhile`` is done after a few seconds, and then ever more seldom.
     Raises ``CutOff`` with the words ``otherwise`` if none comes back soon.
     """
     deadline = monotonic() + (inf if timeout is None else timeout)
+    pace = NOTICE if meanwhile else DAY
     while True:
-        left = min(max(deadline - monotonic(), 0.1), DAY)
+        left = min(max(deadline - monotonic(), 0.1), pace)
         try:
             return daemon.get(*path, timeout=left, **query)
         except NotRunning:
@@ -43,6 +55,9 @@ def patiently(
         except Answered as refusal:
             if refusal.code != "still-working" or monotonic() > deadline:
                 raise
+            if meanwhile:
+                meanwhile()
+                pace = min(2 * pace, SELDOM)
 
 
 def await_return(daemon: Client, *, otherwise: str) -> None:
@@ -70,20 +85,24 @@ def gathered(
 ) -> Iterator[Mapping[str, Any]]:
     """Give sessions as they get there, until there are enough of them."""
     deadline = monotonic() + (inf if timeout is None else timeout)
-    awaited, there = tuple(sessions), 0
+    awaited, names, there = tuple(sessions), tuple(sessions), 0
+    obstacles = Obstacles(daemon)
     while awaited and there < needed:
         found = patiently(
             daemon,
             "wait",
             timeout=max(deadline - monotonic(), 0.1),
-            otherwise=goes_on(*awaited),
+            otherwise=goes_on(*names),
+            meanwhile=partial(obstacles.tell, awaited) if until == "stop" else None,
             sessions=awaited,
             needed="any",
             until=until,
         )
         yield from found["there"]
         there += len(found["there"])
-        awaited = tuple(each["id"] for each in found["awaited"])
+        awaited, names = (
+            tuple(each[word] for each in found["awaited"]) for word in ("id", "name")
+        )
 
 
 def how_many(command: C) -> C:

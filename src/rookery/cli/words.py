@@ -11,6 +11,7 @@ import click
 
 from rookery.cli.complete import of_session
 from rookery.cli.group import as_json, client, rookery
+from rookery.cli.obstacles import how_to_answer, obstacle, why_kept
 from rookery.cli.show import (
     HELD,
     complain,
@@ -86,25 +87,6 @@ def fate(message: Mapping[str, Any], session: Mapping[str, Any], *, held: bool =
             return f"Kept: {obstacle(session, why_kept(message))}"
 
 
-def why_kept(message: Mapping[str, Any]) -> str:
-    """Say what kept words from being typed, the last time that was tried."""
-    return str(message["waits_for"]).removeprefix("Nothing was typed, because ")
-
-
-def obstacle(session: Mapping[str, Any], why: str) -> str:
-    """Say what is in the way of words that wait for a session."""
-    match session["activity"] or session["status"]:
-        case "permission" | "question" as kind:
-            asks = "asks for permission" if kind == "permission" else "asks a question"
-            return f"it {asks} ({first_line(session['reason'])})."
-        case "working":
-            return "it is working; it gets them when it stops."
-        case "starting":
-            return "it is starting; it gets them when it is up."
-        case _:
-            return why or "they are on their way."
-
-
 @rookery.command()
 @click.option("--timeout", type=float, default=600.0, show_default=True, help="Seconds.")
 @as_json
@@ -140,7 +122,7 @@ def _tell_if_kept(daemon: Client, sent: Mapping[str, Any]) -> None:
 def _see_through(daemon: Client, name: str, message: str, timeout: float) -> Mapping[str, Any]:
     """Wait until words are answered, and say at once when their session asks its person."""
     deadline = monotonic() + timeout
-    known: dict[str, str] = {}
+    known: dict[str, Any] = {}
     while True:
         found = patiently(
             daemon,
@@ -166,14 +148,6 @@ def _is_settled(found: Mapping[str, Any]) -> bool:
 def _tell_of_dialog(session: Mapping[str, Any]) -> None:
     complain(f"{session['name']} waits for you: {first_line(session['reason'])}")
     remark(f"  {how_to_answer(session)}")
-
-
-def how_to_answer(session: Mapping[str, Any]) -> str:
-    """Name the commands by which a session gets the answer that it waits for."""
-    name = session["name"]
-    if session["activity"] == "permission":
-        return f"rookery allow {name}  |  rookery deny {name}  |  rookery attach {name}"
-    return f"rookery answer {name} WORDS  |  rookery attach {name}"
 
 
 @rookery.command()

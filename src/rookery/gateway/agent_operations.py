@@ -13,6 +13,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from rookery import __version__, sessions
+from rookery.agents.conversations import Passage
+from rookery.conversations import Span, Wanted, end_of
 from rookery.gateway.links import Link, link
 from rookery.gateway.session_operations import ONE, ScreenAsked, require_alive, screen
 from rookery.gateway.table import (
@@ -26,7 +28,7 @@ from rookery.gateway.table import (
     target,
 )
 from rookery.model.errors import CommandRefused, Forbidden, RuntimeFailed, WordsRefused
-from rookery.model.lifecycle import Activity
+from rookery.model.lifecycle import ASKING, Activity
 from rookery.model.messages import Message, Step, Words, clean
 from rookery.model.scopes import Need, Scope
 from rookery.model.sessions import Session, Turn
@@ -59,19 +61,20 @@ class CommandAsked(OfSession):
 
 
 class DataAsked(OfSession):
-    since: datetime | None = Field(None, description="only turns that went on after this")
-    until: datetime | None = Field(None, description="only turns that began before this")
+    since: datetime | None = Field(None, description="only what was said after this")
+    until: datetime | None = Field(None, description="only what was said before this")
     tail_chars: Annotated[int, Field(ge=1, le=200_000)] = TAIL
 
 
 @dataclass(frozen=True, slots=True)
 class SessionData:
-    """What a session was asked and said last, and what stands on its screen."""
+    """What a session was asked, said and did last, and what stands on its screen."""
 
     session: Session
     turns: list[Turn]  #: oldest first; of the first one perhaps only the end
     omitted: int  #: how many more there were, for which there was no room
-    screen: str  #: where its turns do not tell: while it works or asks, or has none
+    transcript: list[Passage]  #: oldest first; what else its agent wrote down of that time
+    screen: str  #: where that does not tell: while it asks, or has written nothing down
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +173,10 @@ def _is_short_for(short: str, word: str) -> bool:
 
 
 async def show_data(house: House, caller: Caller, asked: DataAsked) -> SessionData:
-    """Show what a session was asked and said last; and its screen, where that tells more."""
+    """Show what a session was asked, said and did last; and its screen, where that tells more.
+
+    Turns come first; from its transcript comes what they do not have.
+    """
     session = await target(house, caller, asked.session, Need.READ)
     between = (_in_utc(asked.since), _in_utc(asked.until))
 
@@ -179,11 +185,25 @@ async def show_data(house: House, caller: Caller, asked: DataAsked) -> SessionDa
 
     found = await house.database.read(read)
     kept = _tail(found, asked.tail_chars)
+    omitted = len(found) - len(kept)
+    wanted = Wanted(_span(session, *between), asked.tail_chars, _texts(found[omitted:]))
+    passages = await house.conversations.read(house.database, session, wanted)
     shown = ""
+    is_told = bool(passages) or (bool(found) and session.activity is Activity.IDLE)
     # A screen shows the present only.
-    if asked.until is None and (not found or session.activity is not Activity.IDLE):
+    if asked.until is None and (session.activity in ASKING or not is_told):
         shown = await _shown(house, caller, session, asked.tail_chars)
-    return SessionData(session, kept, len(found) - len(kept), shown)
+    return SessionData(session, kept, omitted, passages, shown)
+
+
+def _span(session: Session, since: datetime | None, until: datetime | None) -> Span:
+    """Return the time that is asked for, as far as it was the session's."""
+    own = Span.of(session)
+    return Span(max(own.since, since or own.since), min(own.until, until or own.until))
+
+
+def _texts(found: Sequence[Turn]) -> frozenset[str]:
+    return frozenset(text.strip() for turn in found for text in (turn.prompt, turn.answer))
 
 
 def _in_utc(moment: datetime | None) -> datetime | None:
@@ -198,18 +218,12 @@ def _tail(found: Sequence[Turn], room: int) -> list[Turn]:
     for turn in reversed(found):
         if room <= 0:
             break
-        answer = _end(turn.answer, room)
+        answer = end_of(turn.answer, room)
         room -= len(turn.answer)
-        prompt = _end(turn.prompt, max(room, 0))
+        prompt = end_of(turn.prompt, max(room, 0))
         room -= len(turn.prompt)
         kept.append(replace(turn, prompt=prompt, answer=answer))
     return kept[::-1]
-
-
-def _end(text: str, room: int) -> str:
-    if len(text) <= room:
-        return text
-    return f"({len(text) - room:,} characters before) …{text[len(text) - room :]}"
 
 
 async def _shown(house: House, caller: Caller, session: Session, room: int) -> str:
@@ -218,7 +232,7 @@ async def _shown(house: House, caller: Caller, session: Session, room: int) -> s
         lines = (await screen(house, caller, asked)).lines
     except RuntimeFailed:  # it is in no pane, or has just left it
         return ""
-    return _end("\n".join(line.rstrip() for line in lines).strip("\n"), room)
+    return end_of("\n".join(line.rstrip() for line in lines).strip("\n"), room)
 
 
 OPERATIONS: tuple[Operation[Any, Any], ...] = (

@@ -17,15 +17,17 @@ import anyio
 from pydantic import Field
 
 from rookery import __version__
-from rookery.doctor import Check, Doubt, Trouble, examine
+from rookery.doctor import Check, Doubt, Hold, Trouble, examine
 from rookery.environment import session_environment
 from rookery.gateway.table import Asked, Caller, House, Nothing, Operation, once, reach
 from rookery.model.errors import BadInput
+from rookery.model.facts import HOUSE
 from rookery.model.lifecycle import ASKING
 from rookery.model.scopes import Need, Scope
 from rookery.store import retention, sessions, statistics, switches, tokens
 from rookery.store.database import open_file
 from rookery.store.statistics import Statistics
+from rookery.store.times import read_stamp
 from rookery.store.tokens import Token
 
 
@@ -164,7 +166,16 @@ def _trouble(db: Connection) -> Trouble:
         "entries": "select coalesce(max(seq), 0) - coalesce(min(seq), 0) from entries",
     }
     counted = {name: int(db.execute(each).fetchone()[0]) for name, each in questions.items()}
-    return Trouble(**counted, doubts=tuple(_doubts(db)))
+    return Trouble(**counted, doubts=tuple(_doubts(db)), hold=_hold(db))
+
+
+def _hold(db: Connection) -> Hold | None:
+    if not switches.is_holding(db):
+        return None
+    (since,) = db.execute(
+        "select max(at) from entries where session = ? and kind = 'deliveries-held'", (HOUSE,)
+    ).fetchone()
+    return Hold(read_stamp(since))
 
 
 def _doubts(db: Connection) -> Iterator[Doubt]:

@@ -24,6 +24,9 @@ from rookery.store.database import Database
 #: Entries that are read, and kept encoded, at once.
 PAGE, KEPT = 500, 4_096
 
+#: What a fact's own field is called in an event, where it would hide one of the event's.
+CALLED = {"kind": "asks"}
+
 _SESSIONS = TypeAdapter(list[Session])
 
 
@@ -74,7 +77,8 @@ def _page(db: Connection, after: int) -> list[Event]:
 
 
 def _event(row: Row) -> Event:
-    told = {"seq": row["seq"], "at": row["at"], "kind": row["kind"], **json.loads(row["body"])}
+    body = {CALLED.get(name, name): value for name, value in json.loads(row["body"]).items()}
+    told = {"seq": row["seq"], "at": row["at"], "kind": row["kind"], **body}
     text = json.dumps(told, ensure_ascii=False)
     return Event(row["seq"], SessionId(row["session"]), row["kind"], text)
 
@@ -106,7 +110,7 @@ async def follow(
 
 async def recall(house: House, caller: Caller, after: int) -> AsyncIterator[Event]:
     """Tell what happened after ``after``, as far as it is kept, up to now."""
-    last = await house.database.read(_last_number)
+    last = await house.database.read(last_number)
     allowed = await house.database.read(partial(_family, house, caller))
     while page := await house.database.read(partial(_page, after=after)):
         for event in page:
@@ -125,7 +129,7 @@ def _begin(
     house: House, caller: Caller, after: int | None, db: Connection
 ) -> tuple[set[SessionId] | None, Event | None]:
     allowed = _family(house, caller, db)
-    last = _last_number(db)
+    last = last_number(db)
     (first,) = db.execute("select coalesce(min(seq), ?) from entries", (last + 1,)).fetchone()
     if after is not None and first - 1 <= after <= last:
         return allowed, None
@@ -136,7 +140,7 @@ def _begin(
     return allowed, Event(last, None, "snapshot", text)
 
 
-def _last_number(db: Connection) -> int:
+def last_number(db: Connection) -> int:
     """Return the number of the last entry that there was, also if it is forgotten."""
     row = db.execute("select seq from sqlite_sequence where name = 'entries'").fetchone()
     return int(row["seq"]) if row else 0

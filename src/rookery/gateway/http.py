@@ -22,7 +22,7 @@ from rookery.gateway.asking import ask
 from rookery.gateway.mcp.door import McpDoor
 from rookery.gateway.operations import OPERATIONS
 from rookery.gateway.streams import add_streams
-from rookery.gateway.table import Asked, House, Operation
+from rookery.gateway.table import Asked, House, Operation, misshapen
 from rookery.model import errors
 from rookery.model.errors import RookeryError, StoreBroken
 
@@ -35,6 +35,8 @@ STATUS: dict[type[RookeryError], int] = {
     errors.KeyReused: 409,
     errors.RequestUnknown: 404,
     errors.RelayUnknown: 404,
+    errors.MessageUnknown: 404,
+    errors.TokenUnknown: 404,
     errors.RequestClosed: 409,
     errors.LimitReached: 429,
     errors.Forbidden: 403,
@@ -141,10 +143,7 @@ async def _refuse(request: Request, error: Exception) -> Response:
 
 async def _refuse_shape(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for nothing else
-    first = error.errors()[0]
-    where = ".".join(str(word) for word in first["loc"][1:])
-    message = f"{where}: {first['msg']}" if where else first["msg"]
-    return _error(400, "bad-input", f"This cannot be taken as it is: {message}")
+    return await _refuse(request, misshapen(error.errors(), inside=1))
 
 
 async def _refuse_request(request: Request, error: Exception) -> Response:

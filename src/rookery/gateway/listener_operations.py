@@ -29,6 +29,7 @@ from rookery.model.messages import Step
 from rookery.model.scopes import Need
 from rookery.store import listeners as waiting
 from rookery.store import messages, sessions, switches
+from rookery.store.listeners import Wait
 
 CALLER = Field("", description="the session that is told; your own, if you are one")
 
@@ -75,8 +76,20 @@ class Stopped:
 
 
 @dataclass(frozen=True, slots=True)
+class Composed:
+    """Several listeners of one caller whose news is told at once."""
+
+    id: int
+    needed: int  #: so many have to be there
+    of: int  #: so many are waited for, those that are there included
+    there: int
+    deadline: datetime | None  #: then it is told who is missing
+
+
+@dataclass(frozen=True, slots=True)
 class Known:
     listeners: list[Listener]
+    waits: list[Composed]  #: that some of them are part of
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,9 +177,18 @@ async def list_listeners(house: House, caller: Caller, asked: Nothing) -> Known:
     def read(db: Connection) -> Known:
         allowed = reach(house, db, caller, Need.READ)
         found = waiting.known(db)
-        return Known([each for each in found if allowed is None or each.caller in allowed])
+        seen = [each for each in found if allowed is None or each.caller in allowed]
+        parts = {each.wait for each in seen}
+        waits = [_composed(db, each) for each in waiting.known_waits(db) if each.id in parts]
+        return Known(seen, waits)
 
     return await house.database.read(read)
+
+
+def _composed(db: Connection, wait: Wait) -> Composed:
+    there = len(waiting.heard(db, wait.id))
+    every = there + len(waiting.awaited(db, wait.id))
+    return Composed(wait.id, wait.needed, every, there, wait.deadline)
 
 
 async def inbox(house: House, caller: Caller, asked: InboxAsked) -> Inbox:

@@ -23,7 +23,7 @@ from rookery.gateway.table import (
     target,
     until,
 )
-from rookery.model.errors import BadInput, CommandRefused, RuntimeFailed, StillWorking
+from rookery.model.errors import CommandRefused, MessageUnknown, RuntimeFailed, StillWorking
 from rookery.model.lifecycle import Activity
 from rookery.model.messages import Message, MessageId, Step, clean
 from rookery.model.scopes import Need
@@ -154,7 +154,7 @@ async def _require_a_reader(house: House, caller: Caller, message: int) -> None:
 def _delivery(db: Connection, number: int) -> Delivery:
     message = messages.get(db, MessageId(number))
     if message is None:
-        raise BadInput(f"there is no message {number}.")
+        raise MessageUnknown(number)
     turn = turns.of_message(db, message.id)
     session = known.get(db, message.recipient)
     return Delivery(message, session, turn, switches.is_holding(db))

@@ -18,7 +18,13 @@ from rookery.gateway.table import (
     once,
     reach,
 )
-from rookery.model.errors import BadInput, Forbidden, RequestUnknown, SessionUnknown
+from rookery.model.errors import (
+    BadInput,
+    CommandRefused,
+    Forbidden,
+    RequestUnknown,
+    SessionUnknown,
+)
 from rookery.model.permissions import (
     Call,
     Circumstances,
@@ -37,6 +43,9 @@ from rookery.store.switches import Mode
 
 ONE = "/v1/permissions/{permission}"
 
+#: Digits of a number that could still be that of an option.
+_DIGITS = 9
+
 
 class ListAsked(Asked):
     all: bool = False
@@ -48,6 +57,9 @@ class AnswerAsked(Asked):
     for_session: bool = False
     reason: Annotated[str, Field(max_length=10_000)] = ""
     answers: tuple[Annotated[str, Field(max_length=10_000)], ...] = ()
+    own_words: bool = Field(
+        False, description="the answers are words, none is the number of an option"
+    )
 
 
 class TestAsked(Asked):
@@ -142,6 +154,12 @@ def _require_a_judge(house: House, db: Connection, caller: Caller, request: Requ
 
 
 def _verdict(request: Request, asked: AnswerAsked, *, by: str) -> Verdict:
+    if request.kind == "question" and request.by_keys:
+        # No key is known that is sure to choose what is meant.
+        raise CommandRefused(
+            "it asks in its own terminal; answer it there:  rookery attach NAME"
+            "  (what agents ask in `rookery mode remote` is answered from here)"
+        )
     if asked.decision == "deny":
         return Verdict(Outcome.DENIED, by, asked.reason)
     if request.kind == "permission":
@@ -150,11 +168,12 @@ def _verdict(request: Request, asked: AnswerAsked, *, by: str) -> Verdict:
         return Verdict(Outcome.ALLOWED, by, for_session=asked.for_session)
     if asked.decision == "allow":
         raise BadInput("it asks a question; answer it:  rookery answer NAME WORDS")
-    return Verdict(Outcome.ANSWERED, by, answers=_answers(request, asked.answers))
+    return Verdict(Outcome.ANSWERED, by, answers=_answers(request, asked))
 
 
-def _answers(request: Request, given: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+def _answers(request: Request, asked: AnswerAsked) -> dict[str, tuple[str, ...]]:
     """Give each question its answer: an option by its name or number, or other words."""
+    given, choose = asked.answers, _named if asked.own_words else chosen
     if len(request.questions) > 1 and len(given) != len(request.questions):
         raise BadInput(f"it asks {len(request.questions)} questions; answer each.")
     if not given:
@@ -163,16 +182,33 @@ def _answers(request: Request, given: tuple[str, ...]) -> dict[str, tuple[str, .
         (question,) = request.questions
         if len(given) > 1 and not question.takes_several:
             raise BadInput("it takes one answer; put more words in quotes.")
-        return {question.text: tuple(_option(question.options, each) for each in given)}
+        return {question.text: tuple(choose(question.options, each) for each in given)}
     return {
-        question.text: (_option(question.options, each),)
+        question.text: (choose(question.options, each),)
         for question, each in zip(request.questions, given, strict=True)
     }
 
 
-def _option(options: tuple[str, ...], given: str) -> str:
-    if given.isdigit() and 1 <= int(given) <= len(options):
-        return options[int(given) - 1]
+def chosen(options: tuple[str, ...], given: str) -> str:
+    """Take a number for that of an option: who means something else by it says so.
+
+    Raises ``BadInput`` if there is no such option, or if another one is called like that.
+    """
+    named = _named(options, given)
+    if not options or not given.isdecimal():
+        return named
+    shown = given[:_DIGITS]
+    number = int(shown)
+    meant = {*options[number - 1 : number], *({named} & {*options})}
+    if len(meant) == 1:
+        return meant.pop()
+    listed = ", ".join(f"{place}. {each}" for place, each in enumerate(options, 1))
+    which = "may be the one or the other" if meant else "is none of the options"
+    own = f"rookery answer NAME --own-words {shown}"
+    raise BadInput(f"{shown} {which}: {listed}. If it is the very answer:  {own}")
+
+
+def _named(options: tuple[str, ...], given: str) -> str:
     return next((each for each in options if each.lower() == given.lower()), given)
 
 

@@ -201,7 +201,7 @@ async def list_sessions(house: House, caller: Caller, asked: ListAsked) -> Sessi
         allowed = reach(house, db, caller, Need.READ)
         listed = known.listed(db, ended_after=since)
         found = [each for each in listed if allowed is None or each.id in allowed]
-        kept = _kept(db)
+        kept = kept_words(db)
         return Sessions(
             found,
             {each.id: kept[each.id] for each in found if each.id in kept},
@@ -212,7 +212,8 @@ async def list_sessions(house: House, caller: Caller, asked: ListAsked) -> Sessi
     return await house.database.read(read)
 
 
-def _kept(db: Connection) -> dict[SessionId, Kept]:
+def kept_words(db: Connection) -> dict[SessionId, Kept]:
+    """Count the words that wait for each session, and say what keeps them."""
     rows = db.execute(
         "select recipient, count(*) as number, max(waits_for) as why from ("
         " select recipient, waits_for from messages where step = 'pending' union all"

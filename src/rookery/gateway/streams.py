@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
-from typing import Annotated, TypeVar
+from typing import Annotated, TypeAlias, TypeVar
 
 from fastapi import FastAPI, Header, Query, Request, Response, WebSocket
 from sse_starlette import EventSourceResponse, ServerSentEvent
@@ -20,6 +20,9 @@ from rookery.model.scopes import Need
 
 T = TypeVar("T")
 
+#: FastAPI reads from it what can be asked.
+Endpoint: TypeAlias = Callable[..., Awaitable[Response]]
+
 #: Seconds for one who follows to take what is sent; then they are dropped, and may resume.
 PATIENCE = 10.0
 
@@ -31,7 +34,13 @@ PING = 15
 
 def add_streams(app: FastAPI, house: House) -> None:
     ring = Ring(house.database)
+    screens, by_socket = _frames(house), _events_by_socket(house, ring)
+    app.add_api_route("/v1/events", _events(house, ring), operation_id="events")
+    app.add_api_route("/v1/sessions/{session}/frames", screens, operation_id="frames")
+    app.add_api_websocket_route("/v1/events", by_socket)
 
+
+def _events(house: House, ring: Ring) -> Endpoint:
     async def events(
         request: Request,
         *,
@@ -50,6 +59,10 @@ def add_streams(app: FastAPI, house: House) -> None:
             return _streamed(house, caller, recall(house, caller, after or 0), _encoded)
         return _streamed(house, caller, follow(house, ring, caller, after), _encoded)
 
+    return events
+
+
+def _frames(house: House) -> Endpoint:
     async def frames(request: Request, session: str) -> Response:
         """Follow a session's screen: the present one, then each as it changes."""
         caller = _caller(request.scope)
@@ -57,20 +70,21 @@ def add_streams(app: FastAPI, house: House) -> None:
         screens = house.runtime.screens(found.id)
         return _streamed(house, caller, screens, _frame)
 
+    return frames
+
+
+def _events_by_socket(house: House, ring: Ring) -> Callable[..., Awaitable[None]]:
     async def events_by_socket(socket: WebSocket, after: int | None = None) -> None:
         caller = _caller(socket.scope)
         await socket.accept()
+        told = _until_revoked(house, caller, follow(house, ring, caller, after))
         with suppress(WebSocketDisconnect, TimeoutError, RuntimeError):
-            async for event in _until_revoked(
-                house, caller, follow(house, ring, caller, after)
-            ):
+            async for event in told:
                 async with asyncio.timeout(PATIENCE):
                     await socket.send_text(event.text)
             await socket.close(1008)
 
-    app.add_api_route("/v1/events", events, operation_id="events")
-    app.add_api_route("/v1/sessions/{session}/frames", frames, operation_id="frames")
-    app.add_api_websocket_route("/v1/events", events_by_socket)
+    return events_by_socket
 
 
 def _caller(scope: Scope) -> Caller:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,6 +14,7 @@ from typing import Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from rookery.config import Settings
+from rookery.conversations import Conversations
 from rookery.discovery import Discovery
 from rookery.home import Home
 from rookery.model.errors import BadInput, Forbidden, NotRunning, SessionAmbiguous
@@ -68,6 +69,7 @@ class House:
     runtime: Runtime
     agents: Mapping[str, Agent]
     discovery: Discovery
+    conversations: Conversations
     permissions: Permissions
     commands: Mapping[str, tuple[str, ...]]  #: what to run where it is not an agent's program
     settings: Settings
@@ -218,6 +220,16 @@ async def answered_before(house: House, caller: Caller, answers: type[T]) -> T |
         return None
     answer: T = shape_of(answers).validate_json(before)  # type: ignore[arg-type]  # as above
     return answer
+
+
+def misshapen(faults: Sequence[Any], *, inside: int = 0) -> BadInput:
+    """Say of what cannot be taken as it is what is wrong first, and where.
+
+    ``inside`` is how many words of its place are the door's own.
+    """
+    first = faults[0]
+    where = ".".join(str(word) for word in first["loc"][inside:])
+    return BadInput(f"{where}: {first['msg']}" if where else first["msg"])
 
 
 @cache

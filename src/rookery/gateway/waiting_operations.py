@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from rookery.gateway.session_operations import ONE, doing
+from rookery.gateway.session_operations import ONE, doing, kept_words
 from rookery.gateway.table import (
     Asked,
     Caller,
@@ -18,12 +18,12 @@ from rookery.gateway.table import (
     target,
     until,
 )
-from rookery.model.errors import StillWorking
+from rookery.model.errors import Occupied, StillWorking
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
 from rookery.model.scopes import Need
 from rookery.model.sessions import Session
-from rookery.store import messages
+from rookery.store import messages, switches
 from rookery.store import sessions as known
 
 #: How many sessions one may wait for at once.
@@ -61,11 +61,10 @@ async def wait(house: House, caller: Caller, asked: WaitAsked) -> Session:
     def is_there(db: Connection) -> bool:
         return _has_got(db, session.id, asked.until)
 
-    in_time = await until(house, is_there, asked.timeout)
-    now = await house.database.read(lambda db: known.get(db, session.id))
-    if not in_time:
-        raise StillWorking(f"{now.name} {doing(now)}.")
-    return now
+    if not await until(house, is_there, asked.timeout):
+        why = await house.database.read(lambda db: _why_not(db, session.id, asked.until))
+        raise StillWorking(f"{why}.")
+    return await house.database.read(lambda db: known.get(db, session.id))
 
 
 async def wait_for_several(
@@ -91,11 +90,13 @@ async def wait_for_several(
             [known.get(db, each) for each in there], [known.get(db, each) for each in others]
         )
 
-    now = await house.database.read(read)
+    def why_not(db: Connection) -> str:
+        others = (each for each in wanted if each not in there)
+        return ", ".join(_why_not(db, each, asked.until) for each in others)
+
     if not in_time:
-        late = ", ".join(f"{each.name} {doing(each)}" for each in now.awaited)
-        raise StillWorking(f"{late}.")
-    return now
+        raise StillWorking(f"{await house.database.read(why_not)}.")
+    return await house.database.read(read)
 
 
 def enough(needed: Literal["all", "any"] | int, every: int) -> int:
@@ -116,6 +117,22 @@ def _has_got(db: Connection, session: SessionId, goal: Goal) -> bool:
         resting = now.activity not in {None, Activity.WORKING}
         return resting and not messages.is_owed(db, session)
     return False
+
+
+def _why_not(db: Connection, session: SessionId, goal: Goal) -> str:
+    """Say what a session does that is not there yet; and of words for it, why they wait."""
+    now = known.get(db, session)
+    kept = kept_words(db).get(session) if goal == "stop" else None
+    if kept is None:
+        why = ""
+    elif switches.is_holding(db):
+        why = "; words for it are held (`rookery release` lets them go)"
+    elif now.is_asking:
+        why = "; words for it wait until that is answered"
+    else:
+        typed = kept.why.removeprefix(f"{Occupied.__doc__} ").removesuffix(".")
+        why = f"; words for it wait: {typed}" if typed else ""
+    return f"{now.name} {doing(now)}{why}"
 
 
 OPERATIONS: tuple[Operation[Any, Any], ...] = (

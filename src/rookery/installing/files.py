@@ -12,9 +12,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rookery.agents.installations import PROGRAM
 from rookery.model.errors import CommandRefused, ConfigBroken
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
+
+#: Where a hook runs our program, whatever its settings are written in.
+_RUN = re.compile(rf"/{PROGRAM}(?![\w/.-])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +33,19 @@ class Change:
     @property
     def difference(self) -> str:
         """Show it as ``diff -u`` does."""
+        return self.with_context(3)
+
+    def with_context(self, lines: int) -> str:
+        """Show it with so many lines around what is changed."""
         before, after = (_LINE.findall(text or "") for text in (self.before, self.after))
-        lines = difflib.unified_diff(before, after, *self._names())
-        return "".join(_whole(line) for line in lines)
+        shown = difflib.unified_diff(before, after, *self._names(), n=lines)
+        return "".join(_whole(line) for line in shown)
+
+    @property
+    def hooks(self) -> int:
+        """Say how many hooks of a Rookery there are more than before, or fewer."""
+        before, after = (len(_RUN.findall(text or "")) for text in (self.before, self.after))
+        return after - before
 
     def _names(self) -> tuple[str, str]:
         none = os.devnull

@@ -15,6 +15,8 @@ RookeryError
 │   ├── KeyReused
 │   ├── RelayUnknown
 │   ├── RequestUnknown
+│   ├── MessageUnknown
+│   ├── TokenUnknown
 │   ├── RequestClosed
 │   └── Forbidden
 ├── StillWorking
@@ -97,6 +99,14 @@ class RelayUnknown(CommandRefused):
 
 class RequestUnknown(CommandRefused):
     """Nothing is asked under"""
+
+
+class MessageUnknown(CommandRefused):
+    """There is no such message:"""
+
+
+class TokenUnknown(CommandRefused):
+    """There is no valid token"""
 
 
 class RequestClosed(CommandRefused):

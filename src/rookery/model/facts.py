@@ -37,6 +37,12 @@ class SessionFound:  # it was there, and we did not know it
 
 
 @dataclass(frozen=True, slots=True)
+class TranscriptFound:  # where its agent writes down what is said, and it did not tell itself
+    session: SessionId
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class SessionRecovered:  # it lived on while the daemon was away
     session: SessionId
 
@@ -198,6 +204,18 @@ class RelayLeft:
 
 
 @dataclass(frozen=True, slots=True)
+class ForegroundEntered:  # what it says is shown there as it comes
+    session: SessionId
+    channel: str
+
+
+@dataclass(frozen=True, slots=True)
+class ForegroundLeft:
+    session: SessionId
+    channel: str
+
+
+@dataclass(frozen=True, slots=True)
 class DeliveriesHeld:  # all of them: nothing leaves until they are released
     session: SessionId
     by: str
@@ -226,6 +244,7 @@ Fact: TypeAlias = (
     SessionRequested
     | SessionStarted
     | SessionFound
+    | TranscriptFound
     | SessionRecovered
     | OutputMissed
     | MessageWritten
@@ -250,6 +269,8 @@ Fact: TypeAlias = (
     | WaitExpired
     | RelayJoined
     | RelayLeft
+    | ForegroundEntered
+    | ForegroundLeft
     | DeliveriesHeld
     | DeliveriesReleased
     | EndRequested
@@ -261,6 +282,7 @@ KINDS: Mapping[str, type[Fact]] = {
     "session-requested": SessionRequested,
     "session-started": SessionStarted,
     "session-found": SessionFound,
+    "transcript-found": TranscriptFound,
     "session-recovered": SessionRecovered,
     "output-missed": OutputMissed,
     "message-written": MessageWritten,
@@ -285,6 +307,8 @@ KINDS: Mapping[str, type[Fact]] = {
     "wait-expired": WaitExpired,
     "relay-joined": RelayJoined,
     "relay-left": RelayLeft,
+    "foreground-entered": ForegroundEntered,
+    "foreground-left": ForegroundLeft,
     "deliveries-held": DeliveriesHeld,
     "deliveries-released": DeliveriesReleased,
     "end-requested": EndRequested,

@@ -112,6 +112,7 @@ def _act(state: SessionState, fact: facts.Fact) -> SessionState:  # noqa: PLR091
         case (
             facts.SessionRequested()
             | facts.SessionRecovered()
+            | facts.TranscriptFound()
             | facts.OutputMissed()
             | facts.MessageWritten()
             | facts.DeliveryWaited()
@@ -130,6 +131,8 @@ def _act(state: SessionState, fact: facts.Fact) -> SessionState:  # noqa: PLR091
             | facts.WaitExpired()
             | facts.RelayJoined()
             | facts.RelayLeft()
+            | facts.ForegroundEntered()
+            | facts.ForegroundLeft()
             | facts.DeliveriesHeld()
             | facts.DeliveriesReleased()
             | facts.EndRequested()

@@ -80,6 +80,7 @@ class Session:
 class Turn:
     """From a prompt to the agent's stop."""
 
+    number: int  #: the entry that began it
     prompt: str
     answer: str
     started_at: datetime

@@ -9,6 +9,7 @@ from sqlite3 import Connection, Row
 from rookery.model.facts import SessionId
 from rookery.model.listeners import Listener, Until
 from rookery.model.messages import MessageId
+from rookery.store.times import read_stamp
 
 #: A listener hears nothing older than itself, also when its reader comes late.
 _OF_TARGET = "select * from listeners where target = :target and since < :seq"
@@ -27,6 +28,8 @@ class Wait:
 
     id: int
     caller: SessionId
+    needed: int  #: so many have to be there
+    deadline: datetime | None  #: then it is told who is missing
 
 
 def add(db: Connection, listener: Listener, *, at: datetime) -> bool:
@@ -182,10 +185,13 @@ def awaited(db: Connection, wait: int) -> list[SessionId]:
 
 def overdue(db: Connection, *, now: datetime) -> list[Wait]:
     rows = db.execute(
-        "select id, caller from waits where deadline is not null and deadline <= ?",
-        (now.isoformat(),),
+        "select * from waits where deadline is not null and deadline <= ?", (now.isoformat(),)
     )
-    return [Wait(row["id"], SessionId(row["caller"])) for row in rows]
+    return [_wait(row) for row in rows]
+
+
+def known_waits(db: Connection) -> list[Wait]:
+    return [_wait(row) for row in db.execute("select * from waits order by id")]
 
 
 def end_wait(db: Connection, wait: int) -> None:
@@ -202,6 +208,11 @@ def _need_less(db: Connection, wait: int) -> None:
         return
     most = left + len(heard(db, wait))
     db.execute("update waits set needed = min(needed, ?) where id = ?", (most, wait))
+
+
+def _wait(row: Row) -> Wait:
+    deadline = read_stamp(row["deadline"])
+    return Wait(row["id"], SessionId(row["caller"]), row["needed"], deadline)
 
 
 def _find(db: Connection, query: str, **values: object) -> list[Listener]:

@@ -45,7 +45,10 @@ _TALLY = f"""
 """
 
 
-_OF_SESSIONS = ("tokens", "grants", "requests", "evidence", "transcripts", "relay_members")
+_OF_SESSIONS = (
+    *("tokens", "grants", "requests", "evidence", "transcripts"),
+    *("relay_members", "foregrounds"),
+)
 
 
 def forget_aged(db: Connection, *, before: datetime) -> int:

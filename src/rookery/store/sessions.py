@@ -170,6 +170,8 @@ def _learn(db: Connection, fact: Fact, now: str) -> None:
                 " where id = ?",
                 (now, model, model, transcript, transcript, session),
             )
+        case facts.TranscriptFound(session, path):
+            db.execute("update sessions set transcript_path = ? where id = ?", (path, session))
         case facts.SessionFound(session):
             db.execute("update sessions set started_at = ? where id = ?", (now, session))
         case facts.ConversationLeft(session):

@@ -8,7 +8,7 @@ from datetime import datetime
 from hashlib import sha256
 from sqlite3 import Connection, Row
 
-from rookery.model.errors import BadInput, Forbidden
+from rookery.model.errors import BadInput, Forbidden, TokenUnknown
 from rookery.model.facts import SessionId
 from rookery.model.scopes import Identity, Scope
 from rookery.model.sessions import Badge
@@ -106,7 +106,7 @@ def revoke(db: Connection, word: str, *, at: datetime) -> None:
         (at.isoformat(), word),
     )
     if not revoked.rowcount:
-        raise BadInput(f"there is no valid token {word!r}. See them with:  rookery token ls")
+        raise TokenUnknown(f"{word!r}. See them with:  rookery token ls")
 
 
 def digest_of(db: Connection, word: str) -> str:

@@ -118,7 +118,7 @@ def of_session(db: Connection, session: SessionId, *, last: int) -> list[Turn]:
         "select * from turns where session = ? order by started_by desc limit ?",
         (session, last),
     ).fetchall()
-    return [_turn(row) for row in reversed(rows)]
+    return [read_turn(row) for row in reversed(rows)]
 
 
 def between(
@@ -136,7 +136,7 @@ def between(
         " order by started_by desc limit ?4",
         (session, *(each.isoformat() if each else None for each in (since, until)), last),
     ).fetchall()
-    return [_turn(row) for row in reversed(rows)]
+    return [read_turn(row) for row in reversed(rows)]
 
 
 def count_ended(db: Connection, session: SessionId) -> int:
@@ -153,7 +153,7 @@ def of_message(db: Connection, message: MessageId) -> Turn | None:
         " where messages.id = ? and turns.parcel is not null",
         (message,),
     ).fetchone()
-    return _turn(row) if row else None
+    return read_turn(row) if row else None
 
 
 def at(db: Connection, session: SessionId, moment: datetime) -> int | None:
@@ -172,8 +172,9 @@ def at(db: Connection, session: SessionId, moment: datetime) -> int | None:
     return found
 
 
-def _turn(row: Row) -> Turn:
+def read_turn(row: Row) -> Turn:
     return Turn(
+        number=row["started_by"],
         prompt=row["prompt"],
         answer=row["answer"],
         started_at=datetime.fromisoformat(row["started_at"]),

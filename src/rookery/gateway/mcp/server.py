@@ -30,7 +30,7 @@ from rookery.gateway.guard import LARGEST
 from rookery.gateway.mcp import tools
 from rookery.gateway.mcp.desk import Desk
 from rookery.gateway.mcp.desk import Tool as OurTool
-from rookery.gateway.table import Caller, House, require, shape_of
+from rookery.gateway.table import Caller, House, misshapen, require, shape_of
 from rookery.model.errors import BadInput, RookeryError, StoreBroken
 from rookery.model.scopes import MAY, Identity, Need
 
@@ -116,7 +116,7 @@ async def call(desk: Desk, asked: CallToolRequestParams) -> CallToolResult:
     except RookeryError as error:
         return _failed(str(error))
     except ValidationError as error:
-        return _failed(str(BadInput(_first(error))))
+        return _failed(str(misshapen(error.errors())))
     except STRANGE as error:
         return _failed(str(BadInput(str(error)[:300])))
     except sqlite3.Error as error:
@@ -137,12 +137,6 @@ async def _run(desk: Desk, name: str, arguments: dict[str, Any]) -> bytes:
     desk.require_here(asked.computer)
     answer = await tool.run(desk, asked)
     return shape_of(tool.answers).dump_json(answer)  # type: ignore[arg-type]  # as in the table
-
-
-def _first(error: ValidationError) -> str:
-    first = error.errors()[0]
-    where = ".".join(str(word) for word in first["loc"])
-    return f"{where}: {first['msg']}" if where else str(first["msg"])
 
 
 def _failed(message: str) -> CallToolResult:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from rookery.agents.conversations import Passage
 from rookery.gateway.agent_operations import TAIL, Computers, Projects, SessionData
 from rookery.gateway.mcp.desk import Desk, OnComputer, OnSession, Tool
 from rookery.gateway.mcp.seen import NOT_TOLD, TOLD, Seen, seen, seen_all
@@ -40,8 +41,8 @@ class ResumeAsked(OnSession):
 
 
 class DataAsked(OnSession):
-    since: datetime | None = Field(None, description="ISO 8601; turns that went on after it")
-    until: datetime | None = Field(None, description="ISO 8601; turns that began before it")
+    since: datetime | None = Field(None, description="ISO 8601; only what was said after it")
+    until: datetime | None = Field(None, description="ISO 8601; only what was said before it")
     tail_chars: Annotated[int, Field(ge=1, le=200_000)] = TAIL
 
 
@@ -64,7 +65,8 @@ class Data:
     session: Seen
     turns: list[Turn]  #: oldest first; of the first one perhaps only the end
     omitted: int  #: how many more there were, for which there was no room
-    screen: str  #: what stands there while it works or asks
+    transcript: list[Passage]  #: what else was said and done, oldest first: tools, words
+    screen: str  #: what stands there while it asks, or where nothing is written down
     transcript_path: str  #: where the agent itself wrote down all of it
 
 
@@ -131,10 +133,11 @@ def _started(desk: Desk, made: Session) -> Started:
 
 
 async def get_session_data(desk: Desk, asked: DataAsked) -> Data:
-    """Read what a session was asked and answered, the last turns first to be kept.
+    """Read what a session was asked, answered and did; what came last is kept first.
 
     Call it once, when you were told that the session has finished or needs input; not to wait
-    for it. Where its turns do not tell enough, its screen is there, too.
+    for it. What it answered is in its turns, what it did on the way in its transcript; where
+    they do not tell enough, its screen is there, too. Of each you get at most tail_chars.
     """
     words = asked.model_dump(include={"since", "until", "tail_chars"})
     found: SessionData = await desk.ask("data", session=asked.session_id, **words)
@@ -144,6 +147,7 @@ async def get_session_data(desk: Desk, asked: DataAsked) -> Data:
         session=session,
         turns=found.turns,
         omitted=found.omitted,
+        transcript=found.transcript,
         screen=found.screen,
         transcript_path=found.session.transcript_path,
     )

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from rookery.gateway.mcp import session_tools, word_tools
+from rookery.gateway.mcp import person_tools, session_tools, word_tools
 from rookery.gateway.mcp.desk import Tool
 
-TOOLS: tuple[Tool[Any, Any], ...] = (*session_tools.TOOLS, *word_tools.TOOLS)
+TOOLS: tuple[Tool[Any, Any], ...] = (
+    *session_tools.TOOLS,
+    *word_tools.TOOLS,
+    *person_tools.TOOLS,
+)

@@ -74,6 +74,9 @@ class AnswerAsked(OnComputer):
     for_session: bool = Field(False, description="allow the same for the rest of the session")
     reason: str = Field("", description="why not; the agent reads it", max_length=10_000)
     answers: tuple[str, ...] = Field((), description="to a question: one for each asked")
+    own_words: bool = Field(
+        False, description="the answers are words, none is the number of an option"
+    )
 
 
 @dataclass(frozen=True, slots=True)

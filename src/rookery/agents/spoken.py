@@ -1,0 +1,69 @@
+"""What an agent said last, read off its screen: for those of which nothing else tells it.
+
+It is what was drawn: wrapped where the pane ends, and without its markup. So it comes last.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from re import Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class _Manner:
+    """How an agent draws a conversation: each part begins at the edge and goes on indented."""
+
+    mark: str  #: begins what it says
+    prompt: Pattern[str]  #: begins what was sent to it; the last of these is where one types
+    below: Pattern[
+        str
+    ]  #: lines that are no part, such as those between the last one and the box
+    tool: Pattern[str]  #: a line of a part, if that is a tool
+
+
+_MANNERS: Mapping[str, _Manner] = {
+    "codex": _Manner(
+        mark="• ",
+        prompt=re.compile(r"›"),
+        below=re.compile(r"  └ Tip: |[ ─] ?Worked for "),
+        tool=re.compile(r"  [└│] "),
+    ),
+    "gemini": _Manner(
+        mark="✦ ",
+        prompt=re.compile(r" [>*!] "),
+        below=re.compile(r" {20,}\? for shortcuts|[─▄▀]{20,}"),
+        tool=re.compile(r"  [✓✕?⊷o-]  "),
+    ),
+}
+
+
+def read_off(agent: str, lines: Sequence[str]) -> str:
+    """Return what was said last, if nothing came after it: no tool, no refusal.
+
+    Only of a screen that is at rest. Empty where nobody can tell.
+    """
+    if (manner := _MANNERS.get(agent)) is None:
+        return ""
+    rows = [line.rstrip() for line in _above_the_box(manner, lines)]
+    parts = (at for at in range(len(rows) - 1, -1, -1) if _begins_part(manner, rows[at]))
+    begin = next(parts, None)
+    if begin is None or not rows[begin].startswith(manner.mark):
+        return ""
+    first, *rest = rows[begin:]
+    more = list(takewhile(lambda row: not manner.below.match(row), rest))
+    if any(manner.tool.match(row) for row in more):
+        return ""
+    return "\n".join([first.removeprefix(manner.mark), *(row[2:] for row in more)]).strip()
+
+
+def _begins_part(manner: _Manner, row: str) -> bool:
+    is_at_edge = bool(row[:1].strip()) or bool(manner.prompt.match(row))
+    return is_at_edge and not manner.below.match(row)
+
+
+def _above_the_box(manner: _Manner, lines: Sequence[str]) -> Sequence[str]:
+    rows = [at for at, line in enumerate(lines) if manner.prompt.match(line)]
+    return lines[: rows[-1]] if rows else ()

@@ -1,0 +1,228 @@
+"""What was said in a conversation, read from the end of what its agent wrote down."""
+
+from __future__ import annotations
+
+import heapq
+import logging
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from sqlite3 import Connection
+
+import anyio
+
+from rookery.agents.conversations import Passage, Written, place_of, read_line
+from rookery.agents.transcripts import is_named_after, is_of_subagent
+from rookery.model.facts import Fact, SessionId, TranscriptFound, TurnEnded
+from rookery.model.sessions import Session
+from rookery.ports import Clock
+from rookery.store import sessions, transcripts, turns
+from rookery.store.database import Database
+
+_log = logging.getLogger(__name__)
+
+#: Bytes of a file; a larger one is no transcript.
+LARGEST = 1024 * 1024 * 1024
+
+#: Bytes that are read at once, and of one file.
+BLOCK, MOST = 256 * 1024, 32 * 1024 * 1024
+
+#: Seconds between two looks for the last words of a turn, and how many there are: Claude
+#: writes them down a tenth of a second after it says that it rests.
+PAUSE, TRIES = 0.05, 10
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    since: datetime
+    until: datetime
+
+    @staticmethod
+    def of(session: Session) -> Span:
+        """Return all that is a session's own: a resumed conversation goes on in its file."""
+        end = session.ended_at or datetime.max.replace(tzinfo=UTC)
+        return Span(session.created_at, end)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which part of a conversation is asked for."""
+
+    span: Span
+    room: int  #: characters; what was said last is kept first
+    without: frozenset[str] = frozenset()  #: texts that are known already
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a turn has answered, read where its agent wrote it down."""
+
+    words: str = ""
+    path: str = ""  #: of the transcript, if nobody knew it
+
+    def added_to(self, told: Iterable[Fact]) -> list[Fact]:
+        """Add the words to the end of a turn that was only seen."""
+        found = list[Fact]()
+        for fact in told:
+            if not isinstance(fact, TurnEnded) or fact.how != "finished":
+                found.append(fact)
+                continue
+            if self.path:
+                found.append(TranscriptFound(fact.session, self.path))
+            found.append(replace(fact, last_words=self.words))
+        return found
+
+
+NOTHING = Answer()
+
+
+@dataclass(frozen=True, slots=True)
+class Conversations:
+    #: Where each agent keeps what it writes down.
+    folders: Mapping[str, Sequence[Path]]
+    clock: Clock
+
+    async def answer(self, database: Database, session: SessionId) -> Answer | None:
+        """Return what the present turn of a session has answered, where no hook tells it.
+
+        ``None`` if nobody knows where that is written down.
+        """
+        found, since = await database.read(partial(_present_turn, session=session))
+        if not (found.transcript_path or place_of(found.agent, found.native_id or "")):
+            return None
+        read = partial(self._read_end, found, since)
+        for _ in range(TRIES):
+            path, last = await anyio.to_thread.run_sync(read, abandon_on_cancel=True)
+            if not path:
+                return None
+            if last and last.kind in {"words", "notice"}:
+                break
+            await self.clock.sleep(PAUSE)
+        # A turn whose last was a tool, or that was refused, has answered nothing.
+        words = last.text if last and last.kind == "words" else ""
+        return Answer(words, path if path != found.transcript_path else "")
+
+    def _read_end(self, session: Session, since: datetime) -> tuple[str, Passage | None]:
+        """Return where a session's transcript is, and what stands last in it."""
+        path = self.find(session)
+        span = replace(Span.of(session), since=since)
+        return path, next(_passages(session.agent, path, span), None) if path else None
+
+    def find(self, session: Session) -> str:
+        """Return where a session's transcript is; empty if nobody can tell."""
+        native_id, known = session.native_id or "", session.transcript_path
+        if is_named_after(session.agent, known, native_id):
+            return known
+        folders, place = self.folders.get(session.agent, ()), place_of(session.agent, native_id)
+        named = (
+            [str(each) for folder in folders for each in folder.glob(place)] if place else []
+        )
+        return named[0] if len(named) == 1 else ""  # of two, nobody can tell which it is
+
+    async def read(self, database: Database, session: Session, wanted: Wanted) -> list[Passage]:
+        """Return what was said last, as much as there is room for; oldest first."""
+        known = await database.read(partial(transcripts.of_session, session=session.id))
+        names = [each.path for each in known if not is_of_subagent(each.path)]
+
+        def found() -> list[Passage]:
+            paths = names or [path for path in (self.find(session),) if path]
+            return read(session.agent, paths, wanted)
+
+        return await anyio.to_thread.run_sync(found, abandon_on_cancel=True)
+
+
+def _present_turn(db: Connection, session: SessionId) -> tuple[Session, datetime]:
+    found = sessions.get(db, session)
+    last = turns.of_session(db, session, last=1)
+    return found, last[0].started_at if last else found.created_at
+
+
+def read(agent: str, paths: Sequence[str], wanted: Wanted) -> list[Passage]:
+    """Return what was said last in some files, as much as there is room for; oldest first."""
+    found = (_passages(agent, path, wanted.span) for path in paths)
+    latest = heapq.merge(*found, key=lambda each: each.at, reverse=True)
+    return list(_kept(latest, wanted))[::-1]
+
+
+def _kept(passages: Iterable[Passage], wanted: Wanted) -> Iterator[Passage]:
+    """Take those for which there is room."""
+    room = wanted.room
+    for passage in passages:
+        if room <= 0:
+            return
+        if passage.text not in wanted.without:
+            yield replace(passage, text=end_of(passage.text, room))
+            room -= len(passage.text)
+
+
+def end_of(text: str, room: int) -> str:
+    """Return the end of a text for which there is room, and say what is missing."""
+    if len(text) <= room:
+        return text
+    return f"({len(text) - room:,} characters before) …{text[len(text) - room :]}"
+
+
+def _passages(agent: str, path: str, span: Span) -> Iterator[Passage]:
+    """Yield what was said in a span of time, the last first."""
+    for written in _written(agent, path):
+        for passage in reversed(written.passages):
+            if passage.at < span.since:
+                return
+            if passage.at <= span.until:
+                yield passage
+
+
+def _written(agent: str, path: str) -> Iterator[Written]:
+    """Yield what the lines of a file say, the last first, each id once."""
+    seen = set[str]()
+    try:
+        with opened(path) as file:
+            for line in _lines_from_the_end(file):
+                written = read_line(agent, line)
+                if written and written.id not in seen:
+                    seen |= {written.id} - {""}
+                    yield written
+    except FileNotFoundError:
+        return  # agents write nothing before the first turn
+    except (OSError, ValueError) as error:
+        _log.warning("%r is not read: %s", path, error)
+
+
+def _lines_from_the_end(file: int) -> Iterator[bytes]:
+    """Yield whole lines, the last first; of a very long file only those at its end."""
+    end = os.fstat(file).st_size
+    least = max(0, end - MOST)
+    rest = b""
+    while end > least:
+        begin = max(least, end - BLOCK)
+        rest, *lines = (os.pread(file, end - begin, begin) + rest).split(b"\n")
+        yield from reversed(lines)
+        end = begin
+    if not least:
+        yield rest
+
+
+@contextmanager
+def opened(path: str) -> Iterator[int]:
+    """Open a file that a session named. Raises ``OSError`` for what is no transcript.
+
+    The session's own processes may read whatever we may, and could tell it themselves to all
+    who may read the session. So it may be in any folder; but it must not hang us, nor be a
+    device, nor another user's.
+    """
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    file = os.open(path, flags)
+    try:
+        found = os.fstat(file)
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid():
+            raise PermissionError("it is no file of yours")
+        if found.st_size > LARGEST:
+            raise PermissionError("it is too large")
+        yield file
+    finally:
+        os.close(file)

@@ -1,0 +1,131 @@
+"""What is in the way of words, and what is not there: said to whoever wonders."""
+
+from __future__ import annotations
+
+import pytest
+
+from rookery.cli.show import HELD
+from rookery.model.errors import Answered
+from tests.real.rookery import Rookery, eventually
+from tests.real.test_commands import REMOVE, begun, is_doing
+from tests.real.test_doors import badge_of
+
+pytestmark = pytest.mark.real
+
+
+@pytest.mark.spec("F4", "I5")
+def test_whoever_waits_behind_a_hold_is_told_so_and_so_is_who_asks_the_doctor(
+    rookery: Rookery,
+) -> None:
+    rookery.start("worker")
+    well = rookery.run("doctor").stdout
+    rookery.run("hold")
+    rookery.run("send", "worker", "say: hello")
+
+    late = rookery.run("wait", "worker", "--timeout", "5")
+    sick = rookery.run("doctor")
+    with begun(rookery, "wait", "worker") as wait:
+        assert wait.stderr
+        meanwhile = wait.stderr.readline()
+        rookery.run("release")
+        rest, _ = wait.communicate(timeout=60)
+
+    assert "no words are held" in well
+    assert late.returncode == 4
+    early, end = late.stderr.splitlines()
+    assert early == HELD
+    assert end.endswith(
+        "worker is idle; words for it are held (`rookery release` lets them go)."
+    )
+    assert sick.returncode == 1
+    assert "look  hold           words are held since 2" in sick.stdout
+    assert ": none are delivered, to anybody\n      rookery release\n" in sick.stdout
+    assert meanwhile == f"{HELD}\n"
+    assert (wait.returncode, rest.startswith("worker is idle.")) == (0, True)
+
+
+@pytest.mark.spec("E6", "I5")
+def test_whoever_waits_behind_somebodys_draft_is_told_so(rookery: Rookery) -> None:
+    pane = str(rookery.start("worker")["tmux_pane"])
+    rookery.start("other")
+    rookery.tmux("send-keys", "-t", pane, "-l", "a draft")
+    eventually(lambda: "a draft" in rookery.screen("worker"))
+    message = rookery.send("worker", "say: hello")
+    eventually(lambda: rookery.step(message)[1])
+
+    late = rookery.run("wait", "worker", "other", "--timeout", "5")
+    with pytest.raises(Answered) as refused:
+        rookery.client.get("sessions", "worker", "wait", timeout=0.1)
+
+    why = "somebody's draft stands in its box."
+    assert late.returncode == 4
+    assert late.stderr.startswith(f"Words for worker wait: {why}\n")
+    assert late.stderr.endswith(f": worker is idle; words for it wait: {why}\n")
+    assert str(refused.value).endswith(f": worker is idle; words for it wait: {why}")
+
+
+@pytest.mark.spec("E6", "I5")
+def test_whoever_waits_behind_a_dialog_is_told_how_to_answer_it(rookery: Rookery) -> None:
+    rookery.start("worker")
+    rookery.send("worker", REMOVE)
+    eventually(lambda: is_doing(rookery, "permission"))
+    rookery.send("worker", "say: after")
+
+    late = rookery.run("wait", "worker", "--timeout", "5")
+
+    early, how, end = late.stderr.splitlines()
+    asks = "asks for permission (May it use Bash? rm -r build)"
+    assert early == f"Words for worker wait: it {asks}."
+    assert how.startswith("  rookery allow worker  |  rookery deny worker")
+    assert end.endswith(f": worker {asks}; words for it wait until that is answered.")
+
+
+@pytest.mark.spec("I1", "I5")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("session", "send", "nobody", "hello"),
+        ("relay", "relay", "show", "nothing"),
+        ("request", "allow", "nothing"),
+        ("token", "token", "revoke", "nothing"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_what_is_unknown_has_one_exit_code(rookery: Rookery, words: tuple[str, ...]) -> None:
+    done = rookery.run(*words[1:])
+
+    assert done.returncode == 5
+    assert "'nothing'" in done.stderr or "nobody" in done.stderr
+
+
+@pytest.mark.spec("F1", "I5")
+def test_people_read_names_and_no_ids(rookery: Rookery) -> None:
+    rookery.start("anna")
+    anna = rookery.client_of(badge_of(rookery, "anna"))
+    anna.post("sessions", agent="demo", name="child", project=str(rookery.project))
+    rookery.run("wait", "child", "--until", "up")
+    members = [{"session": each, "name": ""} for each in ("anna", "child")]
+    relay = anna.post("relays", members=members)["id"]
+    rookery.run("hold")
+    anna.post("sessions", "child", "messages", words="say: hello", listen=True)
+
+    shown = rookery.run("relay", "show", relay).stdout
+    inbox, waiting = rookery.run("inbox").stdout, rookery.run("listen").stdout
+    anna.post("relays", relay, "close")
+    closed = rookery.run("relay", "show", relay).stdout
+    rookery.run("release")
+    anna.post("sessions", "child", "end")
+    rookery.run("wait", "child", "--until", "end")
+    told, listed = rookery.run("events", "--no-follow").stdout, rookery.run("ls").stdout
+
+    assert ". By anna, at " in shown
+    assert "to child, from anna, " in inbox
+    assert waiting.startswith("anna waits for child to stop")
+    assert "(closed by anna)" in closed
+    assert "asked to end by anna" in listed
+    ids = [rookery.session(name)["id"] for name in ("anna", "child")]
+    read = f"{shown}{inbox}{waiting}{closed}{listed}"
+    assert not [each for each in ids if each in read]
+    # What agents were told, and their files, have ids; who did something has a name.
+    assert not [each for each in ids if f"session {each}" in told]
+    assert "end-requested       anna\n" in told

@@ -1,0 +1,48 @@
+"""What a person means who answers a question with a number."""
+
+from __future__ import annotations
+
+import pytest
+
+from rookery.gateway.permission_operations import chosen
+from rookery.model.errors import BadInput
+
+COLOURS = ("Red", "Blue")
+
+
+@pytest.mark.spec("D5")
+@pytest.mark.parametrize(
+    ("options", "given", "meant"),
+    [
+        (COLOURS, "2", "Blue"),
+        (COLOURS, "02", "Blue"),
+        (COLOURS, "blue", "Blue"),
+        (COLOURS, "neither", "neither"),
+        (COLOURS, "3 of them", "3 of them"),
+        (COLOURS, "²", "²"),
+        ((), "3", "3"),
+        (("2", "4", "8"), "4", "4"),
+        (("2", "4", "8"), "3", "8"),
+        (("1", "2"), "2", "2"),
+    ],
+)
+def test_a_number_is_that_of_an_option(
+    options: tuple[str, ...], given: str, meant: str
+) -> None:
+    assert chosen(options, given) == meant
+
+
+@pytest.mark.spec("D5")
+@pytest.mark.parametrize("given", ["3", "0", "12", "9" * 10_000])
+def test_a_number_of_no_option_is_refused_with_those_that_there_are(given: str) -> None:
+    with pytest.raises(BadInput, match=r"none of the options: 1\. Red, 2\. Blue\.") as refused:
+        chosen(COLOURS, given)
+
+    assert len(str(refused.value)) < 300
+    assert "--own-words" in str(refused.value)
+
+
+@pytest.mark.spec("D5")
+def test_a_number_that_may_mean_two_options_is_refused() -> None:
+    with pytest.raises(BadInput, match=r"the one or the other: 1\. 2, 2\. 4\."):
+        chosen(("2", "4"), "2")

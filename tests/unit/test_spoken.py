@@ -1,0 +1,78 @@
+"""What an agent said last, by its screen: recordings of real ones, and screens made of rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rookery.agents.spoken import read_off
+from rookery.model.screens import read_styled
+
+RECORDINGS = Path(__file__).parents[1] / "recordings"
+
+RULE, TOP, BOTTOM = "─" * 60, "▄" * 60, "▀" * 60
+CODEX_BOX = ["", "› Ask Codex to do anything", "", "  GPT-5.5 default · /code"]
+GEMINI_BOX = [
+    *("", f"{'':50}? for shortcuts", RULE, " Shift+Tab to accept edits"),
+    *(TOP, " >   Type your message or @path/to/file", BOTTOM, " workspace (/directory)"),
+]
+
+
+@pytest.mark.spec("F3")
+@pytest.mark.parametrize(
+    ("recording", "said"),
+    [
+        ("codex-0.166.0/answered", "queued words"),
+        ("codex-0.166.0/permitted", "all done"),
+        ("codex-0.166.0/idle", ""),
+        ("codex-0.166.0/refused", ""),
+        ("codex-0.166.0/interrupted", ""),
+        ("codex-0.166.0/failed", ""),
+        ("codex-0.166.0/cleared", ""),
+        ("gemini-0.61.0/answered", "queued words"),
+        ("gemini-0.61.0/permitted", "written"),
+        ("gemini-0.61.0/no-colour-answered", "hi"),
+        ("gemini-0.61.0/idle", ""),
+        ("gemini-0.61.0/refused", ""),
+        ("gemini-0.61.0/interrupted", ""),
+        ("gemini-0.61.0/failed", ""),
+        ("claude-2.1.325/answered", ""),  # of which its file tells
+    ],
+)
+def test_the_screen_of_a_real_one_tells_what_it_said_last(recording: str, said: str) -> None:
+    agent, _, _ = recording.partition("-")
+    screen = read_styled((RECORDINGS / f"{recording}.txt").read_text())
+
+    assert read_off(agent, screen.lines) == said
+
+
+@pytest.mark.spec("F3")
+@pytest.mark.parametrize(
+    ("agent", "rows", "said"),
+    [
+        (
+            "codex",
+            ["› go", "", "• First.", "", "  1. one", "     more", "", "  Worked for 2s • 1:35"],
+            "First.\n\n1. one\n   more",
+        ),
+        ("codex", ["• First.", "", "› and?"], ""),
+        ("codex", ["• First.", "", "• Ran ls", "  └ a.txt"], ""),
+        ("codex", ["• First.", "", "■ Conversation interrupted"], ""),
+        ("codex", [], ""),
+        ("gemini", [TOP, " > go", BOTTOM, "✦ One.", "", "  Two."], "One.\n\nTwo."),
+        ("gemini", ["✦ One.", TOP, " > go", BOTTOM], ""),
+        ("gemini", ["✦ One.", "╭──╮", "│ ✓  Shell  ls", "╰──╯"], ""),
+        ("gemini", ["✦ One.", "  ✓  WriteFile  a.txt"], ""),
+    ],
+)
+def test_only_what_came_last_is_an_answer(agent: str, rows: list[str], said: str) -> None:
+    box = CODEX_BOX if agent == "codex" else GEMINI_BOX
+
+    assert read_off(agent, [*rows, *box]) == said
+
+
+@pytest.mark.parametrize("agent", ["codex", "gemini", "opencode", "shell"])
+def test_a_screen_without_a_box_tells_nothing(agent: str) -> None:
+    assert read_off(agent, ["• words", "✦ words"]) == ""
+    assert read_off(agent, []) == ""
