@@ -32,9 +32,11 @@ LARGEST = 1024 * 1024 * 1024
 #: Bytes that are read at once, and of one file.
 BLOCK, MOST = 256 * 1024, 32 * 1024 * 1024
 
-#: Seconds between two looks for the last words of a turn, and how many there are: Claude
-#: writes them down a tenth of a second after it says that it rests.
-PAUSE, TRIES = 0.05, 10
+#: Seconds between two looks for the last words of a turn.
+PAUSE = 0.05
+
+#: What stands last in a turn that is over.
+FINAL = frozenset({"words", "notice"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,22 +89,24 @@ class Conversations:
     folders: Mapping[str, Sequence[Path]]
     clock: Clock
 
-    async def answer(self, database: Database, session: SessionId) -> Answer | None:
+    async def answer(
+        self, database: Database, session: SessionId, *, tries: int = 1
+    ) -> Answer | None:
         """Return what the present turn of a session has answered, where no hook tells it.
 
-        ``None`` if nobody knows where that is written down.
+        It is looked for so often. ``None`` if nobody knows where it is written down.
         """
         found, since = await database.read(partial(_present_turn, session=session))
         if not (found.transcript_path or place_of(found.agent, found.native_id or "")):
             return None
         read = partial(self._read_end, found, since)
-        for _ in range(TRIES):
-            path, last = await anyio.to_thread.run_sync(read, abandon_on_cancel=True)
-            if not path:
-                return None
-            if last and last.kind in {"words", "notice"}:
-                break
+        path, last = await anyio.to_thread.run_sync(read, abandon_on_cancel=True)
+        while path and tries > 1 and (last is None or last.kind not in FINAL):
+            tries -= 1
             await self.clock.sleep(PAUSE)
+            path, last = await anyio.to_thread.run_sync(read, abandon_on_cancel=True)
+        if not path:
+            return None
         # A turn whose last was a tool, or that was refused, has answered nothing.
         words = last.text if last and last.kind == "words" else ""
         return Answer(words, path if path != found.transcript_path else "")
@@ -137,9 +141,14 @@ class Conversations:
 
 
 def _present_turn(db: Connection, session: SessionId) -> tuple[Session, datetime]:
+    """Return a session, and since when what it says is of its present turn.
+
+    That is the end of the one before: that a turn has begun may be known only after it has
+    answered.
+    """
     found = sessions.get(db, session)
-    last = turns.of_session(db, session, last=1)
-    return found, last[0].started_at if last else found.created_at
+    before = turns.of_session(db, session, last=2)[:-1]
+    return found, (before and before[0].ended_at) or found.created_at
 
 
 def read(agent: str, paths: Sequence[str], wanted: Wanted) -> list[Passage]:

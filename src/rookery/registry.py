@@ -46,6 +46,10 @@ GRACE = 0.15
 #: Seconds before a file that was read half written is read again.
 AGAIN = 0.03
 
+#: How often the last words of a turn are looked for: Claude writes them down a tenth of a
+#: second after it says in its file that it rests.
+TRIES = 10
+
 #: Seconds between two looks for a folder that is not there yet, and at processes that may have
 #: been killed.
 ROUND = 2.0
@@ -126,7 +130,8 @@ class Registry:
         session = await self.database.read(partial(_unheard, entry=entry))
         if session is None:
             return NOTHING
-        return await self.conversations.answer(self.database, session) or NOTHING
+        answer = await self.conversations.answer(self.database, session, tries=TRIES)
+        return answer or NOTHING
 
     def _take_in(self, db: Connection, entry: Entry, answer: Answer) -> Doubt | None:
         """Note what a file says. Returns what is to be settled a moment later, if anything."""

@@ -15,10 +15,11 @@ from typing import Any, Literal
 import pytest
 
 from rookery.agents.conversations import LONGEST_RESULT, Passage, place_of, read_line
-from rookery.conversations import BLOCK, TRIES, Answer, Conversations, Span, Wanted, read
+from rookery.conversations import BLOCK, Answer, Conversations, Span, Wanted, read
 from rookery.model import facts
 from rookery.model.facts import SessionId
 from rookery.model.sessions import NativeId
+from rookery.registry import TRIES
 from rookery.store import sessions
 from rookery.store.journal import Journal
 from tests.fakes.clock import FakeClock
@@ -217,14 +218,18 @@ class Desk:
         def add(db: Connection) -> None:
             sessions.add(db, make(journal, S, agent="claude", native_id=native_id))
             journal.append(db, facts.SessionStarted(S))
-            self.clock.advance(10)
-            journal.append(db, facts.TurnStarted(S, "go"))
+            for prompt in ("before", "go"):
+                self.clock.advance(6)
+                journal.append(db, facts.TurnStarted(S, prompt))
+                if prompt == "before":
+                    self.clock.advance(4)
+                    journal.append(db, facts.TurnEnded(S))
 
         await self.database.write(add)
 
     async def answer(self) -> Answer | None:
         async with passing_time(self.database, self.clock):
-            return await self.conversations.answer(self.database, S)
+            return await self.conversations.answer(self.database, S, tries=TRIES)
 
 
 @pytest.fixture
@@ -237,6 +242,7 @@ async def desk(database: ObservedDatabase, clock: FakeClock, tmp_path: Path) -> 
 @pytest.mark.anyio
 @pytest.mark.spec("F3")
 async def test_a_turn_has_answered_what_was_written_down_last(desk: Desk) -> None:
+    # Also before it is known that the turn has begun.
     path = written(desk.folder, line("go", at=11, by="user"), line("Done.", at=12))
 
     assert await desk.answer() == Answer("Done.", path)
@@ -275,7 +281,8 @@ async def test_words_that_are_written_down_a_moment_late_are_waited_for(desk: De
             if looks == TRIES - 1:
                 written(desk.folder, line("Done.", at=12))
 
-    found = await replace(desk.conversations, clock=Late()).answer(desk.database, S)
+    late = replace(desk.conversations, clock=Late())
+    found = await late.answer(desk.database, S, tries=TRIES)
 
     assert found == Answer("Done.", path)
 
