@@ -86,14 +86,21 @@ def _notice_ring(db: Connection, journal: Journal, listener: Listener) -> None:
     if not edges:
         return
     ring = [listener, *edges]
-    names = [sessions.get(db, each.caller).name for each in ring]
-    told = " → ".join((*names, names[0]))
+    told = ring_of(db, listener)
     seq = journal.append(db, facts.RingClosed(listener.caller, told))
     if any(each.message is not None for each in ring):
         return  # words are under way in it: their answer will open it again
     for each in ring:
         words = RING.format(ring=told, computer=journal.computer, id=each.target)
         _write(db, each.caller, words, seq, hops=messages.hops_of(db, listener.caller))
+
+
+def ring_of(db: Connection, listener: Listener) -> str:
+    """Name those who wait for each other because of a listener; empty if nobody does."""
+    if not (edges := _path(db, listener)):
+        return ""
+    names = [sessions.get(db, each.caller).name for each in (listener, *edges)]
+    return " → ".join((*names, names[0]))
 
 
 def _path(db: Connection, listener: Listener, *, only_lasting: bool = False) -> list[Listener]:

@@ -196,7 +196,7 @@ class Permissions:
             input=call.input,
             decision=verdict.outcome,
             by=verdict.by,
-            reason=verdict.reason,
+            reason=verdict.reason or _given(verdict),
         )
 
     def _keep(self, db: Connection, decided: Decided) -> None:
@@ -222,3 +222,8 @@ def close(db: Connection, entry: Entry) -> None:
     gone = Verdict(Outcome.GONE, TERMINAL)
     for request in requests.open_of(db, entry.fact.session):
         requests.settle(db, request.id, gone, at=entry.at)
+
+
+def _given(verdict: Verdict) -> str:
+    """Return the answers to what was asked, in one line."""
+    return "; ".join(", ".join(each) for each in verdict.answers.values())

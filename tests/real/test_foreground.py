@@ -312,3 +312,28 @@ def test_within_a_session_nobody_says_what_a_person_has_seen(rookery: Rookery) -
     assert done.returncode == 2
     assert "its tool `foreground`" in done.stderr
     assert listed.stdout == "builder was not in the foreground.\n"
+
+
+def test_what_has_ended_is_shown_once_and_wakes_nobody(rookery: Rookery) -> None:
+    rookery.start("kid")
+    rookery.ask("kid", "say: my last words")
+    rookery.run("end", "kid")
+    with shown(rookery, "fg", file="all") as waiting:
+        waiting.until("This waits for what an agent brings")
+        before = entries(rookery)
+
+        said = rookery.run("fg", "kid")
+        rookery.start("other")
+        rookery.client.post("sessions", "other", "foreground")
+        waiting.until("other is idle")
+
+        assert "  my last words" in said.stdout
+        assert said.returncode == 0
+        assert "kid" not in waiting.out
+        told = [kind for kind in entries(rookery)[len(before) :] if "foreground" in kind]
+        assert told == ["foreground-entered"]
+
+
+def entries(rookery: Rookery) -> list[str]:
+    with rookery.database() as db:
+        return [row[0] for row in db.execute("select kind from entries order by seq")]

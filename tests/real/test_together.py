@@ -87,6 +87,17 @@ def test_who_listens_to_several_is_told_once_of_all_of_them(three: Rookery) -> N
     assert later.startswith("anna waits for cleo to stop, told once all 2 are there (1 so far)")
 
 
+@pytest.mark.spec("E7", "I5")
+def test_who_closes_a_ring_of_waiting_sessions_is_told_so(three: Rookery) -> None:
+    three.send("bert", "sleep: 60")
+    three.run("listen", "anna", "--for", "bert")
+
+    said = three.run("listen", "bert", "--for", "anna").stdout
+
+    ring = "They wait for each other now, and none comes first:  anna → bert → anna\n"
+    assert said == f"anna waits for bert to stop.\n{ring}"
+
+
 @pytest.mark.spec("E3", "I5")
 def test_who_stops_listening_is_told_nothing(three: Rookery) -> None:
     three.run("listen", "bert", "--for", "anna", "--repeat")

@@ -191,8 +191,8 @@ def test_how_a_session_is_fits_one_line(known: dict[str, Any], said: str) -> Non
 @pytest.mark.parametrize(
     ("activity", "how"),
     [
-        ("permission", "rookery allow a  |  rookery deny a"),
-        ("question", "rookery answer a WORDS"),
+        ("permission", "rookery allow a  |  rookery deny a  |  rookery attach a"),
+        ("question", "rookery attach a  |  in mode remote:  rookery answer a WORDS"),
     ],
 )
 def test_of_one_that_waits_for_a_person_it_is_said_how_to_answer(
@@ -200,7 +200,7 @@ def test_of_one_that_waits_for_a_person_it_is_said_how_to_answer(
 ) -> None:
     session = made("a", activity=activity, reason="Which?\nx")
 
-    assert told(session) == f"a waits for your answer: Which?  {how}  |  rookery attach a"
+    assert told(session) == f"a waits for your answer: Which?  {how}"
 
 
 @pytest.mark.spec("I5", "K5")

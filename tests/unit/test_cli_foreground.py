@@ -38,6 +38,8 @@ class Daemon:
         self.front: dict[str, Any] = {"is_new": True, "missed": [], "running": []}
         self.front |= {"omitted": 0, "as_of": 10, "seen": 0}
         self.in_front: list[str] = []
+        self.options: list[str] = []  #: of what is asked
+        self.stays = True  #: what comes to the front is still there when it is looked for
         self.posted: list[tuple[str, dict[str, Any]]] = []
         self.losses = 0  #: answers that do not arrive
         self.is_leaving = False  #: it is gone once something is to be put back
@@ -48,6 +50,9 @@ class Daemon:
     def get(self, *path: str, **query: object) -> Any:  # noqa: ANN401 - JSON
         if path == ("foregrounds",):
             return {"foregrounds": [{"session": each} for each in self.in_front]}
+        if path == ("permissions",):
+            asked = {"session": "b", "questions": [{"options": self.options}]}
+            return {"requests": [{"session": "c", "questions": []}, asked]}
         return {**self.session, **self.now}
 
     def post(self, *path: str, **body: object) -> Any:  # noqa: ANN401 - JSON
@@ -67,6 +72,8 @@ class Daemon:
 
     def lines(self, *path: str, **query: object) -> Iterator[str]:
         for seq, kind, fields in self.events:
+            if kind == "foreground-entered" and self.stays:
+                self.in_front.append(fields["session"])
             yield from (f"id: {seq}", f"event: {kind}", f"data: {json.dumps(fields)}")
         raise KeyboardInterrupt
 
@@ -278,6 +285,28 @@ def test_it_ends_when_its_session_is_put_into_the_background(
     assert "builder was put into the background" in shell.err
     assert [line for line in shell.out if "🔧" in line] == ["🔧 Bash"]
     assert daemon.put_back == 0
+
+
+def test_a_question_is_shown_with_its_options(daemon: Daemon, shell: Shell) -> None:
+    daemon.options = ["Red", f"Blue{EVIL}"]
+    daemon.tell(11, "input-asked", asks="question", message="Which?")
+
+    shell.type("fg", "builder")
+
+    assert "  1. Red\n  2. Blue" in shell.raw
+    assert not set(shell.raw) & set("\x1b\x07")
+
+
+def test_what_somebody_has_put_back_is_not_brought_once_more(
+    daemon: Daemon, shell: Shell
+) -> None:
+    daemon.stays = False
+    daemon.tell(10, "foreground-entered", channel="terminal")
+    daemon.tell(11, "foreground-left", channel="terminal")
+
+    shell.type("fg")
+
+    assert daemon.posted == []
 
 
 def test_without_a_name_it_waits_and_shows_what_is_brought(

@@ -316,6 +316,7 @@ def test_whoever_decided_is_named(
     asked = {"id": "r1", "session": "anna", "asked_at": THEN, "message": "May it?"}
     request = {**asked, "outcome": "allowed", "answered_by": by, "kind": "permission"}
     decided = {"at": THEN, "session": "anna", "by": by, "rule": "", "decision": "allowed"}
+    decided["reason"] = "It is harmless."
     daemon.answers |= {
         "permissions": {"trouble": "", "requests": [{**request, "questions": []}]},
         "audit": {"decisions": [{**decided, "tool": "Bash", "input": {}}]},
@@ -402,7 +403,7 @@ def test_one_that_is_named_twice_is_waited_for_once() -> None:
     assert len(there) == 1
 
 
-ANSWER = "rookery answer worker WORDS  |  rookery attach worker"
+ANSWER = "rookery attach worker  |  in mode remote:  rookery answer worker WORDS"
 
 
 def listed(*, holding: bool = False, why: str = "", **known: object) -> dict[str, object]:

@@ -257,6 +257,9 @@ async def test_the_last_words_of_one_that_is_over_can_still_be_shown(desk: Desk)
     await desk.database.write(lambda db: desk.journal.append(db, SessionEnded(WORKER, "exit")))
 
     assert await desk.missed() == ["bye"]
+    # It says nothing more: nobody has to put it back.
+    found = await desk.ask("foregrounds")
+    assert found.foregrounds == []
 
 
 @pytest.mark.anyio

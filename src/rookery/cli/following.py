@@ -69,11 +69,14 @@ class Follower:
         elif self.name:
             self._bring(self.name)
         else:
-            found = self.daemon.get("foregrounds", channel=CHANNEL)["foregrounds"]
-            for each in found:
-                self._take_over(each["session"])
+            for session in self._in_front():
+                self._take_over(session)
             if not self.fronts:
                 self.tell({"kind": "nothing"})
+
+    def _in_front(self) -> list[str]:
+        found = self._ask("foregrounds", channel=CHANNEL)["foregrounds"]
+        return [each["session"] for each in found]
 
     def _bring(self, session: str, *, seen: int | None = None, is_ours: bool = False) -> None:
         body = {"channel": CHANNEL, "seen": seen}
@@ -112,7 +115,9 @@ class Follower:
         fields = json.loads(event.text)
         front = self.fronts.get(fields["session"])
         if event.kind == "foreground-entered":
-            if front is None and not self.name and fields["channel"] == CHANNEL:
+            is_wanted = not self.name and fields["channel"] == CHANNEL
+            # Not what was put back since: to take that over would bring it once more.
+            if is_wanted and front is None and fields["session"] in self._in_front():
                 self._take_over(fields["session"])
         elif front is not None and event.seq > front.as_of:
             self._hear_of(front, event, fields)
@@ -123,7 +128,7 @@ class Follower:
                 front.name = fields["name"]
             case "session-ended":
                 self._catch_up(front, event.seq)
-                self._leave(front, self._session(front))
+                self._leave(front, self._ask("sessions", front.id))
             case "foreground-left" if fields["channel"] == CHANNEL:
                 del self.fronts[front.id]
                 self._tell(front, "background", at=fields["at"])
@@ -182,8 +187,15 @@ class Follower:
             return  # another source says the same
         front.asked = f"{activity} {message}"
         answer = how_to_answer({"name": front.name, "activity": activity})
-        asks = {"activity": activity, "message": message, "answer": answer}
+        options = self._options(front) if activity == "question" else []
+        asks = {"activity": activity, "message": message, "options": options, "answer": answer}
         self._tell(front, "asks", at=at, **asks)
+
+    def _options(self, front: Front) -> list[str]:
+        """Say what a session lets its person choose from; nothing if that is not one list."""
+        requests = self._ask("permissions")["requests"]
+        asked = [each["questions"] for each in requests if each["session"] == front.id]
+        return list(asked[0][0]["options"]) if asked and len(asked[0]) == 1 else []
 
     def _leave(self, front: Front, session: Mapping[str, Any]) -> None:
         """Follow a session no more that is over: all of it was shown."""
@@ -200,10 +212,11 @@ class Follower:
             self.daemon.post("sessions", front.id, "background", channel=CHANNEL)
         return ours
 
-    def _session(self, front: Front) -> Mapping[str, Any]:
+    def _ask(self, *path: str, **query: str) -> Mapping[str, Any]:
+        """Ask something, if need be of the next daemon."""
         while True:
             try:
-                found: Mapping[str, Any] = self.daemon.get("sessions", front.id)
+                found: Mapping[str, Any] = self.daemon.get(*path, timeout=0.0, **query)
             except NotRunning:
                 self._await_return()
             else:

@@ -23,6 +23,7 @@ from rookery.cli.group import as_json, client, examples, rookery
 from rookery.cli.show import (
     count,
     cut,
+    does,
     first_line,
     is_colourful,
     local,
@@ -48,8 +49,9 @@ ENDS = (signal.SIGTERM, signal.SIGHUP)
 @as_json
 @click.argument("name", required=False, default="", shell_complete=session_names)
 def fg(*, name: str, as_json: bool) -> None:
-    """Show a session as it goes on: first what you missed, then all as it comes.
+    """Show a session as it goes on: first what you missed, then what comes.
 
+    That is each prompt, each tool, what it asks, and the last words of each turn.
     Without NAME: every session that is in the foreground, also those that an agent brings
     there while this runs. Ctrl-C puts back into the background what this command brought;
     sessions go on. With --json a line each.
@@ -123,7 +125,7 @@ class _Printer:
             case "foreground":
                 self._tell_omitted(told)
             case "state":
-                remark(f"{told['name']} is {told['state']}; it is shown here as it goes on.")
+                remark(f"{told['name']} {does(told['state'])}; it is shown here as it goes on.")
             case "background":
                 self._tell_left(told)
             case "ended":
@@ -151,6 +153,8 @@ class _Printer:
                 say(
                     f"{told['name']} waits for you: {_line(first_line(told['message']), ASKED)}"
                 )
+                for number, option in enumerate(told["options"], 1):
+                    say(f"  {number}. {_line(option, ASKED)}")
                 say(f"  {told['answer']}")
 
     def _head(self, told: Mapping[str, Any]) -> None:
@@ -184,7 +188,8 @@ class _Printer:
     def _tell_left(self, told: Mapping[str, Any]) -> None:
         self.speaker = ""
         name = told["name"]
-        remark(f"{name} was put into the background. Come back:  rookery fg {name}")
+        away = f"{name} was put into the background, by another command."
+        remark(f"{away} Come back:  rookery fg {name}")
 
     def _tell_end(self, told: Mapping[str, Any]) -> None:
         self.speaker = ""

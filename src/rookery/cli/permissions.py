@@ -161,7 +161,8 @@ def audit(*, name: str, limit: int, as_json: bool) -> None:
         whose = name_of(each["session"], known)
         by = f"{with_names(each['by'], known)} {each['rule']}".strip()
         what = " ".join(json.dumps(each["input"], ensure_ascii=False).split())
-        done = f"{each['decision']:8}  {by:20}  {each['tool']}  {cut(what, 100)}"
+        why = f"  ({cut(' '.join(each['reason'].split()), 100)})" if each["reason"] else ""
+        done = f"{each['decision']:8}  {by:20}  {each['tool']}  {cut(what, 100)}{why}"
         say(f"{local(each['at'])}  {whose:16}  {done}")
     if not found["decisions"]:
         say("Nothing was decided yet.")

@@ -134,7 +134,7 @@ def show(*, relay: str, last: int, as_json: bool) -> None:
         say(f"  {member['number']}. {member['name']}: {session}{left}")
     for each in found["said"]:
         _show_words(each, called)
-    if one["stayed"]:
+    if one["stayed"] and not one["closed_at"]:
         say(f"\nThe last answer went no further: {one['stayed']}.")
 
 
@@ -194,8 +194,10 @@ def close(*, relay: str, as_json: bool) -> None:
 def _state(relay: Mapping[str, Any]) -> str:
     if relay["closed_at"]:
         return f"over since {ago(relay['closed_at'])} ({relay['reason']})"
-    most = count(relay["limits"]["hops"], "hop")
-    return f"open since {ago(relay['created_at'])}, at most {most}"
+    since = f"open since {ago(relay['created_at'])}"
+    if relay["stayed"]:
+        return f"{since}, silent after {relay['stayed']}"
+    return f"{since}, at most {count(relay['limits']['hops'], 'hop')}"
 
 
 def _present(relay: Mapping[str, Any]) -> str:

@@ -57,6 +57,12 @@ def remark(text: str) -> None:
     click.echo(plain(text), err=True)
 
 
+def does(state: str) -> str:
+    """Say what a session does, after its name."""
+    asks = {"permission": "asks for permission", "question": "asks a question"}
+    return asks.get(state, f"is {state}")
+
+
 def plain(text: str) -> str:
     return _CONTROL.sub("", text)
 

@@ -113,6 +113,8 @@ def _listen(daemon: Client, given: Mapping[str, Any]) -> None:
             name, until = name_of(each["target"], known), _UNTIL[given["until"]]
             waits = f"{_who(given)} waits for {name} {until}."
             say(waits if each["listening"] else f"{name}: {_why_not(each, known)}")
+            if ring := each.get("ring"):
+                say(f"They wait for each other now, and none comes first:  {ring}")
     if not any(each["listening"] for each in found["listeners"]):
         sys.exit(1)
 

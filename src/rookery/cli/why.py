@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rookery.cli.complete import of_session
 from rookery.cli.group import as_json, client, rookery
-from rookery.cli.show import ago, first_line, say, show_json
+from rookery.cli.show import ago, does, first_line, say, show_json
 
 
 @rookery.command()
@@ -19,7 +19,7 @@ def why(*, name: str, as_json: bool) -> None:
     session = found["session"]
     state = session["activity"] or session["status"]
     reason = f": {first_line(session['reason'])}" if session["reason"] else ""
-    say(f"{session['name']} is {state} since {ago(session['since'])}{reason}")
+    say(f"{session['name']} {does(state)}, since {ago(session['since'])}{reason}")
     say(f"This is {found['confidence']}.")
     for each in found["evidence"]:
         detail = f"  ({each['detail']})" if each["detail"] else ""

@@ -95,17 +95,17 @@ class Foregrounds:
 
 
 async def foreground(house: House, caller: Caller, asked: ForegroundAsked) -> Foreground:
-    """Show what a session says as it comes; answers what was missed of it."""
+    """Show what a session says as it comes; answers what was missed of it.
+
+    Of one that is over it only answers that.
+    """
     session = await _found(house, caller, asked)
     _require_a_shower(caller, asked.seen)
 
     def write(db: Connection) -> Foreground:
         if asked.seen is not None:
             foregrounds.mark(db, session.id, asked.channel, seen=asked.seen)
-        now = house.journal.clock.now()
-        is_new = foregrounds.enter(db, session.id, asked.channel, at=now)
-        if is_new:
-            house.journal.append(db, ForegroundEntered(session.id, asked.channel))
+        is_new = _enter(db, house, session.id, asked.channel)
         seen = foregrounds.seen(db, session.id, asked.channel)
         missed = foregrounds.missed(db, session.id, after=seen, last=asked.last)
         return Foreground(
@@ -120,6 +120,16 @@ async def foreground(house: House, caller: Caller, asked: ForegroundAsked) -> Fo
         )
 
     return await once(house, caller, Foreground, write)
+
+
+def _enter(db: Connection, house: House, session: SessionId, channel: str) -> bool:
+    """Bring a session to the front. One that is over says nothing more: it is not brought."""
+    if known.get(db, session).status.is_over:
+        return False
+    is_new = foregrounds.enter(db, session, channel, at=house.journal.clock.now())
+    if is_new:
+        house.journal.append(db, ForegroundEntered(session, channel))
+    return is_new
 
 
 async def shown(house: House, caller: Caller, asked: ShownAsked) -> Shown:

@@ -63,6 +63,7 @@ class Listening:
     target: SessionId
     listening: bool  #: false if it waits for that one already, or nothing can come
     reason: str = ""
+    ring: str = ""  #: those who wait for each other because of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +148,8 @@ def _listen(db: Connection, house: House, wanted: Listener) -> Listening:
     except SessionOver as over:
         return Listening(wanted.target, listening=False, reason=str(over.args[0]))
     reason = "" if added else "it waits for that one already"
-    return Listening(wanted.target, listening=added, reason=reason)
+    ring = listeners.ring_of(db, wanted)
+    return Listening(wanted.target, listening=added, reason=reason, ring=ring)
 
 
 def _listen_to_several(
@@ -157,7 +159,8 @@ def _listen_to_several(
     needed = enough("all" if asked.needed == "each" else asked.needed, len(wanted))
     deadline = timedelta(seconds=asked.timeout) if asked.timeout is not None else None
     listeners.listen_to_several(db, house.journal, wanted, needed=needed, deadline=deadline)
-    return [Listening(each.target, listening=True) for each in wanted]
+    rings = ((each, listeners.ring_of(db, each)) for each in wanted)
+    return [Listening(each.target, listening=True, ring=ring) for each, ring in rings]
 
 
 async def unlisten(house: House, caller: Caller, asked: UnlistenAsked) -> Stopped:

@@ -157,8 +157,8 @@ def _verdict(request: Request, asked: AnswerAsked, *, by: str) -> Verdict:
     if request.kind == "question" and request.by_keys:
         # No key is known that is sure to choose what is meant.
         raise CommandRefused(
-            "it asks in its own terminal; answer it there:  rookery attach NAME"
-            "  (what agents ask in `rookery mode remote` is answered from here)"
+            "it asks in its own terminal; answer it there (rookery attach, rookery keys)."
+            " What is asked in `rookery mode remote` is answered from here."
         )
     if asked.decision == "deny":
         return Verdict(Outcome.DENIED, by, asked.reason)
