@@ -6,37 +6,65 @@ import heapq
 import logging
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from sqlite3 import Connection
+from typing import NamedTuple, TypeVar
 
 import anyio
 
-from rookery.agents.conversations import Passage, Written, place_of, read_line
+from rookery.agents.conversations import Kind, Passage, Written, place_of, read_line
 from rookery.agents.transcripts import is_named_after, is_of_subagent
-from rookery.model.facts import Fact, SessionId, TranscriptFound, TurnEnded
+from rookery.model.facts import Fact, How, SessionId, TranscriptFound, TurnEnded
 from rookery.model.sessions import Session
 from rookery.ports import Clock
 from rookery.store import sessions, transcripts, turns
 from rookery.store.database import Database
+
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
 #: Bytes of a file; a larger one is no transcript.
 LARGEST = 1024 * 1024 * 1024
 
-#: Bytes that are read at once, and of one file.
-BLOCK, MOST = 256 * 1024, 32 * 1024 * 1024
+#: Bytes that are read at once.
+BLOCK = 256 * 1024
+
+#: Bytes of a line; a longer one is a picture or the like, and is passed over.
+LONGEST = 1024 * 1024
+
+#: Files of one session that are read: the latest conversations.
+MOST_FILES = 20
+
+#: Characters that a passage takes, besides its text.
+FRAME = 20
+
+
+class Most(NamedTuple):
+    """How much of the end of a file is read."""
+
+    bytes: int
+    lines: int
+
+
+#: For the last words of a turn, while others wait; and for whoever asks.
+END, ALL = Most(4 * 1024 * 1024, 2_000), Most(16 * 1024 * 1024, 50_000)
 
 #: Seconds between two looks for the last words of a turn.
 PAUSE = 0.05
 
-#: What stands last in a turn that is over.
-FINAL = frozenset({"words", "notice"})
+#: What stands last in a turn that is over, and how it ended then.
+FINAL: Mapping[Kind, How] = {
+    "words": "finished",
+    "error": "failed",
+    "interruption": "interrupted",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +94,7 @@ class Answer:
 
     words: str = ""
     path: str = ""  #: of the transcript, if nobody knew it
+    how: How = "finished"
 
     def added_to(self, told: Iterable[Fact]) -> list[Fact]:
         """Add the words to the end of a turn that was only seen."""
@@ -76,7 +105,7 @@ class Answer:
                 continue
             if self.path:
                 found.append(TranscriptFound(fact.session, self.path))
-            found.append(replace(fact, last_words=self.words))
+            found.append(replace(fact, last_words=self.words, how=self.how))
         return found
 
 
@@ -88,34 +117,46 @@ class Conversations:
     #: Where each agent keeps what it writes down.
     folders: Mapping[str, Sequence[Path]]
     clock: Clock
+    #: One at a time, and in a thread of its own: a disk may be slow, a file large.
+    _limit: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(1))
 
     async def answer(
-        self, database: Database, session: SessionId, *, tries: int = 1
+        self,
+        database: Database,
+        session: SessionId,
+        *,
+        until: datetime | None = None,
+        tries: int = 1,
     ) -> Answer | None:
         """Return what the present turn of a session has answered, where no hook tells it.
 
-        It is looked for so often. ``None`` if nobody knows where it is written down.
+        It is looked for so often, among what was said ``until`` then. ``None`` if nobody
+        knows where it is written down.
         """
         found, since = await database.read(partial(_present_turn, session=session))
         if not (found.transcript_path or place_of(found.agent, found.native_id or "")):
             return None
-        read = partial(self._read_end, found, since)
-        path, last = await anyio.to_thread.run_sync(read, abandon_on_cancel=True)
+        read = partial(self._read_end, found, Span(since, until or self.clock.now()))
+        path, last = await self._aside(read)
         while path and tries > 1 and (last is None or last.kind not in FINAL):
             tries -= 1
             await self.clock.sleep(PAUSE)
-            path, last = await anyio.to_thread.run_sync(read, abandon_on_cancel=True)
+            path, last = await self._aside(read)
         if not path:
             return None
-        # A turn whose last was a tool, or that was refused, has answered nothing.
         words = last.text if last and last.kind == "words" else ""
-        return Answer(words, path if path != found.transcript_path else "")
+        # A turn whose last was a tool has answered nothing, and is over all the same.
+        how = FINAL.get(last.kind, "finished") if last else "finished"
+        return Answer(words, path if path != found.transcript_path else "", how)
 
-    def _read_end(self, session: Session, since: datetime) -> tuple[str, Passage | None]:
+    def _read_end(self, session: Session, span: Span) -> tuple[str, Passage | None]:
         """Return where a session's transcript is, and what stands last in it."""
         path = self.find(session)
-        span = replace(Span.of(session), since=since)
-        return path, next(_passages(session.agent, path, span), None) if path else None
+        found = _passages(session.agent, path, span, most=END) if path else iter(())
+        return path, next(found, None)
+
+    async def _aside(self, work: Callable[[], T]) -> T:
+        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limit)
 
     def find(self, session: Session) -> str:
         """Return where a session's transcript is; empty if nobody can tell."""
@@ -134,10 +175,10 @@ class Conversations:
         names = [each.path for each in known if not is_of_subagent(each.path)]
 
         def found() -> list[Passage]:
-            paths = names or [path for path in (self.find(session),) if path]
+            paths = names[-MOST_FILES:] or [path for path in (self.find(session),) if path]
             return read(session.agent, paths, wanted)
 
-        return await anyio.to_thread.run_sync(found, abandon_on_cancel=True)
+        return await self._aside(found)
 
 
 def _present_turn(db: Connection, session: SessionId) -> tuple[Session, datetime]:
@@ -153,7 +194,7 @@ def _present_turn(db: Connection, session: SessionId) -> tuple[Session, datetime
 
 def read(agent: str, paths: Sequence[str], wanted: Wanted) -> list[Passage]:
     """Return what was said last in some files, as much as there is room for; oldest first."""
-    found = (_passages(agent, path, wanted.span) for path in paths)
+    found = (_passages(agent, path, wanted.span, most=ALL) for path in paths)
     latest = heapq.merge(*found, key=lambda each: each.at, reverse=True)
     return list(_kept(latest, wanted))[::-1]
 
@@ -166,7 +207,7 @@ def _kept(passages: Iterable[Passage], wanted: Wanted) -> Iterator[Passage]:
             return
         if passage.text not in wanted.without:
             yield replace(passage, text=end_of(passage.text, room))
-            room -= len(passage.text)
+            room -= len(passage.text) + FRAME
 
 
 def end_of(text: str, room: int) -> str:
@@ -176,9 +217,9 @@ def end_of(text: str, room: int) -> str:
     return f"({len(text) - room:,} characters before) …{text[len(text) - room :]}"
 
 
-def _passages(agent: str, path: str, span: Span) -> Iterator[Passage]:
+def _passages(agent: str, path: str, span: Span, *, most: Most) -> Iterator[Passage]:
     """Yield what was said in a span of time, the last first."""
-    for written in _written(agent, path):
+    for written in _written(agent, path, most):
         for passage in reversed(written.passages):
             if passage.at < span.since:
                 return
@@ -186,13 +227,13 @@ def _passages(agent: str, path: str, span: Span) -> Iterator[Passage]:
                 yield passage
 
 
-def _written(agent: str, path: str) -> Iterator[Written]:
+def _written(agent: str, path: str, most: Most) -> Iterator[Written]:
     """Yield what the lines of a file say, the last first, each id once."""
     seen = set[str]()
     try:
         with opened(path) as file:
-            for line in _lines_from_the_end(file):
-                written = read_line(agent, line)
+            for line in islice(_lines_from_the_end(file, most.bytes), most.lines):
+                written = read_line(agent, line) if len(line) <= LONGEST else None
                 if written and written.id not in seen:
                     seen |= {written.id} - {""}
                     yield written
@@ -202,10 +243,10 @@ def _written(agent: str, path: str) -> Iterator[Written]:
         _log.warning("%r is not read: %s", path, error)
 
 
-def _lines_from_the_end(file: int) -> Iterator[bytes]:
-    """Yield whole lines, the last first; of a very long file only those at its end."""
+def _lines_from_the_end(file: int, most: int) -> Iterator[bytes]:
+    """Yield whole lines, the last first; of a long file only those at its end."""
     end = os.fstat(file).st_size
-    least = max(0, end - MOST)
+    least = max(0, end - most)
     rest = b""
     while end > least:
         begin = max(least, end - BLOCK)

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
@@ -49,6 +50,9 @@ AGAIN = 0.03
 #: How often the last words of a turn are looked for: Claude writes them down a tenth of a
 #: second after it says in its file that it rests.
 TRIES = 10
+
+#: What it says later than that is of another turn.
+LATE = timedelta(seconds=0.1)
 
 #: Seconds between two looks for a folder that is not there yet, and at processes that may have
 #: been killed.
@@ -130,7 +134,10 @@ class Registry:
         session = await self.database.read(partial(_unheard, entry=entry))
         if session is None:
             return NOTHING
-        answer = await self.conversations.answer(self.database, session, tries=TRIES)
+        until = entry.claim.at + LATE if entry.claim else None
+        answer = await self.conversations.answer(
+            self.database, session, until=until, tries=TRIES
+        )
         return answer or NOTHING
 
     def _take_in(self, db: Connection, entry: Entry, answer: Answer) -> Doubt | None:

@@ -53,7 +53,7 @@ def test_whoever_leaves_a_program_that_has_ended_takes_nobody_with_them(
     with attached(rookery, "it") as terminal:
         rookery.stop()  # nobody clears the pane away
         os.write(terminal, b"\r")
-        eventually(lambda: "1" in rookery.tmux("list-panes", "-a", "-F", "#{pane_dead}"))
+        eventually(lambda: "3" in rookery.tmux("list-panes", "-a", "-F", "#{pane_dead_status}"))
         rookery.tmux("detach-client", "-a", "-s", "nobody")
         client = rookery.tmux("list-clients", "-F", "#{client_tty}").strip()
         rookery.tmux("detach-client", "-t", client)

@@ -61,7 +61,8 @@ def shown(rookery: Rookery, *words: str, file: str = "shown") -> Iterator[Shown]
         out.open("wb") as to,
         err.open("wb") as beside,
         subprocess.Popen(
-            [sys.executable, "-m", "rookery", *words],
+            # Whoever runs these tests in the background ignores some signals.
+            ["env", "--default-signal", sys.executable, "-m", "rookery", *words],
             env=rookery.environment,
             stdin=subprocess.DEVNULL,
             stdout=to,

@@ -35,11 +35,10 @@ class Daemon:
         self.ended: list[dict[str, Any]] = []
         self.session = {**made("builder"), "id": "b", "activity": "idle", "ended_at": None}
         self.now: dict[str, Any] = {}  #: what became of it since it came to the front
-        self.front: dict[str, Any] = {"is_new": True, "missed": [], "running": []}
-        self.front |= {"omitted": 0, "as_of": 10, "seen": 0}
+        self.front: dict[str, Any] = {"is_there": True, "is_new": True, "missed": []}
+        self.front |= {"running": [], "omitted": 0, "as_of": 10, "seen": 0}
         self.in_front: list[str] = []
         self.options: list[str] = []  #: of what is asked
-        self.stays = True  #: what comes to the front is still there when it is looked for
         self.posted: list[tuple[str, dict[str, Any]]] = []
         self.losses = 0  #: answers that do not arrive
         self.is_leaving = False  #: it is gone once something is to be put back
@@ -72,8 +71,6 @@ class Daemon:
 
     def lines(self, *path: str, **query: object) -> Iterator[str]:
         for seq, kind, fields in self.events:
-            if kind == "foreground-entered" and self.stays:
-                self.in_front.append(fields["session"])
             yield from (f"id: {seq}", f"event: {kind}", f"data: {json.dumps(fields)}")
         raise KeyboardInterrupt
 
@@ -162,7 +159,7 @@ def test_what_happened_before_it_came_to_the_front_is_not_told_twice(
 ) -> None:
     daemon.tell(8, "turn-started", prompt="a")
     daemon.tell(9, "turn-ended", last_words="A", how="finished")
-    daemon.tell(10, "foreground-left", channel="terminal")
+    daemon.tell(10, "foreground-left", channel="terminal", by="person")
     daemon.front |= {"missed": [turn(8, "a", "A")], "running": [turn(9, "b", "")]}
 
     shell.type("fg", "builder")
@@ -276,9 +273,9 @@ def test_it_ends_when_its_session_does(daemon: Daemon, shell: Shell) -> None:
 def test_it_ends_when_its_session_is_put_into_the_background(
     daemon: Daemon, shell: Shell
 ) -> None:
-    daemon.tell(11, "foreground-left", channel="elsewhere")
+    daemon.tell(11, "foreground-left", channel="elsewhere", by="person")
     daemon.tell(12, "tool-called", tool="Bash")
-    daemon.tell(13, "foreground-left", channel="terminal")
+    daemon.tell(13, "foreground-left", channel="terminal", by="person")
     daemon.tell(14, "tool-called", tool="Read")
 
     assert not shell.type("fg", "builder")
@@ -300,37 +297,28 @@ def test_a_question_is_shown_with_its_options(daemon: Daemon, shell: Shell) -> N
 def test_what_somebody_has_put_back_is_not_brought_once_more(
     daemon: Daemon, shell: Shell
 ) -> None:
-    daemon.stays = False
-    daemon.tell(10, "foreground-entered", channel="terminal")
-    daemon.tell(11, "foreground-left", channel="terminal")
+    daemon.front["is_there"] = False
+    daemon.tell(10, "foreground-entered", channel="terminal", by="person")
+    daemon.tell(11, "foreground-left", channel="terminal", by="person")
 
     shell.type("fg")
 
-    assert daemon.posted == []
+    assert [body["brings"] for _, body in daemon.posted] == [False]
+    assert shell.out == []
 
 
 def test_without_a_name_it_waits_and_shows_what_is_brought(
     daemon: Daemon, shell: Shell
 ) -> None:
     daemon.front |= {"is_new": False, "missed": [turn(3, "a", "A")]}
-    daemon.tell(10, "foreground-entered", channel="terminal")
-    daemon.tell(11, "foreground-left", channel="terminal")
+    daemon.tell(10, "foreground-entered", channel="terminal", by="person")
+    daemon.tell(11, "foreground-left", channel="terminal", by="person")
 
     shell.type("fg")
 
     assert shell.err.startswith("Nothing is in the foreground yet.")
     assert "  A\n" in shell.raw
     assert shell.err.endswith("\nStopped.\n")
-
-
-def test_what_was_put_back_meanwhile_stays_there(daemon: Daemon, shell: Shell) -> None:
-    daemon.in_front = ["b"]
-    daemon.front |= {"is_new": True, "missed": [turn(3, "a", "A")]}
-
-    shell.type("fg")
-
-    assert shell.out == []
-    assert daemon.put_back == 1
 
 
 def test_an_answer_that_is_lost_with_its_daemon_is_asked_for_again(

@@ -65,7 +65,9 @@ def test_being_in_front_of_one_channel_is_nothing_to_another(
     settle_in(db, journal)
     now = journal.clock.now()
 
-    entered = [foregrounds.enter(db, WORKER, each, at=now) for each in ("a", "b", "a")]
+    entered = [
+        foregrounds.enter(db, WORKER, each, by="person", at=now) for each in ("a", "b", "a")
+    ]
     left = [foregrounds.leave(db, WORKER, each) for each in ("a", "a", "c")]
 
     assert entered == [True, True, False]
@@ -73,7 +75,7 @@ def test_being_in_front_of_one_channel_is_nothing_to_another(
     assert foregrounds.in_front(db, "a") == []
     (there,) = foregrounds.in_front(db, "b")
     assert (there.session, there.since) == (WORKER, now)
-    assert foregrounds.enter(db, WORKER, "a", at=now) is True
+    assert foregrounds.enter(db, WORKER, "a", by="person", at=now) is True
 
 
 def test_what_was_shown_only_ever_moves_forward(db: Connection, journal: Journal) -> None:
@@ -304,6 +306,34 @@ async def test_a_session_may_bring_a_plain_program_too(desk: Desk) -> None:
     )
 
     assert found.is_new is True
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("K5")
+async def test_no_session_takes_away_what_its_person_has_brought(desk: Desk) -> None:
+    worker = Identity(Scope.SESSION, "unix", WORKER)
+    await desk.ask("foreground", session=WORKER, by=worker)
+    first = await desk.ask("background", session=WORKER, by=worker)
+    await desk.ask("foreground", session=WORKER, by=worker)
+    await desk.ask("foreground", session=WORKER)
+
+    with pytest.raises(Forbidden, match="a person has brought it"):
+        await desk.ask("background", session=WORKER, by=worker)
+
+    assert first.was_in_front is True
+    assert (await desk.ask("background", session=WORKER)).was_in_front is True
+
+
+@pytest.mark.anyio
+async def test_to_look_whether_it_is_there_brings_nothing(desk: Desk) -> None:
+    nobody = await desk.ask("foreground", session=WORKER, brings=False)
+    await desk.ask("foreground", session=WORKER)
+    somebody = await desk.ask("foreground", session=WORKER, brings=False)
+
+    assert (nobody.is_there, nobody.is_new) == (False, False)
+    assert (somebody.is_there, somebody.is_new) == (True, False)
+    told = await desk.database.read(kinds)
+    assert told.count("foreground-entered") == 1
 
 
 @pytest.mark.anyio

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+from contextlib import suppress
 
 import pytest
 
@@ -211,4 +212,5 @@ def test_whose_hook_it_is_is_told_by_who_is_above_it() -> None:
         assert caller_of(agent.pid, "claude") == Process.of(agent.pid)  # it may call itself
         for each in Kernel().above(pid)[:3]:
             if each.pid != os.getpid():
-                os.kill(each.pid, signal.SIGKILL)
+                with suppress(ProcessLookupError):  # it has ended with the one below it
+                    os.kill(each.pid, signal.SIGKILL)

@@ -145,7 +145,7 @@ def test_a_session_goes_with_its_words_and_its_turns(db: Connection, journal: Jo
         )
     messages.take_up(db, WORKER, journal.clock.now())
     journal.append(db, facts.TurnStarted(WORKER, "One.\n\nTwo."))
-    foregrounds.enter(db, WORKER, "terminal", at=journal.clock.now())
+    foregrounds.enter(db, WORKER, "terminal", by="person", at=journal.clock.now())
     journal.append(db, facts.SessionEnded(WORKER, "exit"))
 
     retention.forget_sessions(db, keep=0)

@@ -11,6 +11,7 @@ from rookery.cli.show import (
     ago,
     complain,
     first_line,
+    folded,
     plain,
     say,
     show_json,
@@ -263,3 +264,25 @@ def test_a_time_is_told_as_people_do(seconds: int, told: str) -> None:
     moment = datetime.now(UTC) - timedelta(seconds=seconds)
 
     assert ago(moment.isoformat()) == told
+
+
+@pytest.mark.spec("K2")
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("", [""]),
+        ("abcdef", ["abcd", "ef"]),
+        ("ab\n\nabcde", ["ab", "", "abcd", "e"]),
+        ("漢字漢", ["漢字", "漢"]),
+        ("a漢字b", ["a漢", "字b"]),
+    ],
+)
+def test_lines_are_broken_where_they_would_leave_the_terminal(
+    text: str, rows: list[str]
+) -> None:
+    assert folded(text, 4).split("\n") == rows
+
+
+@pytest.mark.spec("K2")
+def test_what_would_turn_a_line_round_is_taken_out() -> None:
+    assert plain("safe \u202etxt.exe\u2066!") == "safe txt.exe!"

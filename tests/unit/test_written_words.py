@@ -15,7 +15,17 @@ from typing import Any, Literal
 import pytest
 
 from rookery.agents.conversations import LONGEST_RESULT, Passage, place_of, read_line
-from rookery.conversations import BLOCK, Answer, Conversations, Span, Wanted, read
+from rookery.conversations import (
+    ALL,
+    BLOCK,
+    FRAME,
+    LONGEST,
+    Answer,
+    Conversations,
+    Span,
+    Wanted,
+    read,
+)
 from rookery.model import facts
 from rookery.model.facts import SessionId
 from rookery.model.sessions import NativeId
@@ -32,7 +42,7 @@ S = SessionId("s")
 NATIVE = NativeId("11111111-2222-3333-4444-555555555555")
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 ALWAYS = Span(datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
-ALL = Wanted(ALWAYS, 1_000_000)
+EVERYTHING = Wanted(ALWAYS, 10_000_000)
 
 COUNTED = "usage: in=100 out=20 cache_read=30 cache_write=40"
 CHUNK = "Chunk ID: b7274d\nWall time: 0.0000 seconds"
@@ -41,7 +51,7 @@ TOOL = b'"tokens": {}, "toolCalls": [5, {"name": 5, "args": {}}, {"name": "x"}]'
 CLAUDE = [
     ("prompt", "slow: 3;; words: 40"),
     ("words", "word0 word1 word2 word3 word4 word5 word6 word7"),
-    ("notice", "[Request interrupted by user]"),
+    ("interruption", "[Request interrupted by user]"),
     ("prompt", f"{COUNTED};; think: t;; say: counted\nbash: ls\nsay: end"),
     ("words", "counted"),
     ("call", 'Bash {"command": "ls", "description": "scripted"}'),
@@ -63,9 +73,9 @@ GEMINI = [
     ("words", "I look"),
     ("call", 'run_shell_command {"command": "touch made", "description": "scripted"}'),
     ("result", "[Operation Cancelled] Reason: User denied execution."),
-    ("notice", "Request cancelled."),
+    ("interruption", "Request cancelled."),
     ("prompt", "error: 400 bad luck"),
-    ("notice", '[API Error: {"error":{"code":400,"message":"bad luck","status":"INTERNAL"}}]'),
+    ("error", '[API Error: {"error":{"code":400,"message":"bad luck","status":"INTERNAL"}}]'),
 ]
 
 
@@ -85,7 +95,7 @@ def told(found: Sequence[Passage]) -> list[tuple[str, str]]:
 def test_what_real_agents_wrote_down_is_read(
     agent: str, file: str, said: list[tuple[str, str]]
 ) -> None:
-    assert told(read(agent, [str(RECORDINGS / file)], ALL)) == said
+    assert told(read(agent, [str(RECORDINGS / file)], EVERYTHING)) == said
 
 
 @pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "shell"])
@@ -140,7 +150,7 @@ def test_a_long_file_is_read_from_its_end_as_far_as_there_is_room(tmp_path: Path
     path = written(tmp_path, line("y" * (3 * BLOCK), at=-1), *lines, b'{"half a li')
 
     everything = texts(path, Wanted(ALWAYS, 100 * BLOCK))
-    short = texts(path, Wanted(ALWAYS, BLOCK // 7 + 10))
+    short = texts(path, Wanted(ALWAYS, BLOCK // 7 + 10 + FRAME))
 
     assert [each.split(" ")[0] for each in everything[1:]] == [str(n) for n in range(30)]
     assert len(everything[0]) == 3 * BLOCK
@@ -162,7 +172,7 @@ def test_what_was_said_in_two_files_comes_in_its_order(tmp_path: Path) -> None:
     one = written(tmp_path, line("first", at=1), line("third", at=3), name="one.jsonl")
     other = written(tmp_path, line("second", at=2), line("last", at=4), name="other.jsonl")
 
-    found = read("claude", [one, other], Wanted(ALWAYS, 15))
+    found = read("claude", [one, other], Wanted(ALWAYS, 15 + 2 * FRAME))
 
     assert told(found) == [("words", "second"), ("words", "third"), ("words", "last")]
 
@@ -173,7 +183,7 @@ def test_what_a_tool_gave_back_is_shortened(tmp_path: Path) -> None:
     given["message"]["content"] = [result]
     path = written(tmp_path, json.dumps(given).encode() + b"\n")
 
-    (found,) = texts(path, ALL)
+    (found,) = texts(path, EVERYTHING)
 
     assert found == f"{'r' * LONGEST_RESULT}… (4,000 characters more)"
 
@@ -182,7 +192,7 @@ def test_what_a_program_says_to_itself_is_not_returned(tmp_path: Path) -> None:
     hidden = [line("x", isMeta=True), line("x", isSidechain=True)]
     path = written(tmp_path, *hidden, line("said", at=2))
 
-    assert texts(path, ALL) == ["said"]
+    assert texts(path, EVERYTHING) == ["said"]
 
 
 @pytest.mark.spec("K1")
@@ -190,7 +200,7 @@ def test_what_a_program_says_to_itself_is_not_returned(tmp_path: Path) -> None:
 def test_what_is_no_file_is_not_read_and_nothing_hangs(tmp_path: Path, plant: Any) -> None:  # noqa: ANN401 - either
     plant(tmp_path / "x.jsonl")
 
-    assert read("claude", [str(tmp_path / "x.jsonl"), str(tmp_path / "none")], ALL) == []
+    assert read("claude", [str(tmp_path / "x.jsonl"), str(tmp_path / "none")], EVERYTHING) == []
 
 
 @pytest.mark.spec("K1")
@@ -255,10 +265,10 @@ async def test_a_turn_has_answered_what_was_written_down_last(desk: Desk) -> Non
     [
         [],
         [line("of another turn", at=5)],
-        [line("I look", at=11), line("[Request interrupted by user]", at=12, by="user")],
         [line("I look", at=11), line("and you?", at=12, by="user")],
+        [line("said later than now", at=1_000)],
     ],
-    ids=["nothing", "earlier", "interrupted", "a prompt"],
+    ids=["nothing", "earlier", "a prompt", "later"],
 )
 async def test_a_turn_that_said_nothing_in_the_end_has_answered_nothing(
     desk: Desk, lines: list[bytes]
@@ -270,11 +280,61 @@ async def test_a_turn_that_said_nothing_in_the_end_has_answered_nothing(
 
 @pytest.mark.anyio
 @pytest.mark.spec("F3")
+@pytest.mark.parametrize(
+    ("last", "how"),
+    [
+        (line("[Request interrupted by user]", at=12, by="user"), "interrupted"),
+        (line("API Error: 400", at=12, isApiErrorMessage=True), "failed"),
+    ],
+)
+async def test_why_a_turn_has_answered_nothing_is_known(
+    desk: Desk, last: bytes, how: facts.How
+) -> None:
+    path = written(desk.folder, line("I look", at=11), last)
+
+    assert await desk.answer() == Answer("", path, how)
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("F3")
+async def test_what_is_said_after_a_turn_was_over_is_of_another(desk: Desk) -> None:
+    path = written(desk.folder, line("of the next turn", at=14))
+
+    until = NOW + timedelta(seconds=13)
+    found = await desk.conversations.answer(desk.database, S, until=until)
+
+    assert found == Answer("", path)
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("F3", "K4")
+async def test_half_a_character_is_no_reason_not_to_know_what_was_said(desk: Desk) -> None:
+    path = written(desk.folder, line("half \ud83d of it", at=12))
+
+    answer = await desk.answer()
+
+    assert answer == Answer("half ? of it", path)
+
+
+@pytest.mark.spec("K4")
+def test_of_a_very_long_file_and_of_very_long_lines_little_is_read(tmp_path: Path) -> None:
+    most = line("far away"), *[b"{}\n"] * ALL.lines
+    long = line("x" * LONGEST), line("near")
+
+    assert texts(written(tmp_path, *most), EVERYTHING) == []
+    assert texts(written(tmp_path, *long), EVERYTHING) == ["near"]
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("F3")
 async def test_words_that_are_written_down_a_moment_late_are_waited_for(desk: Desk) -> None:
     path = written(desk.folder, line("go", at=11, by="user"))
     looks = 0
 
     class Late(FakeClock):
+        def now(self) -> datetime:
+            return desk.clock.now()
+
         async def sleep(self, seconds: float) -> None:
             nonlocal looks
             looks += 1

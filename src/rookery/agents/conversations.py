@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
-#: ``notice`` is what the program itself says, such as that the turn was cancelled.
-Kind: TypeAlias = Literal["prompt", "words", "call", "result", "notice"]
+#: An ``error`` is what the program itself says of why it stopped.
+Kind: TypeAlias = Literal["prompt", "words", "call", "result", "error", "interruption"]
 
 #: Characters kept of what a tool was given, and of what it gave back.
 LONGEST_CALL, LONGEST_RESULT = 500, 1_000
@@ -44,7 +44,7 @@ def read_line(agent: str, line: bytes) -> Written | None:
     try:
         found: Line = json.loads(line)
         at = datetime.fromisoformat(found["timestamp"])
-        told = [(kind, text.strip()) for kind, text in dialect(found)]
+        told = [(kind, _whole(text).strip()) for kind, text in dialect(found)]
     except (ValueError, RecursionError, KeyError, TypeError):
         return None
     if at.tzinfo is None:
@@ -55,8 +55,15 @@ def read_line(agent: str, line: bytes) -> Written | None:
     return Written(id_ if isinstance(id_, str) else "", passages) if told else None
 
 
+def _whole(text: str) -> str:
+    """Take halves of characters out, which nobody can write down."""
+    return text.encode(errors="replace").decode()
+
+
 def _read_claude(line: Line) -> Said:
     match line:
+        case {"isApiErrorMessage": True, "message": {"content": content}}:
+            yield "error", _text(content)
         case {"isMeta": True} | {"isSidechain": True} | {"isCompactSummary": True}:
             return
         case {"type": "user", "message": {"content": str(text)}}:
@@ -71,7 +78,7 @@ def _read_claude(line: Line) -> Said:
 def _read_block(block: Line, kind: Kind) -> Said:
     match block:
         case {"type": "text", "text": "[Request interrupted by user]" as text}:
-            yield "notice", text
+            yield "interruption", text
         case {"type": "text", "text": str(text)}:
             yield kind, text
         case {"type": "tool_use", "name": str(name), "input": given}:
@@ -98,7 +105,7 @@ def _read_codex(line: Line) -> Said:
         case {"type": "function_call_output" | "custom_tool_call_output", "output": output}:
             yield "result", _shortened(_text(output), LONGEST_RESULT)
         case {"type": "turn_aborted", "reason": str(reason)}:
-            yield "notice", reason
+            yield "interruption", reason
         case _:
             return
 
@@ -115,9 +122,9 @@ def _read_gemini(line: Line) -> Said:
             for call in line.get("toolCalls") or ():
                 yield from _read_gemini_call(call)
         case {"type": "error", "content": content}:
-            yield "notice", _text(content)
+            yield "error", _text(content)
         case {"type": "info", "content": "Request cancelled." as text}:
-            yield "notice", text
+            yield "interruption", text
         case _:
             return
 

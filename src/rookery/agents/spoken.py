@@ -21,21 +21,24 @@ class _Manner:
     below: Pattern[
         str
     ]  #: lines that are no part, such as those between the last one and the box
-    tool: Pattern[str]  #: a line of a part, if that is a tool
+    tool: Pattern[str]  #: how a part begins that is a tool
 
 
 _MANNERS: Mapping[str, _Manner] = {
     "codex": _Manner(
         mark="• ",
         prompt=re.compile(r"›"),
-        below=re.compile(r"  └ Tip: |[ ─] ?Worked for "),
-        tool=re.compile(r"  [└│] "),
+        below=re.compile(r"  └ Tip: |[ ─] ?Worked for [<\d][^•]* • [\d:]+"),
+        tool=re.compile(
+            r"• (?:[A-Z][a-z]+ .*\n  [└│] |(?:Edited|Added|Deleted) .*\(\+\d+ -\d+\)"
+            r"|Context compacted)"
+        ),
     ),
     "gemini": _Manner(
         mark="✦ ",
         prompt=re.compile(r" [>*!] "),
         below=re.compile(r" {20,}\? for shortcuts|[─▄▀]{20,}"),
-        tool=re.compile(r"  [✓✕?⊷o-]  "),
+        tool=re.compile(r"✦ [^\0]*?\n  [✓✕⊷]  \S"),
     ),
 }
 
@@ -54,7 +57,7 @@ def read_off(agent: str, lines: Sequence[str]) -> str:
         return ""
     first, *rest = rows[begin:]
     more = list(takewhile(lambda row: not manner.below.match(row), rest))
-    if any(manner.tool.match(row) for row in more):
+    if manner.tool.match("\n".join([first, *more])):
         return ""
     return "\n".join([first.removeprefix(manner.mark), *(row[2:] for row in more)]).strip()
 

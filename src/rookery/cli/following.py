@@ -69,14 +69,11 @@ class Follower:
         elif self.name:
             self._bring(self.name)
         else:
-            for session in self._in_front():
-                self._take_over(session)
+            found = self._ask("foregrounds", channel=CHANNEL)["foregrounds"]
+            for each in found:
+                self._take_over(each["session"])
             if not self.fronts:
                 self.tell({"kind": "nothing"})
-
-    def _in_front(self) -> list[str]:
-        found = self._ask("foregrounds", channel=CHANNEL)["foregrounds"]
-        return [each["session"] for each in found]
 
     def _bring(self, session: str, *, seen: int | None = None, is_ours: bool = False) -> None:
         body = {"channel": CHANNEL, "seen": seen}
@@ -85,10 +82,8 @@ class Follower:
 
     def _take_over(self, session: str) -> None:
         """Follow what somebody else has brought; unless they have put it back meanwhile."""
-        found = self._insist(session, "foreground")
-        if found["is_new"]:
-            self._insist(session, "background")
-        else:
+        found = self._insist(session, "foreground", brings=False)
+        if found["is_there"]:
             self._show(found, is_ours=False)
 
     def _show(self, found: Mapping[str, Any], *, is_ours: bool) -> None:
@@ -115,9 +110,7 @@ class Follower:
         fields = json.loads(event.text)
         front = self.fronts.get(fields["session"])
         if event.kind == "foreground-entered":
-            is_wanted = not self.name and fields["channel"] == CHANNEL
-            # Not what was put back since: to take that over would bring it once more.
-            if is_wanted and front is None and fields["session"] in self._in_front():
+            if front is None and not self.name and fields["channel"] == CHANNEL:
                 self._take_over(fields["session"])
         elif front is not None and event.seq > front.as_of:
             self._hear_of(front, event, fields)
@@ -131,7 +124,7 @@ class Follower:
                 self._leave(front, self._ask("sessions", front.id))
             case "foreground-left" if fields["channel"] == CHANNEL:
                 del self.fronts[front.id]
-                self._tell(front, "background", at=fields["at"])
+                self._tell(front, "background", at=fields["at"], by=fields["by"])
             case _:
                 self._hear_of_turn(front, event, fields)
 

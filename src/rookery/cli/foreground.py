@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import signal
 import sys
 import textwrap
@@ -25,21 +24,20 @@ from rookery.cli.show import (
     cut,
     does,
     first_line,
+    folded,
     is_colourful,
     local,
     plain,
     remark,
     say,
     show_json,
+    width_here,
 )
 from rookery.client import Client
 from rookery.model.errors import BadInput, NotRunning
 
-#: Cells of a line that must stay one, where nobody says how wide their terminal is.
-WIDE = 120
-
-#: Cells of a tool's name, and of what is asked; agents choose both.
-TOOL, ASKED = 60, 400
+#: Cells of a tool's name, and of why a session has ended.
+TOOL, WHY = 60, 400
 
 #: What ends this command as Ctrl-C does: it is told to, or its terminal was closed.
 ENDS = (signal.SIGTERM, signal.SIGHUP)
@@ -150,11 +148,10 @@ class _Printer:
                 say(f"🔧 {_line(told['tool'], TOOL)}")
             case "asks":
                 self._head(told)
-                say(
-                    f"{told['name']} waits for you: {_line(first_line(told['message']), ASKED)}"
-                )
+                asked = f"{told['name']} waits for you: {first_line(told['message'])}"
+                say(_line(asked, width_here()))
                 for number, option in enumerate(told["options"], 1):
-                    say(f"  {number}. {_line(option, ASKED)}")
+                    say(f"  {_line(f'{number}. {option}', width_here() - 2)}")
                 say(f"  {told['answer']}")
 
     def _head(self, told: Mapping[str, Any]) -> None:
@@ -188,23 +185,28 @@ class _Printer:
     def _tell_left(self, told: Mapping[str, Any]) -> None:
         self.speaker = ""
         name = told["name"]
-        away = f"{name} was put into the background, by another command."
-        remark(f"{away} Come back:  rookery fg {name}")
+        by = "by an agent" if told["by"].startswith("session ") else "by another command"
+        remark(f"{name} was put into the background, {by}. Come back:  rookery fg {name}")
 
     def _tell_end(self, told: Mapping[str, Any]) -> None:
         self.speaker = ""
-        why = _line(first_line(told["reason"]), ASKED).removesuffix(".")
+        why = _line(first_line(told["reason"]), WHY).removesuffix(".")
         how = f"{told['status']}, {why}" if why else told["status"]
         say(f"{told['name']} has ended: {how}.")
 
 
 def _show_prompt(prompt: str) -> None:
-    width = shutil.get_terminal_size((WIDE, 24)).columns
-    click.secho(f"❯ {_line(prompt, width - 2)}", bold=is_colourful())
+    click.secho(f"❯ {_line(prompt, width_here() - 2)}", bold=is_colourful())
 
 
 def _show_words(words: str) -> None:
-    """Show what an agent said; set in, so that none of it looks like a line of ours."""
+    """Show what an agent said; set in, so that none of it looks like a line of ours.
+
+    That holds in a terminal, too, where long lines would go on at its edge.
+    """
+    words = plain(words).expandtabs(4)
+    if sys.stdout.isatty():
+        words = folded(words, width_here() - 2)
     say(textwrap.indent(words, "  ") + "\n" if words else "")
 
 

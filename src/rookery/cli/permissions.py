@@ -46,7 +46,7 @@ def _show_request(request: Mapping[str, Any], known: Mapping[str, Mapping[str, A
     say(f"    {' '.join(plain(request['message']).split())[:300]}")
     for question in request["questions"]:
         for number, option in enumerate(question["options"], 1):
-            say(f"      {number}. {option}")
+            say(f"      {number}. {' '.join(plain(option).split())[:300]}")
     if outcome == "open" and request["kind"] == "permission":
         say(f"    rookery allow {name}  |  rookery deny {name} --reason WORDS")
     elif outcome == "open":

@@ -16,8 +16,9 @@ import click
 
 from rookery.cli.naming import with_names
 
-#: Whatever a terminal would obey: agents' words are shown, never obeyed.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+#: Whatever a terminal would obey: agents' words are shown, never obeyed. Also what would turn
+#: a line round, so that it reads otherwise than it is.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 _COLOURS = {
     "working": "green",
@@ -231,6 +232,20 @@ def cut(text: str, width: int) -> str:
     while cells(text) > width - 1:
         text = text[:-1]
     return text + "…"
+
+
+def folded(text: str, width: int) -> str:
+    """Break lines that are too long for so many cells, wherever that is."""
+    rows: list[str] = []
+    for line in text.split("\n"):
+        row, taken = "", 0
+        for each in line:
+            if row and taken + cells(each) > width:
+                rows.append(row)
+                row, taken = "", 0
+            row, taken = row + each, taken + cells(each)
+        rows.append(row)
+    return "\n".join(rows)
 
 
 def cut_left(text: str, width: int) -> str:

@@ -49,6 +49,7 @@ class BackgroundAsked(OnChannel):
 
 
 class ForegroundAsked(BackgroundAsked):
+    brings: bool = Field(True, description="false: only look whether it is there")
     last: Annotated[int, Field(ge=0, le=MOST)] = MOST
 
 
@@ -66,6 +67,7 @@ class Foreground:
 
     session: Session
     channel: str
+    is_there: bool  #: false of one that is over, or that nobody has brought
     is_new: bool  #: it was not there before
     seen: int  #: the last turn that was shown there; 0 if none was
     missed: list[Turn]  #: that ended and were not shown there; oldest first
@@ -105,12 +107,13 @@ async def foreground(house: House, caller: Caller, asked: ForegroundAsked) -> Fo
     def write(db: Connection) -> Foreground:
         if asked.seen is not None:
             foregrounds.mark(db, session.id, asked.channel, seen=asked.seen)
-        is_new = _enter(db, house, session.id, asked.channel)
+        is_new = asked.brings and _enter(db, house, caller, asked.channel, session.id)
         seen = foregrounds.seen(db, session.id, asked.channel)
         missed = foregrounds.missed(db, session.id, after=seen, last=asked.last)
         return Foreground(
             session=known.get(db, session.id),
             channel=asked.channel,
+            is_there=foregrounds.bringer(db, session.id, asked.channel) is not None,
             is_new=is_new,
             seen=seen,
             missed=missed.turns,
@@ -122,13 +125,18 @@ async def foreground(house: House, caller: Caller, asked: ForegroundAsked) -> Fo
     return await once(house, caller, Foreground, write)
 
 
-def _enter(db: Connection, house: House, session: SessionId, channel: str) -> bool:
+def _enter(
+    db: Connection, house: House, caller: Caller, channel: str, session: SessionId
+) -> bool:
     """Bring a session to the front. One that is over says nothing more: it is not brought."""
     if known.get(db, session).status.is_over:
         return False
-    is_new = foregrounds.enter(db, session, channel, at=house.journal.clock.now())
+    now = house.journal.clock.now()
+    is_new = foregrounds.enter(db, session, channel, by=caller.name, at=now)
     if is_new:
-        house.journal.append(db, ForegroundEntered(session, channel))
+        house.journal.append(db, ForegroundEntered(session, channel, caller.name))
+    elif caller.identity.scope is Scope.OWNER:
+        foregrounds.claim(db, session, channel, by=caller.name)
     return is_new
 
 
@@ -153,9 +161,10 @@ async def background(house: House, caller: Caller, asked: BackgroundAsked) -> Ba
     def write(db: Connection) -> Background:
         if asked.seen is not None:
             foregrounds.mark(db, session.id, asked.channel, seen=asked.seen)
+        _require_a_bringer(caller, foregrounds.bringer(db, session.id, asked.channel))
         was_in_front = foregrounds.leave(db, session.id, asked.channel)
         if was_in_front:
-            house.journal.append(db, ForegroundLeft(session.id, asked.channel))
+            house.journal.append(db, ForegroundLeft(session.id, asked.channel, caller.name))
         return Background(session.id, asked.channel, was_in_front)
 
     return await once(house, caller, Background, write)
@@ -187,6 +196,13 @@ def _require_a_channel(channel: str) -> None:
     if channel not in CHANNELS:
         there = ", ".join(CHANNELS)
         raise BadInput(f"there is no channel {channel[:SHOWN]!r}; there is: {there}.")
+
+
+def _require_a_bringer(caller: Caller, by: str | None) -> None:
+    """Let no agent take away what its person looks at. Raises ``Forbidden``."""
+    is_agent = caller.identity.scope is not Scope.OWNER
+    if is_agent and by is not None and not by.startswith("session "):
+        raise Forbidden("a person has brought it to the foreground, and puts it back.")
 
 
 def _require_a_shower(caller: Caller, seen: int | None) -> None:

@@ -25,6 +25,7 @@ from rookery.model.errors import (
     RequestUnknown,
     SessionUnknown,
 )
+from rookery.model.names import SHOWN
 from rookery.model.permissions import (
     Call,
     Circumstances,
@@ -202,7 +203,8 @@ def chosen(options: tuple[str, ...], given: str) -> str:
     meant = {*options[number - 1 : number], *({named} & {*options})}
     if len(meant) == 1:
         return meant.pop()
-    listed = ", ".join(f"{place}. {each}" for place, each in enumerate(options, 1))
+    shorts = (" ".join(each.split())[:SHOWN] for each in options)
+    listed = ", ".join(f"{place}. {each}" for place, each in enumerate(shorts, 1))
     which = "may be the one or the other" if meant else "is none of the options"
     own = f"rookery answer NAME --own-words {shown}"
     raise BadInput(f"{shown} {which}: {listed}. If it is the very answer:  {own}")

@@ -14,6 +14,9 @@ Outcome: TypeAlias = Literal["completed", "failed"]
 #: Ours: a UUID that never changes. What the agent calls itself is a ``NativeId``.
 SessionId = NewType("SessionId", str)
 
+#: How a turn ended.
+How: TypeAlias = Literal["finished", "interrupted", "failed"]
+
 #: Of no session in particular.
 HOUSE = SessionId("")
 
@@ -167,7 +170,7 @@ class SessionLabelled:
 class TurnEnded:
     session: SessionId
     last_words: str = ""
-    how: Literal["finished", "interrupted", "failed"] = "finished"
+    how: How = "finished"
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,12 +210,14 @@ class RelayLeft:
 class ForegroundEntered:  # what it says is shown there as it comes
     session: SessionId
     channel: str
+    by: str
 
 
 @dataclass(frozen=True, slots=True)
 class ForegroundLeft:
     session: SessionId
     channel: str
+    by: str
 
 
 @dataclass(frozen=True, slots=True)

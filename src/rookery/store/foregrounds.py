@@ -36,15 +36,32 @@ class Missed:
     omitted: int  #: how many more there were before those
 
 
-def enter(db: Connection, session: SessionId, channel: str, *, at: datetime) -> bool:
+def enter(db: Connection, session: SessionId, channel: str, *, by: str, at: datetime) -> bool:
     """Bring a session to the foreground. False if it was there already."""
     entered = db.execute(
-        "insert into foregrounds (session, channel, since) values (?, ?, ?)"
-        " on conflict (session, channel) do update set since = excluded.since"
-        " where since is null",
-        (session, channel, at.isoformat()),
+        "insert into foregrounds (session, channel, since, by) values (?, ?, ?, ?)"
+        " on conflict (session, channel) do update set since = excluded.since,"
+        " by = excluded.by where since is null",
+        (session, channel, at.isoformat(), by),
     )
     return entered.rowcount == 1
+
+
+def claim(db: Connection, session: SessionId, channel: str, *, by: str) -> None:
+    """Note that somebody else wants it to be where it is."""
+    db.execute(
+        "update foregrounds set by = ? where session = ? and channel = ?",
+        (by, session, channel),
+    )
+
+
+def bringer(db: Connection, session: SessionId, channel: str) -> str | None:
+    """Say who brought a session to the foreground; none if it is not there."""
+    row = db.execute(
+        "select by from foregrounds where session = ? and channel = ? and since is not null",
+        (session, channel),
+    ).fetchone()
+    return str(row["by"]) if row else None
 
 
 def leave(db: Connection, session: SessionId, channel: str) -> bool:

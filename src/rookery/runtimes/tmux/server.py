@@ -51,14 +51,17 @@ set -g remain-on-exit on
 set -g allow-rename off
 set -g update-environment ''
 set -g status-left '#S '
-set -g status-right 'leave it running: C-b d'
+set -g status-interval 1
+set -g status-right 'leave it running: C-b d#(:)'
 set -gq allow-passthrough off
 set -gq remain-on-exit-format ''
 set-hook -g pane-died 'send-keys -R'
 """
 
 # The last line: of a program that asked to be told of the focus, and has ended, tmux 3.3 would
-# try to tell it when whoever is attached leaves; and die of it, with all that it holds.
+# try to tell it when whoever is attached leaves; and die of it, with all that it holds. It may
+# not have noticed the end, if a SIGCHLD was lost and no daemon is there to remind it: hence
+# what the status line runs once a second, while somebody looks. Its end brings another one.
 
 
 @dataclass(frozen=True, slots=True)

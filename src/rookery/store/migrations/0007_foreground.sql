@@ -4,6 +4,7 @@ create table foregrounds (
     channel text not null,
     seen    integer not null default 0,               -- the last turn that was shown
     since   text,                                     -- none: it is in the background
+    by      text not null default '',                 -- who brought it; a person, if one did, too
     primary key (session, channel)
 ) strict, without rowid;
 
