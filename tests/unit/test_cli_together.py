@@ -95,6 +95,7 @@ def test_who_waits_for_whom_is_told_in_sentences(
         ({"needed": 1, "of": 1, "deadline": THEN}, f"at {local(THEN)} at the latest"),
         ({"deadline": THEN}, f"once all 3 are there or at {local(THEN)} at the latest"),
     ],
+    ids=["all", "any", "some", "a deadline", "all or a deadline"],
 )
 def test_of_one_that_waits_for_several_it_is_said_when_it_is_told(
     daemon: Scripted,
