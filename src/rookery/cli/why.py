@@ -19,7 +19,7 @@ def why(*, name: str, as_json: bool) -> None:
     session = found["session"]
     state = session["activity"] or session["status"]
     reason = f": {first_line(session['reason'])}" if session["reason"] else ""
-    say(f"{session['name']} {does(state)}, since {ago(session['since'])}{reason}")
+    say(f"{session['name']} {does(state)} since {ago(session['since'])}{reason}")
     say(f"This is {found['confidence']}.")
     for each in found["evidence"]:
         detail = f"  ({each['detail']})" if each["detail"] else ""
