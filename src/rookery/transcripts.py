@@ -49,7 +49,8 @@ from rookery.store.transcripts import Progress
 _log = logging.getLogger(__name__)
 
 #: Seconds for an agent to write down the last of a turn: Claude does that after its stop hook.
-SETTLE = 1.0
+#: And as many more as it may take on a busy machine, after which it is looked once more.
+SETTLE, AGAIN = 1.0, 5.0
 
 #: Seconds before something that should not have happened may happen again.
 TROUBLE = 10.0
@@ -110,18 +111,22 @@ class Transcripts:
     async def catch_up(self, session: SessionId) -> bool:
         """Read what is new. False if nothing is due."""
         due = partial(transcripts.due_since, session=session)
-        if await self.database.read(due) is None:
+        if (entry := await self.database.read(due)) is None:
             return False
         try:
             await self.journal.clock.sleep(SETTLE)
             while await self._read_on(session):
+                pass
+            await self.journal.clock.sleep(AGAIN)
+            # Not what has called for it since: that is given its own time.
+            while await self._read_on(session, settles=entry):
                 pass
         except Exception:  # noqa: BLE001 - a supervised boundary
             _log.exception("The transcript of %s is in trouble.", session)
             await self.journal.clock.sleep(TROUBLE)
         return True
 
-    async def _read_on(self, session: SessionId) -> bool:
+    async def _read_on(self, session: SessionId, *, settles: int = 0) -> bool:
         """Read and count a slice of each file. False if that was all."""
         work = await self.database.read(partial(_work, session=session))
         if work is None:
@@ -130,9 +135,12 @@ class Transcripts:
         slices = await anyio.to_thread.run_sync(
             read, abandon_on_cancel=True, limiter=self._limit
         )
-        return await self.database.write(partial(self._count, work=work, slices=slices))
+        count = partial(self._count, work=work, slices=slices, settles=settles)
+        return await self.database.write(count)
 
-    def _count(self, db: Connection, work: Work, slices: Sequence[Slice]) -> bool:
+    def _count(
+        self, db: Connection, work: Work, slices: Sequence[Slice], *, settles: int
+    ) -> bool:
         """Report what was used, and remember how far that goes: both, or neither."""
         session = work.session.id
         if _work(db, session) is None or transcripts.of_session(db, session) != work.files:
@@ -147,7 +155,7 @@ class Transcripts:
         _note_last(db, session, [each for usages in used.values() for each in usages])
         is_done = all(each.is_last for each in slices)
         if is_done:
-            transcripts.settle(db, session, work.due)
+            transcripts.settle(db, session, settles)
         return not is_done
 
     def _report(
@@ -189,7 +197,6 @@ class Work:
 
     session: Session
     files: list[Progress]
-    due: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,9 +209,9 @@ class Slice:
 
 
 def _work(db: Connection, session: SessionId) -> Work | None:
-    if (due := transcripts.due_since(db, session)) is None:
+    if transcripts.due_since(db, session) is None:
         return None
-    return Work(sessions.get(db, session), transcripts.of_session(db, session), due)
+    return Work(sessions.get(db, session), transcripts.of_session(db, session))
 
 
 def _read_files(session: Session, files: Sequence[Progress]) -> list[Slice]:

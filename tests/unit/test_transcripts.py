@@ -23,7 +23,7 @@ from rookery.model.sessions import NativeId, Session
 from rookery.store import evidence, retention, sessions, transcripts, turns
 from rookery.store.journal import Journal
 from rookery.store.transcripts import Progress
-from rookery.transcripts import KEPT, READER, SETTLE, Transcripts, count
+from rookery.transcripts import AGAIN, KEPT, READER, SETTLE, Transcripts, count
 from tests.fakes.clock import FakeClock
 from tests.fakes.database import ObservedDatabase
 from tests.house import passing_time
@@ -159,6 +159,25 @@ async def desk(database: ObservedDatabase, clock: FakeClock, tmp_path: Path) -> 
     desk = Desk(database, clock, tmp_path)
     await desk.open()
     return desk
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("G6")
+async def test_what_is_written_down_late_is_counted_all_the_same(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await desk.turn("one", fresh=10)
+
+    async def pause(seconds: float) -> None:
+        if seconds == AGAIN:
+            desk.write("late", fresh=5)
+
+    monkeypatch.setattr(desk.clock, "sleep", pause)
+    reader = Transcripts(desk.database, desk.journal, {})
+
+    assert await reader.catch_up(S)
+    assert await desk.used() == (15, 0)
+    assert not await reader.catch_up(S)
 
 
 @pytest.mark.anyio
