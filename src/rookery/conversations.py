@@ -69,6 +69,8 @@ FINAL: Mapping[Kind, How] = {
 
 @dataclass(frozen=True, slots=True)
 class Span:
+    """A time in which something was said."""
+
     since: datetime
     until: datetime
 
@@ -117,8 +119,10 @@ class Conversations:
     #: Where each agent keeps what it writes down.
     folders: Mapping[str, Sequence[Path]]
     clock: Clock
-    #: One at a time, and in a thread of its own: a disk may be slow, a file large.
-    _limit: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(1))
+    #: One at a time, and in a thread of its own: a disk may be slow, a file large. Whoever asks
+    #: for much keeps nobody waiting who only looks how a turn has ended.
+    _looking: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(1))
+    _asking: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(1))
 
     async def answer(
         self,
@@ -137,11 +141,11 @@ class Conversations:
         if not (found.transcript_path or place_of(found.agent, found.native_id or "")):
             return None
         read = partial(self._read_end, found, Span(since, until or self.clock.now()))
-        path, last = await self._aside(read)
+        path, last = await _aside(read, self._looking)
         while path and tries > 1 and (last is None or last.kind not in FINAL):
             tries -= 1
             await self.clock.sleep(PAUSE)
-            path, last = await self._aside(read)
+            path, last = await _aside(read, self._looking)
         if not path:
             return None
         words = last.text if last and last.kind == "words" else ""
@@ -154,9 +158,6 @@ class Conversations:
         path = self.find(session)
         found = _passages(session.agent, path, span, most=END) if path else iter(())
         return path, next(found, None)
-
-    async def _aside(self, work: Callable[[], T]) -> T:
-        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limit)
 
     def find(self, session: Session) -> str:
         """Return where a session's transcript is; empty if nobody can tell."""
@@ -172,13 +173,18 @@ class Conversations:
     async def read(self, database: Database, session: Session, wanted: Wanted) -> list[Passage]:
         """Return what was said last, as much as there is room for; oldest first."""
         known = await database.read(partial(transcripts.of_session, session=session.id))
-        names = [each.path for each in known if not is_of_subagent(each.path)]
+        latest = sorted(known, key=lambda each: each.until or each.since)
+        names = [each.path for each in latest if not is_of_subagent(each.path)]
 
         def found() -> list[Passage]:
             paths = names[-MOST_FILES:] or [path for path in (self.find(session),) if path]
             return read(session.agent, paths, wanted)
 
-        return await self._aside(found)
+        return await _aside(found, self._asking)
+
+
+async def _aside(work: Callable[[], T], limiter: anyio.CapacityLimiter) -> T:
+    return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=limiter)
 
 
 def _present_turn(db: Connection, session: SessionId) -> tuple[Session, datetime]:

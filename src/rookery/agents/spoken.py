@@ -18,10 +18,8 @@ class _Manner:
 
     mark: str  #: begins what it says
     prompt: Pattern[str]  #: begins what was sent to it; the last of these is where one types
-    below: Pattern[
-        str
-    ]  #: lines that are no part, such as those between the last one and the box
-    tool: Pattern[str]  #: how a part begins that is a tool
+    below: Pattern[str]  #: no part, but what stands between the last one and the box
+    tool: Pattern[str]  #: a part that is a tool, or ends with one
 
 
 _MANNERS: Mapping[str, _Manner] = {
@@ -38,7 +36,7 @@ _MANNERS: Mapping[str, _Manner] = {
         mark="✦ ",
         prompt=re.compile(r" [>*!] "),
         below=re.compile(r" {20,}\? for shortcuts|[─▄▀]{20,}"),
-        tool=re.compile(r"✦ [^\0]*?\n  [✓✕⊷]  \S"),
+        tool=re.compile(r"✦ (?s:.)*?\n  [✓✕⊷]  \S"),
     ),
 }
 
