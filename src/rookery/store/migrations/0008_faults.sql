@@ -1,0 +1,12 @@
+-- Turns: which prompt an answer belongs to, background tasks.
+
+-- Messages: what the agent's program changed, why words wait.
+
+-- Dialogs: requests that are known by the screen only, keys that were pressed.
+
+-- Rules: the last valid rules, spooled calls.
+
+-- Scopes: relays, reach, limits.
+
+-- Runtime: panes and processes.
+
