@@ -48,8 +48,10 @@ def _walk(
     if isinstance(command, click.Group):
         if command.invoke_without_command:
             yield path, command
-        for name, each in sorted(command.commands.items()):
-            yield from _walk(each, (*path, name))
+        context = click.Context(command)
+        for name in sorted(command.list_commands(context)):
+            if each := command.get_command(context, name):
+                yield from _walk(each, (*path, name))
     else:
         yield path, command
 

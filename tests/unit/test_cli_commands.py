@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from rookery import cli
 from rookery.cli import codes, complete, events, sessions
@@ -230,9 +233,54 @@ def test_every_command_is_listed_in_its_section_with_its_whole_sentence() -> Non
 
     listed = {line.split()[0] for line in text.splitlines() if line.startswith("  ")}
     assert set(rookery.commands) <= listed
-    assert all(f"{title}:" in text for title in SECTIONS.values())
-    assert "More:" not in text
+    assert all(f"{title}:" in text for title in SECTIONS)
     assert "..." not in text.partition("Sessions:")[2]
+
+
+@pytest.mark.spec("I5")
+def test_each_module_defines_exactly_the_commands_that_are_listed_for_it() -> None:
+    context = click.Context(rookery)
+    listed = {
+        name: f"rookery.cli.{module}"
+        for modules in SECTIONS.values()
+        for module, names in modules.items()
+        for name in names
+    }
+
+    found = {name: rookery.get_command(context, name) for name in listed}
+
+    assert {
+        name: command.callback.__module__
+        for name, command in found.items()
+        if command and command.callback
+    } == listed
+    assert set(rookery.commands) == set(listed)
+
+
+@pytest.mark.spec("I5")
+def test_a_command_imports_no_other_commands_module() -> None:
+    code = (
+        "import sys; from rookery.cli.group import rookery; import click;"
+        "rookery.get_command(click.Context(rookery), 'status');"
+        "print(*[name for name in sys.modules if name.startswith('rookery.cli.')])"
+    )
+
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+
+    assert "rookery.cli.running" in run.stdout.split()
+    assert not {"rookery.cli.sessions", "rookery.cli.backups", "rookery.cli.hooks"} & {
+        *run.stdout.split()
+    }
+
+
+@pytest.mark.spec("I5")
+def test_a_misspelt_command_is_told_the_nearest_one() -> None:
+    run = CliRunner().invoke(rookery, ["permission"])
+
+    assert run.exit_code == 2
+    assert "Did you mean 'permissions'?" in run.output
 
 
 @pytest.mark.spec("I5")

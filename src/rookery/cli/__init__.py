@@ -6,47 +6,11 @@ import sys
 
 import click
 
-from rookery.cli import (
-    backups,
-    codes,
-    events,
-    foreground,
-    hooks,
-    mcp,
-    panes,
-    permissions,
-    relays,
-    resuming,
-    running,
-    sessions,
-    together,
-    upkeep,
-    why,
-    words,
-)
+from rookery.cli import codes
 from rookery.cli.group import home, rookery
 from rookery.cli.show import complain
 from rookery.client import CutOff
 from rookery.model.errors import Answered, BadInput, NotRunning, RookeryError
-
-#: Each adds its commands to the root when it is imported.
-COMMANDS = (
-    running,
-    sessions,
-    resuming,
-    why,
-    panes,
-    words,
-    together,
-    relays,
-    permissions,
-    foreground,
-    events,
-    hooks,
-    mcp,
-    upkeep,
-    backups,
-)
 
 
 def main() -> None:

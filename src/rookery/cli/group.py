@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
 
 import click
 
@@ -12,23 +13,47 @@ from rookery.home import Home, find_home
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 
-#: What the commands of each module are for, in the order in which they are listed.
-SECTIONS = {
-    "sessions": "Sessions",
-    "panes": "Sessions",
-    "why": "Sessions",
-    "resuming": "Sessions",
-    "words": "Words",
-    "together": "Agents together",
-    "relays": "Agents together",
-    "permissions": "What agents may do",
-    "foreground": "What happens",
-    "events": "What happens",
-    "running": "The daemon",
-    "upkeep": "Keeping it well",
-    "hooks": "Keeping it well",
-    "mcp": "Keeping it well",
-    "backups": "Keeping it well",
+#: The commands by purpose, then by the module that defines them. Help keeps this order.
+SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
+    "Sessions": {
+        "sessions": (
+            "start",
+            "ls",
+            "wait",
+            "attach",
+            "screen",
+            "interrupt",
+            "keys",
+            "rename",
+            "end",
+        ),
+        "panes": ("panes", "discover"),
+        "why": ("why",),
+        "resuming": ("resume", "fork"),
+    },
+    "Words": {"words": ("send", "ask", "output")},
+    "Agents together": {
+        "together": ("listen", "inbox", "hold", "release"),
+        "relays": ("relay",),
+    },
+    "What agents may do": {
+        "permissions": ("permissions", "allow", "deny", "answer", "mode", "audit"),
+    },
+    "What happens": {"foreground": ("fg", "bg"), "events": ("events",)},
+    "The daemon": {"running": ("up", "down", "status", "logs", "service")},
+    "Keeping it well": {
+        "upkeep": ("stats", "doctor", "prune", "config", "completion", "token"),
+        "hooks": ("hooks", "uninstall"),
+        "mcp": ("mcp",),
+        "backups": ("backup", "restore"),
+    },
+}
+
+_MODULES = {
+    command: module
+    for modules in SECTIONS.values()
+    for module, commands in modules.items()
+    for command in commands
 }
 
 
@@ -37,31 +62,41 @@ def examples(*commands: str) -> str:
     return "\n".join(["\b", "Examples:", *(f"  {each}" for each in commands)])
 
 
-class Sections(click.Group):
-    """Lists its commands by what they are for, each with its whole first sentence."""
+class LazyGroup(click.Group):
+    """Import a command's module when the command is run, so that every command starts fast."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(_MODULES)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name in _MODULES and name not in self.commands:
+            import_module(f"rookery.cli.{_MODULES[name]}")
+        return super().get_command(context, name)
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(context, args)
+        except click.exceptions.NoSuchCommand as error:
+            # click suggests from the commands that were imported, and none was.
+            raise click.exceptions.NoSuchCommand(
+                error.command_name, possibilities=_MODULES, ctx=context
+            ) from None
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        sections: dict[str, list[tuple[str, str]]] = {}
-        for name, command in sorted(self.commands.items(), key=lambda each: _rank(each[1])):
-            title = SECTIONS.get(_module(command), "More")
-            summary = command.get_short_help_str(limit=200)
-            sections.setdefault(title, []).append((name, summary))
-        for title, rows in sections.items():
+        """Write the commands under the titles of their sections."""
+        for title, modules in SECTIONS.items():
+            names = [name for commands in modules.values() for name in commands]
             with formatter.section(title):
-                formatter.write_dl(rows)
+                formatter.write_dl([(name, self._summary(context, name)) for name in names])
+
+    def _summary(self, context: click.Context, name: str) -> str:
+        command = self.get_command(context, name)
+        return command.get_short_help_str(limit=200) if command else ""
 
 
-def _rank(command: click.Command) -> int:
-    modules = [*SECTIONS]
-    module = _module(command)
-    return modules.index(module) if module in SECTIONS else len(modules)
-
-
-def _module(command: click.Command) -> str:
-    return command.callback.__module__.rpartition(".")[2] if command.callback else ""
-
-
-@click.group(cls=Sections, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="rookery %(version)s")
 def rookery() -> None:
     """Run, track and connect AI coding-agent sessions. Begin with:  rookery up"""
