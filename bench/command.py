@@ -1,7 +1,8 @@
-"""How long ``rookery ls`` takes beyond a bare Python, and how many calls the socket answers.
+"""How long commands take beyond a bare Python, and how many calls the socket answers.
 
-A call is the list of sessions, on a new connection as every command makes it. Naive is
-``tmux list-panes -a``.
+A call is the list of sessions, on a new connection as every command makes it. The limit of a
+command is curl with the same request; naive is ``tmux list-panes -a``. The long list and
+``doctor`` run on a home that was used for a long time.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from statistics import median
 from time import monotonic, perf_counter
 
 from bench.figures import Figure
+from bench.histories import write_history
 from bench.homes import a_home, tmux
 from bench.panes import start_tickers
 from bench.sizes import Sizes
@@ -23,31 +25,54 @@ from tests.real.rookery import Rookery
 
 CALLERS = 8
 
+BARE = (sys.executable, "-c", "pass")
+
 REQUEST = b"GET /v1/sessions HTTP/1.1\r\nHost: rookery\r\nConnection: close\r\n\r\n"
 
-#: Milliseconds beyond a bare Python.
-GOAL = 120
+#: Milliseconds beyond a bare Python; of commands that read a long history, too.
+GOAL, LONG = 120, 500
 
 
 def measure(sizes: Sizes) -> list[Figure]:
     with a_home() as rookery:
         rookery.up()
         start_tickers(rookery, sizes.listed, rookery.folder / "never")
-        return [*_commands(rookery, sizes), *_calls(rookery, sizes)]
+        found = [*_commands(rookery, sizes), *_calls(rookery, sizes)]
+    return [*found, *_after_long_use(sizes)]
 
 
 def _commands(rookery: Rookery, sizes: Sizes) -> list[Figure]:
-    listing: list[float] = []
-    nothing: list[float] = []
-    for _ in range(sizes.commands):  # in turn, so that a busy machine is fair to both
-        listing.append(_run(rookery, [*_program(), "ls"]))
-        nothing.append(_run(rookery, [sys.executable, "-c", "pass"]))
-    whole, bare = median(listing), median(nothing)
+    curl = ["curl", "-s", "--unix-socket", str(rookery.home.door), "http://x/v1/sessions"]
+    listing, bare, limit = _times(rookery, sizes, [*_program(), "ls"], BARE, curl)
     return [
-        Figure("rookery ls beyond a bare Python", "ms", whole - bare, goal=GOAL),
-        Figure(f"  rookery ls, {sizes.listed} sessions", "ms", whole),
+        Figure("rookery ls beyond a bare Python", "ms", listing - bare, goal=GOAL),
+        Figure(f"  rookery ls, {sizes.listed} sessions", "ms", listing, limit=limit),
         Figure("  python -c pass", "ms", bare),
     ]
+
+
+def _after_long_use(sizes: Sizes) -> list[Figure]:
+    with a_home() as rookery:
+        rookery.home.prepare()
+        write_history(rookery.home.database, 100 * sizes.kept)
+        rookery.up()
+        commands = [*_program(), "ls", "--all"], [*_program(), "doctor"]
+        everything, doctor, bare = _times(rookery, sizes, *commands, BARE)
+    return [
+        Figure(
+            f"rookery ls --all, {sizes.kept:,} sessions", "ms", everything - bare, goal=LONG
+        ),
+        Figure(f"rookery doctor, {100 * sizes.kept:,} entries", "ms", doctor - bare, goal=LONG),
+    ]
+
+
+def _times(rookery: Rookery, sizes: Sizes, *commands: Sequence[str]) -> list[float]:
+    """Return the median of each command, run in turn so that a busy machine is fair to all."""
+    found: list[list[float]] = [[] for _ in commands]
+    for _ in range(sizes.commands):
+        for command, took in zip(commands, found, strict=True):
+            took.append(_run(rookery, command))
+    return [median(took) for took in found]
 
 
 def _program() -> Sequence[str]:
@@ -63,7 +88,8 @@ def _run(rookery: Rookery, words: Sequence[str]) -> float:
         env=rookery.environment,
         cwd=rookery.project,
         stdout=subprocess.DEVNULL,
-        check=True,
+        stderr=subprocess.DEVNULL,
+        check=False,
     )
     return 1_000 * (perf_counter() - began)
 

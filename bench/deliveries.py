@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from time import time
 
 from bench.homes import pause, tmux, until
@@ -62,6 +63,22 @@ def type_naively(rookery: Rookery, pane: str, words: str) -> float:
     tmux(rookery.home.tmux, "send-keys", "-t", pane, words)
     pause(NAIVE_PAUSE)
     tmux(rookery.home.tmux, "send-keys", "-t", pane, "Enter")
+    return began
+
+
+def paste_at_once(rookery: Rookery, panes: list[str], words: str) -> float:
+    """Paste words and press Enter in each pane, all in one call of tmux: nothing is faster.
+
+    Returns when it began. No check of the box, no record, no proof.
+    """
+    typed = rookery.folder / "typed"
+    typed.write_text(words)
+    steps = [["load-buffer", "-b", "limit", str(typed)]]
+    for pane in panes:
+        steps.append(["paste-buffer", "-p", "-b", "limit", "-t", pane])
+        steps.append(["send-keys", "-t", pane, "Enter"])
+    began = time()
+    tmux(rookery.home.tmux, *chain.from_iterable([*step, ";"] for step in steps))
     return began
 
 

@@ -1,4 +1,4 @@
-"""What was measured, beside the naive way and the goal: as a table, and as Markdown."""
+"""What was measured, beside the limit, the naive way and the goal; as text and as Markdown."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import chain
 from math import ceil
 from typing import Literal
 
-HEAD = ("what", "ours", "naive", "ratio", "goal", "")
+HEAD = ("what", "ours", "limit", "naive", "naive : ours", "goal", "")
 
 #: From here on, digits after the point say nothing.
 _WHOLE, _TENTHS = 100, 10
@@ -22,6 +22,7 @@ class Figure:
     unit: str
     ours: float | None  #: ``None`` if it could not be measured here
     naive: float | None = None  #: the same thing, done as one does it at first
+    limit: float | None = None  #: the bare tool, with no check and no record
     goal: float | None = None
     better: Literal["less", "more"] = "less"
 
@@ -33,20 +34,26 @@ class Figure:
         return self.naive / self.ours if self.better == "less" else self.ours / self.naive
 
     @property
+    def is_missed(self) -> bool:
+        """Whether the figure has a goal and does not reach it."""
+        if self.ours is None or self.goal is None:
+            return False
+        return self.ours > self.goal if self.better == "less" else self.ours < self.goal
+
+    @property
     def verdict(self) -> str:
         if self.ours is None:
             return "not measured"
         if self.goal is None:
             return ""
-        is_met = self.ours <= self.goal if self.better == "less" else self.ours >= self.goal
-        return "ok" if is_met else "MISSED"
+        return "MISSED" if self.is_missed else "ok"
 
     @property
     def cells(self) -> tuple[str, ...]:
         sign = "≤" if self.better == "less" else "≥"
         goal = f"{sign} {_number(self.goal)} {self.unit}".rstrip() if self.goal else ""
         ratio = f"{_number(self.ratio)}×" if self.ratio else ""
-        values = (_value(self.ours, self.unit), _value(self.naive, self.unit))
+        values = [_value(each, self.unit) for each in (self.ours, self.limit, self.naive)]
         return (self.what, *values, ratio, goal, self.verdict)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+from time import time_ns
 
 from rookery.store.database import open_file
 from rookery.store.migrations import migrate
@@ -70,6 +72,17 @@ def write_history(path: Path, entries: int) -> None:
         for statement in (_NUMBERS, _ENTRIES, _SESSIONS, _TURNS, _MESSAGES, _HOOKS):
             db.execute(statement, values)
         db.execute("commit")
+
+
+def write_spool(folder: Path, calls: int) -> None:
+    """Write so many hook calls of ten agents, as the hook program does while no daemon runs."""
+    began = time_ns()
+    for number in range(calls):
+        told = {"session_id": f"spooled-{number % 10}", "cwd": "/"}
+        payload = json.dumps({**told, "hook_event_name": "Notification", "message": "spooled"})
+        key = f"{began + number:020d}-{number:016x}"
+        call = f"{key} demo {len(payload)} - - 1 -\n{payload}"
+        (folder / key).write_text(call, encoding="utf-8")
 
 
 def _session(number: int) -> str:

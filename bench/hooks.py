@@ -1,8 +1,9 @@
 """What one hook call costs an agent, and how many of them the daemon takes in.
 
 A call is run as agents run it, by ``/bin/sh -c``, with a payload of 2 kB, and answered once it
-is on disk. Naive is curl, or Python's http.client, to a server that answers at once and keeps
-nothing.
+is on disk. The limit is a shell that writes the payload into a file. Naive is curl, or Python's
+http.client, to a server that answers at once and keeps nothing. With the daemon down, a call is
+answered once it is in the spool.
 """
 
 from __future__ import annotations
@@ -65,14 +66,24 @@ def measure(sizes: Sizes) -> list[Figure]:
         rookery.up()
         costs = _costs(rookery, sizes)
         rates = uvloop.run(_intake(rookery, sizes))
-    curl = costs["sh + curl"]
-    ours = costs.pop("ours")
+        rookery.stop()
+        down = _costs(rookery, sizes)
     return [
-        Figure("a hook call, CPU", "ms", ours.cpu, curl.cpu, goal=GOAL * curl.cpu),
-        Figure("a hook call, wall", "ms", ours.wall, curl.wall, goal=GOAL * curl.wall),
+        *_figures("a hook call", costs),
+        *_figures("a hook call, the daemon down", down),
         *(Figure(f"  {name}, CPU", "ms", cost.cpu) for name, cost in costs.items()),
         *(Figure(f"  {name}, wall", "ms", cost.wall) for name, cost in costs.items()),
         *rates,
+    ]
+
+
+def _figures(what: str, costs: dict[str, Cost]) -> list[Figure]:
+    ours, limit, curl = (costs.pop(name) for name in ("ours", "sh + file", "sh + curl"))
+    return [
+        Figure(f"{what}, CPU", "ms", ours.cpu, curl.cpu, limit=limit.cpu, goal=GOAL * curl.cpu),
+        Figure(
+            f"{what}, wall", "ms", ours.wall, curl.wall, limit=limit.wall, goal=GOAL * curl.wall
+        ),
     ]
 
 
@@ -83,6 +94,7 @@ def _costs(rookery: Rookery, sizes: Sizes) -> dict[str, Cost]:
         commands = {
             "ours": hook_program.command(rookery.home, "demo"),
             "sh": ":",
+            "sh + file": f"cat > {there}.part && mv {there}.part {there}.call",
             "bare python": f"{python} -I -S -c pass",
             "sh + curl": f"curl -s --unix-socket {there} --data-binary @- http://x/",
             "python + http.client": f"{python} -c {shlex.quote(_CLIENT)} {there}",

@@ -29,6 +29,11 @@ class Sizes:
     events: int  #: that many callers tell at once
     waiting: int  #: sessions, one of which waits for the others
     listeners: int
+    kept: int  #: ended sessions in the list of all
+    spooled: int  #: hook calls that were written while no daemon ran
+    burst: int  #: sessions that are started at once
+    flood: int  #: megabytes that one pane prints
+    frames: int  #: lines whose way to a live view is timed
 
 
 FULL = Sizes(
@@ -54,6 +59,11 @@ FULL = Sizes(
     events=10_000,
     waiting=50,
     listeners=10_000,
+    kept=10_000,
+    spooled=5_000,
+    burst=500,
+    flood=40,
+    frames=40,
 )
 
 QUICK = Sizes(
@@ -79,4 +89,9 @@ QUICK = Sizes(
     events=500,
     waiting=5,
     listeners=400,
+    kept=200,
+    spooled=100,
+    burst=10,
+    flood=2,
+    frames=4,
 )

@@ -1,0 +1,138 @@
+"""Many starts at once, a pane that floods, and how far a live view is behind its pane.
+
+The limit of the flood is a bare tmux with nobody attached, its pane printing the same.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from statistics import median
+from time import monotonic_ns, perf_counter
+from typing import Any
+
+from bench.figures import Figure
+from bench.homes import a_home, end_server, scratch, tmux, undisturbed, until
+from bench.panes import live, start_tickers
+from bench.sizes import Sizes
+from tests.real.rookery import Rookery
+
+#: How many times longer than in a bare tmux a flood may take; milliseconds of a live view.
+SLOWED, BEHIND = 1.15, 60
+
+CALLERS = 32
+
+_TICK = re.compile(r"\bT(\d+)\b")
+
+#: Prints so many MB in lines of 100 bytes, and leaves its time in a file.
+_FLOOD = """
+import os, sys, time
+megabytes, file = int(sys.argv[1]), sys.argv[2]
+block = (b"x" * 99 + b"\\n") * 1000
+began = time.perf_counter()
+for _ in range(10 * megabytes):
+    rest = memoryview(block)
+    while rest:
+        rest = rest[os.write(1, rest) :]
+with open(file + ".part", "w") as out:
+    out.write(str(time.perf_counter() - began))
+os.rename(file + ".part", file)
+time.sleep(600)
+"""
+
+
+def measure(sizes: Sizes) -> list[Figure]:
+    return [*_burst(sizes), *_flood(sizes), *_view(sizes)]
+
+
+def _burst(sizes: Sizes) -> list[Figure]:
+    """Start many sessions at once; those that do not come up are failures of ours."""
+    with a_home() as rookery, ThreadPoolExecutor(CALLERS) as threads:
+        rookery.configure(f"[limits]\ntmux_sessions = {sizes.burst + 1}\n")
+        rookery.up()
+        began = perf_counter()
+        list(threads.map(lambda n: _start(rookery, f"one-{n}"), range(sizes.burst)))
+        until(lambda: live(rookery) + _failed(rookery) == sizes.burst, within=600.0)
+        took, up = perf_counter() - began, live(rookery)
+    what = f"{sizes.burst} sessions started at once"
+    return [
+        Figure(f"{what}: came up", "", up, goal=sizes.burst, better="more"),
+        Figure("  until the last was up", "s", took),
+    ]
+
+
+def _start(rookery: Rookery, name: str) -> Any:  # noqa: ANN401 - JSON
+    project = str(rookery.project)
+    command = ["sh", "-c", "echo ready; exec sleep 600"]
+    return rookery.client.post(
+        "sessions", agent="shell", name=name, project=project, command=command
+    )
+
+
+def _failed(rookery: Rookery) -> int:
+    with rookery.database() as db:
+        query = "select count(*) from sessions where status = 'failed'"
+        return int(db.execute(query).fetchone()[0])
+
+
+def _flood(sizes: Sizes) -> list[Figure]:
+    ours, bare = [], []
+    for _ in range(3):  # in turn, so that a busy machine is fair to both
+        bare.append(_flood_bare(sizes.flood))
+        ours.append(_flood_ours(sizes.flood))
+    took, limit = median(ours), median(bare)
+    what = f"a pane prints {sizes.flood} MB"
+    return [Figure(what, "s", took, limit=limit, goal=SLOWED * limit)]
+
+
+def _flood_ours(megabytes: int) -> float:
+    with a_home() as rookery:
+        rookery.up()
+        file = rookery.folder / "took"
+        rookery.client.post(
+            "sessions",
+            agent="shell",
+            name="flood",
+            project=str(rookery.project),
+            command=[sys.executable, "-I", "-S", "-c", _FLOOD, str(megabytes), str(file)],
+        )
+        return _seconds(file)
+
+
+def _flood_bare(megabytes: int) -> float:
+    with scratch() as folder:
+        socket, file = folder / "tmux.sock", folder / "took"
+        program = [sys.executable, "-I", "-S", "-c", _FLOOD, str(megabytes), str(file)]
+        try:
+            size = ("-x", "200", "-y", "50")
+            tmux(socket, "-f", "/dev/null", "new-session", "-d", *size, *program)
+            return _seconds(file)
+        finally:
+            with undisturbed():
+                end_server(socket)
+
+
+def _seconds(file: Path) -> float:
+    until(file.exists, within=300.0)
+    return float(file.read_text())
+
+
+def _view(sizes: Sizes) -> list[Figure]:
+    """Time lines from their writing to the frame that shows them."""
+    behind: list[float] = []
+    with a_home() as rookery:
+        rookery.up()
+        flag = rookery.folder / "flag"
+        start_tickers(rookery, 1, flag)
+        frames, seen = rookery.client.lines("sessions", "pane-0", "frames"), 0
+        flag.touch()
+        for frame in frames:
+            latest = max(map(int, _TICK.findall(frame)), default=0)
+            if latest > seen:
+                seen = latest
+                behind.append((monotonic_ns() - seen) / 1e6)
+            if len(behind) >= sizes.frames:
+                break
+    return [Figure("a live view behind its pane, p50", "ms", median(behind), goal=BEHIND)]
