@@ -49,10 +49,10 @@ class Answers:
         await serve(self.database, requests.to_press, self._take_a_step)
 
     async def _take_a_step(self, session: SessionId) -> bool:
-        request = await self.database.read(partial(requests.next_press, session=session))
-        if request is None:
-            return False
         try:
+            request = await self.database.read(partial(requests.next_press, session=session))
+            if request is None:
+                return False
             await self._see_through(request)
         except RuntimeFailed:
             await self._clock.sleep(REACTION)

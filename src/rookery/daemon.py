@@ -57,7 +57,7 @@ from rookery.processes import Kernel
 from rookery.registry import Registry
 from rookery.rulebook import Rulebook
 from rookery.runtimes.several import Several
-from rookery.runtimes.tmux.foreign import find_sockets
+from rookery.runtimes.tmux.foreign import expanded, find_sockets
 from rookery.runtimes.tmux.observed import ObservedRuntime
 from rookery.runtimes.tmux.runtime import TmuxRuntime
 from rookery.runtimes.tmux.server import Site, version_of
@@ -316,7 +316,7 @@ def claude_folders(settings: Settings, login: Mapping[str, str]) -> set[Path]:
     given = (each.get("CLAUDE_CONFIG_DIR") for each in (login, settings.environment, own))
     named = [*filter(None, given), *settings.discovery.claude_config_dirs]
     home = Path(login.get("HOME") or Path.home())
-    return {home / ".claude", *(Path(each).expanduser() for each in named)}
+    return {home / ".claude", *expanded(named)}
 
 
 def _permissions(home: Home, settings: Settings, journal: Journal) -> Permissions:

@@ -15,7 +15,7 @@ from typing import Protocol, assert_never
 
 import anyio
 
-from rookery import arrivals, endings
+from rookery import arrivals, endings, supervise
 from rookery.arrivals import Arrival
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionFound, SessionId, SessionLabelled, SessionRecovered
@@ -99,26 +99,32 @@ class Discovery:
         present: set[str] = set()
         followed: set[str] = set()
         async with anyio.create_task_group() as tasks:
-            while True:
+
+            async def look_for_servers() -> None:
                 now = await self._servers()
                 present.clear()
                 present.update(now)
                 for socket in present - followed:
                     followed.add(socket)
                     tasks.start_soon(self._follow, socket, present, followed)
-                await self.journal.clock.sleep(ROUND)
+
+            name, clock = "Looking for tmux servers", self.journal.clock
+            await supervise.every(ROUND, look_for_servers, name=name, clock=clock)
 
     async def _servers(self) -> list[str]:
         return [str(each) for each in await anyio.to_thread.run_sync(self.sockets)]
 
     async def _follow(self, socket: str, present: set[str], followed: set[str]) -> None:
-        with suppress(RuntimeFailed):
-            await tidy(self.holder.server(socket))
+        await supervise.contained(partial(self._tidy, socket), name=f"Tidying up {socket}")
         while socket in present:
             await self._look_and_tell(socket)
             await self.journal.clock.sleep(ROUND)
         self.panes.pop(socket, None)
         followed.discard(socket)
+
+    async def _tidy(self, socket: str) -> None:
+        with suppress(RuntimeFailed):
+            await tidy(self.holder.server(socket))
 
     async def _look_and_tell(self, socket: str) -> None:
         try:

@@ -19,7 +19,7 @@ import anyio
 from anyio.abc import TaskGroup
 from watchfiles import awatch
 
-from rookery import arrivals, endings
+from rookery import arrivals, endings, supervise
 from rookery.agents import registry as files
 from rookery.agents.registry import Entry
 from rookery.arrivals import Arrival
@@ -175,8 +175,10 @@ class Registry:
 
     async def _settle(self, doubt: Doubt) -> None:
         """Believe the file, if by then no hook has told the same."""
-        await self.journal.clock.sleep(GRACE)
-        await self.database.write(partial(self._correct, doubt=doubt))
+        clock = self.journal.clock
+        await clock.sleep(GRACE)
+        correct = partial(self.database.write, partial(self._correct, doubt=doubt))
+        await supervise.until_done(correct, name="Correcting by a registry file", clock=clock)
 
     def _correct(self, db: Connection, doubt: Doubt, answer: Answer = NOTHING) -> None:
         last = evidence.last(db, doubt.session, "registry")

@@ -111,9 +111,9 @@ class Transcripts:
     async def catch_up(self, session: SessionId) -> bool:
         """Read what is new. False if nothing is due."""
         due = partial(transcripts.due_since, session=session)
-        if (entry := await self.database.read(due)) is None:
-            return False
         try:
+            if (entry := await self.database.read(due)) is None:
+                return False
             await self.journal.clock.sleep(SETTLE)
             while await self._read_on(session):
                 pass

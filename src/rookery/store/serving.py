@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import anyio
 
+from rookery import supervise
 from rookery.model.facts import SessionId
 from rookery.store.database import Database, Work
 
@@ -44,9 +45,13 @@ async def _read(database: Database, needy: Work[list[SessionId]]) -> list[Sessio
 async def _serve_one(
     database: Database, session: SessionId, step: Step, served: set[SessionId]
 ) -> None:
-    while True:
-        bell = database.bell()
-        # Not while it rings: whoever rang may have seen this session served and passed on.
-        if not await step(session) and not bell.is_set():
-            break
+    async def serve_on() -> None:
+        while True:
+            bell = database.bell()
+            # Not while it rings: whoever rang may have seen this session served and passed on.
+            if not await step(session) and not bell.is_set():
+                break
+
+    # A step that raises is taken again once something was committed.
+    await supervise.contained(serve_on, name=f"A step for session {session}")
     served.discard(session)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import re
 import secrets
 import socket
 import stat
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import anyio
@@ -25,6 +27,8 @@ from rookery.runtimes.tmux.control import (
 )
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.server import DEADLINE, AnyServer, Site
+
+_log = logging.getLogger(__name__)
 
 #: What others may do in a folder: if anything, tmux itself refuses it.
 _OTHERS = 0o007
@@ -177,9 +181,23 @@ def find_sockets(folder: Path, *, listed: Sequence[str], own: Path) -> list[Path
     Those that are ``listed``, or else all in ``folder``. What another user could have planted
     is passed over: a tmux server may tell whoever asks it to run anything.
     """
-    named = [Path(each).expanduser() for each in listed] or list(_in_private(folder))
+    named = expanded(listed) if listed else list(_in_private(folder))
     real = {Path(os.path.realpath(each)) for each in named}
     return sorted(each for each in real if _is_ours_to_ask(each) and not _is_same(each, own))
+
+
+def expanded(listed: Iterable[str]) -> list[Path]:
+    """Return configured paths with ``~`` resolved; those of an unknown user are left out."""
+    return [path for each in listed if (path := _expand(each)) is not None]
+
+
+@cache  # so that a wrong setting is logged once
+def _expand(listed: str) -> Path | None:
+    try:
+        return Path(listed).expanduser()
+    except RuntimeError as error:
+        _log.warning("The configured path %s is ignored: %s", listed, error)
+        return None
 
 
 def _in_private(folder: Path) -> Iterator[Path]:

@@ -8,7 +8,6 @@ stands still would freeze the agents.
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import re
 import signal
@@ -19,12 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from rookery import supervise
 from rookery.model.errors import RuntimeFailed
 from rookery.ports import Clock
 from rookery.runtimes.tmux.control import ControlClient, TmuxGone
 from rookery.runtimes.tmux.protocol import Event, line
-
-_log = logging.getLogger(__name__)
 
 HUB = "rookery"
 
@@ -131,18 +129,17 @@ class Server:
 
     async def keep(self) -> None:
         """Be connected; if a line is lost, or the server itself, begin anew."""
-        pause = BACK_OFF[0]
+        step = supervise.Step("The connection to tmux", self._clock, BACK_OFF)
+
+        async def serve_until_lost() -> None:
+            async with self._connection() as (commands, outputs):
+                await self._welcome()
+                step.succeed()
+                await _first_of(commands.gone, outputs.gone)
+            raise TmuxGone("a line was lost; connecting again.")
+
         while True:
-            try:
-                async with self._connection() as (commands, outputs):
-                    await self._welcome()
-                    pause = BACK_OFF[0]
-                    await _first_of(commands.gone, outputs.gone)
-                _log.warning("A line to tmux was lost; laying it anew.")
-            except RuntimeFailed as error:
-                _log.warning("No line to tmux: %s", error)
-            await self._clock.sleep(pause)
-            pause = min(pause * 2, BACK_OFF[1])
+            await step.attempt(serve_until_lost)
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[tuple[ControlClient, ControlClient]]:
@@ -171,7 +168,12 @@ def start_server(site: Site) -> None:
         end_old_lines(site)
         return
     configuration = site.folder / "tmux.conf"
-    configuration.write_text(CONFIGURATION.format(size=SIZE, lines=site.lines))
+    try:
+        # The folder may lie in /tmp, where a cleaner deletes what is old.
+        site.folder.mkdir(mode=0o700, exist_ok=True)
+        configuration.write_text(CONFIGURATION.format(size=SIZE, lines=site.lines))
+    except OSError as error:  # a full or read-only disk
+        raise RuntimeFailed(f"tmux cannot be configured: {error}") from error
     width, height = SIZE.split("x")
     # The hub's own window keeps it, and prints nothing.
     hub = ("new-session", "-d", "-s", HUB, "-x", width, "-y", height, "cat")

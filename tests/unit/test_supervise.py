@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+import json
+import logging
+import os
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from sqlite3 import Connection
+
+import anyio
+import pytest
+
+from rookery import supervise
+from rookery.answers import Answers
+from rookery.config import Settings
+from rookery.conversations import Conversations
+from rookery.daemon import AGENTS, claude_folders
+from rookery.discovery import Discovery
+from rookery.model.errors import CommitFailed
+from rookery.model.evidence import Evidence
+from rookery.model.facts import SessionId, SessionStarted, TurnStarted
+from rookery.model.lifecycle import Activity
+from rookery.processes import Process
+from rookery.registry import Registry
+from rookery.runtimes.tmux.foreign import find_sockets
+from rookery.store import evidence, sessions
+from rookery.store.journal import Journal
+from rookery.store.serving import serve
+from rookery.transcripts import Transcripts
+from tests.fakes.clock import FakeClock
+from tests.fakes.database import ObservedDatabase
+from tests.fakes.processes import FakeTable
+from tests.fakes.runtime import FakeRuntime
+from tests.fakes.servers import FakeHolder
+from tests.house import World, passing_time
+from tests.sessions import make
+from tests.waiting import kinds, until
+
+pytestmark = pytest.mark.anyio
+
+S = SessionId("s")
+
+
+class Flaky:
+    """Work that fails some times before it succeeds."""
+
+    def __init__(self, *failures: Exception) -> None:
+        self.failures = list(failures)
+        self.runs = 0
+
+    async def __call__(self) -> None:
+        self.runs += 1
+        if self.failures:
+            raise self.failures.pop(0)
+
+
+async def run_with_time(clock: FakeClock, work: Flaky, *, name: str = "A step") -> float:
+    """Run work until it is done; return how many seconds of its clock that took."""
+    began = clock.now()
+
+    async def pass_on() -> None:
+        while True:
+            await clock.someone_sleeps()
+            clock.skip()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(pass_on)
+        with anyio.fail_after(20):
+            await supervise.until_done(work, name=name, clock=clock)
+        tasks.cancel_scope.cancel()
+    return (clock.now() - began).total_seconds()
+
+
+@pytest.mark.spec("K4")
+async def test_a_failing_step_is_tried_again_with_longer_pauses(clock: FakeClock) -> None:
+    work = Flaky(*(CommitFailed("full") for _ in range(3)))
+
+    took = await run_with_time(clock, work)
+
+    assert (work.runs, took) == (4, 0.5 + 1 + 2)
+
+
+async def test_the_same_failure_is_logged_once(
+    clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "rookery.supervise")
+    same = [CommitFailed("full") for _ in range(5)]
+
+    await run_with_time(clock, Flaky(*same, ValueError("else")), name="The save")
+
+    said = [each.message for each in caplog.records]
+    assert len(said) == 3
+    assert said[0].startswith("The save failed and is retried: CommitFailed")
+    assert "ValueError: else" in said[1]
+    assert said[2] == "The save works again."
+
+
+async def test_a_round_that_fails_does_not_end_the_rounds(clock: FakeClock) -> None:
+    work = Flaky(ValueError("once"))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(partial(supervise.every, 60, work, name="A round", clock=clock))
+        for _ in range(3):
+            await clock.someone_sleeps()
+            clock.skip()
+        tasks.cancel_scope.cancel()
+
+    assert work.runs >= 3
+
+
+async def test_contained_work_says_whether_it_was_done(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.CRITICAL, "rookery.supervise")
+
+    assert await supervise.contained(Flaky(), name="A chore")
+    assert not await supervise.contained(Flaky(ValueError("no")), name="A chore")
+
+
+@pytest.mark.spec("K4")
+async def test_a_step_that_raises_does_not_end_the_service_of_others(
+    database: ObservedDatabase, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.CRITICAL)
+    served: list[SessionId] = []
+
+    async def step(session: SessionId) -> bool:
+        served.append(session)
+        if session == S:
+            raise ValueError("this one is in trouble")
+        return False
+
+    def ring(db: Connection) -> None:
+        db.execute("insert into entries (at, session, kind, body) values ('', 's', '', '')")
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(partial(serve, database, lambda db: [S, SessionId("t")], step))
+        await database.rest()
+        await database.write(ring)
+        await database.rest()
+        tasks.cancel_scope.cancel()
+
+    assert served.count(SessionId("t")) == 2
+    assert served.count(S) == 2
+
+
+@pytest.mark.spec("C8", "K4")
+async def test_a_full_disk_does_not_keep_a_registry_file_from_being_believed_later(
+    database: ObservedDatabase, journal: Journal, clock: FakeClock, tmp_path: Path
+) -> None:
+    this = Process.of(os.getpid())
+    assert this
+
+    def begin(db: Connection) -> None:
+        sessions.add(db, make(journal, S, agent="claude", native_id="n", process=this.word))
+        journal.append(db, SessionStarted(S), TurnStarted(S, "Go."))
+        evidence.put(db, S, Evidence("hook", Activity.WORKING, clock.now()))
+
+    await database.write(begin)
+    _write_registry_file(tmp_path / "sessions", this, clock.now() + timedelta(seconds=1))
+
+    async with anyio.create_task_group() as tasks:
+        registry = Registry(database, journal, Conversations({}, clock))
+        tasks.start_soon(registry.watch, [tmp_path])
+        await clock.someone_sleeps()
+        database.failing_writes = 2
+        async with passing_time(database, clock):
+            await until(database, lambda db: "turn-ended" in kinds(db))
+        tasks.cancel_scope.cancel()
+
+    assert database.failing_writes == 0
+
+
+def _write_registry_file(folder: Path, process: Process, at: datetime) -> None:
+    """Write what an idle Claude Code says of itself."""
+    folder.mkdir()
+    said = {"pid": process.pid, "procStart": process.started, "sessionId": "n", "cwd": "/"}
+    moment = {"status": "idle", "statusUpdatedAt": int(at.timestamp() * 1000)}
+    (folder / f"{process.pid}.json").write_text(json.dumps({**said, **moment}))
+
+
+@pytest.mark.spec("K4")
+async def test_a_damaged_store_ends_neither_transcripts_nor_answers(
+    database: ObservedDatabase, journal: Journal, clock: FakeClock, tmp_path: Path
+) -> None:
+    permissions = World(tmp_path).permissions(journal)
+    answers = Answers(database, journal, FakeRuntime(), AGENTS, permissions)
+    steps = (Transcripts(database, journal, {}).catch_up, answers._take_a_step)  # noqa: SLF001
+    for step in steps:
+        database.failing_reads = 1
+        async with passing_time(database, clock):
+            with anyio.fail_after(20):
+                assert await step(S)  # there may be more to do
+
+
+@pytest.mark.spec("B6", "K4")
+async def test_sockets_that_cannot_be_listed_do_not_end_discovery(
+    database: ObservedDatabase, journal: Journal, clock: FakeClock
+) -> None:
+    looked = 0
+
+    def sockets() -> list[Path]:
+        nonlocal looked
+        looked += 1
+        if looked == 1:
+            raise RuntimeError("Could not determine home directory.")
+        return []
+
+    held = (AGENTS, FakeHolder(), FakeTable())
+    discovery = Discovery(database, journal, *held, sockets, Path("/run/own"))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(discovery.run)
+        with anyio.fail_after(20):
+            while looked < 3:
+                await clock.someone_sleeps()
+                clock.skip()
+        tasks.cancel_scope.cancel()
+
+
+@pytest.mark.spec("K4")
+def test_the_home_of_a_user_who_does_not_exist_is_passed_over(tmp_path: Path) -> None:
+    nowhere = "~no-such-user-here/x"
+    settings = Settings.model_validate({"discovery": {"claude_config_dirs": [nowhere]}})
+
+    assert find_sockets(tmp_path, listed=[nowhere], own=tmp_path / "own") == []
+    assert claude_folders(settings, {"HOME": "/home/me"}) == {Path("/home/me/.claude")}
