@@ -206,47 +206,59 @@ def shown() -> Iterator[Rookery]:
         shutil.rmtree(folder)
 
 
-INTRUDER = """
+CALLER = """
 import json, os, socket, sys
 
 def read(path):
     return open(path, "rb").read()
 
-def knock(path):
-    door = socket.socket(socket.AF_UNIX)
-    door.settimeout(10)
-    door.connect(path)
-    door.sendall(b"GET /v1/status HTTP/1.0\\r\\nHost: x\\r\\n\\r\\n")
-    door.shutdown(socket.SHUT_WR)
-    return door.recv(100)
+def knock(door):
+    path, words = door
+    connection = socket.socket(socket.AF_UNIX)
+    connection.settimeout(40)
+    connection.connect(path)
+    connection.sendall(words.encode())
+    return connection.recv(100)
 
-def tried(attempt, path):
+def tried(attempt, what):
     try:
-        return attempt(path).decode(errors="replace")
+        return attempt(what).decode(errors="replace")
     except OSError as error:
         return type(error).__name__
 
-os.setgroups([])
-os.setgid(65534)
-os.setuid(65534)
-files, doors = json.load(sys.stdin)
+user, files, doors = json.load(sys.stdin)
+if user:
+    os.setgroups([])
+    os.setgid(user)
+    os.setuid(user)
 came = [tried(read, file) for file in files], [tried(knock, door) for door in doors]
 print(json.dumps(came))
 """
 
+#: A user who owns nothing here.
+STRANGER = 65534
 
-def intrude(rookery: Rookery) -> tuple[list[str], list[str]]:
-    """Try, as another user, to read each file and to speak at each door; say what came."""
+
+def call_as(rookery: Rookery, user: int) -> tuple[list[str], list[str]]:
+    """Try, as a user, to read each file and to speak at each door; say what came.
+
+    The connection stays open on the caller's side, as a hook's and a client's does: who closes
+    it first gets no answer, whoever that is.
+    """
     home = rookery.home
     files = [home.database, home.token, home.log, home.hook]
-    wanted = [[str(file) for file in files], [str(home.door), str(home.hook_door)]]
+    hook = '{"hook_event_name": "Stop", "session_id": "nobody", "cwd": "/"}'
+    doors = [
+        [str(home.door), "GET /v1/status HTTP/1.1\r\nHost: x\r\n\r\n"],
+        [str(home.hook_door), f"key-{user} demo {len(hook)} - - 1 -\n{hook}"],
+    ]
     done = subprocess.run(
-        [sys.executable, "-I", "-c", INTRUDER],
-        input=json.dumps(wanted),
+        [sys.executable, "-I", "-c", CALLER],
+        input=json.dumps([user, [str(file) for file in files], doors]),
         capture_output=True,
         text=True,
         check=True,
-        timeout=SOON,
+        timeout=120,
     )
     read, heard = json.loads(done.stdout)
     return read, heard
@@ -255,14 +267,17 @@ def intrude(rookery: Rookery) -> tuple[list[str], list[str]]:
 @pytest.mark.spec("K1")
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can try it as another user")
 def test_another_user_gets_neither_in_nor_an_answer(shown: Rookery) -> None:
-    closed = intrude(shown)
+    closed = call_as(shown, STRANGER)
     for folder in (shown.home.state, shown.home.run):
         folder.chmod(0o755)
     for door in (shown.home.door, shown.home.hook_door):
         door.chmod(0o666)
-    opened = intrude(shown)
+    opened = call_as(shown, STRANGER)
+    _, own = call_as(shown, 0)
 
     assert closed == (["PermissionError"] * 4, ["PermissionError"] * 2)
     assert opened[0] == ["PermissionError"] * 4
     assert set(opened[1]) <= {"", "ConnectionResetError", "BrokenPipeError"}
+    # The same words are answered when their owner says them.
+    assert [own[0][:15], own[1]] == ["HTTP/1.1 200 OK", "taken\n"]
     assert shown.json("status")["pid"] == shown.pid

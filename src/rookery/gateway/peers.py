@@ -1,4 +1,4 @@
-"""Who is at the other end of a unix socket, as the kernel knows it."""
+"""Check who is at the other end of a connection, and bound what an unknown caller can hold."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ import os
 import socket
 import struct
 from dataclasses import dataclass
+from typing import ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 #: Bytes of a request's first lines, and seconds for them to come.
 LONGEST_HEAD, HEAD_SECONDS = 64 * 1024, 10.0
+
+#: Seconds for a request's body to come; its size has a limit of its own.
+BODY_TIMEOUT_S = 60.0
 
 #: Connections at once on loopback: browsers and programs of one person.
 MOST_CONNECTIONS = 256
@@ -34,43 +38,88 @@ def peer(connection: socket.socket) -> Peer:
 
 
 class OurPeers(HttpToolsProtocol):
-    """HTTP that hangs up on other users and on floods, and tells the app who asks.
+    """HTTP that closes connections of other users and of floods, and tells the app who asks.
 
-    On loopback anybody on this computer may knock: before they have shown a token, they get
-    neither many connections, nor much time, nor much room.
+    Every user of this computer can connect on loopback. Until a caller has shown a token, its
+    connections are few, short-lived and small: each request of a connection has a deadline of
+    its own, and when there are too many connections, the oldest unknown one makes room.
     """
+
+    head_timeout_s: ClassVar[float] = HEAD_SECONDS
+    body_timeout_s: ClassVar[float] = BODY_TIMEOUT_S
+    max_head_bytes: ClassVar[int] = LONGEST_HEAD
+    max_connections: ClassVar[int] = MOST_CONNECTIONS
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._in_head, self._head = True, 0  #: and how many bytes it has so far
-        self._hurry = self.loop.call_later(HEAD_SECONDS, transport.abort)
+        self.opened_at = self.loop.time()
+        self._was_known = False  #: an earlier request on this connection showed a token
+        self._deadline: asyncio.TimerHandle | None = None
+        self._allow(self.head_timeout_s)
         connection = transport.get_extra_info("socket")
         if connection.family == socket.AF_UNIX:
             found = peer(connection)
             self.client = ("unix", found.pid)
             if not found.is_ours:
                 transport.abort()
-        elif len(self.connections) > MOST_CONNECTIONS:
-            transport.abort()
+        elif len(self.connections) > self.max_connections:
+            self._make_room()
 
     def data_received(self, data: bytes) -> None:
+        if self._deadline is None:
+            # Also for blank lines between two requests, which begin no request.
+            self._allow(self.head_timeout_s)
         if self._in_head:
             self._head += len(data)
             # What comes with the head may already be body, which has a limit of its own.
-            if self._head > LONGEST_HEAD and b"\r\n\r\n" not in data:
+            if self._head > self.max_head_bytes and b"\r\n\r\n" not in data:
                 self.transport.abort()
                 return
         super().data_received(data)
 
     def on_message_begin(self) -> None:
         self._in_head, self._head = True, 0
+        self._was_known = self.is_known
+        self._allow(self.head_timeout_s)
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         self._in_head = False
-        self._hurry.cancel()
+        self._allow(self.body_timeout_s)
         super().on_headers_complete()
 
+    def on_message_complete(self) -> None:
+        self._end_deadline()
+        super().on_message_complete()
+
+    def handle_websocket_upgrade(self) -> None:
+        self._end_deadline()
+        super().handle_websocket_upgrade()
+
     def connection_lost(self, exc: Exception | None) -> None:
-        self._hurry.cancel()
+        self._end_deadline()
         super().connection_lost(exc)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether a request on this connection passed the guard, which notes who sent it."""
+        return self._was_known or (self.scope is not None and "identity" in self.scope)
+
+    def _allow(self, seconds: float) -> None:
+        """Close the connection unless the next part of the request is here in time."""
+        self._end_deadline()
+        self._deadline = self.loop.call_later(seconds, self.transport.abort)
+
+    def _end_deadline(self) -> None:
+        if self._deadline:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _make_room(self) -> None:
+        """Close the oldest connection that has shown no token; if all have, the new one."""
+        others = (each for each in self.connections if isinstance(each, OurPeers))
+        unknown = (each for each in others if not each.is_known and each is not self)
+        oldest = min(unknown, key=lambda each: each.opened_at, default=self)
+        oldest.transport.abort()
+        self.connections.discard(oldest)
