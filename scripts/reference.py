@@ -88,7 +88,11 @@ def api() -> Iterator[str]:
     yield "loopback with a bearer token (`rookery status` names the address, `rookery token mint` makes a"
     yield "token, the owner's own is in the home's file `token`). JSON in, JSON out; errors are"
     yield '`{"error": {"code", "message"}}`. A POST may carry an `Idempotency-Key`: asked again, it'
-    yield "answers what it answered, and is done once. `/v1/openapi.json` describes the shapes.\n"
+    yield "answers what it answered, and is done once. `/v1/openapi.json` describes the shapes."
+    yield "\nRead the address from the home's file `url`, which is there while the port is open, and do"
+    yield "not guess it: if the default port is taken, another one is used, and the program that has the"
+    yield "usual one would get the token. A port that is set as `http.port` and is taken is not replaced:"
+    yield "there is no HTTP door then, and `rookery up`, `status` and `doctor` say so.\n"
     yield "| operation | | needs | |\n|---|---|---|---|"
     for each in OPERATIONS:
         summary = (inspect.getdoc(each.run) or "").split("\n")[0]

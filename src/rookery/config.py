@@ -123,7 +123,9 @@ class Http(_Section):
     """The door on loopback, for what cannot use the unix socket. It always needs a token."""
 
     enabled: bool = True  #: listen on loopback
-    port: int = Field(4870, ge=0, le=65535)  #: 0, or one that is taken: any free one
+    #: The port on 127.0.0.1. 0: any free one. If the default port is taken, another one is
+    #: used; if a port that is set here is taken, there is no HTTP door.
+    port: int = Field(4870, ge=0, le=65535)
 
 
 class Settings(_Section):

@@ -79,6 +79,11 @@ class Home:
         return self.state / "token"
 
     @property
+    def url(self) -> Path:
+        """The file with the HTTP address of the running daemon."""
+        return self.state / "url"
+
+    @property
     def door(self) -> Path:
         return self.run / "rookery.sock"
 

@@ -65,9 +65,16 @@ def _run(here: Home) -> None:
 def _greet(here: Home) -> None:
     found = _status(here)
     say(f"Rookery {__version__} is up, pid {os.getpid()}. Its home is {here.state}")
+    _say_http_note(found)
     say(_next(found, are="found again"))
     say("Stop it with Ctrl-C; agents in tmux live on.")
     sys.stdout.flush()
+
+
+def _say_http_note(status: Mapping[str, Any] | None) -> None:
+    """Say if HTTP is on another port than configured, or could not be opened."""
+    if note := (status or {}).get("http_note"):
+        say(note)
 
 
 def _next(status: Mapping[str, Any] | None, *, are: str) -> str:
@@ -113,7 +120,9 @@ def _detach(here: Home) -> None:
         click.echo(why or f"rookery: it ended without a word in {errors}: no room?", err=True)
         sys.exit(1)
     say(f"Rookery {__version__} is up in the background, pid {daemon.pid}.")
-    say(_next(_status(here), are="found again"))
+    found = _status(here)
+    _say_http_note(found)
+    say(_next(found, are="found again"))
 
 
 def _waits_until(is_so: Callable[[], bool]) -> bool:
@@ -181,6 +190,7 @@ def status(*, as_json: bool) -> None:
         say(HELD)
     say(f"Home {found['home']}\nLog  {found['log']}")
     say(f"HTTP {found['url']}, with a token" if found["url"] else "HTTP is off")
+    _say_http_note(found)
     if found.get("trouble"):
         complain(found["trouble"])
         sys.exit(1)

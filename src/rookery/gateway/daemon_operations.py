@@ -63,6 +63,7 @@ class DaemonStatus:
     url: str | None  #: on loopback, for what cannot use the socket
     trouble: str  #: why it takes nothing more in; empty while it does
     holding: bool = False  #: no words leave, until that is released
+    http_note: str = ""  #: why HTTP is not on its usual port, or is off
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +120,10 @@ async def status(house: House, caller: Caller, asked: Nothing) -> DaemonStatus:
         computer=house.journal.computer,
         tmux_socket=str(house.home.tmux),
         log=str(house.home.log),
-        url=f"http://127.0.0.1:{house.ports[0]}" if house.ports else None,
+        url=house.loopback.url,
         trouble=house.database.trouble,
         holding=holding,
+        http_note=house.loopback.note,
     )
 
 
@@ -152,10 +154,21 @@ async def check_up(house: House, caller: Caller, asked: Nothing) -> Checkup:
         examine, house.home, house.settings, environment, agents=house.agents, trouble=trouble
     )
     checks = await anyio.to_thread.run_sync(looked_at)
+    checks.append(_http(house))
     if lost := house.database.trouble:
         checks.append(Check("file", ok=False, detail=lost))
     is_well = all(each.ok is not False for each in checks)
     return Checkup(is_well, checks, _without_secrets(environment))
+
+
+def _http(house: House) -> Check:
+    door = house.loopback
+    if door.is_refused:
+        return Check("http", ok=False, detail=door.note)
+    if door.url is None:
+        return Check("http", ok=None, detail="HTTP is disabled (http.enabled)")
+    detail = f"{door.url}. {door.note}" if door.note else door.url
+    return Check("http", ok=None if door.note else True, detail=detail)
 
 
 def _trouble(db: Connection) -> Trouble:

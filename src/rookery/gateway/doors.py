@@ -13,6 +13,7 @@ import uvicorn
 
 from rookery.gateway.guard import Guard
 from rookery.gateway.http import build_app
+from rookery.gateway.loopback import forget
 from rookery.gateway.peers import OurPeers
 from rookery.gateway.table import House
 
@@ -23,14 +24,12 @@ FAREWELL = 2
 @asynccontextmanager
 async def opened(house: House) -> AsyncIterator[None]:
     """Let the operations be asked for: on a socket for this user alone, and on loopback."""
-    app, http = build_app(house), house.settings.http
+    app, loopback = build_app(house), house.loopback
     listening = [(Guard(app, house, door="unix"), _listen(house.home.door))]
-    if http.enabled:
-        loopback = _listen_on_loopback(http.port)
-        port = loopback.getsockname()[1]
-        house.ports.append(port)
-        names = [f"127.0.0.1:{port}", f"localhost:{port}"]
-        listening.append((Guard(app, house, door="tcp", names=names), loopback))
+    if port := loopback.listen(house.settings.http):
+        guard = Guard(app, house, door="tcp", names=loopback.hosts)
+        listening.append((guard, port))
+    loopback.write_down(house.home)
     number = (await anyio.Path(house.home.door).stat()).st_ino
     servers = [(_Server(_config(guard)), door) for guard, door in listening]
     async with anyio.create_task_group() as tasks:
@@ -43,6 +42,7 @@ async def opened(house: House) -> AsyncIterator[None]:
             for server, _ in servers:
                 server.should_exit = True
             _close(house.home.door, number)
+            forget(house.home)
 
 
 def _config(guard: Guard) -> uvicorn.Config:
@@ -64,19 +64,6 @@ class _Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Leave signals to the daemon."""
         yield
-
-
-def _listen_on_loopback(port: int) -> socket.socket:
-    """Listen where only this computer can reach; on another port if that one is taken."""
-    listening = socket.socket(socket.AF_INET)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind(("127.0.0.1", port))
-    except OSError:
-        listening.bind(("127.0.0.1", 0))
-    listening.listen(128)
-    listening.setblocking(False)
-    return listening
 
 
 def _close(door: Path, number: int) -> None:

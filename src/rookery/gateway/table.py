@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from rookery.config import Settings
 from rookery.conversations import Conversations
 from rookery.discovery import Discovery
+from rookery.gateway.loopback import Loopback
 from rookery.home import Home
 from rookery.model.errors import BadInput, Forbidden, NotRunning, SessionAmbiguous
 from rookery.model.facts import SessionId
@@ -78,7 +79,7 @@ class House:
     started_at: datetime
     stop: Callable[[], None]
     streams: Streams = field(default_factory=Streams)
-    ports: list[int] = field(default_factory=list)  #: on loopback, once they are open
+    loopback: Loopback = field(default_factory=Loopback)
 
 
 @dataclass(frozen=True, slots=True)

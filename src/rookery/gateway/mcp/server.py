@@ -71,7 +71,7 @@ def _security(house: House, door: str) -> TransportSecuritySettings:
     """Let in whom the guard lets in, who stands before this door, too."""
     if door == "unix":  # no browser comes this way
         return TransportSecuritySettings(allowed_hosts=["rookery", "localhost"])
-    names = [f"{name}:{port}" for port in house.ports for name in ("127.0.0.1", "localhost")]
+    names = [*house.loopback.hosts]
     origins = [f"http://{name}" for name in names]
     return TransportSecuritySettings(allowed_hosts=names, allowed_origins=origins)
 

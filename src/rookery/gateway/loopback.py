@@ -1,0 +1,95 @@
+"""Open the HTTP port on loopback, and say where it is, or why there is none."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import logging
+import os
+import socket
+from dataclasses import dataclass
+
+from rookery.config import Http
+from rookery.home import Home, open_private
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Loopback:
+    """Where the HTTP door is, once it is open."""
+
+    port: int | None = None
+    note: str = ""  #: for the user, if the door is not where it was expected
+    is_refused: bool = False  #: it is enabled, and could not be opened
+
+    @property
+    def url(self) -> str | None:
+        return f"http://127.0.0.1:{self.port}" if self.port else None
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """Return the values of a Host header that mean this door."""
+        return tuple(f"{name}:{self.port}" for name in ("127.0.0.1", "localhost") if self.port)
+
+    def listen(self, http: Http) -> socket.socket | None:
+        """Listen on the configured port, which only this computer can reach.
+
+        If the default port is taken, another one is used. A port that was set explicitly is
+        never replaced: clients send their token to it, and another user may be who took it.
+        """
+        if not http.enabled:
+            return None
+        try:
+            listening = _bound(http.port)
+        except OSError as error:
+            taken = _why(error, http.port)
+            if "port" in http.model_fields_set:
+                self.is_refused = True
+                self.note = (
+                    f"HTTP is off: {taken} Free it or set another http.port, then restart the"
+                    " daemon. Do not send tokens to that port."
+                )
+                _log.error("%s", self.note)
+                return None
+            listening = _bound(0)
+            self.note = f"{taken} HTTP uses port {listening.getsockname()[1]} instead."
+            _log.warning("%s", self.note)
+        self.port = listening.getsockname()[1]
+        return listening
+
+    def write_down(self, home: Home) -> None:
+        """Write the URL into the home, for programs that use HTTP; no file if there is none."""
+        if self.url is None:
+            home.url.unlink(missing_ok=True)
+            return
+        new = home.url.with_name("url.new")
+        new.unlink(missing_ok=True)
+        with open_private(new) as file:
+            file.write(f"{self.url}\n".encode())
+        new.replace(home.url)
+
+
+def forget(home: Home) -> None:
+    """Remove the URL when the door closes: another program may take its port."""
+    with contextlib.suppress(OSError):
+        home.url.unlink()
+
+
+def _bound(port: int) -> socket.socket:
+    listening = socket.socket(socket.AF_INET)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(("127.0.0.1", port))
+        listening.listen(128)
+        listening.setblocking(False)
+    except OSError:
+        listening.close()
+        raise
+    return listening
+
+
+def _why(error: OSError, port: int) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"Port {port} is used by another program."
+    return f"Port {port} cannot be opened: {os.strerror(error.errno or 0)}."
