@@ -30,6 +30,8 @@ class AgentSettings(_Section):
 class Limits(_Section):
     start_deadline: float = Field(60.0, gt=0)  #: seconds for an agent to come up
     tmux_sessions: int = Field(100, ge=1)  #: that live at once
+    #: Sessions that one session may start in a minute.
+    starts_a_minute: int = Field(30, ge=1, le=10_000)
     inactive_hours: float = Field(72.0, gt=0, le=87_600)  #: then a session is ended
     listed_hours: float = Field(1.0, ge=0, le=87_600)  #: an ended session stays in the list
     kept_sessions: int = Field(10_000, ge=1)  #: of those that ended
@@ -44,6 +46,8 @@ class Limits(_Section):
 class Trust(_Section):
     #: Whom a session may read and speak to: its family, or everybody.
     sessions: Literal["family", "all"] = "family"
+    #: Where a session may start others: in its own project folder and below, or anywhere.
+    projects: Literal["own", "any"] = "own"
 
 
 class Permissions(_Section):

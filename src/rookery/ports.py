@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeAlias
 from rookery.model.facts import Fact, SessionId
 from rookery.model.messages import Parcel
 from rookery.model.permissions import Call, Stop, Verdict
+from rookery.model.reach import Reach
 from rookery.model.screens import Dialog, Screen, View
 from rookery.model.sessions import NativeId, Sender
 
@@ -94,6 +95,14 @@ class Agent(Protocol):
     @property
     def can_fork(self) -> bool:
         """Whether it can begin with a branch of a conversation."""
+        ...
+
+    @property
+    def modes(self) -> Mapping[str, Reach]:
+        """The permission modes that its command line can set, and what each does unasked.
+
+        Of several with the same reach, the first is the one to use.
+        """
         ...
 
     @property

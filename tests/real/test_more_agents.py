@@ -17,6 +17,7 @@ import pytest
 from tests.models.asides import Kind
 from tests.models.server import ModelServer
 from tests.real.rookery import Rookery, eventually
+from tests.real.test_doors import badge_of
 
 pytestmark = [pytest.mark.more_agents, pytest.mark.timeout(300)]
 
@@ -567,3 +568,23 @@ def test_opencode_keeps_its_users_own_settings_and_plugins(
     assert said == "by their model"
     assert (cold.folder / "loaded").exists()
     assert {file.name for file in (config / "plugin").iterdir()} == {"mine.js"}
+
+
+@pytest.mark.spec("K5")
+def test_opencode_that_a_careful_session_started_asks_first(rookery: Rookery) -> None:
+    settings = rookery.folder / "opencode" / "config" / "opencode" / "opencode.json"
+    freer = {"*": "allow", "bash": {"touch *": "allow"}}
+    own = json.loads(settings.read_text())
+    settings.write_text(
+        json.dumps({**own, "permission": freer, "agent": {"build": {"permission": freer}}})
+    )
+    rookery.start("boss")
+    boss = rookery.client_of(badge_of(rookery, "boss"))
+
+    made = boss.post("sessions", agent="opencode", name="it", project=str(rookery.project))
+    rookery.client.get("sessions", "it", "wait", until="up", timeout=SLOWLY)
+    rookery.send("it", "bash: touch made;; say: done")
+
+    eventually(lambda: rookery.session("it")["activity"] == "permission", within=SLOWLY)
+    assert made["permission_mode"] == "default"
+    assert not (rookery.project / "made").exists()

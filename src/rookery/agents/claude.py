@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rookery.agents import elicitations, hooks, keys
 from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import Call, Stop, Verdict
+from rookery.model.reach import Reach
 from rookery.model.screens import Dialog, Screen, View, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
@@ -32,6 +33,17 @@ _FOOTER = re.compile(r"\b(?:Esc to (?:cancel|exit)|Enter to (?:confirm|select|co
 _OPTION = re.compile(r"\s*(?:❯\s*)?\d+\.\s")
 _PASTED = re.compile(r"(?:\[Pasted text #\d+(?: \+\d+ lines)?\]\s*)+")
 
+#: ``dontAsk`` refuses what it would ask; in ``auto`` a model decides instead of a person.
+MODES: Mapping[str, Reach] = {
+    "plan": Reach.READ,
+    "default": Reach.ASK,
+    "manual": Reach.ASK,
+    "dontAsk": Reach.ASK,
+    "acceptEdits": Reach.EDIT,
+    "auto": Reach.ALL,
+    "bypassPermissions": Reach.ALL,
+}
+
 #: Rows below the box at most: the mode, hints, a status line of the user's own.
 _BELOW = 6
 
@@ -49,6 +61,7 @@ class Claude:
     takes_id = True
     can_resume = True
     can_fork = True
+    modes = MODES
     pause = 0.0
     quiet = 5.0  #: its own file tells of an interruption; this only where that cannot be seen
     interrupt = "escape"

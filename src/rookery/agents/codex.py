@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from rookery.agents import hooks, keys
 from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import Call, Outcome, Stop, Verdict
+from rookery.model.reach import Reach
 from rookery.model.screens import Dialog, Screen, View, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
@@ -29,6 +30,24 @@ EVENTS: Mapping[str, tuple[str, int]] = {
     "Stop": ("stop", hooks.LONG_TIMEOUT),
     "Interrupt": ("interrupt", 3),
     "SessionEnd": ("session_end", 3),
+}
+
+#: ``plan`` and ``default`` are ours; the others are its sandboxes, in which it runs commands.
+MODES: Mapping[str, Reach] = {
+    "plan": Reach.READ,
+    "default": Reach.ASK,
+    "read-only": Reach.ASK,
+    "workspace-write": Reach.RUN,
+    "danger-full-access": Reach.ALL,
+}
+
+#: What is asked is asked of a person, whatever its user's settings say: they can name a model.
+_ASKS_A_PERSON = ("--sandbox", "read-only", "-c", 'approvals_reviewer="user"')
+
+#: The arguments of the modes that are ours.
+_OUR_MODES = {
+    "plan": ("--sandbox", "read-only", "--ask-for-approval", "never"),
+    "default": (*_ASKS_A_PERSON, "--ask-for-approval", "on-request"),
 }
 
 _FOOTER = re.compile(
@@ -51,6 +70,7 @@ class Codex:
     takes_id = False
     can_resume = True
     can_fork = True
+    modes = MODES
     pause = 0.0
     quiet = 5.0  #: only an error of its model is told by nothing else
     interrupt = "escape"
@@ -64,7 +84,7 @@ class Codex:
         if order.model:
             argv += ["--model", order.model]
         if order.permission_mode:
-            argv += ["--sandbox", order.permission_mode]
+            argv += _OUR_MODES.get(order.permission_mode, ("--sandbox", order.permission_mode))
         if order.resumes:
             argv += ["resume", order.native_id]
         elif order.forks:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rookery.agents import hooks
 from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import Call, Outcome, Stop, Verdict
+from rookery.model.reach import Reach
 from rookery.model.screens import Dialog, Screen, View, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
@@ -16,6 +17,13 @@ EVENTS = (
     *("SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse"),
     *("Stop", "StopFailure", "Interrupt", "SessionEnd"),
 )
+
+MODES: Mapping[str, Reach] = {
+    "plan": Reach.READ,
+    "default": Reach.ASK,
+    "acceptEdits": Reach.EDIT,
+    "bypassPermissions": Reach.ALL,
+}
 
 _RULE = re.compile(r"─{10,}")
 _OPTION = re.compile(r"\s*(?:❯ )?\d+\. ")
@@ -36,6 +44,7 @@ class Demo:
     takes_id = True
     can_resume = True
     can_fork = False
+    modes = MODES
     pause = 0.0
     quiet = 5.0
     interrupt = "escape"

@@ -18,6 +18,7 @@ from rookery.agents import hooks, keys
 from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import Call, Outcome, Stop, Verdict, digest
+from rookery.model.reach import Reach
 from rookery.model.screens import Dialog, Screen, View, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
@@ -32,6 +33,13 @@ EVENTS: Mapping[str, int] = {
     "AfterTool": hooks.TIMEOUT * 1000,
     "AfterAgent": hooks.LONG_TIMEOUT * 1000,
     "SessionEnd": hooks.TIMEOUT * 1000,
+}
+
+MODES: Mapping[str, Reach] = {
+    "plan": Reach.READ,
+    "default": Reach.ASK,
+    "auto_edit": Reach.EDIT,
+    "yolo": Reach.ALL,
 }
 
 #: The tool by which it asks its person something.
@@ -104,6 +112,7 @@ class Gemini:
     takes_id = True
     can_resume = True
     can_fork = False
+    modes = MODES
     pause = 0.3  #: Enter is only another line for 40 ms after a paste, more if it is busy
     quiet = 1.5
     interrupt = "escape"

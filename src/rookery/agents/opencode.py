@@ -6,7 +6,8 @@ with the first prompt, so that it is up is read off its screen; of its end no pl
 
 Its hint is grey, not faint, so that it is known by its words. What is pasted is never run,
 whatever it begins with; only a ``!`` that is typed makes a shell of the box. A turn ends at
-the second Escape. It asks for permissions as its own configuration says: no option does.
+the second Escape. It asks for permissions as its own configuration says, and that allows all:
+its permission modes are ours, and stand in the configuration of the session's environment.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import json
 import re
 import shlex
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -23,14 +24,41 @@ from typing import Any
 
 from rookery.agents import hooks, installations, keys
 from rookery.model import facts
+from rookery.model.errors import BadInput
 from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import Call, Outcome, Question, Stop, Verdict
+from rookery.model.reach import Reach
 from rookery.model.screens import Dialog, Screen, View, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
 
 #: The settings that its environment adds to all others.
 SETTINGS = "OPENCODE_CONFIG_CONTENT"
+
+#: Without a mode of ours it does whatever its user's settings say, at first everything.
+MODES: Mapping[str, Reach] = {
+    "plan": Reach.READ,
+    "default": Reach.ASK,
+    "acceptEdits": Reach.EDIT,
+}
+
+#: What it may do unasked in every mode. Our own tools check the caller themselves.
+_READING: Mapping[str, object] = {
+    "read": {"*": "allow", "*.env": "ask", "*.env.*": "ask", "*.env.example": "allow"},
+    **dict.fromkeys(("glob", "grep", "list", "lsp", "todoread", "todowrite"), "allow"),
+    "question": "allow",
+    "rookery_*": "allow",
+}
+
+#: What changes something. All are named: a key of the user's own settings keeps its place there
+#: when ours are merged in, and of two keys that match a tool the later one counts.
+_CHANGING = (
+    *("edit", "bash", "task", "skill", "webfetch", "websearch", "codesearch"),
+    *("external_directory", "doom_loop", "plan_enter", "plan_exit"),
+)
+
+#: The agent of its own that runs in a mode of ours: another could have rights of its own.
+_MAIN = "build"
 
 #: The tool by which it asks its person something.
 ASKING = "question"
@@ -78,6 +106,7 @@ class OpenCode:
     doubles_hooks = False
     takes_id = False
     can_resume = True
+    modes = MODES
     can_fork = False  #: it shows its box first: words for the branch would go elsewhere
     pause = 0.0
     quiet = 5.0  #: its plugin tells of every end; this only if that has failed
@@ -92,6 +121,8 @@ class OpenCode:
             argv += ["--session", order.native_id]
         plugin = order.folder / "rookery.js"
         settings = _with_ours(order.environment.get(SETTINGS, ""), plugin, order.tools)
+        if order.permission_mode:
+            settings = _restricted(settings, order.permission_mode)
         return CommandLine(tuple(argv), {plugin: _plugin(order)}, {SETTINGS: settings})
 
     def identify(self, payload: Payload) -> Sender:
@@ -192,6 +223,37 @@ def _with_ours(settings: str, plugin: Path, tools: Sequence[str]) -> str:
         server = {"type": "local", "command": [*tools]}
         ours["mcp"] = {**(servers if isinstance(servers, dict) else {}), "rookery": server}
     return json.dumps({**given, **ours})
+
+
+def _restricted(settings: str, mode: str) -> str:
+    """Add the permissions of a mode. Raises ``BadInput`` rather than start without them."""
+    if mode not in MODES:
+        raise BadInput(f"OpenCode has no permission mode {mode!r}, only {', '.join(MODES)}.")
+    try:
+        given = json.loads(settings)
+    except ValueError:
+        given = None
+    if not isinstance(given, dict):
+        raise BadInput(f"{SETTINGS} cannot be read, so that no permission mode can be set.")
+    allowed = permissions_of(mode)
+    agents = given.get("agent")
+    known = agents if isinstance(agents, dict) else {}
+    ours = {"permission": allowed, "default_agent": _MAIN}
+    main = {**_table(known.get(_MAIN)), "permission": allowed}
+    return json.dumps({**given, **ours, "agent": {**known, _MAIN: main}})
+
+
+def permissions_of(mode: str) -> dict[str, object]:
+    """Return what OpenCode is to do, ask or refuse in a mode."""
+    otherwise = "deny" if mode == "plan" else "ask"
+    changing = dict.fromkeys(_CHANGING, otherwise)
+    if mode == "acceptEdits":
+        changing["edit"] = "allow"
+    return {"*": otherwise, **changing, **_READING}
+
+
+def _table(found: object) -> dict[str, object]:
+    return found if isinstance(found, dict) else {}
 
 
 def _said_before(verdict: Verdict) -> dict[str, object]:

@@ -5,12 +5,13 @@ Level: observed. Quiet for a while is idle; what it newly printed is its answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import Fact, SessionId
 from rookery.model.messages import folded
 from rookery.model.permissions import Call, Stop, Verdict
+from rookery.model.reach import Reach
 from rookery.model.screens import Dialog, Screen, View, shape
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload, Printed
@@ -35,6 +36,7 @@ class Shell:
     takes_id = False
     can_resume = False
     can_fork = False
+    modes: Mapping[str, Reach] = {}
     pause = 0.0
     quiet = 1.5
     interrupt = "ctrl-c"

@@ -39,6 +39,8 @@ STATUS: dict[type[RookeryError], int] = {
     errors.TokenUnknown: 404,
     errors.RequestClosed: 409,
     errors.LimitReached: 429,
+    errors.RateExceeded: 429,
+    errors.BacklogFull: 429,
     errors.Forbidden: 403,
     errors.CommandRefused: 400,
     errors.StillWorking: 504,

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from rookery import sessions
 from rookery.environment import session_environment
+from rookery.gateway.children import as_child
 from rookery.gateway.links import Link, link, speaker_of
 from rookery.gateway.table import (
     Asked,
@@ -25,19 +26,14 @@ from rookery.gateway.table import (
     target,
     until,
 )
-from rookery.model.errors import (
-    CommandRefused,
-    Forbidden,
-    LimitReached,
-    SessionOver,
-)
+from rookery.model.errors import CommandRefused, Forbidden, SessionOver
 from rookery.model.facts import KeysPressed, SessionId
 from rookery.model.lifecycle import Activity
 from rookery.model.messages import Step
 from rookery.model.names import checked
-from rookery.model.scopes import DEEPEST, MOST_CHILDREN, Need, Scope, is_within
+from rookery.model.scopes import Need, Scope
 from rookery.model.sessions import TMUX, Session, Turn, first_line
-from rookery.store import families, messages, switches, turns
+from rookery.store import messages, switches, turns
 from rookery.store import sessions as known
 
 ONE = "/v1/sessions/{session}"
@@ -157,8 +153,8 @@ async def begin(
     )
 
     def accept(db: Connection) -> Session:
-        _check_child(db, caller, asked)
-        session = sessions.accept(db, house.journal, plan, speaker=speaker_of(caller))
+        child = as_child(db, house, caller, plan)
+        session = sessions.accept(db, house.journal, child, speaker=speaker_of(caller))
         first = messages.first_for(db, session.id)
         link(db, house, caller, Link(session.id, first, direct=False, listen=asked.listen))
         return session
@@ -173,22 +169,6 @@ def _require_a_name_of_an_agent(caller: Caller, asked: StartAsked) -> None:
             raise Forbidden("a shell is for the owner on this computer's own socket.")
         if asked.environment:
             raise Forbidden("an environment is for the owner on this computer's own socket.")
-
-
-def _check_child(db: Connection, caller: Caller, asked: StartAsked) -> None:
-    """Let a session start no more, no deeper and no freer than it may."""
-    if (own := caller.identity.session) is None:
-        return
-    if len(families.ancestors(db, own)) + 1 > DEEPEST:
-        raise LimitReached(f"{DEEPEST} generations.")
-    children = families.descendants(db, own)
-    if sum(not known.get(db, each).status.is_over for each in children) >= MOST_CHILDREN:
-        raise LimitReached(f"{MOST_CHILDREN} descendants of one session.")
-    mode = known.get(db, own).permission_mode
-    if not is_within(asked.permission_mode, mode):
-        raise Forbidden(
-            f"a child's permission mode is at most its parent's ({mode or 'default'})."
-        )
 
 
 async def list_sessions(house: House, caller: Caller, asked: ListAsked) -> Sessions:

@@ -12,6 +12,8 @@ RookeryError
 │   ├── SessionOver
 │   ├── NameTaken
 │   ├── LimitReached
+│   ├── RateExceeded
+│   ├── BacklogFull
 │   ├── KeyReused
 │   ├── RelayUnknown
 │   ├── RequestUnknown
@@ -87,6 +89,14 @@ class NameTaken(CommandRefused):
 
 class LimitReached(CommandRefused):
     """There are as many live sessions as allowed:"""
+
+
+class RateExceeded(CommandRefused):
+    """Too many in a short time:"""
+
+
+class BacklogFull(CommandRefused):
+    """Too many messages wait already:"""
 
 
 class KeyReused(CommandRefused):

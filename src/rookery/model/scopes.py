@@ -49,23 +49,3 @@ class Identity:
     @property
     def name(self) -> str:
         return f"session {self.session}" if self.session else "person"
-
-
-#: How much each permission mode lets an agent do unasked; an unknown one could mean anything.
-_REACH = {
-    "plan": 0,
-    "read-only": 0,
-    "": 1,
-    "default": 1,
-    "acceptEdits": 2,
-    "workspace-write": 2,
-    "bypassPermissions": 9,
-    "danger-full-access": 9,
-}
-
-
-def is_within(mode: str, own: str) -> bool:
-    """Whether a child may have a permission mode, given its parent's."""
-    if mode == own:
-        return True
-    return mode in _REACH and _REACH[mode] <= _REACH.get(own, _REACH["default"])

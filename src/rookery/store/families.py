@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from sqlite3 import Connection
 
 from rookery.model.facts import SessionId
@@ -42,6 +43,12 @@ def family(db: Connection, session: SessionId) -> set[SessionId]:
     """Return a session itself, its ancestors, siblings and descendants."""
     siblings = _ids(db, _SIBLINGS, session)
     return {session} | ancestors(db, session) | siblings | descendants(db, session)
+
+
+def count_started(db: Connection, parent: SessionId, *, since: datetime) -> int:
+    """Count the sessions that a session has started since then."""
+    query = "select count(*) from sessions where parent = ? and created_at > ?"
+    return int(db.execute(query, (parent, since.isoformat())).fetchone()[0])
 
 
 def _ids(db: Connection, question: str, session: SessionId) -> set[SessionId]:

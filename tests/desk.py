@@ -1,0 +1,90 @@
+"""All operations on a store of a test, without doors and without a real runtime."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rookery.config import AgentSettings, Settings
+from rookery.daemon import AGENTS
+from rookery.gateway.asking import ask
+from rookery.gateway.operations import OPERATIONS
+from rookery.gateway.table import House
+from rookery.model.facts import SessionFound, SessionId
+from rookery.model.scopes import Identity, Scope
+from rookery.model.sessions import Session
+from rookery.store import sessions
+from rookery.store.database import Database
+from rookery.store.journal import Journal
+from tests.fakes.runtime import FakeRuntime
+
+PERSON = Identity(Scope.OWNER, "unix")
+
+#: Stands for the program of every agent: starting is checked, and nothing is run.
+PROGRAM = "/bin/true"
+
+
+def session_caller(session: SessionId) -> Identity:
+    return Identity(Scope.SESSION, "unix", session)
+
+
+def with_programs(settings: Settings) -> Settings:
+    """Return settings in which every agent's program is found."""
+    found = {name: AgentSettings(command=(PROGRAM,)) for name in AGENTS}
+    return settings.model_copy(update={"agents": found})
+
+
+@dataclass
+class Desk:
+    database: Database
+    journal: Journal
+    settings: Settings = field(default_factory=Settings)
+    runtime: FakeRuntime = field(default_factory=FakeRuntime)
+
+    def __post_init__(self) -> None:
+        needed = {
+            "database": self.database,
+            "journal": self.journal,
+            "runtime": self.runtime,
+            "agents": AGENTS,
+            "commands": {},
+            "login": {"PATH": "/usr/bin:/bin"},
+            "settings": with_programs(self.settings),
+        }
+        every: dict[str, Any] = dict.fromkeys(House.__match_args__)
+        every.pop("streams")
+        every.pop("ports")
+        self.house = House(**{**every, **needed})
+
+    async def ask(self, name: str, *, by: Identity = PERSON, **words: object) -> Any:  # noqa: ANN401 - what it answers
+        (operation,) = (each for each in OPERATIONS if each.name == name)
+        return await ask(self.house, operation, operation.asks(**words), identity=by)
+
+    async def settle(
+        self, name: str, folder: Path | str = "/code", **more: object
+    ) -> SessionId:
+        """Add a session that is up and idle."""
+        now = self.journal.clock.now()
+        given: dict[str, Any] = {
+            "id": SessionId(name),
+            "name": name,
+            "agent": "demo",
+            "runtime": "tmux",
+            "computer": "here",
+            "project_path": str(folder),
+            "tmux_session": f"rk_{name}",
+            "since": now,
+            "created_at": now,
+            "last_activity_at": now,
+            **more,
+        }
+        session = Session(**given)
+        await self.database.write(partial(sessions.add, session=session))
+        found = SessionFound(session.id)
+        await self.database.write(lambda db: self.journal.append(db, found))
+        return session.id
+
+    async def session(self, session: SessionId) -> Session:
+        return await self.database.read(partial(sessions.get, session=session))

@@ -1,0 +1,222 @@
+"""A child does no more unasked than its parent, by what its program really does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rookery.config import Settings, Trust
+from rookery.daemon import AGENTS
+from rookery.model.errors import BadInput, Forbidden, RateExceeded
+from rookery.model.reach import Held, Reach, mode_within
+from rookery.model.sessions import NativeId
+from rookery.ports import CommandLine, Order
+from rookery.store.journal import Journal
+from tests.desk import Desk, session_caller
+from tests.fakes.clock import FakeClock
+from tests.fakes.database import ObservedDatabase
+
+pytestmark = pytest.mark.spec("K5")
+
+NAMES = [name for name in AGENTS if name != "shell"]
+
+
+def line_of(agent: str, mode: str, environment: dict[str, str] | None = None) -> CommandLine:
+    return AGENTS[agent].command_line(
+        Order(
+            *((agent,), NativeId("n-1"), "", mode, "hook", Path("/s")),
+            environment=environment or {},
+        )
+    )
+
+
+def after(argv: tuple[str, ...], option: str) -> str:
+    """Return the value of an option; empty if it is not given."""
+    return argv[argv.index(option) + 1] if option in argv else ""
+
+
+def by_option(option: str, **reaches: Reach) -> Callable[[CommandLine], Reach]:
+    """Read the reach off one option: whatever is not named here could mean anything."""
+    return lambda line: reaches.get(after(line.argv, option), Reach.ALL)
+
+
+def of_codex(line: CommandLine) -> Reach:
+    sandbox = after(line.argv, "--sandbox")
+    if sandbox == "read-only":
+        never = after(line.argv, "--ask-for-approval") == "never"
+        return Reach.READ if never else Reach.ASK
+    return Reach.RUN if sandbox == "workspace-write" else Reach.ALL
+
+
+def of_opencode(line: CommandLine) -> Reach:
+    """Read what OpenCode was seen to make of such settings: the last key that fits counts."""
+    settings = json.loads(line.environment["OPENCODE_CONFIG_CONTENT"])
+    given = settings.get("permission")
+    if given is None:
+        return Reach.ALL
+    assert given == settings["agent"][settings["default_agent"]]["permission"]
+    if any(given[each] == "allow" for each in ("*", "bash", "task", "webfetch")):
+        return Reach.ALL
+    if given["edit"] == "allow":
+        return Reach.EDIT
+    refused = {given[each] for each in ("*", "bash", "edit", "task")} == {"deny"}
+    return Reach.READ if refused else Reach.ASK
+
+
+#: How far a command line lets its program go, read off it without a look at our tables.
+READ_OFF: dict[str, Callable[[CommandLine], Reach]] = {
+    "claude": by_option(
+        "--permission-mode",
+        plan=Reach.READ,
+        default=Reach.ASK,
+        manual=Reach.ASK,
+        dontAsk=Reach.ASK,
+        acceptEdits=Reach.EDIT,
+    ),
+    "demo": by_option(
+        "--permission-mode", plan=Reach.READ, default=Reach.ASK, acceptEdits=Reach.EDIT
+    ),
+    "gemini": by_option(
+        "--approval-mode", plan=Reach.READ, default=Reach.ASK, auto_edit=Reach.EDIT
+    ),
+    "codex": of_codex,
+    "opencode": of_opencode,
+}
+
+PARENTS = [(name, mode) for name in AGENTS for mode in ("", "unheard-of", *AGENTS[name].modes)]
+
+
+def held(agent: str, mode: str) -> Held:
+    return Held(agent, mode, AGENTS[agent].modes)
+
+
+@pytest.mark.parametrize(("agent", "mode"), PARENTS)
+def test_what_a_child_is_started_with_goes_no_further_than_its_parent(
+    agent: str, mode: str
+) -> None:
+    parent = held(agent, mode)
+    known = READ_OFF[agent](line_of(agent, mode)) if mode in parent.modes else Reach.ASK
+
+    started = 0
+    for child, asked in product(NAMES, ("", "unheard-of", "plan", "default", "acceptEdits")):
+        try:
+            given = mode_within(parent, held(child, asked))
+        except Forbidden:
+            continue
+        started += 1
+        if (child, given) != (agent, mode):
+            assert READ_OFF[child](line_of(child, given)) <= known, (child, asked, given)
+    assert started >= len(NAMES)
+
+
+@pytest.mark.parametrize("agent", NAMES)
+def test_what_a_dialect_says_of_its_modes_is_what_its_command_line_does(agent: str) -> None:
+    for mode, reach in AGENTS[agent].modes.items():
+        assert READ_OFF[agent](line_of(agent, mode)) <= reach, mode
+
+
+def test_a_freer_mode_is_refused_by_name_and_another_is_named() -> None:
+    with pytest.raises(Forbidden, match=r"at most its parent's \(plan\).*codex.*: plan\."):
+        mode_within(held("claude", "plan"), held("codex", "workspace-write"))
+    with pytest.raises(Forbidden, match="at most its parent's"):
+        mode_within(held("claude", "acceptEdits"), held("codex", "workspace-write"))
+
+
+def test_a_child_of_the_same_agent_in_the_same_mode_is_started_alike() -> None:
+    assert mode_within(held("opencode", ""), held("opencode", "")) == ""
+    assert mode_within(held("claude", "auto"), held("claude", "auto")) == "auto"
+
+
+def test_opencode_is_not_started_in_a_mode_that_cannot_be_set() -> None:
+    with pytest.raises(BadInput, match="no permission mode"):
+        line_of("opencode", "bypassPermissions")
+    with pytest.raises(BadInput, match="cannot be read"):
+        line_of("opencode", "plan", {"OPENCODE_CONFIG_CONTENT": "{"})
+
+
+def test_a_mode_of_opencode_leaves_the_other_settings_as_they_are() -> None:
+    own = {"model": "a/b", "agent": {"build": {"prompt": "x"}, "mine": {"mode": "primary"}}}
+
+    line = line_of("opencode", "plan", {"OPENCODE_CONFIG_CONTENT": json.dumps(own)})
+
+    given = json.loads(line.environment["OPENCODE_CONFIG_CONTENT"])
+    assert given["model"] == "a/b"
+    assert given["agent"]["mine"] == {"mode": "primary"}
+    assert given["agent"]["build"]["prompt"] == "x"
+
+
+@pytest.fixture
+async def desk(database: ObservedDatabase, clock: FakeClock) -> Desk:
+    return Desk(database, Journal("here", clock, readers={}))
+
+
+@pytest.mark.anyio
+async def test_the_restriction_is_in_the_row_that_the_child_is_started_from(
+    desk: Desk, tmp_path: Path
+) -> None:
+    planner = await desk.settle("planner", tmp_path, agent="claude", permission_mode="plan")
+
+    by = session_caller(planner)
+    made = await desk.ask("start", by=by, agent="opencode", project=str(tmp_path))
+    by_person = await desk.ask("start", agent="opencode", project=str(tmp_path))
+
+    assert made.permission_mode == "plan"
+    assert by_person.permission_mode == ""
+    with pytest.raises(Forbidden):
+        await desk.ask(
+            *("start",), by=by, agent="claude", project=str(tmp_path), permission_mode="default"
+        )
+
+
+@pytest.mark.anyio
+async def test_a_child_works_in_its_parents_project_or_below(
+    desk: Desk, tmp_path: Path
+) -> None:
+    own, below, beside = tmp_path / "own", tmp_path / "own" / "below", tmp_path / "own-beside"
+    for folder in (own, below, beside):
+        folder.mkdir()
+    (own / "link").symlink_to(beside)
+    by = session_caller(await desk.settle("planner", own))
+
+    for folder in (own, below):
+        await desk.ask("start", by=by, agent="demo", project=str(folder))
+    for folder in (tmp_path, beside, own / "link", own / ".." / "own-beside"):
+        with pytest.raises(Forbidden, match="its own project only"):
+            await desk.ask("start", by=by, agent="demo", project=str(folder))
+
+
+@pytest.mark.anyio
+async def test_trust_can_let_a_session_start_others_anywhere(
+    database: ObservedDatabase, clock: FakeClock, tmp_path: Path
+) -> None:
+    settings = Settings(trust=Trust(projects="any"))
+    desk = Desk(database, Journal("here", clock, readers={}), settings)
+    by = session_caller(await desk.settle("planner", "/nowhere"))
+
+    made = await desk.ask("start", by=by, agent="demo", project=str(tmp_path))
+
+    assert made.parent == "planner"
+
+
+@pytest.mark.anyio
+async def test_a_session_starts_only_so_many_in_a_minute(
+    database: ObservedDatabase, clock: FakeClock, tmp_path: Path
+) -> None:
+    limits = Settings().limits.model_copy(update={"starts_a_minute": 2})
+    desk = Desk(database, Journal("here", clock, readers={}), Settings(limits=limits))
+    by = session_caller(await desk.settle("planner", tmp_path))
+    words: dict[str, Any] = {"agent": "demo", "project": str(tmp_path)}
+
+    for _ in range(2):
+        await desk.ask("start", by=by, **words)
+    with pytest.raises(RateExceeded, match="at most 2 others a minute"):
+        await desk.ask("start", by=by, **words)
+    await desk.ask("start", **words)
+    clock.advance(61)
+
+    assert (await desk.ask("start", by=by, **words)).parent == "planner"
