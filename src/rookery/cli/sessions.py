@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -218,11 +219,25 @@ def attach(name: str) -> None:
         raise BadInput(f"{session['name']} is not in a pane now. See:  rookery output {name}")
     socket = session["tmux_server"] or daemon.get("status")["tmux_socket"]
     os.environ.pop("TMUX", None)  # in somebody's own tmux it is attached inside
-    target = f"={session['tmux_session']}"
+    target = _present_session(socket, session["tmux_pane"]) or session["tmux_session"]
     try:
-        os.execvp("tmux", ["tmux", "-u", "-S", socket, "attach-session", "-t", target])  # noqa: S606
+        os.execvp("tmux", ["tmux", "-u", "-S", socket, "attach-session", "-t", f"={target}"])  # noqa: S606
     except OSError as error:
         raise BadInput(f"tmux cannot be run here: {error.strerror}.") from error
+
+
+def _present_session(socket: str, pane: str | None) -> str:
+    """Return the window that shows a pane now: it may have been renamed or moved."""
+    shown = "#{pane_id} #{session_name}:#{window_index}"
+    words = ["tmux", "-u", "-S", socket, "list-panes", "-a", "-F", shown]
+    try:
+        listed = subprocess.run(words, capture_output=True, text=True, check=False).stdout
+    except OSError as error:
+        raise BadInput(f"tmux cannot be run here: {error.strerror}.") from error
+    rows = (each.partition(" ") for each in listed.splitlines())
+    windows = [window for found, _, window in rows if found == pane]
+    # The daemon's own session shows the windows of all agents.
+    return next((each for each in windows if not each.startswith("rookery:")), "")
 
 
 @rookery.command()

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import psutil
 
-from rookery.ports import Clock
+from rookery.ports import Clock, Place
 from rookery.runtimes.tmux.control import TmuxRefused
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.server import Server
@@ -19,7 +19,7 @@ from rookery.runtimes.tmux.server import Server
 _TRIES = 50
 _PAUSE = 0.02
 
-_STATUS = "#{pane_dead} #{pane_dead_status} #{pane_dead_signal}"
+_STATUS = "#{pane_pid} #{pane_dead} #{pane_dead_status} #{pane_dead_signal}"
 
 
 def watch_process(pid: int, ended: Callable[[], None]) -> int | None:
@@ -46,21 +46,23 @@ def unwatch(descriptor: int) -> None:
 
 
 async def exit_of(
-    server: Server, pane: str, clock: Clock
+    server: Server, place: Place, clock: Clock
 ) -> tuple[int | None, int | None] | None:
     """Return exit status and signal of a pane's program, or ``None`` if the pane is gone.
+
+    A pane in which another program runs by now counts as gone.
 
     Both are ``None`` if tmux itself cannot say.
     """
     for _ in range(_TRIES):
         try:
             ((answer, *_),) = await server.ask(
-                line("display-message", "-p", "-t", pane, f"x{_STATUS}")
+                line("display-message", "-p", "-t", place.tmux_pane, f"x{_STATUS}")
             )
         except TmuxRefused:
             return None
-        dead, status, number = answer.decode().removeprefix("x").split(" ")
-        if not dead:  # an unknown pane gives empty words
+        pid, dead, status, number = answer.decode().removeprefix("x").split(" ")
+        if pid != str(place.pid):  # an unknown pane gives empty words
             return None
         if dead == "1" and (status or number):
             return (int(status) if status else None, _number(number))

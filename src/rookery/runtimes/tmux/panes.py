@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from rookery.model.facts import SessionId
 from rookery.ports import Agent, Place
+from rookery.processes import Process
 
 _BRACKETED = b"\x1b[?2004"
 
@@ -36,6 +37,13 @@ class Pane:
     stirred: asyncio.Event | None = None  #: set once it has printed; made for who waits
     changing: asyncio.TimerHandle | None = None
     watching: int | None = None  #: a descriptor of its process
+    window: str = ""  #: the tmux window that is linked into the hub
+    server: Process | None = None  #: the tmux server that holds it
+    #: Its program: a pid alone may be another's by the time that it is signalled.
+    process: Process | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.process = Process.of(self.place.pid)
 
     def take(self, payload: bytes, now: float) -> None:
         """Note what it printed."""

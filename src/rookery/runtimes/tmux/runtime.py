@@ -35,7 +35,8 @@ from rookery.ports import (
     Skipped,
     Vanished,
 )
-from rookery.runtimes.tmux import captures, exits, inputs
+from rookery.processes import Process, is_running
+from rookery.runtimes.tmux import captures, exits, inputs, listing
 from rookery.runtimes.tmux.control import TmuxRefused
 from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.protocol import Event, Notice, Output, Paused, line
@@ -59,8 +60,8 @@ AGAIN = 5.0
 #: Seconds between the two looks that it takes to call a pane gone.
 SECOND_LOOK = 0.3
 
-_LISTED = "#{pane_id} #{pane_pid} #{window_id} #{session_name}"
-
+#: Seconds before a question is put again that met no line to tmux.
+LINE_PAUSE_S = 0.1
 
 #: Something that an event asks for, and that takes a while.
 Chore: TypeAlias = Callable[[], Coroutine[None, None, None]]
@@ -100,11 +101,7 @@ class TmuxRuntime:
                 self._sightings.put_nowait(sighting)
 
     async def find(self) -> Mapping[str, Place]:
-        found: dict[str, Place] = {}
-        for place, _, _ in await self._list():
-            # A person may have split the window: the first pane is the agent's.
-            found.setdefault(place.tmux_session, place)
-        return found
+        return listing.places(await listing.list_rows(self.server))
 
     async def start(self, launch: Launch) -> Place:
         name = tmux_name(launch.session)
@@ -113,9 +110,8 @@ class TmuxRuntime:
             program = resources.files("rookery.programs") / "launch.py"
             width, height = SIZE.split("x")
             words = (sys.executable, "-I", "-S", str(program), str(file))
-            await self.server.ask(
-                line("new-session", "-d", "-s", name, "-x", width, "-y", height, *words)
-            )
+            made = line("new-session", "-d", "-s", name, "-x", width, "-y", height, *words)
+            await self.server.ask(made, *listing.mark(f"={name}:", name))
             place = (await self.find()).get(name)
         if place is None:
             raise RuntimeFailed("the pane was closed at once.")
@@ -135,7 +131,7 @@ class TmuxRuntime:
     async def adopt(self, session: SessionId, agent: Agent, place: Place) -> None:
         if session in self._panes:
             return
-        pane = Pane(session, agent, place, self._ring_size)
+        pane = Pane(session, agent, place, self._ring_size, server=self.server.process)
         self._panes[session] = self._by_pane[place.tmux_pane] = pane
         self._watch_over(pane)  # before what may fail: its end is seen all the same
         await self._link(pane)
@@ -209,7 +205,7 @@ class TmuxRuntime:
         await self._typist.quit(self._pane(session))
 
     async def signal(self, session: SessionId, number: int) -> None:
-        for each in _family(self._pane(session).place.pid):
+        for each in _family(self._pane(session).process):
             with suppress(psutil.NoSuchProcess):
                 each.send_signal(number)
 
@@ -218,7 +214,7 @@ class TmuxRuntime:
         place = pane.place if pane else (await self.find()).get(tmux_name(session))
         if place:
             with suppress(TmuxRefused):  # it has gone by itself
-                await self.server.ask(line("kill-pane", "-t", place.tmux_pane))
+                await self.server.ask(listing.kill(place))
         if pane:
             self._forget(pane)
         self._launch_file(session).unlink(missing_ok=True)
@@ -229,28 +225,23 @@ class TmuxRuntime:
     def _pane(self, session: SessionId) -> Pane:
         if (pane := self._panes.get(session)) is None:
             raise RuntimeFailed(f"nothing is held for {session}.")
+        if pane.server != self.server.process:
+            # A new tmux server counts its panes from the beginning: the same id is another's.
+            raise RuntimeFailed(f"the tmux server that held {session} is gone.")
         return pane
-
-    async def _list(self) -> list[tuple[Place, str, str]]:
-        """Return each of our panes, with its window and its session's name."""
-        (rows,) = await self.server.ask(line("list-panes", "-a", "-F", _LISTED))
-        listed = []
-        for row in rows:
-            pane, pid, window, name = row.decode(errors="replace").split(" ", 3)
-            if name.startswith("rk_"):
-                listed.append((Place(name, pane, int(pid)), window, name))
-        return listed
 
     async def _link(self, pane: Pane) -> None:
         """Have its output heard: only windows in the hub are."""
-        listing = line("list-windows", "-t", f"={HUB}", "-F", "#{window_id}")
+        shown = line("list-windows", "-t", f"={HUB}", "-F", "#{window_id}")
         own = line("display-message", "-p", "-t", pane.place.tmux_pane, "#{window_id}")
-        windows, (window, *_) = await self.server.ask(listing, own)
+        marked = listing.mark(pane.place.tmux_pane, pane.place.tmux_session)
+        windows, (window, *_), *_ = await self.server.ask(shown, own, *marked)
         if not window:  # that is how tmux speaks of a pane that it does not know
             raise RuntimeFailed("the pane has gone meanwhile.")
         if window not in windows:
             source = window.decode()
             await self.server.ask(line("link-window", "-d", "-s", source, "-t", f"={HUB}:"))
+        pane.window = window.decode()
 
     def _watch_over(self, pane: Pane) -> None:
         def ended() -> None:
@@ -269,25 +260,31 @@ class TmuxRuntime:
 
     async def _see_off(self, pane: Pane) -> None:
         """Find out how the program of a pane ended, and say so once."""
-        while not pane.is_over:
+        how: tuple[int | None, int | None] | None = None
+        screen: tuple[str, ...] = ()
+        while not pane.is_over and not self._has_lost_its_server(pane):
             try:
-                how = await exits.exit_of(self.server, pane.place.tmux_pane, self._clock)
+                how = await exits.exit_of(self.server, pane.place, self._clock)
                 if how is None and not await self._is_gone(pane):
                     continue
                 # A dead pane's screen is wiped: what was on it has scrolled away.
                 screen = () if how is None else await self.read(pane.session, history=True)
                 break
             except RuntimeFailed:
-                await self._clock.sleep(SECOND_LOOK)  # tmux is away: that says nothing of it
-        else:
+                await self._clock.sleep(LINE_PAUSE_S)  # tmux is away: that says nothing of it
+        if pane.is_over:
             return
         pane.is_over = True
         gone = Vanished(pane.session)
         self._sightings.put_nowait(Exited(pane.session, *how, screen) if how else gone)
 
+    def _has_lost_its_server(self, pane: Pane) -> bool:
+        """Whether the tmux server is dead that held the pane, so that it cannot be asked."""
+        return pane.server is not None and not is_running(pane.server)
+
     async def _is_gone(self, pane: Pane) -> bool:
         for _ in range(2):
-            if pane.place in (await self.find()).values():
+            if listing.is_there(await listing.list_rows(self.server), pane.place):
                 return False
             await self._clock.sleep(SECOND_LOOK)
         return True
@@ -295,21 +292,21 @@ class TmuxRuntime:
     async def _end_those_cut_off(self) -> None:
         """See that ``kill-session`` does what it says: a window in the hub would live on."""
         with suppress(RuntimeFailed):  # no line to tmux: all is looked at again when there is
-            cut_off = self._cut_off(await self.find())
-            if cut_off:
+            if await self._cut_off():
                 await self._clock.sleep(SECOND_LOOK)
-                for pane in self._cut_off(await self.find()):
-                    await self.server.ask(line("kill-pane", "-t", pane.place.tmux_pane))
+                for pane in await self._cut_off():
+                    await self.server.ask(listing.kill(pane.place))
 
-    def _cut_off(self, found: Mapping[str, Place]) -> list[Pane]:
+    async def _cut_off(self) -> list[Pane]:
+        rows = await listing.list_rows(self.server)
         known = [pane for pane in self._panes.values() if not pane.is_over]
-        return [pane for pane in known if pane.place.tmux_session not in found]
+        return [pane for pane in known if listing.is_cut_off(rows, pane.place, pane.window)]
 
     async def _find_all_again(self) -> None:
         """After a line was lost: hear every pane again, and see which are gone."""
-        here = {place.tmux_pane for place, _, _ in await self._list()}
+        rows = await listing.list_rows(self.server)
         for pane in [each for each in self._panes.values() if not each.is_over]:
-            if pane.place.tmux_pane in here:
+            if listing.is_there(rows, pane.place):
                 await self._link(pane)
                 self._stir(pane)
             else:
@@ -375,7 +372,8 @@ class TmuxRuntime:
             exits.unwatch(pane.watching)
             pane.watching = None
         self._panes.pop(pane.session, None)
-        self._by_pane.pop(pane.place.tmux_pane, None)
+        if self._by_pane.get(pane.place.tmux_pane) is pane:
+            del self._by_pane[pane.place.tmux_pane]
 
 
 async def _supervised(chore: Chore) -> None:
@@ -385,8 +383,11 @@ async def _supervised(chore: Chore) -> None:
         _log.exception("A chore of tmux failed.")
 
 
-def _family(pid: int) -> Sequence[psutil.Process]:
+def _family(program: Process | None) -> Sequence[psutil.Process]:
     """Return a pane's program and all that it started, also what it put into the background."""
+    if program is None or not is_running(program):
+        return ()
+    pid = program.pid
     try:
         leader = psutil.Process(pid)
         family = {leader, *leader.children(recursive=True)}

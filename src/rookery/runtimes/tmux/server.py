@@ -10,7 +10,9 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import select
 import signal
+import socket
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
@@ -18,9 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+import psutil
+
 from rookery import supervise
 from rookery.model.errors import RuntimeFailed
 from rookery.ports import Clock
+from rookery.processes import Process
 from rookery.runtimes.tmux.control import ControlClient, TmuxGone
 from rookery.runtimes.tmux.protocol import Event, line
 
@@ -34,6 +39,9 @@ DEADLINE = 5.0
 
 #: Seconds before a lost line is laid anew: first, and at most.
 BACK_OFF = (0.05, 2.0)
+
+#: How often, and with how many seconds between, a server is asked for its deleted socket.
+SOCKET_TRIES, SOCKET_PAUSE_S = 20, 0.05
 
 OLDEST = (3, 2)
 
@@ -110,6 +118,7 @@ class Server:
         self._outputs: ControlClient | None = None
         self._connected = asyncio.Event()
         self.pid = 0
+        self.process: Process | None = None  #: the server that the lines lead to
 
     async def ask(self, *commands: bytes) -> list[tuple[bytes, ...]]:
         """Put questions in one go; what each printed comes back. Raises ``RuntimeFailed``."""
@@ -153,6 +162,7 @@ class Server:
         ):
             ((answer,),) = await commands.ask(line("display-message", "-p", "#{pid}"))
             self.pid = int(answer)
+            self.process = Process.of(self.pid)
             self._commands, self._outputs = commands, outputs
             self._connected.set()
             try:
@@ -164,7 +174,7 @@ class Server:
 
 def start_server(site: Site) -> None:
     """Have a server with a hub on our socket; one that is there is left as it is."""
-    if _run(site, "has-session", "-t", f"={HUB}").returncode == 0:
+    if _has_hub(site) or (_restore_socket(site) and _has_hub(site)):
         end_old_lines(site)
         return
     configuration = site.folder / "tmux.conf"
@@ -178,8 +188,57 @@ def start_server(site: Site) -> None:
     # The hub's own window keeps it, and prints nothing.
     hub = ("new-session", "-d", "-s", HUB, "-x", width, "-y", height, "cat")
     made = _run(site, "-f", str(configuration), *hub)
-    if made.returncode and _run(site, "has-session", "-t", f"={HUB}").returncode:
+    if made.returncode and not _has_hub(site):
         raise RuntimeFailed(f"tmux does not start: {made.stderr.strip()}")
+
+
+def _has_hub(site: Site) -> bool:
+    return _run(site, "has-session", "-t", f"={HUB}").returncode == 0
+
+
+def _restore_socket(site: Site) -> bool:
+    """Have a running server whose socket was deleted make it anew. False if there is none.
+
+    Raises ``RuntimeFailed`` if that fails: a second server would hide the agents of the first.
+    """
+    if _accepts(site.socket) or (pid := _find_server(site)) is None:
+        return False
+    with suppress(OSError):
+        site.folder.mkdir(mode=0o700, exist_ok=True)
+    for _ in range(SOCKET_TRIES):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGUSR1)
+        select.select([], [], [], SOCKET_PAUSE_S)
+        if _accepts(site.socket):
+            return True
+        if _find_server(site) is None:  # it has ended meanwhile
+            return False
+    raise RuntimeFailed(f"tmux runs (pid {pid}), and its socket {site.socket} is gone.")
+
+
+def _accepts(path: Path) -> bool:
+    try:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.setblocking(False)
+            connection.connect(str(path))
+    except BlockingIOError:
+        return True  # it is only busy
+    except OSError:
+        return False
+    return True
+
+
+def _find_server(site: Site) -> int | None:
+    """Return the pid of the server that was started for this socket, the newest of several."""
+    found = []
+    for each in psutil.process_iter(["cmdline", "uids", "create_time"]):
+        words = each.info["cmdline"] or ()
+        is_ours = each.info["uids"] is not None and each.info["uids"].real == os.getuid()
+        # How ``start_server`` runs it; a server keeps the command line that it began with.
+        if is_ours and str(site.socket) in words and HUB in words and "new-session" in words:
+            found.append(each)
+    alive = [each for each in found if Process.of(each.pid)]
+    return max(alive, key=lambda each: each.info["create_time"]).pid if alive else None
 
 
 def end_old_lines(site: Site) -> None:
