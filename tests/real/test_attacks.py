@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import socket
+import sqlite3
 import subprocess
 import sys
 from contextlib import ExitStack, closing, suppress
@@ -15,6 +16,8 @@ from typing import Any
 import psutil
 import pytest
 
+from rookery.model.errors import Answered
+from rookery.store import tokens
 from tests.real.rookery import SOON, Rookery, eventually
 from tests.real.test_doors import badge_of, bearer, port_of, request
 
@@ -181,6 +184,37 @@ def test_the_list_is_there_at_once_however_much_an_agent_asks(rookery: Rookery) 
     )
 
     assert "wordy" in listed.stdout
+
+
+@pytest.mark.spec("K1", "K5")
+def test_a_hostile_backup_runs_nothing_and_opens_no_door(rookery: Rookery) -> None:
+    rookery.start("model")
+    copy, proof = rookery.folder / "copy.db", rookery.folder / "proof"
+    rookery.run("backup", str(copy))
+    rookery.stop()
+    launch = json.dumps({"command": ["/bin/sh", "-c", f"touch {proof}; sleep 60"]})
+    with closing(sqlite3.connect(copy)) as db:
+        columns = "agent, runtime, computer, since, owner, created_at, last_activity_at"
+        db.execute(
+            f"insert into sessions (id, name, launch, {columns}) select"  # noqa: S608 - ours
+            f" 'e11e11e1-0000-4000-8000-000000000000', 'planted', ?, {columns} from sessions",
+            (launch,),
+        )
+        db.execute(
+            "insert into tokens values (?, 'planted', 'owner', null, 'me', '2020-01-01', null)",
+            (tokens.digest("planted"),),
+        )
+        db.commit()
+
+    done = rookery.run("restore", str(copy))
+    rookery.up()
+    with pytest.raises(Answered, match="not valid"):
+        rookery.client_of("planted").get("status")
+
+    assert done.returncode == 0, done.stderr
+    assert rookery.session("planted")["status"] == "failed"
+    assert rookery.start("next")["status"] == "running"  # so all that was to be started is
+    assert not proof.exists()
 
 
 @pytest.mark.spec("I5", "K4")

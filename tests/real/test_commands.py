@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from rookery.gateway.doors import FAREWELL
+from rookery.model.errors import Answered
 from tests.real.rookery import SOON, Rookery, eventually
 
 pytestmark = pytest.mark.real
@@ -425,14 +426,20 @@ def test_what_answers_something_answers_in_json_too(rookery: Rookery) -> None:
 
 
 @pytest.mark.spec("I5")
-def test_a_restored_database_brings_its_tokens_back(rookery: Rookery) -> None:
+def test_a_restored_database_brings_no_tokens_back(rookery: Rookery) -> None:
     copy = rookery.folder / "copy.db"
+    own, made = rookery.home.token.read_text(), rookery.json("token", "mint")["secret"]
     rookery.run("backup", str(copy))
     rookery.stop()
 
     done = rookery.run("restore", str(copy))
+    rookery.up()
 
-    assert "Tokens are as they were then" in done.stdout
+    assert "All tokens are void" in done.stdout
+    for secret in (own, made):
+        with pytest.raises(Answered, match="not valid"):
+            rookery.client_of(secret).get("status")
+    assert rookery.client_of(rookery.home.token.read_text()).get("status")
 
 
 @pytest.mark.spec("I5", "K4")

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import sqlite3
-from contextlib import closing
-from datetime import datetime
+import importlib
 from pathlib import Path
 
 import click
 
 from rookery.cli.group import as_json, client, home, rookery
 from rookery.cli.show import say, show_json
-from rookery.home import Home
-from rookery.model.errors import AlreadyRunning, BadInput, HomeUnusable
+from rookery.model.errors import AlreadyRunning, BadInput
 
 
 @rookery.command()
@@ -33,12 +28,20 @@ def backup(*, file: Path, as_json: bool) -> None:
 @as_json
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def restore(*, file: Path, as_json: bool) -> None:
-    """Take FILE, made by backup, as the database. The daemon must be down."""
+    """Take FILE, made by backup, as the database. The daemon must be down.
+
+    Nothing that the file asks for is carried out: tokens are void, sessions that were about to
+    start have failed, and messages that were waiting are not delivered.
+    """
     here = home()
     here.prepare()
+    # Only here: what they need would slow every other command down.
+    restoring = importlib.import_module("rookery.restoring")
+    readers = [*importlib.import_module("rookery.daemon").READERS]
+    clock = importlib.import_module("rookery.clock").WallClock()
     try:
         with here.locked():
-            aside = _restore(here, file)
+            aside = restoring.restore(here, file, readers, clock)
     except AlreadyRunning as running:
         raise BadInput(f"{running} Stop it first:  rookery down") from running
     if as_json:
@@ -46,55 +49,5 @@ def restore(*, file: Path, as_json: bool) -> None:
         return
     if aside:
         say(f"What was there is kept in {aside}")
-    say("Restored. Tokens are as they were then: newer ones are void, revoked ones hold again.")
+    say("Restored. All tokens are void, and messages that were waiting are not delivered.")
     say("Start it with:  rookery up")
-
-
-def _restore(here: Home, file: Path) -> Path | None:
-    """Put a copy in the place of the database. Returns where that is kept, if there was one."""
-    _check_copy(file)
-    moment = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S-%f")
-    aside = here.database.with_suffix(f".before-restore-{moment}")
-    new = here.database.with_suffix(".new")
-    is_there = here.database.exists()
-    try:
-        _copy(file, new)
-        if is_there:
-            _keep(here.database, aside)
-        for left in ("-wal", "-shm"):
-            here.database.with_name(here.database.name + left).unlink(missing_ok=True)
-        new.replace(here.database)
-    except (OSError, sqlite3.Error) as error:
-        new.unlink(missing_ok=True)
-        raise HomeUnusable(f"{here.state}: {error}") from error
-    return aside if is_there else None
-
-
-def _keep(database: Path, aside: Path) -> None:
-    """Keep what was there, also if it is damaged and nothing can read it."""
-    try:
-        _copy(database, aside)
-    except sqlite3.DatabaseError as error:
-        if error.sqlite_errorcode not in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
-            raise
-        shutil.copyfile(database, aside)
-
-
-def _check_copy(file: Path) -> None:
-    try:
-        db = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)
-        (found,) = db.execute("pragma quick_check(1)").fetchone()
-        db.execute("select 1 from entries limit 1")
-        db.close()
-    except sqlite3.Error as error:
-        raise BadInput(f"{file} is no backup of Rookery: {error}") from error
-    if found != "ok":
-        raise BadInput(f"{file} is damaged: {found}")
-
-
-def _copy(source: Path, target: Path) -> None:
-    """Copy a database with what its log still holds; private, whole or not at all."""
-    target.unlink(missing_ok=True)
-    os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-    with closing(sqlite3.connect(source)) as db, closing(sqlite3.connect(target)) as copy:
-        db.backup(copy)

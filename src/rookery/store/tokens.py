@@ -13,6 +13,11 @@ from rookery.model.facts import SessionId
 from rookery.model.scopes import Identity, Scope
 from rookery.model.sessions import Badge
 
+#: Stands for when a badge was revoked, if that was when its row came back from a backup.
+RESTORED = "restored"
+
+_IS_BADGE = f"(revoked_at is null or revoked_at = '{RESTORED}')"
+
 
 @dataclass(frozen=True, slots=True)
 class Token:
@@ -64,8 +69,19 @@ def give_badge(db: Connection, session: SessionId, *, at: datetime) -> Badge:
 
 def take_badge(db: Connection, session: SessionId, *, at: datetime) -> None:
     db.execute(
-        "update tokens set revoked_at = ? where session = ? and revoked_at is null",
+        f"update tokens set revoked_at = ? where session = ? and {_IS_BADGE}",
         (at.isoformat(), session),
+    )
+
+
+def void_all(db: Connection, *, at: datetime) -> None:
+    """Void every token that comes from a backup: whoever wrote the file may know its secret.
+
+    A badge opens no door any more, but the hooks of a session that still runs have to show it.
+    """
+    db.execute(
+        "update tokens set revoked_at = iif(session is null, ?, ?) where revoked_at is null",
+        (at.isoformat(), RESTORED),
     )
 
 
@@ -81,7 +97,7 @@ def is_worn(db: Connection, session: SessionId, badge: Badge | None) -> bool:
 
 def _badge_of(db: Connection, session: SessionId) -> str | None:
     row = db.execute(
-        "select digest from tokens where session = ? and revoked_at is null", (session,)
+        f"select digest from tokens where session = ? and {_IS_BADGE}", (session,)
     ).fetchone()
     return str(row["digest"]) if row else None
 

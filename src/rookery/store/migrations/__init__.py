@@ -9,15 +9,18 @@ from sqlite3 import Connection
 from rookery.model.errors import StoreBroken
 
 
-def migrate(db: Connection, path: Path | None = None) -> None:
+def migrate(db: Connection, path: Path | None = None, *, until: int | None = None) -> None:
     """Apply each numbered file this database has not seen, together with its record.
 
-    A file of an earlier version is copied first. One of a later version is refused.
+    A file of an earlier version is copied first. One of a later version is refused. With
+    ``until``, stop at that version.
     """
     (version,) = db.execute("pragma user_version").fetchone()
     steps = _steps()
-    if version > len(steps):
-        raise StoreBroken(f"it is of a newer Rookery (schema {version}); upgrade this one.")
+    if max(version, until or 0) > len(steps):
+        newer = max(version, until or 0)
+        raise StoreBroken(f"it is of a newer Rookery (schema {newer}); upgrade this one.")
+    steps = steps[:until]
     if path and 0 < version < len(steps):
         _copy(db, path.with_name(f"{path.name}.before-{len(steps)}"))
     for number, step in enumerate(steps[version:], version + 1):

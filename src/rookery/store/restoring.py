@@ -1,0 +1,149 @@
+"""Take the rows of a backup into a new database, and disarm them: the file is not trusted.
+
+Whoever wrote the file could have put anything into it. So its schema is not used, only its
+rows, which are checked again as they are inserted; and nothing in it leads to an action.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from datetime import datetime
+from pathlib import Path
+from sqlite3 import Connection
+
+from rookery.model.errors import BadInput
+from rookery.model.facts import SessionId
+from rookery.model.sessions import TMUX
+from rookery.store import tokens
+from rookery.store.database import open_file
+from rookery.store.migrations import migrate
+from rookery.store.times import stamp
+
+#: Tables whose rows would decide about tool calls; none of them comes from a backup.
+DECIDING = ("grants", "valid_rules")
+
+REASON = "the database was restored from a backup"
+
+
+def rebuild(source: Path, target: Path) -> None:
+    """Make a database at ``target`` with the rows of ``source``. Raises ``BadInput``."""
+    with closing(open_file(target)) as db:
+        db.execute("attach ? as source", (str(source),))
+        for setting in ("trusted_schema = off", "source.cell_size_check = on"):
+            db.execute(f"pragma {setting}")
+        _check_whole(db)
+        (version,) = db.execute("pragma source.user_version").fetchone()
+        migrate(db, until=version)
+        _check_schema(db)
+        db.execute("pragma foreign_keys = off")
+        db.execute("begin immediate")
+        for table in _tables(db):
+            _copy_rows(db, table)
+        _check_rows(db)
+        db.commit()
+        db.execute("detach source")
+        migrate(db)
+
+
+def disarm(db: Connection, readers: Iterable[str], *, at: datetime) -> list[SessionId]:
+    """Let no old row lead to an action. Return the sessions that have to be ended.
+
+    Those are sessions that would be started, and sessions outside of our own tmux server: the
+    name of a server's socket is not taken from a file either.
+    """
+    tokens.void_all(db, at=at)
+    known = set(_column(db, "select name from main.sqlite_schema where type = 'table'"))
+    for table in known.intersection(DECIDING):
+        db.execute(f"delete from {table}")
+    now = {"at": stamp(at), "reason": REASON}
+    for change in _CHANGES.split(";"):
+        db.execute(change, now)
+    _skip_history(db, readers)
+    return [SessionId(each) for each in _column(db, _TO_END, (TMUX,))]
+
+
+#: No message is typed, no key pressed, nothing decided, nothing passed on, nothing read.
+_CHANGES = """
+update messages set step = 'failed', waits_for = :reason where step = 'pending';
+update messages set step = 'unsure', waits_for = :reason
+    where step in ('sending', 'pasted', 'submitted');
+update requests set keys = 'none' where keys = 'due';
+update requests set outcome = 'gone', answered_by = 'restore', answered_at = :at
+    where outcome = 'open';
+update relay_members set left_at = :at where left_at is null;
+update relays set closed_at = :at, reason = :reason where closed_at is null;
+update transcripts set due = null
+"""
+
+_TO_END = (
+    "select id from sessions where status = 'starting' or (status in ('running', 'closing')"
+    " and (runtime <> ? or tmux_server is not null))"
+)
+
+
+def _skip_history(db: Connection, readers: Iterable[str]) -> None:
+    """Show no reader of the journal what is in it already."""
+    last = "(select coalesce(max(seq), 0) from entries)"
+    db.execute(f"update bookmarks set seq = {last}")
+    for reader in readers:
+        db.execute(f"insert or ignore into bookmarks values (?, {last})", (reader,))
+
+
+def _check_whole(db: Connection) -> None:
+    (found,) = db.execute("pragma source.quick_check(1)").fetchone()
+    if found != "ok":
+        raise BadInput(f"it is damaged: {found}")
+
+
+def _check_schema(db: Connection) -> None:
+    """Refuse triggers, views and whatever else no version of ours has made."""
+    question = (
+        "select type, name, tbl_name from {}.sqlite_schema"
+        " where name <> 'sqlite_sequence' and name not like 'sqlite_stat%'"
+    )
+    ours, found = (
+        {tuple(row) for row in db.execute(question.format(schema))}
+        for schema in ("main", "source")
+    )
+    for kind, name, _ in sorted(found - ours):
+        raise BadInput(f"it has a {kind} that Rookery did not make: {name!r}")
+    for _, name, _ in sorted(ours - found):
+        raise BadInput(f"it is no backup of Rookery: {name!r} is missing")
+
+
+def _tables(db: Connection) -> Iterator[str]:
+    # First: the numbers that were given to rows which are forgotten are not given again.
+    yield "sqlite_sequence"
+    yield from _column(
+        db,
+        "select name from main.sqlite_schema where type = 'table' and name not like 'sqlite%'",
+    )
+
+
+def _copy_rows(db: Connection, table: str) -> None:
+    columns = ", ".join(_column(db, f"select name from pragma_table_info('{table}', 'main')"))
+    db.execute(f"delete from main.{table}")
+    db.execute(f"insert into main.{table} ({columns}) select {columns} from source.{table}")
+
+
+def _check_rows(db: Connection) -> None:
+    if broken := db.execute("pragma main.foreign_key_check").fetchone():
+        raise BadInput(f"it is damaged: a row of {broken[0]} refers to nothing")
+    # A session's id is the name of its folder.
+    strange = db.execute(
+        "select id from main.sessions where id glob '*[^-0-9A-Za-z_]*' or id = ''"
+    ).fetchone()
+    if strange:
+        raise BadInput(f"it has a session with the id {strange[0]!r}")
+
+
+def _column(db: Connection, question: str, values: tuple[object, ...] = ()) -> list[str]:
+    return [str(row[0]) for row in db.execute(question, values)]
+
+
+def is_unreadable(error: sqlite3.Error) -> bool:
+    """Return whether SQLite cannot read a file, however often that is tried."""
+    damaged = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+    return getattr(error, "sqlite_errorcode", None) in damaged
