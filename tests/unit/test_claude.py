@@ -25,12 +25,15 @@ LATER_TRANSCRIPT = f"/home/person/.claude/projects/-code-project/{LATER}.jsonl"
 
 #: What stands in the box, and whether it works, in each recording that shows the box.
 BOXES = {
+    "agents-view": View(obstacle="its list of agents is open"),
     "answered": View(""),
     "at-list": View("read @no"),
     "bang-pasted": View("!touch made"),
     "draft": View("half a thou"),
     "failed": View(""),
     "hash-pasted": View("# remember this"),
+    "history-search": View(obstacle="its history search is open"),
+    "history-search-typed": View(obstacle="its history search is open"),
     "idle": View(""),
     # A prompt that is interrupted before it is answered comes back into the box.
     "interrupted": View("gate: b;; say: never"),
@@ -141,6 +144,26 @@ def cases(table: Mapping[str, object]) -> list[object]:
 def test_every_recording_is_read() -> None:
     assert {file.stem for file in RECORDINGS.glob("*.txt")} == {*BOXES, *DIALOGS}
     assert {file.stem for file in RECORDINGS.glob("hooks/*.json")} == {*TOLD}
+
+
+@pytest.mark.spec("B0")
+def test_a_dialog_that_quotes_an_empty_box_is_a_dialog_also_without_its_footer() -> None:
+    rule = "─" * 120
+    recorded = (RECORDINGS / "permission-edit.txt").read_text()
+    quoting = recorded.replace("hello there", f"x\n{rule}\n❯\n{rule}\n")
+    shown = quoting[: quoting.rindex("Esc to cancel")]
+
+    view = Claude().read_screen(read_styled(shown))
+
+    assert rule in shown
+    assert (view.box, view.dialog and view.dialog.kind) == (None, "permission")
+
+
+@pytest.mark.spec("B0")
+def test_words_that_look_like_an_option_are_a_draft() -> None:
+    drafted = (RECORDINGS / "draft.txt").read_text().replace("half a thou", "1. Yes")
+
+    assert Claude().read_screen(read_styled(drafted)) == View("1. Yes")
 
 
 @pytest.mark.spec("C8")

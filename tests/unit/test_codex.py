@@ -31,6 +31,8 @@ LATER_TRANSCRIPT = f"{LATER_DAY}/rollout-2026-11-15T12-49-36-{LATER_NATIVE}.json
 #: What stands in the box, and whether it works, in each recording that shows the box.
 BOXES = {
     "answered": View(""),
+    "history-search": View(obstacle="its history search is open"),
+    "history-search-typed": View(obstacle="its history search is open"),
     "bang-pasted": View("!touch made"),
     "cleared": View(""),
     "draft": View("half a thou"),

@@ -32,6 +32,12 @@ WRAPPED = "\n".join(["say:", *["x" * 114] * 3, "x" * 58])
 
 #: What stands in the box, and whether it works, in each recording that shows the box.
 BOXES = {
+    # Of a terminal without true colour, where the box is a background colour only.
+    "plain-answered": View(""),
+    "plain-draft": View("half a thou"),
+    "plain-idle": View(""),
+    "plain-pasted-lines": View("a b c\nd e f"),
+    "plain-working": View("", is_working=True),
     "answered": View(""),
     "bang-pasted": View("!touch made"),
     "clean-ui": View(""),
@@ -39,7 +45,7 @@ BOXES = {
     "clean-ui-working": View("", is_working=True),
     "draft": View("half a thou"),
     "failed": View(""),
-    "history-search": View("(r:)"),
+    "history-search": View(obstacle="its history search is open"),
     "idle": View(""),
     "interrupted": View(""),
     "mode-yolo": View(""),

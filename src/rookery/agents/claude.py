@@ -31,6 +31,14 @@ _SPINNER = re.compile(r"[·✢✳✶✻✽*] \S.*…(?: \(.*)?\s*")
 #: The last line of whatever asks something: permissions, questions, trust, menus.
 _FOOTER = re.compile(r"\b(?:Esc to (?:cancel|exit)|Enter to (?:confirm|select|continue))\b")
 _OPTION = re.compile(r"\s*(?:❯\s*)?\d+\.\s")
+#: The selected option of a dialog. Below the last rule only a dialog has one: what a dialog
+#: quotes above its options may look like rules and an empty input box.
+_SELECTED = re.compile(r"(?:\s+❯ \S|❯ \d+\. )")
+#: Overlays that take the keys while the input box stays on the screen, and what they are.
+_OVERLAYS = (
+    (re.compile(r"\s*search prompts:"), "its history search is open"),
+    (re.compile(r".*\benter to return · space to reply\b"), "its list of agents is open"),
+)
 _PASTED = re.compile(r"(?:\[Pasted text #\d+(?: \+\d+ lines)?\]\s*)+")
 
 #: ``dontAsk`` refuses what it would ask; in ``auto`` a model decides instead of a person.
@@ -127,6 +135,10 @@ class Claude:
             return View(None, _dialog(screen.lines) if asks else None)
         above, below = rules[-2:]
         status = [line for line in screen.lines[below + 1 :] if line.strip()]
+        if any(_SELECTED.match(line) for line in status):
+            return View(None, _dialog(screen.lines))
+        if obstacle := _overlay(status):
+            return View(obstacle=obstacle)
         working = any("esc to interrupt" in line for line in status) or any(
             _SPINNER.fullmatch(line) for line in screen.lines[max(0, above - 5) : above]
         )
@@ -142,6 +154,12 @@ def _tools(order: Order) -> str:
     program, *arguments = order.tools
     server = {"command": program, "args": arguments, "env": {"ROOKERY_BADGE": order.badge}}
     return json.dumps({"mcpServers": {"rookery": server}}, indent=1)
+
+
+def _overlay(status: Sequence[str]) -> str:
+    """Return which overlay takes the keys instead of the box; empty if none does."""
+    found = (name for line in status for sign, name in _OVERLAYS if sign.match(line))
+    return next(found, "")
 
 
 def _draft(inside: Sequence[str]) -> str | None:

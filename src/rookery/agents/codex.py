@@ -54,6 +54,8 @@ _FOOTER = re.compile(
     r"\b(?:enter|esc)\b.*\b(?:confirm|cancel|close|back|skip|select|continue|quit|insert)\b"
 )
 _OPTION = re.compile(r"\s*(?:› )?\d+\. ")
+#: The last line while keys go to the search in earlier prompts; the box stays on the screen.
+_SEARCH = re.compile(r"\s*reverse-i-search:")
 _PASTED = re.compile(r"(?:\[Pasted Content \d+ chars\](?: #\d+)?\s*)+")
 
 
@@ -140,6 +142,8 @@ class Codex:
         while rows and not screen.lines[rows - 1].strip():
             rows -= 1
         lines, solid = screen.lines[:rows], screen.solid[:rows]
+        if lines and _SEARCH.match(lines[-1]):
+            return View(obstacle="its history search is open")
         if lines and _FOOTER.search(lines[-1]):
             return View(None, _dialog(lines))
         if any("enter/tab insert" in line for line in lines[-8:]):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -67,6 +67,8 @@ _RULE = re.compile(r"─{20,}")
 _EDGES = ((re.compile(r"▄{20,}"), re.compile(r"▀{20,}")), (_RULE, _RULE))
 #: The first line of the box: its mark, and what stands after it. ``*`` asks for no permission.
 _PROMPT = re.compile(r" (?:🎤 )?(?P<mark>[>*!]|\(r:\))(?: (?P<draft>.*))?")
+#: The mark of a search in earlier prompts.
+_SEARCH = "(r:)"
 #: What the empty box says; the first blank is the cursor.
 _HINT = re.compile(
     r" {2,3}(?:Type your (?:message or .+|shell command)|Press '\w+' for \w+ mode\.)"
@@ -200,8 +202,9 @@ class Gemini:
         if asked := _dialog(_without_status(lines[:above])):
             return View(None, asked)
         draft = _draft(lines[above + 1 : below])
-        may_list = draft.startswith("/") or _COMPLETED.search(draft)
-        if may_list and (choices := _choices(lines[below + 1 :])):
+        if draft.startswith(_SEARCH):
+            return View(obstacle="its history search is open")
+        if _may_list(draft) and (choices := _choices(lines[below + 1 :])):
             return _offered(draft, choices)
         status = lines[max(0, above - _STATUS) : above]
         return View(draft, None, any(_WORKING.search(line) for line in status))
@@ -281,8 +284,40 @@ def _find_box(lines: Sequence[str]) -> tuple[int, int] | None:
             return None
         for top, bottom in _EDGES:
             if bottom.fullmatch(lines[below]):
-                return _above(lines, below, top)
-    return None
+                found = _above(lines, below, top)
+                return found or _find_plain_box(lines)
+    return _find_plain_box(lines)
+
+
+def _find_plain_box(lines: Sequence[str]) -> tuple[int, int] | None:
+    """Return the blank rows around the box of a terminal without true colour.
+
+    There the box is a background colour, of which the text of a screen shows nothing: it is
+    found between the rule above the status and the labels below.
+    """
+    labels = _last_row(lines, _LABELS.search)
+    rule = _last_row(lines[: labels or 0], _RULE.fullmatch)
+    if labels is None or rule is None:
+        return None
+    above = _next_blank(lines, rule + 1)
+    if above > rule + _MODE or above + 1 >= labels:
+        return None
+    if _PROMPT.fullmatch(lines[above + 1]) is None:
+        return None
+    below = _next_blank(lines, above + 2)
+    if not _may_list(_draft(lines[above + 1 : below])):
+        below = labels - 1  # a draft may have blank lines of its own
+    return (above, below) if below < labels and not lines[below].strip() else None
+
+
+def _last_row(lines: Sequence[str], is_wanted: Callable[[str], object]) -> int | None:
+    return next((row for row in reversed(range(len(lines))) if is_wanted(lines[row])), None)
+
+
+def _next_blank(lines: Sequence[str], row: int) -> int:
+    while row < len(lines) and lines[row].strip():
+        row += 1
+    return row
 
 
 def _above(lines: Sequence[str], below: int, top: re.Pattern[str]) -> tuple[int, int] | None:
@@ -305,8 +340,13 @@ def _draft(inside: Sequence[str]) -> str:
     if _HINT.fullmatch(draft):
         draft = ""
     # A shell, or a search in what was sent before: not a box for words.
-    other = mark if mark in {"!", "(r:)"} else ""
+    other = mark if mark in {"!", _SEARCH} else ""
     return other + "\n".join([draft.strip(), *(line.strip() for line in inside[1:])]).strip()
+
+
+def _may_list(draft: str) -> bool:
+    """Return whether a draft may have a list of completions below it."""
+    return draft.startswith("/") or bool(_COMPLETED.search(draft))
 
 
 def _choices(below: Sequence[str]) -> Sequence[str]:

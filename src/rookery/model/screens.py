@@ -33,6 +33,7 @@ class View:
     box: str | None = None  #: what stands in the input box; ``None`` if no box can be seen
     dialog: Dialog | None = None
     is_working: bool = False
+    obstacle: str = ""  #: why keys would not reach the input box, where that is no dialog
 
     @property
     def is_resting(self) -> bool:

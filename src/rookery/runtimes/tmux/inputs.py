@@ -62,11 +62,14 @@ def why_occupied(around: Surroundings, view: View | None, *, typing_since: float
         return SYNCHRONIZED
     if around.typed_at > typing_since:
         return "somebody typed there just now"
-    if view is None:
-        return ""
+    return _why_hidden(view) if view else ""
+
+
+def _why_hidden(view: View) -> str:
+    """Return what keeps keys from the input box; empty if nothing does."""
     if view.dialog:
         return f"a dialog is open: {view.dialog.text}"[:200]
-    return "" if view.box is not None else "its input box cannot be seen"
+    return view.obstacle or ("its input box cannot be seen" if view.box is None else "")
 
 
 def check_words(pane: Pane, words: str) -> None:
