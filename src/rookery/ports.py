@@ -13,6 +13,7 @@ from rookery.model.facts import Fact, SessionId
 from rookery.model.messages import Parcel
 from rookery.model.permissions import Call, Stop, Verdict
 from rookery.model.reach import Reach
+from rookery.model.rewriting import Rewriting
 from rookery.model.screens import Dialog, Screen, View
 from rookery.model.sessions import NativeId, Sender
 
@@ -185,6 +186,11 @@ class Agent(Protocol):
 
     def why_not(self, words: str) -> str:
         """Say why these words must not be typed, such as that they would be run; else empty."""
+        ...
+
+    @property
+    def rewriting(self) -> Rewriting:
+        """How its program changes words that are pasted into it."""
         ...
 
     def holds(self, box: str, words: str) -> bool:

@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from sqlite3 import Connection
 from uuid import uuid4
@@ -127,9 +127,14 @@ def plan(
         agent=agent,
         project=_folder(start.project),
         command=_program(agent, start.command or command, path),
-        words=clean(start.prompt) if start.prompt else None,
+        words=addressed(clean(start.prompt), agent) if start.prompt else None,
         limit=limit,
     )
+
+
+def addressed(words: Words, agent: Agent) -> Words:
+    """Note what an agent's program will change of the words."""
+    return replace(words, changed=agent.rewriting.changes(words.text))
 
 
 def _check_ability(agent: Agent, wanted: Conversation) -> None:
@@ -274,7 +279,7 @@ def _write(
     who = f"session {by.name} ({by.id})"
     above = envelope(speaker=who, recipient=to.name, about="a message")
     hops = 0 if speaker.is_direct else messages.hops_of(db, by.id)
-    said = Words(quoted(words.text), words.removed)
+    said = replace(words, text=quoted(words.text))
     return messages.add(db, recipient, said, Origin(speaker.name, cause, above, hops))
 
 

@@ -10,6 +10,7 @@ from rookery.agents import elicitations, hooks, keys
 from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import Call, Stop, Verdict
 from rookery.model.reach import Reach
+from rookery.model.rewriting import DIRECTIONS, Rewriting
 from rookery.model.screens import Dialog, Screen, View, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
@@ -74,6 +75,11 @@ class Claude:
     quiet = 5.0  #: its own file tells of an interruption; this only where that cannot be seen
     interrupt = "escape"
     quit = "/exit"
+    #: Seen with 2.1: short pastes are composed and trimmed, long ones only stripped. Words that
+    #: turn the direction of writing are put back into the box for its person to look at.
+    rewriting = Rewriting(
+        tab="    ", trims=True, strips=True, splits=True, composes=True, reviews=DIRECTIONS
+    )
 
     def command_line(self, order: Order) -> CommandLine:
         settings = order.folder / "settings.json"
@@ -123,6 +129,8 @@ class Claude:
     def why_not(self, words: str) -> str:
         if words.lstrip().startswith("!"):
             return "Claude would run them as a shell command; begin with another word than '!'."
+        if not self.rewriting.rewritten(words).strip():
+            return "Claude removes invisible characters, and there is nothing else in them."
         return ""
 
     def read_screen(self, screen: Screen) -> View:

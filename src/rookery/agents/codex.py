@@ -16,6 +16,7 @@ from rookery.agents import hooks, keys
 from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import Call, Outcome, Stop, Verdict
 from rookery.model.reach import Reach
+from rookery.model.rewriting import EXACT
 from rookery.model.screens import Dialog, Screen, View, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
@@ -77,6 +78,7 @@ class Codex:
     quiet = 5.0  #: only an error of its model is told by nothing else
     interrupt = "escape"
     quit = "/quit"
+    rewriting = EXACT
 
     def command_line(self, order: Order) -> CommandLine:
         # Else it starts a daemon that outlives it, with the first session's environment.

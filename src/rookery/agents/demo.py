@@ -9,6 +9,7 @@ from rookery.agents import hooks
 from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import Call, Outcome, Stop, Verdict
 from rookery.model.reach import Reach
+from rookery.model.rewriting import EXACT
 from rookery.model.screens import Dialog, Screen, View, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
@@ -49,6 +50,7 @@ class Demo:
     quiet = 5.0
     interrupt = "escape"
     quit = "/exit"
+    rewriting = EXACT
 
     def command_line(self, order: Order) -> CommandLine:
         settings = order.folder / "settings.json"

@@ -19,6 +19,7 @@ from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import Call, Outcome, Stop, Verdict, digest
 from rookery.model.reach import Reach
+from rookery.model.rewriting import EXACT
 from rookery.model.screens import Dialog, Screen, View, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
@@ -119,6 +120,7 @@ class Gemini:
     quiet = 1.5
     interrupt = "escape"
     quit = "/quit"
+    rewriting = EXACT
 
     def command_line(self, order: Order) -> CommandLine:
         argv = [*order.command, "--resume" if order.resumes else "--session-id"]

@@ -28,6 +28,7 @@ from rookery.model.errors import BadInput
 from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import Call, Outcome, Question, Stop, Verdict
 from rookery.model.reach import Reach
+from rookery.model.rewriting import EXACT
 from rookery.model.screens import Dialog, Screen, View, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
@@ -112,6 +113,7 @@ class OpenCode:
     quiet = 5.0  #: its plugin tells of every end; this only if that has failed
     interrupt = "escape"
     quit = "/exit"
+    rewriting = EXACT
 
     def command_line(self, order: Order) -> CommandLine:
         argv = [*order.command]

@@ -12,6 +12,7 @@ from rookery.model.facts import Fact, SessionId
 from rookery.model.messages import folded
 from rookery.model.permissions import Call, Stop, Verdict
 from rookery.model.reach import Reach
+from rookery.model.rewriting import EXACT
 from rookery.model.screens import Dialog, Screen, View, shape
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload, Printed
@@ -41,6 +42,7 @@ class Shell:
     quiet = 1.5
     interrupt = "ctrl-c"
     quit = ""
+    rewriting = EXACT
 
     def command_line(self, order: Order) -> CommandLine:
         return CommandLine(order.command, {})

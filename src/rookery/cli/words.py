@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from time import monotonic
 from typing import IO, Any
 
@@ -57,10 +57,16 @@ def send(*, name: str, words: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         show_json(message)
         return
-    removed = sent["removed"]
-    were = "was" if removed == 1 else "were"
-    note = f" {count(removed, 'control character')} {were} taken out." if removed else ""
-    say(told + note)
+    say(" ".join([told, *_changes(sent)]))
+
+
+def _changes(sent: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence for each way in which the words do not arrive as they were given."""
+    if removed := sent["removed"]:
+        were = "was" if removed == 1 else "were"
+        yield f"{count(removed, 'control character')} {were} taken out."
+    if sent["changed"]:
+        yield f"Its program changes them: {sent['changed']}."
 
 
 def _see_off(daemon: Client, sent: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:

@@ -91,9 +91,10 @@ class Delivery:
 
 async def send(house: House, caller: Caller, asked: SendAsked) -> Message:
     """Send words to a session; it gets them once it is idle."""
-    words = clean(asked.words)
+    given = clean(asked.words)
     session = await target(house, caller, asked.session, Need.SPEAK)
     require_alive(session)
+    words = sessions.addressed(given, house.agents[session.agent])
     with suppress(RuntimeFailed):  # not up yet: it is checked again when they are typed
         house.runtime.check(session.id, words.text)
 
@@ -104,8 +105,14 @@ async def send(house: House, caller: Caller, asked: SendAsked) -> Message:
         )
         wanted = Link(session.id, message, asked.direct, asked.listen)
         listening = link(db, house, caller, wanted)
-        step, removed = Step.PENDING, words.removed
-        return Message(message, session.id, step, removed, listening=listening)
+        return Message(
+            message,
+            session.id,
+            Step.PENDING,
+            words.removed,
+            changed=words.changed,
+            listening=listening,
+        )
 
     return await once(house, caller, Message, write)
 

@@ -13,6 +13,7 @@ from typing import NewType
 
 from rookery.model.errors import WordsRefused
 from rookery.model.facts import SessionId
+from rookery.model.rewriting import essence
 
 MessageId = NewType("MessageId", int)
 
@@ -44,6 +45,7 @@ class Words:
 
     text: str
     removed: int
+    changed: str = ""  #: what the recipient's program changes of the rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ class Message:
     recipient: SessionId
     step: Step
     removed: int  #: control characters that were taken out
+    changed: str = ""  #: what the agent's program changes of the words
     waits_for: str = ""  #: why it has not left yet
     listening: bool = False  #: whoever wrote it waits from now on for what comes of it
 
@@ -124,5 +127,5 @@ def folded(words: str) -> str:
 
 
 def same_words(ours: str, theirs: str) -> bool:
-    """Whether two texts differ in blanks only, which terminals re-flow."""
-    return ours.split() == theirs.split()
+    """Return whether two texts differ in nothing but blanks and what programs rewrite."""
+    return essence(ours).split() == essence(theirs).split()

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from rookery.model.rewriting import essence
+
 
 @dataclass(frozen=True, slots=True)
 class Screen:
@@ -84,7 +86,7 @@ def _restyled(hidden: frozenset[int], style: str) -> frozenset[int]:
 
 def squeeze(text: str) -> str:
     """Keep what every terminal shows alike: letters and digits, unwrapped."""
-    return "".join(filter(str.isalnum, text))
+    return "".join(filter(str.isalnum, essence(text)))
 
 
 def shape(line: str) -> str:

@@ -35,11 +35,13 @@ _WAITS_ON = "recipient = :recipient and step = 'pending' and id > :first"
 
 def add(db: Connection, recipient: SessionId, words: Words, origin: Origin) -> MessageId:
     row = db.execute(
-        "insert into messages (recipient, words, removed, author, cause, envelope, hops, relay,"
-        " written_at) values (?, ?, ?, ?, ?, ?, ?, ?, (select at from entries where seq = ?))"
+        "insert into messages (recipient, words, removed, changed, author, cause, envelope,"
+        " hops, relay, written_at)"
+        " values (?, ?, ?, ?, ?, ?, ?, ?, ?, (select at from entries where seq = ?))"
         " returning id",
         (
-            *(recipient, words.text, words.removed, origin.author, origin.cause),
+            *(recipient, words.text, words.removed, words.changed),
+            *(origin.author, origin.cause),
             *(origin.envelope, origin.hops, origin.relay, origin.cause),
         ),
     ).fetchone()
@@ -71,6 +73,7 @@ def get(db: Connection, message: MessageId) -> Message | None:
         recipient=SessionId(row["recipient"]),
         step=Step(row["step"]),
         removed=row["removed"],
+        changed=row["changed"],
         waits_for=row["waits_for"],
     )
 

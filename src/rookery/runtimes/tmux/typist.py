@@ -34,7 +34,7 @@ class Typist:
             if view and view.box:
                 raise inputs.occupied("somebody's draft stands in its box")
             mark = "" if view else await self._mark(pane, fitted)
-            words = _typed(fitted, view)
+            words = _typed(pane.agent.rewriting.typed(fitted), view)
             name, receipt = pane.place.tmux_pane, parcel.receipt
             await inputs.paste(self.server, name, words, receipt=receipt, mark=mark)
 

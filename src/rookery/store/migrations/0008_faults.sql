@@ -1,6 +1,7 @@
 -- Turns: which prompt an answer belongs to, background tasks.
 
 -- Messages: what the agent's program changed, why words wait.
+alter table messages add column changed text not null default '';
 
 -- Dialogs: requests that are known by the screen only, keys that were pressed.
 

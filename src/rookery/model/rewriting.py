@@ -1,0 +1,123 @@
+"""What agent programs do to the words that are pasted into their input boxes."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+#: Characters that show nothing: soft hyphens, joiners, direction marks, fillers, variation
+#: selectors, tags. Unicode calls them default ignorable.
+_HIDDEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+
+#: Those that turn the direction of what follows, so that a text reads otherwise than it is.
+DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+#: The same, or the flag of a region: a black flag, tags that name it, and the tag that ends it.
+_FLAG_OR_HIDDEN = re.compile(f"\U0001f3f4[\U000e0020-\U000e007e]+\U000e007f|{_HIDDEN.pattern}")
+
+#: Ends of lines and paragraphs that are no newlines.
+_SEPARATORS = re.compile("[\u2028\u2029]")
+
+#: Those that have a meaning within a text, depending on their neighbours.
+_JOINERS, _STYLES = frozenset("\u200c\u200d"), frozenset("\ufe0e\ufe0f")
+
+#: The first character that is neither Latin, Greek, Cyrillic, Armenian nor Hebrew: scripts
+#: from here on use joiners and selectors of their own.
+_JOINED_SCRIPTS = 0x0600
+
+
+def essence(words: str) -> str:
+    """Return words in the form that stays the same whatever a program does to them."""
+    return unicodedata.normalize("NFC", _HIDDEN.sub("", words))
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """How one agent's program changes words. Without arguments it changes nothing."""
+
+    tab: str = "\t"  #: what it makes of a tab
+    trims: bool = False  #: it removes blanks at the end
+    strips: bool = False  #: it removes hidden characters that have no meaning where they are
+    splits: bool = False  #: it makes a newline of the separators of lines and paragraphs
+    composes: bool = False  #: it makes one character of a letter and its accents
+    #: What it would have its person look at again instead of taking the words: not typed.
+    reviews: re.Pattern[str] | None = None
+
+    def typed(self, words: str) -> str:
+        """Return what to type so that the program takes the words at the first Enter."""
+        return self.reviews.sub("", words) if self.reviews else words
+
+    def rewritten(self, words: str) -> str:
+        """Return the words as the program passes them on to its model."""
+        words = words.replace("\t", self.tab)
+        if self.strips:
+            words = _stripped(words)
+        if self.splits:
+            words = _SEPARATORS.sub("\n", words)
+        if self.composes:
+            words = unicodedata.normalize("NFC", words)
+        return words.rstrip() if self.trims else words
+
+    def changes(self, words: str) -> str:
+        """Say what the program changes of these words; empty if nothing but final newlines."""
+        kept = _stripped(words) if self.strips else words
+        hidden = len(words) - len(kept)
+        found = {
+            f"tabs become {len(self.tab)} blanks": self.tab != "\t" and "\t" in words.rstrip(),
+            f"{_count(hidden, 'invisible character')} removed": hidden,
+            "line separators become newlines": self.splits and _SEPARATORS.search(words),
+            "letters and their accents become one character": self.composes
+            and not unicodedata.is_normalized("NFC", kept),
+            "blanks at the end are removed": self.trims
+            and words.rstrip("\n") != words.rstrip(),
+        }
+        return "; ".join(change for change, is_made in found.items() if is_made)
+
+
+#: What most programs do.
+EXACT = Rewriting()
+
+
+def _stripped(words: str) -> str:
+    """Return words without the hidden characters that mean nothing where they are."""
+
+    def kept(found: re.Match[str]) -> str:
+        is_flag = len(found[0]) > 1
+        return found[0] if is_flag or _has_meaning(words, found.start()) else ""
+
+    return _FLAG_OR_HIDDEN.sub(kept, words)
+
+
+def _has_meaning(words: str, at: int) -> bool:
+    """Return whether a hidden character belongs to an emoji or to the spelling of a word."""
+    hidden, before = words[at], words[at - 1 : at]
+    after = words[at + 1 : at + 2]
+    if hidden in _STYLES:
+        return _is_symbol(before) or after == "\u20e3"
+    if hidden in _JOINERS:
+        return _joins(before, after)
+    same_script = 0x1780 <= ord(hidden) <= 0x180F and hidden != "\u180e"  # noqa: PLR2004
+    return bool(same_script and before and ord(before) >> 8 == ord(hidden) >> 8)
+
+
+def _joins(before: str, after: str) -> bool:
+    if _is_symbol(before) or before in _STYLES:
+        return _is_symbol(after)
+    return all(
+        each and ord(each) >= _JOINED_SCRIPTS and each.isprintable() and not _is_symbol(each)
+        for each in (before, after)
+    )
+
+
+def _is_symbol(character: str) -> bool:
+    """Return whether it is a pictograph or a modifier of one."""
+    return bool(character) and unicodedata.category(character) in {"So", "Sk"}
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun} is" if number == 1 else f"{number} {noun}s are"
