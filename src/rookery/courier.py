@@ -69,7 +69,10 @@ class Courier:
             if await self.database.read(switches.is_holding):
                 return False  # what stands in a box stays there, too: whoever holds means all
             if parcel := await self._under_way(session):
-                await self._see_through(parcel)
+                if parcel.refused:
+                    await self._take_back(parcel)
+                else:
+                    await self._see_through(parcel)
                 return True
             return await self._paste(session)
         except RuntimeFailed:
@@ -92,7 +95,10 @@ class Courier:
         try:
             await self.runtime.paste(parcel)
         except Occupied as occupied:
-            await self._put_back(parcel, str(occupied))
+            if await self._clear_last(session):
+                await self.database.write(partial(messages.put_back, parcel=parcel, reason=""))
+            else:
+                await self._put_back(parcel, str(occupied))
         except WordsRefused as refused:
             await self._fail(parcel, str(refused))
         else:
@@ -100,6 +106,30 @@ class Courier:
             await self.runtime.shown(parcel, within=APPEARANCE)
             await self._clock.sleep(agent.pause)
         return True
+
+    async def _clear_last(self, session: SessionId) -> bool:
+        """Empty the box if the last words are back in it, as after an early interrupt."""
+        last = await self.database.read(partial(messages.last_typed, recipient=session))
+        if last is None:
+            return False
+        try:
+            return await self.runtime.clear(last)
+        except Occupied:
+            return False
+
+    async def _take_back(self, parcel: Parcel) -> None:
+        """Take refused words out of the box, then fail them: the next ones need it empty."""
+        try:
+            await self.runtime.clear(parcel)
+            stands_there = await self.runtime.look(parcel) is Sight.BOX
+        except Occupied as occupied:
+            await self._wait(parcel, str(occupied))
+            return
+        waited = (self._clock.now() - parcel.since).total_seconds()
+        if stands_there and waited < LOST:
+            await self._wait(parcel, "its box still shows words that it refused.")
+        else:
+            await self._fail(parcel, parcel.refused)
 
     async def _see_through(self, parcel: Parcel) -> None:  # noqa: C901 - a table
         """Bring a parcel on by a step: Enter may be pressed again, words never pasted."""
@@ -156,6 +186,10 @@ class Courier:
         except Occupied as occupied:
             await self._wait(parcel, str(occupied))
             return False
+        except WordsRefused as refused:
+            reason = " ".join(map(str, refused.args))
+            await self.database.write(partial(messages.refuse, parcel=parcel, reason=reason))
+            return False
         await self._confirm(parcel, entered_at=entered_at)
         return True
 
@@ -210,8 +244,8 @@ class Courier:
 
     async def _fail(self, parcel: Parcel, reason: str) -> None:
         def fail(db: Connection) -> None:
-            messages.fail(db, parcel, reason=reason)
-            self.journal.append(db, DeliveryWaited(parcel.recipient, reason))
+            if messages.fail(db, parcel, reason=reason):
+                self.journal.append(db, DeliveryWaited(parcel.recipient, reason))
 
         await self.database.write(fail)
 

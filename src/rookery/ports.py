@@ -117,8 +117,13 @@ class Agent(Protocol):
         ...
 
     @property
-    def interrupt(self) -> str:
-        """The key that stops its present turn."""
+    def interrupt(self) -> tuple[str, ...]:
+        """The keys that stop its present turn, pressed one after the other."""
+        ...
+
+    @property
+    def clearing(self) -> tuple[str, ...]:
+        """The keys that empty its input box; pressed only while something stands in it."""
         ...
 
     @property
@@ -191,6 +196,10 @@ class Agent(Protocol):
     @property
     def rewriting(self) -> Rewriting:
         """How its program changes words that are pasted into it."""
+        ...
+
+    def why_refused(self, screen: Screen, words: str) -> str:
+        """Return why it left submitted words in its box, as its screen says; empty if not."""
         ...
 
     def holds(self, box: str, words: str) -> bool:
@@ -302,7 +311,18 @@ class Runtime(Protocol):
         ...
 
     async def submit(self, parcel: Parcel) -> None:
-        """Press Enter on them. Raises ``Occupied`` if anything else stands there."""
+        """Press Enter on them. Raises ``Occupied`` if anything else stands there.
+
+        Raises ``WordsRefused`` if the program has refused them, or keeps them in its box after
+        as many Enters as are ever pressed.
+        """
+        ...
+
+    async def clear(self, parcel: Parcel) -> bool:
+        """Empty the input box if these words, and nothing else, stand in it.
+
+        Returns whether it did. Raises ``Occupied`` if a key could do harm.
+        """
         ...
 
     async def look(self, parcel: Parcel) -> Sight:

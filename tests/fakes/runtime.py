@@ -11,6 +11,7 @@ from rookery.model.messages import Parcel
 from rookery.model.screens import Dialog, View
 from rookery.model.sessions import tmux_name
 from rookery.ports import Agent, Exited, Launch, Place, Printed, Sight, Sighting, Vanished
+from rookery.runtimes.tmux.typist import MOST_ENTERS
 
 #: What may be pressed.
 KEYS = frozenset({"enter", "escape", "ctrl-c", "up", "down", "1", "2"})
@@ -25,6 +26,7 @@ class Manner:
     ignores: frozenset[str] = frozenset()  #: of ``quit`` and the names of signals
     swallows: int = 0  #: so many Enters
     refuses: str = ""  #: any words, and this is why
+    keeps: str = ""  #: these words stay in its box whatever is pressed, and it says so
 
 
 @dataclass
@@ -39,6 +41,7 @@ class Program:
     is_working: bool = False  #: as far as its screen shows
     pasted: str = ""  #: the receipt of what was last typed
     entered: str = ""  #: and of what Enter was last pressed on
+    enters: int = 0  #: how often that was
     screen: list[str] = field(default_factory=list)
     mark: int = 0  #: the line that words were last typed on
     rest: str = ""  #: what stood there before
@@ -71,6 +74,7 @@ class FakeRuntime:
         self.adopted: list[SessionId] = []
         self.pasted: list[tuple[SessionId, str]] = []
         self.heard: list[tuple[SessionId, str]] = []
+        self.cleared: list[tuple[SessionId, str]] = []
         self.pressed: list[tuple[SessionId, tuple[str, ...]]] = []
         self.asked_to_leave: list[tuple[SessionId, str]] = []
         self.released: list[SessionId] = []
@@ -144,13 +148,32 @@ class FakeRuntime:
         program = self._find(parcel.recipient)
         if program.occupied or await self.look(parcel) is not Sight.BOX:
             raise Occupied(program.occupied or "something else is there.")
+        if program.entered != parcel.receipt:
+            program.enters = 0
+        elif program.manner.keeps == parcel.words:
+            raise WordsRefused("it refused them: Unrecognized command.")
+        elif program.enters >= MOST_ENTERS:
+            raise WordsRefused("it kept them.")
         program.entered = parcel.receipt
+        program.enters += 1
+        if program.manner.keeps == parcel.words:
+            return
         if program.manner.swallows:
             program.manner.swallows -= 1
             return
         program.box = ""
         self.heard.append((parcel.recipient, parcel.words))
         self.on_submit(parcel.recipient, parcel.words)
+
+    async def clear(self, parcel: Parcel) -> bool:
+        program = self._find(parcel.recipient)
+        if program.occupied:
+            raise Occupied(program.occupied)
+        if program.pasted != parcel.receipt or program.box != parcel.words:
+            return False
+        program.box = ""
+        self.cleared.append((parcel.recipient, parcel.words))
+        return True
 
     async def look(self, parcel: Parcel) -> Sight:
         program = self._find(parcel.recipient)

@@ -182,6 +182,145 @@ async def test_an_enter_that_was_swallowed_is_pressed_again(
     assert await database.read(steps) == ["acknowledged"]
 
 
+@pytest.mark.spec("B2")
+async def test_enter_is_pressed_at_most_three_times_and_the_next_words_go_on(
+    database: ObservedDatabase, world: World
+) -> None:
+    world.runtime.manner = Manner(swallows=3)
+    async with running(database, world) as house:
+        worker = await house.start("Build it.")
+        await house.send(worker, "Test it.")
+        for _ in range(4):
+            await house.pass_time(PATIENCE)
+        reasons = await database.read(waits_for)
+
+    assert world.runtime.cleared == [(worker, "Build it.")]
+    assert world.runtime.heard == [(worker, "Test it.")]
+    assert await database.read(steps) == ["failed", "acknowledged"]
+    assert reasons == ["it kept them.", ""]
+
+
+@pytest.mark.spec("B2")
+async def test_a_command_that_its_agent_refuses_fails_and_leaves_the_box(
+    database: ObservedDatabase, world: World
+) -> None:
+    world.runtime.manner = Manner(keeps="/nothing at all")
+    async with running(database, world) as house:
+        worker = await house.start("/nothing at all")
+        await house.send(worker, "Build it.")
+        await house.pass_time(COMMAND)
+
+        enters = world.runtime.program(worker).enters
+        reasons = await database.read(waits_for)
+        told = await database.read(kinds)
+
+    assert enters == 1
+    assert world.runtime.cleared == [(worker, "/nothing at all")]
+    assert world.runtime.heard == [(worker, "Build it.")]
+    assert await database.read(steps) == ["failed", "acknowledged"]
+    assert reasons == ["it refused them: Unrecognized command.", ""]
+    assert "command-taken" not in told
+
+
+@pytest.mark.spec("B0", "B2")
+async def test_refused_words_stay_while_a_dialog_is_open_and_are_taken_out_after_it(
+    database: ObservedDatabase, tmp_path: Path
+) -> None:
+    class Asking(FakeRuntime):
+        """A runtime whose program asks something just when words are to be taken out."""
+
+        async def clear(self, parcel: Parcel) -> bool:
+            if not self.cleared and not self.asked:
+                self.asked = True
+                self.program(parcel.recipient).dialog = "May it run rm?"
+            return await super().clear(parcel)
+
+        asked = False
+
+    world = World(tmp_path, Asking)
+    world.runtime.manner = Manner(keeps="/nothing")
+    async with running(database, world) as house:
+        worker = await house.start("/nothing")
+        await house.pass_time(COMMAND)
+        before, why = list(world.runtime.cleared), await database.read(waits_for)
+        world.runtime.program(worker).dialog = ""
+        await house.pass_time(PAUSE)
+
+    assert before == []
+    assert "a dialog is open" in why[0]
+    assert world.runtime.cleared == [(worker, "/nothing")]
+    assert await database.read(steps) == ["failed"]
+
+
+@pytest.mark.spec("B2", "K3")
+@pytest.mark.parametrize("cleared_first", [True, False])
+async def test_words_that_were_refused_before_a_crash_fail_after_it(
+    database: ObservedDatabase, tmp_path: Path, *, cleared_first: bool
+) -> None:
+    class Mortal(FakeRuntime):
+        """When it takes words out of a box for the first time, the daemon dies."""
+
+        async def clear(self, parcel: Parcel) -> bool:
+            if died.is_set():
+                return await super().clear(parcel)
+            if cleared_first:
+                await super().clear(parcel)
+            died.set()
+            await anyio.sleep_forever()
+            return False
+
+    died = anyio.Event()
+    world = World(tmp_path, Mortal)
+    world.runtime.manner = Manner(keeps="/nothing")
+    async with running(database, world) as house:
+        worker = await house.start("/nothing")
+        await house.pass_time(COMMAND)
+        with anyio.fail_after(5):
+            await died.wait()
+
+    async with running(database, world) as house:
+        await house.rest()
+        await house.send(worker, "Build it.")
+        await house.rest()
+
+    assert await database.read(steps) == ["failed", "acknowledged"]
+    assert await database.read(waits_for) == ["it refused them: Unrecognized command.", ""]
+    assert world.runtime.cleared == [(worker, "/nothing")]
+    assert world.runtime.heard == [(worker, "Build it.")]
+
+
+@pytest.mark.spec("B2")
+async def test_words_that_come_back_into_the_box_give_way_to_the_next(
+    database: ObservedDatabase, world: World
+) -> None:
+    async with running(database, world) as house:
+        worker = await house.start("Build it.")
+        # As Claude does with a prompt that is interrupted before its first output.
+        world.runtime.program(worker).box = "Build it."
+
+        await house.send(worker, "Test it.")
+        await house.rest()
+
+    assert world.runtime.cleared == [(worker, "Build it.")]
+    assert world.runtime.heard == [(worker, "Build it."), (worker, "Test it.")]
+    assert await database.read(steps) == ["acknowledged", "acknowledged"]
+
+
+@pytest.mark.spec("B0", "B2")
+async def test_words_that_came_back_and_were_changed_are_somebodys_draft(
+    database: ObservedDatabase, world: World
+) -> None:
+    async with running(database, world) as house:
+        worker = await house.start("Build it.")
+        world.runtime.program(worker).box = "Build it. No, wait"
+
+        await house.send(worker, "Test it.")
+        await house.rest()
+
+    assert world.runtime.cleared == []
+    assert await database.read(steps) == ["acknowledged", "pending"]
+
+
 @pytest.mark.spec("B2", "I2")
 async def test_a_command_that_an_agent_makes_no_turn_of_has_arrived_once_it_left_the_box(
     database: ObservedDatabase, world: World

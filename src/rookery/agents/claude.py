@@ -73,7 +73,8 @@ class Claude:
     modes = MODES
     pause = 0.0
     quiet = 5.0  #: its own file tells of an interruption; this only where that cannot be seen
-    interrupt = "escape"
+    interrupt = ("escape",)
+    clearing = ("ctrl-c",)
     quit = "/exit"
     #: Seen with 2.1: short pastes are composed and trimmed, long ones only stripped. Words that
     #: turn the direction of writing are put back into the box for its person to look at.
@@ -140,7 +141,7 @@ class Claude:
         rules = [row for row, line in enumerate(screen.lines) if _RULE.fullmatch(line.strip())]
         if len(rules) < 2:  # noqa: PLR2004 - the box stands between two
             asks = any(_CHOSEN.match(line) for line in last)
-            return View(None, _dialog(screen.lines) if asks else None)
+            return View(None, _dialog(screen.lines)) if asks else _cut_view(screen, rules)
         above, below = rules[-2:]
         status = [line for line in screen.lines[below + 1 :] if line.strip()]
         if any(_SELECTED.match(line) for line in status):
@@ -154,6 +155,9 @@ class Claude:
             return View()
         return View(_draft(screen.solid[above + 1 : below]), None, working)
 
+    def why_refused(self, screen: Screen, words: str) -> str:
+        return ""
+
     def holds(self, box: str, words: str) -> bool:
         return bool(_PASTED.fullmatch(box.strip())) or squeeze(box) == squeeze(words)
 
@@ -162,6 +166,16 @@ def _tools(order: Order) -> str:
     program, *arguments = order.tools
     server = {"command": program, "args": arguments, "env": {"ROOKERY_BADGE": order.badge}}
     return json.dumps({"mcpServers": {"rookery": server}}, indent=1)
+
+
+def _cut_view(screen: Screen, rules: Sequence[int]) -> View:
+    """Read a box that is higher than the screen: its lower edge is all that one sees of it."""
+    if not rules or rules[0] < len(screen.lines) - _BELOW:
+        return View()
+    rows = screen.solid[: rules[0]]
+    # All that is typed stands two blanks to the right of the mark of its first line.
+    is_box = all(not row.strip() or row.startswith("  ") for row in rows) and rows[0].strip()
+    return View("\n".join(map(str.strip, rows)), is_cut=True) if is_box else View()
 
 
 def _overlay(status: Sequence[str]) -> str:

@@ -57,6 +57,8 @@ _FOOTER = re.compile(
 _OPTION = re.compile(r"\s*(?:› )?\d+\. ")
 #: The last line while keys go to the search in earlier prompts; the box stays on the screen.
 _SEARCH = re.compile(r"\s*reverse-i-search:")
+#: What it says of a slash command that it does not know; the words stay in its box.
+_UNRECOGNIZED = re.compile(r"\W*(?P<said>Unrecognized command '(?P<name>/\S*)'.*)")
 _PASTED = re.compile(r"(?:\[Pasted Content \d+ chars\](?: #\d+)?\s*)+")
 
 
@@ -76,7 +78,8 @@ class Codex:
     modes = MODES
     pause = 0.0
     quiet = 5.0  #: only an error of its model is told by nothing else
-    interrupt = "escape"
+    interrupt = ("escape",)
+    clearing = ("ctrl-u",) * 50  #: a line each; ctrl-c would end it if its box were empty
     quit = "/quit"
     rewriting = EXACT
 
@@ -153,6 +156,12 @@ class Codex:
         box = _draft(lines, solid)
         working = any("esc to interrupt)" in line for line in lines[-8:])
         return View(box, None, working)
+
+    def why_refused(self, screen: Screen, words: str) -> str:
+        name = words.split(maxsplit=1)[0]
+        said = (_UNRECOGNIZED.match(line) for line in reversed(screen.lines))
+        found = next((each for each in said if each and each["name"] == name), None)
+        return found["said"] if found else ""
 
     def holds(self, box: str, words: str) -> bool:
         return bool(_PASTED.fullmatch(box.strip())) or squeeze(box) == squeeze(words)

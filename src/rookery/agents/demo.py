@@ -48,7 +48,8 @@ class Demo:
     modes = MODES
     pause = 0.0
     quiet = 5.0
-    interrupt = "escape"
+    interrupt = ("escape",)
+    clearing = ("ctrl-u",)
     quit = "/exit"
     rewriting = EXACT
 
@@ -103,6 +104,9 @@ class Demo:
         if (draft := _draft(inside)) is None and any(map(_OPTION.match, inside)):
             return View(None, _dialog(inside), working)
         return View(draft, None, working)
+
+    def why_refused(self, screen: Screen, words: str) -> str:
+        return ""
 
     def holds(self, box: str, words: str) -> bool:
         return bool(_PASTED.fullmatch(box.strip())) or squeeze(box) == squeeze(words)

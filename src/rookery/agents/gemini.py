@@ -118,7 +118,8 @@ class Gemini:
     modes = MODES
     pause = 0.3  #: Enter is only another line for 40 ms after a paste, more if it is busy
     quiet = 1.5
-    interrupt = "escape"
+    interrupt = ("escape",)
+    clearing = ("ctrl-c",)
     quit = "/quit"
     rewriting = EXACT
 
@@ -210,6 +211,9 @@ class Gemini:
             return _offered(draft, choices)
         status = lines[max(0, above - _STATUS) : above]
         return View(draft, None, any(_WORKING.search(line) for line in status))
+
+    def why_refused(self, screen: Screen, words: str) -> str:
+        return ""
 
     def holds(self, box: str, words: str) -> bool:
         return bool(_PASTED.fullmatch(box.strip())) or squeeze(box) == squeeze(words)

@@ -111,7 +111,8 @@ class OpenCode:
     can_fork = False  #: it shows its box first: words for the branch would go elsewhere
     pause = 0.0
     quiet = 5.0  #: its plugin tells of every end; this only if that has failed
-    interrupt = "escape"
+    interrupt = ("escape", "escape")  #: the first one only asks for the second
+    clearing = ("ctrl-u",) * 50  #: as in Codex
     quit = "/exit"
     rewriting = EXACT
 
@@ -193,6 +194,9 @@ class OpenCode:
             return _offered(draft or "", choices)
         working = any(_WORKING.search(line) for line in lines[row + 1 :])
         return View(draft, None, working or _is_first_prompt(lines[:top]))
+
+    def why_refused(self, screen: Screen, words: str) -> str:
+        return ""
 
     def holds(self, box: str, words: str) -> bool:
         return bool(_PASTED.fullmatch(box.strip())) or squeeze(box) == squeeze(words)

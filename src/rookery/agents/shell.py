@@ -40,7 +40,8 @@ class Shell:
     modes: Mapping[str, Reach] = {}
     pause = 0.0
     quiet = 1.5
-    interrupt = "ctrl-c"
+    interrupt = ("ctrl-c",)
+    clearing = ()
     quit = ""
     rewriting = EXACT
 
@@ -75,6 +76,9 @@ class Shell:
         return ()
 
     def why_not(self, words: str) -> str:
+        return ""
+
+    def why_refused(self, screen: Screen, words: str) -> str:
         return ""
 
     def holds(self, box: str, words: str) -> bool:

@@ -38,6 +38,9 @@ from rookery.store import sessions as known
 
 ONE = "/v1/sessions/{session}"
 
+#: Between two keys of an interrupt, so that the program takes them for two.
+BETWEEN_KEYS_S = 0.3
+
 
 class StartAsked(Asked):
     agent: str
@@ -330,8 +333,13 @@ async def interrupt(house: House, caller: Caller, asked: OfSession) -> Session:
     tells = agent.has_hooks or agent.has_box
     if tells and session.activity is Activity.IDLE:
         raise CommandRefused(f"{session.name} is idle; there is nothing to interrupt.")
-    await house.runtime.press(session.id, agent.interrupt)
-    return await _note(house, caller, KeysPressed(session.id, agent.interrupt, caller.name))
+    first, *others = agent.interrupt
+    await house.runtime.press(session.id, first)
+    for key in others:
+        await house.journal.clock.sleep(BETWEEN_KEYS_S)
+        await house.runtime.press(session.id, key)
+    keys = " ".join(agent.interrupt)
+    return await _note(house, caller, KeysPressed(session.id, keys, caller.name))
 
 
 async def _note(house: House, caller: Caller, pressed: KeysPressed) -> Session:

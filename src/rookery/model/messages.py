@@ -36,7 +36,7 @@ class Step(StrEnum):
     SUBMITTED = "submitted"  #: Enter was pressed
     ACKNOWLEDGED = "acknowledged"  #: a prompt fact had the same words
     UNSURE = "unsure"  #: it may have arrived; only a proof moves it, never another try
-    FAILED = "failed"  #: it never left; the session was over first
+    FAILED = "failed"  #: it never left, its session was over first, or its agent refused it
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,7 @@ class Parcel:
     step: Step
     since: datetime  #: when it was taken up
     is_composed: bool = False  #: we have put it together, of a name and words for instance
+    refused: str = ""  #: why its agent did not take it; it is being taken out of the box
 
     @property
     def is_command(self) -> bool:

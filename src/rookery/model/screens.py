@@ -35,6 +35,7 @@ class View:
     box: str | None = None  #: what stands in the input box; ``None`` if no box can be seen
     dialog: Dialog | None = None
     is_working: bool = False
+    is_cut: bool = False  #: the box begins above the screen: only the end of it can be read
     obstacle: str = ""  #: why keys would not reach the input box, where that is no dialog
 
     @property

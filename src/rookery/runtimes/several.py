@@ -56,6 +56,9 @@ class Several:
     async def submit(self, parcel: Parcel) -> None:
         await self._of(parcel.recipient).submit(parcel)
 
+    async def clear(self, parcel: Parcel) -> bool:
+        return await self._of(parcel.recipient).clear(parcel)
+
     async def look(self, parcel: Parcel) -> Sight:
         return await self._of(parcel.recipient).look(parcel)
 

@@ -185,13 +185,36 @@ def delay(db: Connection, parcel: Parcel, *, reason: str) -> bool:
     return changed.rowcount > 0
 
 
-def fail(db: Connection, parcel: Parcel, *, reason: str) -> None:
-    """Give up words that never left and never can."""
-    db.execute(
+def fail(db: Connection, parcel: Parcel, *, reason: str) -> bool:
+    """Give up words that its agent will never get. False if they are settled already."""
+    failed = db.execute(
         "update messages set step = 'failed', parcel = null, waits_for = ?"
-        " where parcel = ? and step = 'sending'",
+        " where parcel = ? and step in ('sending', 'pasted', 'submitted')",
         (reason, parcel.id),
     )
+    return failed.rowcount > 0
+
+
+def refuse(db: Connection, parcel: Parcel, *, reason: str) -> None:
+    """Note why the agent did not take the words, before they are taken out of its box."""
+    db.execute(
+        "update messages set refused = ? where parcel = ?"
+        " and step in ('sending', 'pasted', 'submitted')",
+        (reason, parcel.id),
+    )
+
+
+def last_typed(db: Connection, recipient: SessionId) -> Parcel | None:
+    """Return the last words that were typed for a session, if that is settled."""
+    last = db.execute(
+        "select parcel from messages where recipient = ?"
+        " and step in ('acknowledged', 'unsure') order by id desc limit 1",
+        (recipient,),
+    ).fetchone()
+    if last is None:
+        return None
+    rows = db.execute("select * from messages where parcel = ? order by id", (last["parcel"],))
+    return _parcel(last["parcel"], rows.fetchall())
 
 
 def move(db: Connection, parcel: Parcel, step: Step) -> bool:
@@ -250,15 +273,20 @@ def _unproved(db: Connection, recipient: SessionId) -> Iterator[Parcel]:
         (recipient,),
     ).fetchall()
     for parcel, group in groupby(rows, key=itemgetter("parcel")):
-        first, *others = group
-        yield Parcel(
-            id=parcel,
-            recipient=recipient,
-            words=join(_pieces([first, *others])),
-            step=Step(first["step"]),
-            since=datetime.fromisoformat(first["taken_up"]),
-            is_composed=bool(first["envelope"] or first["relay"]),
-        )
+        yield _parcel(parcel, list(group))
+
+
+def _parcel(number: int, rows: Sequence[Row]) -> Parcel:
+    first = rows[0]
+    return Parcel(
+        id=number,
+        recipient=SessionId(first["recipient"]),
+        words=join(_pieces(rows)),
+        step=Step(first["step"]),
+        since=datetime.fromisoformat(first["taken_up"]),
+        is_composed=bool(first["envelope"] or first["relay"]),
+        refused=first["refused"],
+    )
 
 
 def _pieces(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:

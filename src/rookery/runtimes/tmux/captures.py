@@ -20,6 +20,9 @@ from rookery.runtimes.tmux.server import AnyServer
 #: Options of the pane: what we typed is known as long as it lives, whoever asks.
 PASTED, ENTERED = "@rookery-pasted", "@rookery-entered"
 
+#: How often Enter was pressed on those last words.
+ENTERS = "@rookery-enters"
+
 #: And where: what was printed since is found by it.
 MARK = "@rookery-mark"
 
@@ -28,7 +31,7 @@ _PLACE = f"#{{history_size}} #{{history_limit}} #{{cursor_y}} #{{alternate_on}} 
 #: So often a pane that moves while it is read is read again.
 TRIES = 5
 
-_ASKED = f"#{{pane_in_mode}} #{{pane_synchronized}} #{{{PASTED}}} #{{{ENTERED}}}"
+_ASKED = f"#{{pane_in_mode}} #{{pane_synchronized}} #{{{PASTED}}} #{{{ENTERED}}} #{{{ENTERS}}}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,7 @@ class Surroundings:
     typed_at: int  #: when a person last pressed a key there, in seconds since 1970, or 0
     pasted: str  #: the receipt of the words that were last put into the box
     entered: str  #: the receipt of the words on which Enter was last pressed
+    enters: int = 0  #: how often it was pressed on them
 
 
 async def read_screen(
@@ -100,7 +104,7 @@ async def look_around(server: AnyServer, pane: str) -> Surroundings:
     clients = line("list-clients", "-F", "#{client_control_mode} #{client_activity} #{pane_id}")
     asked = line("display-message", "-p", "-t", pane, _ASKED)
     text, ((answer, *_), people) = await _captured(server, pane, ("-e",), asked, clients)
-    mode, synchronized, pasted, entered = answer.decode().split(" ")
+    mode, synchronized, pasted, entered, enters = answer.decode().split(" ")
     return Surroundings(
         screen=read_styled(text),
         in_mode=mode != "0",
@@ -108,6 +112,7 @@ async def look_around(server: AnyServer, pane: str) -> Surroundings:
         typed_at=_last_key(people, pane),
         pasted=pasted,
         entered=entered,
+        enters=int(enters or bool(entered)),  # a pane of an earlier version tells no number
     )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from rookery.model.errors import BadInput, Occupied, RuntimeFailed, WordsRefused
 from rookery.model.messages import LONGEST_LINE, Parcel, folded
 from rookery.model.screens import View
-from rookery.runtimes.tmux.captures import ENTERED, MARK, PASTED, Surroundings
+from rookery.runtimes.tmux.captures import ENTERED, ENTERS, MARK, PASTED, Surroundings
 from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.protocol import command, line
 from rookery.runtimes.tmux.server import AnyServer
@@ -128,12 +128,13 @@ async def paste(
         raise occupied("its program has ended")
 
 
-async def enter(server: AnyServer, pane: str, *, receipt: str) -> None:
-    """Press Enter, and leave word on what."""
+async def enter(server: AnyServer, pane: str, *, receipt: str, number: int) -> None:
+    """Press Enter, and leave word on what, and how often that was."""
     await server.ask(
         line("copy-mode", "-q", "-t", pane),
         line("send-keys", "-t", pane, "Enter"),
         line("set-option", "-p", "-t", pane, ENTERED, receipt),
+        line("set-option", "-p", "-t", pane, ENTERS, str(number)),
     )
 
 

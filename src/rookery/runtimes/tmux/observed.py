@@ -159,6 +159,13 @@ class ObservedRuntime:
         # It is quiet only when it has been so since then, also if nothing changes at all.
         self._note_change(seat)
 
+    async def clear(self, parcel: Parcel) -> bool:
+        seat = self._seat(parcel.recipient)
+        self._require_in_front(seat)
+        # Nothing stirs the panes of another server, so the box is looked at once more.
+        cleared = await seat.typist.clear(seat.pane, parcel)
+        return cleared or (await seat.typist.view(seat.pane)).box == ""
+
     async def look(self, parcel: Parcel) -> Sight:
         seat = self._seat(parcel.recipient)
         return await seat.typist.look(seat.pane, parcel)

@@ -147,6 +147,9 @@ class TmuxRuntime:
         pane.last_output = pane.last_line = asyncio.get_running_loop().time()
         self._stir(pane)
 
+    async def clear(self, parcel: Parcel) -> bool:
+        return await self._typist.clear(self._pane(parcel.recipient), parcel)
+
     async def look(self, parcel: Parcel) -> Sight:
         return await self._typist.look(self._pane(parcel.recipient), parcel)
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from rookery.model.errors import WordsRefused
 from rookery.model.messages import Parcel, Step
+from rookery.model.rewriting import essence
 from rookery.model.screens import View
 from rookery.ports import Clock, Printed, Sight
 from rookery.runtimes.tmux import captures, inputs, printed
@@ -18,6 +21,9 @@ from rookery.runtimes.tmux.server import AnyServer
 
 #: Seconds for a program to show what was typed to make it leave.
 APPEARANCE = 2.0
+
+#: Enters pressed on the same words, at most.
+MOST_ENTERS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,21 @@ class Typist:
             self._require_a_free_pane(around, view)
             if self._sight(pane, parcel, around, view) is not Sight.BOX:
                 raise inputs.occupied("something else stands in its box")
-            await inputs.enter(self.server, pane.place.tmux_pane, receipt=parcel.receipt)
+            number = 1 + (around.enters if around.entered == parcel.receipt else 0)
+            if number > 1:
+                _require_hope(pane, parcel, around)
+            name, receipt = pane.place.tmux_pane, parcel.receipt
+            await inputs.enter(self.server, name, receipt=receipt, number=number)
+
+    async def clear(self, pane: Pane, parcel: Parcel) -> bool:
+        """Empty the box if it holds these words, typed by us, and nothing else."""
+        async with pane.lock:
+            around, view = await self._survey(pane)
+            self._require_a_free_pane(around, view)
+            if not view or not view.box or not _is_left_over(pane, parcel, around, view):
+                return False
+            await inputs.press(self.server, pane.place.tmux_pane, *pane.agent.clearing)
+        return await self._seen(pane, lambda view: view.box == "", within=APPEARANCE)
 
     async def look(self, pane: Pane, parcel: Parcel) -> Sight:
         async with pane.lock:
@@ -52,15 +72,21 @@ class Typist:
 
     async def shown(self, pane: Pane, parcel: Parcel, *, within: float) -> bool:
         """Wait until pasted words stand in the box. False if they do not in time."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(within):
-                while True:
-                    # Taken before the look, so that nothing falls between it and the wait.
-                    stirred = pane.next_stir()
-                    if await self.look(pane, parcel) is Sight.BOX:
-                        return True
-                    await stirred.wait()
-        return False
+
+        async def is_shown() -> bool:
+            return await self.look(pane, parcel) is Sight.BOX
+
+        return await _in_time(pane, is_shown, within=within)
+
+    async def _seen(
+        self, pane: Pane, question: Callable[[View], bool], *, within: float
+    ) -> bool:
+        """Wait until the screen answers a question with yes. False if it does not in time."""
+
+        async def is_seen() -> bool:
+            return question(await self.view(pane))
+
+        return await _in_time(pane, is_seen, within=within)
 
     async def quit(self, pane: Pane) -> None:
         """Type what makes the program leave. Raises ``Occupied`` with nothing submitted."""
@@ -119,6 +145,47 @@ class Typist:
 
     def _nobody_types(self, around: Surroundings) -> bool:
         return around.typed_at <= self.clock.now().timestamp() - self.typing
+
+
+async def _in_time(
+    pane: Pane, question: Callable[[], Awaitable[bool]], *, within: float
+) -> bool:
+    """Ask whenever the pane has changed, until the answer is yes or the time is up."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(within):
+            while True:
+                # Taken before the look, so that nothing falls between it and the wait.
+                stirred = pane.next_stir()
+                if await question():
+                    return True
+                await stirred.wait()
+    return False
+
+
+def _require_hope(pane: Pane, parcel: Parcel, around: Surroundings) -> None:
+    """Raise ``WordsRefused`` if another Enter on the same words would do no good."""
+    name = pane.agent.name
+    if said := pane.agent.why_refused(around.screen, parcel.words):
+        raise WordsRefused(f"{name} refused them: {said}")
+    if around.enters >= MOST_ENTERS:
+        raise WordsRefused(f"Enter was pressed {around.enters} times, and {name} kept them.")
+
+
+def _is_left_over(pane: Pane, parcel: Parcel, around: Surroundings, view: View) -> bool:
+    """Return whether the box holds words that we typed, and no person has touched since."""
+    if around.pasted != parcel.receipt:
+        return False
+    shown, ours = _unwrapped(view.box or ""), _unwrapped(parcel.words)
+    if shown == ours or (view.is_cut and ours.endswith(shown)):
+        return True
+    # What the box shows only by name, such as a long paste, may be another one's by now.
+    is_untouched = around.typed_at <= parcel.since.timestamp()
+    return is_untouched and pane.agent.holds(view.box or "", parcel.words)
+
+
+def _unwrapped(words: str) -> str:
+    """Return words as they are whatever the width of the box."""
+    return "".join(essence(words).split())
 
 
 #: Before Enter, a backslash would make a new line of it, and a word after ``@`` be completed.
