@@ -93,7 +93,26 @@ def is_shared(pid: int) -> bool:
 
     It speaks for many sessions, with the environment of whoever started it first.
     """
-    return any("app-server" in _argv(each.pid) for each in ancestors(pid)[1:3])
+    return any(is_shared_server(each.pid) for each in ancestors(pid)[1:3])
+
+
+def is_shared_server(pid: int) -> bool:
+    """Whether a process is Codex's server: by the file that it runs, as argv proves nothing."""
+    return _SERVER in _argv(pid) and _executable(pid) == _SHARING
+
+
+def _executable(pid: int) -> str:
+    """Return the name of the file that a process runs; empty if that cannot be seen."""
+    with suppress(OSError):
+        # An upgrade may have replaced the file of a program that still runs.
+        return Path(f"/proc/{pid}/exe").readlink().name.removesuffix(" (deleted)")
+    with suppress(psutil.Error):
+        return PurePath(psutil.Process(pid).exe()).name
+    return ""
+
+
+#: The only program that makes a server of itself for many sessions, and how it is called then.
+_SHARING, _SERVER = "codex", "app-server"
 
 
 @dataclass(frozen=True, slots=True)

@@ -201,3 +201,20 @@ def listed(rookery: Rookery) -> list[dict[str, Any]]:
 def answers(rookery: Rookery, session: str) -> list[str]:
     turns = rookery.client.get("sessions", session, "turns")["turns"]
     return [turn["answer"] for turn in turns]
+
+
+@pytest.mark.spec("C4")
+def test_nobody_is_codex_shared_server_because_a_word_says_so(rookery: Rookery) -> None:
+    told = {"session_id": "n-codex", "cwd": "/x/codex"}
+    with outsider(rookery, agent="codex", called="codex") as codex:
+        codex.tell({**told, "hook_event_name": "SessionStart"})
+        codex.tell({**told, "hook_event_name": "UserPromptSubmit", "prompt": "Begin."})
+        before = rookery.session("n-codex")
+
+        with outsider(rookery, "app-server", agent="codex", called="sh") as forger:
+            forger.tell({**told, "hook_event_name": "Stop", "last_assistant_message": "No."})
+        after = rookery.session("n-codex")
+        codex.tell({**told, "hook_event_name": "Stop", "last_assistant_message": "Done."})
+
+    assert after == before
+    assert answers(rookery, "n-codex") == ["Done."]

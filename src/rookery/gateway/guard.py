@@ -11,11 +11,11 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from rookery.gateway.callers import Callers
 from rookery.gateway.table import House
-from rookery.model.errors import RuntimeFailed
+from rookery.model.errors import Forbidden, RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.scopes import Identity
-from rookery.model.scopes import Scope as Reach
 from rookery.store import tokens
 
 #: Bytes of one request: the longest message, written in JSON's most long-winded way.
@@ -49,6 +49,9 @@ class Guard:
         self._house = house
         self._door = door
         self._hosts = frozenset(names)
+        self._callers = Callers(
+            house.database, house.runtime, house.journal.clock, house.home.tmux
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in {"http", "websocket"}:
@@ -82,11 +85,11 @@ class Guard:
             raise Refusal(401, "unauthorized", "A token is needed:  rookery token mint")
         _, pid = scope["client"]
         try:
-            session = self._house.runtime.holder_of(pid)
+            return await self._callers.identify(pid)
         except RuntimeFailed:
             raise Refusal(401, "unauthorized", "Whoever asked has left.") from None
-        reach = Reach.SESSION if session else Reach.OWNER
-        return Identity(reach, self._door, session)
+        except Forbidden as error:
+            raise Refusal(403, "forbidden", str(error)) from None
 
     async def _by_token(self, secret: str) -> Identity:
         digest = tokens.digest(secret)

@@ -158,7 +158,7 @@ def _spoken_to(house: House, caller: Caller, session: Session, need: Need) -> Se
 def reach(house: House, db: Connection, caller: Caller, need: Need) -> set[SessionId] | None:
     """Return the sessions to which the caller may do something; ``None`` for all."""
     own = caller.identity.session
-    if caller.identity.scope is not Scope.SESSION or own is None:
+    if own is None:
         return None
     if need is Need.END:
         return families.descendants(db, own) or {SessionId("")}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from sqlite3 import Connection, Row
@@ -339,6 +339,23 @@ def holder_of_process(db: Connection, process: str) -> SessionId | None:
         f"select id from sessions where process = ? and {LIVE}", (process,)
     ).fetchone()
     return SessionId(row["id"]) if row else None
+
+
+def of_processes(db: Connection, processes: Sequence[str]) -> dict[str, SessionId]:
+    """Return the session of each of these processes; the live one before one that is over."""
+    marks = ", ".join("?" * len(processes))
+    rows = db.execute(
+        f"select process, id from sessions where process in ({marks})"
+        " order by ended_at is null, ended_at",
+        (*processes,),
+    )
+    return {row["process"]: SessionId(row["id"]) for row in rows}
+
+
+def is_known(db: Connection, session: str) -> bool:
+    """Say whether there is, or was, a session with this id."""
+    row = db.execute("select 1 from sessions where id = ?", (session,)).fetchone()
+    return row is not None
 
 
 def in_conversation(db: Connection, agent: str, native_id: NativeId) -> Session | None:

@@ -10,5 +10,8 @@ alter table messages add column refused text not null default ''; -- by its agen
 
 -- Scopes: relays, reach, limits.
 
+-- A caller on the socket is looked up by its process and by all processes above it.
+create index sessions_by_process on sessions (process) where process is not null;
+
 -- Runtime: panes and processes.
 

@@ -1,0 +1,130 @@
+"""Who asks on the unix socket without a token: a session, or the owner.
+
+Everything here is a guard rail, not a wall: processes of one user can hide from each other's
+eyes only as far as the kernel lets them, and a process that empties its environment and leaves
+its process tree and its terminal cannot be told from the owner's.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from sqlite3 import Connection
+
+import anyio
+
+from rookery.gateway.peer_credentials import Evidence, leader_of, read_evidence, server_pid
+from rookery.model.errors import Forbidden, RuntimeFailed
+from rookery.model.facts import SessionId
+from rookery.model.scopes import Identity, Scope
+from rookery.ports import Clock, Runtime
+from rookery.processes import Process
+from rookery.store import sessions
+from rookery.store.database import Database
+
+#: Processes whose sessions are remembered.
+MAX_REMEMBERED = 1024
+
+#: How long a process that belongs to no session is remembered as the owner's: a hook may tell
+#: at any time that an agent above it is a session.
+OWNER_REMEMBERED_FOR = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Remembered:
+    session: SessionId | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Callers:
+    """Identifies processes by their ancestors, their terminal and their environment."""
+
+    database: Database
+    runtime: Runtime
+    clock: Clock
+    tmux: Path  #: the socket of our own tmux server
+    process: Callable[[int], Process | None] = Process.of
+    read: Callable[[int], Evidence | None] = read_evidence
+    leader: Callable[[int], int] = leader_of
+    server: Callable[[Path], int | None] = server_pid
+    _remembered: OrderedDict[Process, _Remembered] = field(default_factory=OrderedDict)
+
+    async def identify(self, pid: int) -> Identity:
+        """Say who a process is. Raises ``RuntimeFailed`` if it is gone, or ``Forbidden``.
+
+        A process of a session that has ended may still read what the session could read.
+        """
+        session = await self._session_of(pid)
+        if session is None:
+            return Identity(Scope.OWNER, "unix")
+        now = await self.database.read(partial(sessions.get, session=session))
+        return Identity(Scope.READER if now.status.is_over else Scope.SESSION, "unix", session)
+
+    async def _session_of(self, pid: int) -> SessionId | None:
+        process = self.process(pid)
+        known = self._remembered.get(process) if process else None
+        if known and (known.session or self.clock.now() - known.at < OWNER_REMEMBERED_FOR):
+            return known.session
+        evidence = await anyio.to_thread.run_sync(self.read, pid)
+        if evidence is None:
+            raise RuntimeFailed(f"process {pid} is gone.")
+        session = await self._judge(evidence)
+        self._remembered[evidence.process] = _Remembered(session, self.clock.now())
+        if len(self._remembered) > MAX_REMEMBERED:
+            self._remembered.popitem(last=False)
+        return session
+
+    async def _judge(self, evidence: Evidence) -> SessionId | None:
+        """Return the session that a process belongs to; what it cannot choose itself first."""
+        known = await self.database.read(partial(_known, evidence=evidence))
+        if found := known.by_ancestor or self.runtime.holder_of(evidence.process.pid):
+            return found
+        if evidence.is_detached and (found := self._on_terminal(known.processes, evidence)):
+            return found
+        if known.by_environment:
+            return known.by_environment
+        await self._refuse_unattributable(evidence)
+        return None
+
+    async def _refuse_unattributable(self, evidence: Evidence) -> None:
+        """Refuse a process that an agent may have started, nobody knows which."""
+        where = "an agent's shared server" if evidence.is_below_shared_server else ""
+        server = await anyio.to_thread.run_sync(self.server, self.tmux)
+        if server in {each.pid for each in evidence.chain}:
+            # An agent can have our tmux server open a window or run a job.
+            where = "Rookery's own tmux server, but in no session's pane"
+        if where:
+            raise Forbidden(f"this process runs in {where}. Ask from a terminal of your own.")
+
+    def _on_terminal(
+        self, processes: Mapping[SessionId, Process], evidence: Evidence
+    ) -> SessionId | None:
+        """Find the session on whose terminal a process is that has left its process tree."""
+        return next(
+            (
+                session
+                for session, process in processes.items()
+                if self.leader(process.pid) == evidence.leader
+            ),
+            None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    by_ancestor: SessionId | None
+    by_environment: SessionId | None
+    processes: Mapping[SessionId, Process]  #: of the live sessions
+
+
+def _known(db: Connection, evidence: Evidence) -> _Known:
+    held = sessions.of_processes(db, [each.word for each in evidence.chain])
+    nearest = (held[each.word] for each in evidence.chain if each.word in held)
+    named = (each for each in evidence.named if sessions.is_known(db, each))
+    live = {each.id: Process.read(each.process) for each in sessions.live(db) if each.process}
+    return _Known(next(nearest, None), next(map(SessionId, named), None), live)

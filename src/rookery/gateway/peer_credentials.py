@@ -1,0 +1,84 @@
+"""What the kernel knows of the process at the other end of a unix socket, and above it."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from rookery.processes import Process, ancestors, is_shared_server
+
+#: The variable that names the session in everything that a session's program starts.
+VARIABLE = "ROOKERY_SESSION"
+
+#: Bytes of one process's environment that are searched.
+MAX_ENVIRONMENT_BYTES = 1024 * 1024
+
+#: Seconds for a server to accept a connection that asks it nothing.
+CONNECT_TIMEOUT_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A process, and by what it may belong to a session."""
+
+    chain: tuple[Process, ...]  #: the process itself, then its ancestors, the nearest first
+    named: tuple[str, ...] = ()  #: the sessions that their environments name, in that order
+    leader: int = 0  #: the process that leads its terminal session
+    is_below_shared_server: bool = False  #: of an agent, which runs commands of many sessions
+
+    @property
+    def process(self) -> Process:
+        return self.chain[0]
+
+    @property
+    def is_detached(self) -> bool:
+        """Whether it has left the process tree of the terminal that it still belongs to."""
+        return self.leader not in {each.pid for each in self.chain}
+
+
+def read_evidence(pid: int) -> Evidence | None:
+    """Read what can be seen of a process; ``None`` if it is gone."""
+    if not (chain := ancestors(pid)):
+        return None
+    named = tuple(name for each in chain if (name := _named_by(each.pid)))
+    is_shared = any(is_shared_server(each.pid) for each in chain)
+    return Evidence(chain, named, leader_of(pid), is_shared)
+
+
+def leader_of(pid: int) -> int:
+    """Return the process that leads the terminal session of a process; 0 if it is gone."""
+    try:
+        return os.getsid(pid)
+    except OSError:
+        return 0
+
+
+def server_pid(path: Path) -> int | None:
+    """Return the process that listens on a unix socket; ``None`` if that cannot be told."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        return None
+    with socket.socket(socket.AF_UNIX) as connection, suppress(OSError):
+        connection.settimeout(CONNECT_TIMEOUT_S)
+        connection.connect(str(path))
+        size = struct.calcsize("3i")
+        told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+        return int(struct.unpack("3i", told)[0])
+    return None
+
+
+def _named_by(pid: int) -> str:
+    """Return the session that a process's environment names; empty if none is seen there."""
+    prefix = f"{VARIABLE}=".encode()
+    with suppress(OSError), Path(f"/proc/{pid}/environ").open("rb") as file:
+        variables = file.read(MAX_ENVIRONMENT_BYTES).split(b"\0")
+        found = next((each for each in variables if each.startswith(prefix)), b"")
+        return found.removeprefix(prefix).decode(errors="replace")
+    with suppress(psutil.Error, OSError):
+        return psutil.Process(pid).environ().get(VARIABLE, "")
+    return ""
