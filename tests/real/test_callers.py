@@ -144,7 +144,9 @@ def test_a_process_that_outlives_its_session_reads_no_strangers(rookery: Rookery
 
     rookery.client.post(
         "sessions",
-        agent="shell", name="gone", project=str(rookery.project),
+        agent="shell",
+        name="gone",
+        project=str(rookery.project),
         command=["sh", "-c", line],
     )
     ended: dict[str, Any] = rookery.ended("gone", within=SOON)

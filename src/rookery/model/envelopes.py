@@ -10,30 +10,26 @@ import re
 import unicodedata
 from itertools import islice
 
+from rookery.model.confusables import is_visible, skeleton
+
 #: How each of them begins.
 OURS = "[rookery]"
 
 #: What we are called, also by those who write it with figures.
 _US = "r[o0][o0]k[e3]ry"
 
+#: What Markdown or HTML may put before a bracket: a heading, a list, bold words, a tag.
+_MARKUP = r"(?:[-+#=|!.:]|\d{1,3}[.)\]]|<[^>]{0,40}>){0,12}"
+
 #: How a line begins, as it is seen, that could be taken for an envelope, or for the name over
 #: relayed words. Nothing that is not seen is left in it, and all brackets are square.
-_LIKE_ONE = re.compile(rf"\[{_US}\]|\[[^\]]*\]\[\d+\](?::|[^\x00-\x7f])")
+_LIKE_ONE = re.compile(rf"{_MARKUP}\[(?:{_US}\]|[^\]]*\]\[\d+\](?::|[^\x00-\x7f]))")
+
+#: What Markdown makes bold, slanted or literal, and does not show.
+_EMPHASIS = str.maketrans("", "", "*_`~\\")
 
 #: So many characters that are seen of a line tell whether it looks like one.
 _SEEN = 120
-
-#: Letters to machines, and nothing to the eye.
-_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-
-#: Other letters that look like these; and where whole alphabets of such begin.
-_ALIKE = {"r": "\u0433\u1d26\u2c85\u0280", "o": "\u043e\u03bf\u1d0f\u0585\u03c3",
-          "k": "\u043a\u03ba\u1d0b\u2c95", "e": "\u0435\u04bd\u0454\u03b5\u1d07\u212e",
-          "y": "\u0443\u03b3\u04af\u028f\u10e7"}  # fmt: skip
-_ALPHABETS = (0x1F150, 0x1F170, 0x1F1E6)
-_AS_LETTERS = {
-    ord(like): letter for letter, all_like in _ALIKE.items() for like in all_like
-} | {first + ord(letter) - ord("a"): letter for first in _ALPHABETS for letter in _ALIKE}
 
 #: News of a session, or a tool of ours that should be used; without the blanks.
 _SOUNDS_LIKE_US = re.compile(
@@ -77,7 +73,8 @@ def called(name: str) -> str:
 
 def _is_in_a_name(character: str) -> bool:
     kind = unicodedata.category(character)
-    return (kind[0] in "LMNZ" and character not in _BLANK) or character in "-_.,'+&@#"
+    is_shown = is_visible(character) or kind[0] in "MZ"
+    return (kind[0] in "LMNZ" and is_shown) or character in "-_.,'+&@#"
 
 
 def _imitates(line: str) -> bool:
@@ -91,19 +88,12 @@ def _as_seen(line: str) -> str:
 
     Cut before it is taken apart: a long row of accents takes minutes to be put in order.
     """
-    return _plain("".join(islice(filter(_is_seen, line), _SEEN)))
+    begins = "".join(islice(filter(is_visible, line), _SEEN))
+    return _plain(begins).translate(_EMPHASIS)
 
 
 def _plain(text: str) -> str:
-    plain = unicodedata.normalize("NFKD", text).casefold().translate(_AS_LETTERS)
-    return "".join(
-        _BRACKETS.get(unicodedata.category(each), each) for each in filter(_is_seen, plain)
-    )
-
-
-def _is_seen(character: str) -> bool:
-    """Whether it is more than space, an accent, or a sign to machines."""
-    return unicodedata.category(character)[0] not in "CMZ" and character not in _BLANK
+    return "".join(_BRACKETS.get(unicodedata.category(each), each) for each in skeleton(text))
 
 
 def _flat(text: str) -> str:
