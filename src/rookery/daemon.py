@@ -108,7 +108,7 @@ def run(home: Home, *, ready: Callable[[], None]) -> None:
             sys.setswitchinterval(SWITCH)
             _allow_many_files()
             uvloop.run(serve(home, settings, ready=ready))
-    except (OSError, StoreBroken, ExceptionGroup) as error:
+    except (OSError, StoreBroken, sqlite3.DatabaseError, ExceptionGroup) as error:
         raise _in_plain_words(error, home) from error
 
 
@@ -116,13 +116,20 @@ def _in_plain_words(error: Exception, home: Home) -> Exception:
     """Say what the daemon died of, for the person who starts it."""
     while isinstance(error, ExceptionGroup):  # the tasks that ran beside died of the first
         error = error.exceptions[0]
-    cause = error.__cause__
-    if isinstance(error, StoreBroken) and isinstance(cause, sqlite3.DatabaseError):
-        if cause.sqlite_errorcode in DAMAGED:
-            return StoreBroken(f"{error.args[0]}. Take a backup back:  rookery restore FILE")
-    elif isinstance(error, OSError):
+    if isinstance(error, OSError):
         return HomeUnusable(f"{error.filename or home.state}: {error.strerror}")
+    if _is_damage(error) or _is_damage(error.__cause__):
+        said = error.args[0] if isinstance(error, StoreBroken) else f"{home.database}: {error}"
+        return StoreBroken(f"{said}. Take a backup back:  rookery restore FILE")
     return error
+
+
+def _is_damage(error: BaseException | None) -> bool:
+    """Whether an error means that the database file is damaged."""
+    if isinstance(error, sqlite3.DatabaseError):
+        # Some of Python's own errors have no code.
+        return getattr(error, "sqlite_errorcode", None) in DAMAGED
+    return isinstance(error, UnicodeDecodeError)
 
 
 async def serve(home: Home, settings: Settings, *, ready: Callable[[], None]) -> None:

@@ -171,6 +171,8 @@ def _database(home: Home) -> Check:
         with closing(sqlite3.connect(f"{home.database.as_uri()}?mode=ro", uri=True)) as db:
             (found,) = db.execute("pragma quick_check(1)").fetchone()
         size = home.database.stat().st_size // 1_000
+    except UnicodeDecodeError:  # SQLite's message quotes the damaged schema
+        return Check("database", ok=False, detail="its schema is damaged", advice=advice)
     except (sqlite3.Error, OSError) as error:
         return Check("database", ok=False, detail=str(error), advice=advice)
     is_well = found == "ok"

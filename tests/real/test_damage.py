@@ -34,8 +34,12 @@ def replace(database: Path) -> None:
     copy.replace(database)
 
 
+def delete_log(database: Path) -> None:
+    database.with_name("rookery.db-wal").unlink()
+
+
 @pytest.mark.spec("K4", "K3")
-@pytest.mark.parametrize("harm", [delete, replace])
+@pytest.mark.parametrize("harm", [delete, replace, delete_log])
 def test_a_database_that_is_gone_is_noticed_before_anything_is_lost(
     rookery: Rookery, harm: Callable[[Path], None]
 ) -> None:

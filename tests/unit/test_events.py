@@ -7,9 +7,10 @@ from sqlite3 import Connection
 
 import pytest
 
-from rookery.gateway.events import CALLED, _event
-from rookery.model.facts import KINDS, InputAsked
+from rookery.gateway.events import CALLED, MAX_RING_BYTES, Ring, _event
+from rookery.model.facts import KINDS, InputAsked, Noted
 from rookery.store.journal import Journal
+from tests.fakes.database import ObservedDatabase
 from tests.sessions import WORKER, settle_in
 
 
@@ -33,3 +34,23 @@ def test_no_field_of_a_fact_hides_one_of_its_event() -> None:
     named = {CALLED.get(name, name) for fact in KINDS.values() for name in fact.__match_args__}
 
     assert not named & {"seq", "at", "kind"}
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("I4", "K4")
+async def test_events_with_long_texts_do_not_fill_the_memory(
+    database: ObservedDatabase, journal: Journal
+) -> None:
+    count, text = 400, "é" * 60_000
+
+    def begin(db: Connection) -> None:
+        settle_in(db, journal)
+        journal.append(db, *(Noted(WORKER, text) for _ in range(count)))
+
+    await database.write(begin)
+    ring, seq, read = Ring(database), 0, 0
+    while events := await ring.after(seq):
+        seq, read = events[-1].seq, read + len(events)
+
+    assert read >= count
+    assert 0 < ring.size <= MAX_RING_BYTES

@@ -3,14 +3,19 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
+from sqlite3 import connect
 
 import pytest
 
 from rookery.config import Settings
 from rookery.doctor import Trouble, examine
 from rookery.home import Home
+from rookery.model.errors import RuntimeFailed, StoreBroken
 from rookery.programs import hook
+from rookery.runtimes.tmux import server
+from rookery.store.database import Database
 
 TROUBLE = Trouble(entries=0, parked=0, hooks=0, doubts=())
 
@@ -69,3 +74,34 @@ def test_the_doctor_says_that_the_rules_do_not_hold(home: Home) -> None:
     ok, detail = found(home, "rules")
     assert not ok
     assert "there is no key 'rule'" in detail
+
+
+@pytest.mark.spec("K4")
+def test_a_schema_that_is_no_text_any_more_is_said_to_be_damaged(home: Home) -> None:
+    with closing(connect(home.database)) as db:
+        db.execute("create table plain (x)")
+        db.commit()
+    damaged = home.database.read_bytes().replace(
+        b"create table plain", b"cr\xa0ate table plain", 1
+    )
+    damaged = damaged.replace(b"CREATE TABLE plain", b"CR\xa0ATE TABLE plain", 1)
+    home.database.write_bytes(damaged)
+
+    with pytest.raises(StoreBroken, match="its schema is damaged"):
+        Database(home.database)
+    assert found(home, "database") == (False, "its schema is damaged")
+
+
+@pytest.mark.spec("K4")
+def test_a_tmux_that_does_not_answer_is_not_said_to_be_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "DEADLINE", 0.2)
+    slow = tmp_path / "tmux"
+    slow.write_text("#!/bin/sh\nexec sleep 60\n")
+    slow.chmod(0o700)
+
+    with pytest.raises(RuntimeFailed, match="did not answer"):
+        server.version_of(str(slow))
+    with pytest.raises(RuntimeFailed, match="was not found"):
+        server.version_of(str(tmp_path / "none"))

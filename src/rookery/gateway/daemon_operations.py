@@ -30,6 +30,9 @@ from rookery.store.statistics import Statistics
 from rookery.store.times import read_stamp
 from rookery.store.tokens import Token
 
+#: Seconds to see whether the database takes something in again, after it did not.
+TROUBLE_TIMEOUT_S = 1.0
+
 
 class PruneAsked(Asked):
     days: float | None = Field(
@@ -110,6 +113,7 @@ async def status(house: House, caller: Caller, asked: Nothing) -> DaemonStatus:
         return len(live), waiting, switches.is_holding(db)
 
     live, waiting, holding = await house.database.read(count)
+    trouble = await house.database.look_for_trouble(within=TROUBLE_TIMEOUT_S)
     return DaemonStatus(
         pid=os.getpid(),
         version=__version__,
@@ -121,7 +125,7 @@ async def status(house: House, caller: Caller, asked: Nothing) -> DaemonStatus:
         tmux_socket=str(house.home.tmux),
         log=str(house.home.log),
         url=house.loopback.url,
-        trouble=house.database.trouble,
+        trouble=trouble,
         holding=holding,
         http_note=house.loopback.note,
     )
@@ -155,8 +159,8 @@ async def check_up(house: House, caller: Caller, asked: Nothing) -> Checkup:
     )
     checks = await anyio.to_thread.run_sync(looked_at)
     checks.append(_http(house))
-    if lost := house.database.trouble:
-        checks.append(Check("file", ok=False, detail=lost))
+    if refused := await house.database.look_for_trouble(within=TROUBLE_TIMEOUT_S):
+        checks.append(Check("file", ok=False, detail=refused))
     is_well = all(each.ok is not False for each in checks)
     return Checkup(is_well, checks, _without_secrets(environment))
 
@@ -229,7 +233,7 @@ async def back_up(house: House, caller: Caller, asked: BackupAsked) -> BackedUp:
     if not file.is_absolute() or "\0" in asked.file:
         raise BadInput("give the whole path of the copy.")
     try:
-        if house.database.trouble:  # what is to be saved is in the file that is open
+        if house.database.lost:  # what is to be saved is in the file that is open
             await house.database.read(partial(_copy, file=file))
         else:
             await anyio.to_thread.run_sync(_copy_apart, house.database.path, file)

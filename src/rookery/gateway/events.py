@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from bisect import bisect_right
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -23,6 +24,9 @@ from rookery.store.database import Database
 
 #: Entries that are read, and kept encoded, at once.
 PAGE, KEPT = 500, 4_096
+
+#: Bytes of the events that are kept: one with a long prompt has 64,000 and more.
+MAX_RING_BYTES = 16_000_000
 
 #: What a fact's own field is called in an event, where it would hide one of the event's.
 CALLED = {"kind": "asks"}
@@ -51,6 +55,7 @@ class Ring:
     database: Database
     _events: list[Event] = field(default_factory=list)
     _last: int = -1
+    size: int = 0  #: bytes of the events that are kept
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def after(self, seq: int) -> list[Event]:
@@ -68,7 +73,20 @@ class Ring:
         while page := await self.database.read(partial(_page, after=self._last)):
             self._events += page
             self._last = page[-1].seq
-            del self._events[:-KEPT]
+            self.size += sum(map(_size, page))
+            self._drop_the_oldest()
+
+    def _drop_the_oldest(self) -> None:
+        drop = max(0, len(self._events) - KEPT)
+        self.size -= sum(map(_size, self._events[:drop]))
+        while self.size > MAX_RING_BYTES:
+            self.size -= _size(self._events[drop])
+            drop += 1
+        del self._events[:drop]
+
+
+def _size(event: Event) -> int:
+    return sys.getsizeof(event.text)
 
 
 def _page(db: Connection, after: int) -> list[Event]:

@@ -16,6 +16,8 @@ from sqlite3 import Connection, DatabaseError, Row, connect
 from threading import Thread
 from typing import Any, Self, TypeAlias, TypeVar
 
+import anyio
+
 from rookery.model.errors import CommitFailed, StoreBroken, StoreLost
 from rookery.store.migrations import migrate
 
@@ -58,8 +60,11 @@ class Database:
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._bell = asyncio.Event()
         self._db = _prepare(path, connection)
-        self._file = _identity(path)
         self._last = last_entry(self._db)
+        # Also the log beside it, which has all that was accepted since the last checkpoint.
+        # It exists now that something was read, and stays for as long as the file is open.
+        self._files = {each: _identity(each) for each in (path, _log_of(path))}
+        self._failure = ""  #: of the last commit
         self._writer = Thread(target=self._write_on, name="writer")
         # A connection of its own: who reads never waits for the writer, nor it for them.
         self._view = open_file(path)
@@ -80,17 +85,30 @@ class Database:
     @property
     def trouble(self) -> str:
         """Why nothing is taken in; empty while all is well."""
+        return self.lost or self._failure
+
+    @property
+    def lost(self) -> str:
+        """Why what is in the files that are open must be saved; empty while all is well."""
         try:
-            self._require_its_file()
+            self._require_its_files()
         except StoreLost as lost:
             return str(lost)
         return ""
 
-    def _require_its_file(self) -> None:
+    async def look_for_trouble(self, *, within: float) -> str:
+        """Return why nothing is taken in, after a small write where the last one failed."""
+        if not self.lost and (self._failure or not os.access(self.path, os.W_OK)):
+            with anyio.move_on_after(within), suppress(CommitFailed, StoreLost):
+                await self.write(_touch)
+        return self.trouble
+
+    def _require_its_files(self) -> None:
         # SQLite would go on with a file that was deleted or replaced, and all that was
         # accepted since would be gone with us.
-        if _identity(self.path) != self._file:
-            raise StoreLost(f"{self.path}. {RESCUE}")
+        for path, file in self._files.items():
+            if _identity(path) != file:
+                raise StoreLost(f"{path}. {RESCUE}")
 
     @property
     def waiting(self) -> int:
@@ -139,14 +157,16 @@ class Database:
         # All who wait share one transaction: a full commit costs a flush of the disk,
         # and one flush serves a hundred works as well as one.
         try:
-            self._require_its_file()
+            self._require_its_files()
             together = self._do_all(jobs) if len(jobs) > 1 else ()
             replies = together or self._do_each(jobs)
             last = last_entry(self._db)
             self._db.commit()
+            self._failure = ""
         except BaseException as failure:  # noqa: BLE001 - everyone who waits must hear of it
             with suppress(DatabaseError):
                 self._db.rollback()
+            self._failure = f"Nothing can be written to {self.path} now: {failure}"
             last, replies = self._last, [_failed(job, failure) for job in jobs]
         news, self._last = last > self._last, last
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
@@ -196,6 +216,16 @@ def _failed(job: _Job, failure: BaseException) -> Reply:
     error = StoreLost(*failure.args) if lost else CommitFailed(failure)
     error.__cause__ = failure
     return partial(job.answer.set_exception, error)
+
+
+def _log_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
+
+
+def _touch(db: Connection) -> None:
+    """Write something that changes nothing."""
+    (version,) = db.execute("pragma user_version").fetchone()
+    db.execute(f"pragma user_version = {version}")
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
@@ -251,10 +281,16 @@ def _prepare(path: Path, connection: type[Connection]) -> Connection:
         # Normal loses acknowledged rows in a power cut; shared commits make full cheap.
         db.execute("pragma synchronous = full")
         db.execute(f"pragma wal_autocheckpoint = {LOG_PAGES}")
+        # While another program reads, the log grows; without a limit it stays that large.
+        (page,) = db.execute("pragma page_size").fetchone()
+        db.execute(f"pragma journal_size_limit = {LOG_PAGES * page}")
         migrate(db, path)
     except BaseException as error:
         db.close()
         if isinstance(error, DatabaseError | OSError):
             raise StoreBroken(f"{path}: {error}") from error
+        if isinstance(error, UnicodeDecodeError):
+            # SQLite's message quotes the damaged schema.
+            raise StoreBroken(f"{path}: its schema is damaged") from error
         raise
     return db

@@ -258,10 +258,14 @@ def version_of(tmux: str) -> tuple[int, int]:
         said = subprocess.run(
             [tmux, "-V"], capture_output=True, text=True, timeout=DEADLINE, check=False
         ).stdout
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except FileNotFoundError as error:
         raise RuntimeFailed(
             "tmux was not found. Install it:  apt install tmux  (or: brew install tmux)"
         ) from error
+    except OSError as error:
+        raise RuntimeFailed(f"tmux cannot be run: {error}") from error
+    except subprocess.TimeoutExpired as error:
+        raise RuntimeFailed(f"tmux did not answer within {DEADLINE:g} s; try again.") from error
     found = re.search(r"(\d+)\.(\d+)", said)
     version = (int(found[1]), int(found[2])) if found else (9, 9)  # "tmux master"
     if version < OLDEST:
@@ -285,8 +289,10 @@ def _run(site: Site, *words: str) -> subprocess.CompletedProcess[str]:
             start_new_session=True,
             umask=0o077,
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except OSError as error:
         raise RuntimeFailed(f"tmux cannot be run: {error}") from error
+    except subprocess.TimeoutExpired as error:
+        raise RuntimeFailed(f"tmux did not answer within {DEADLINE:g} s.") from error
 
 
 async def _first_of(*events: asyncio.Event) -> None:
