@@ -93,6 +93,9 @@ SHORTEST_TOKEN = 32
 #: What SQLite says of a file that no waiting and no room will make good.
 DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
+#: Seconds at a stop for the panes of ended sessions to be cleared away, and for tmux to end.
+CLEANUP_TIMEOUT_S = 2.0
+
 #: Seconds for one thread to let another have a turn: the writer's work is many short steps.
 SWITCH = 0.0005
 
@@ -180,7 +183,16 @@ async def running(
             _set_to_work(house, tasks)
             tasks.start_soon(keeper.tend)
             yield house
+            await _leave_nothing_empty(keeper, ours)
         tasks.cancel_scope.cancel()
+
+
+async def _leave_nothing_empty(keeper: Keeper, runtime: TmuxRuntime) -> None:
+    """End our tmux server when it holds no agent; else the agents live on in it."""
+    with contextlib.suppress(sqlite3.DatabaseError):  # on a damaged disk it stops all the same
+        await keeper.finish(within=CLEANUP_TIMEOUT_S)
+    with anyio.move_on_after(CLEANUP_TIMEOUT_S):
+        await runtime.retire()
 
 
 async def _take_up(

@@ -139,6 +139,14 @@ class Keeper:
         """Care for the sessions that are to be started, ended or cleared away."""
         await serve(self.database, sessions.in_care, self._take_a_step)
 
+    async def finish(self, *, within: float) -> bool:
+        """Wait until the panes of ended sessions are cleared away. False if time runs out."""
+
+        def is_done(db: Connection) -> bool:
+            return not sessions.left_over(db)
+
+        return await waits.until(self.database, is_done, seconds=within, clock=self._clock)
+
     async def _take_a_step(self, session_id: SessionId) -> bool:
         """Do the next thing for a session. False if there is nothing to do now."""
         try:

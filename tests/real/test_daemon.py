@@ -7,6 +7,7 @@ import stat
 import subprocess
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.real.rookery import Rookery, eventually
@@ -282,3 +283,29 @@ def test_a_killed_tmux_server_is_survived(rookery: Rookery) -> None:
 
     assert over["status"] == "failed"
     assert rookery.ask("second", "say: still here") == "still here"
+
+
+def _tmux_servers(rookery: Rookery) -> list[int]:
+    words = {"new-session", str(rookery.home.tmux)}
+    found = psutil.process_iter(["cmdline"])
+    return [each.pid for each in found if words <= set(each.info["cmdline"] or ())]
+
+
+@pytest.mark.spec("A4", "A7")
+def test_a_daemon_that_stops_leaves_no_tmux_server_without_agents(rookery: Rookery) -> None:
+    rookery.start("one")
+    rookery.run("down")
+    rookery.reap()
+    with_agent = _tmux_servers(rookery)
+    rookery.up()
+    answer = rookery.ask("one", "say: still here")
+
+    rookery.run("end", "--all")
+    rookery.run("down")
+    rookery.reap()
+
+    assert len(with_agent) == 1
+    assert answer == "still here"
+    eventually(lambda: not _tmux_servers(rookery))
+    rookery.up()
+    assert rookery.start("two")["status"] == "running"

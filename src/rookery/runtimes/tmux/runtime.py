@@ -222,6 +222,15 @@ class TmuxRuntime:
             self._forget(pane)
         self._launch_file(session).unlink(missing_ok=True)
 
+    async def retire(self) -> None:
+        """End the tmux server if it holds nothing but its own hub: it would run for ever."""
+        try:
+            rows = await listing.list_rows(self.server)
+        except RuntimeFailed:
+            return  # not known: it may hold agents
+        if all(row.session == HUB and not row.mark for row in rows):
+            await self.server.end()
+
     def _launch_file(self, session: SessionId) -> Path:
         return self.server.site.folder / f"launch-{session}"
 

@@ -118,6 +118,7 @@ class Server:
         self._outputs: ControlClient | None = None
         self._connected = asyncio.Event()
         self.pid = 0
+        self._is_ended = False
         self.process: Process | None = None  #: the server that the lines lead to
 
     async def ask(self, *commands: bytes) -> list[tuple[bytes, ...]]:
@@ -147,8 +148,14 @@ class Server:
                 await _first_of(commands.gone, outputs.gone)
             raise TmuxGone("a line was lost; connecting again.")
 
-        while True:
+        while not self._is_ended:
             await step.attempt(serve_until_lost)
+
+    async def end(self) -> None:
+        """End the server for good; with it ends whatever it still holds."""
+        self._is_ended = True
+        with suppress(RuntimeFailed):  # it ends before it answers
+            await self.ask(line("kill-server"))
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[tuple[ControlClient, ControlClient]]:
