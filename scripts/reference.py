@@ -97,7 +97,7 @@ def api() -> Iterator[str]:
     for each in OPERATIONS:
         summary = (inspect.getdoc(each.run) or "").split("\n")[0]
         yield f"| {each.name} | `{each.method} {each.path}` | {each.need} | {summary} |"
-    yield "| events | `GET /v1/events` | read | Server-sent events or a WebSocket: a snapshot, then every fact; resumes after `Last-Event-ID`. With `until_now=true` what is kept of the past, and then it ends. |"
+    yield "| events | `GET /v1/events` | read | Server-sent events or a WebSocket: a snapshot, then every fact; both go on after the entry that the header `Last-Event-ID` or `?after=N` names. With `until_now=true` what is kept of the past, and then it ends. |"
     yield "| frames | `GET /v1/sessions/{session}/frames` | read | A session's screen, as it changes. |"
     yield "\n## Facts\n\n| kind | fields |\n|---|---|"
     for name, fact in KINDS.items():

@@ -21,6 +21,16 @@ from rookery.gateway.table import House
 FAREWELL = 2
 
 
+#: Sent with every answer: it is for the one who asked, is not kept, and is no page.
+HEADERS = [
+    ("X-Content-Type-Options", "nosniff"),
+    ("Cache-Control", "no-store"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
+    ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"),
+    ("Referrer-Policy", "no-referrer"),
+]
+
+
 @asynccontextmanager
 async def opened(house: House) -> AsyncIterator[None]:
     """Let the operations be asked for: on a socket for this user alone, and on loopback."""
@@ -55,6 +65,7 @@ def _config(guard: Guard) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
+        headers=HEADERS,
         timeout_graceful_shutdown=FAREWELL,
     )
 

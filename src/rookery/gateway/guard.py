@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -22,6 +22,9 @@ from rookery.store import tokens
 LARGEST = 8 * 1024 * 1024
 
 TOO_MUCH = f"At most {LARGEST:,} bytes at a time."
+
+#: Headers by which a request is let in. Of two, each reader could take another one.
+DECIDING = frozenset({"host", "origin", "authorization", "content-type"})
 
 #: The only path that needs no token: it says that somebody is there, and nothing else.
 OPEN = "/healthz"
@@ -43,7 +46,7 @@ class Guard:
         house: House,
         *,
         door: Literal["unix", "tcp"],
-        names: Iterable[str] = (),
+        names: Collection[str] = (),
     ) -> None:
         self._app = app
         self._house = house
@@ -52,12 +55,14 @@ class Guard:
         self._callers = Callers(
             house.database, house.runtime, house.journal.clock, house.home.tmux
         )
+        self._origins = frozenset(f"http://{name}" for name in names)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in {"http", "websocket"}:
             return
         try:
             headers = _headers(scope)
+            self._check_target(scope)
             self._check_origin(headers)
             _check_body(scope, headers)
             if scope["path"] == OPEN and scope["type"] == "http":
@@ -69,12 +74,21 @@ class Guard:
             return
         await self._app(scope, _counted(receive), send)
 
+    def _check_target(self, scope: Scope) -> None:
+        """Refuse a request line with the address of another server in it."""
+        target = scope.get("target", "/")
+        if not target.startswith("/") and not self._is_own(target):
+            raise Refusal(421, "forbidden", "The request's target is not this server.")
+
+    def _is_own(self, target: str) -> bool:
+        return any(target == each or target.startswith(f"{each}/") for each in self._origins)
+
     def _check_origin(self, headers: Mapping[str, str]) -> None:
         """Let no page of another site speak through somebody's browser."""
         host, origin = headers.get("host", ""), headers.get("origin")
         if self._hosts and host not in self._hosts:
             raise Refusal(421, "forbidden", f"This is not {host}.")
-        if origin is not None and origin.removeprefix("http://") not in self._hosts:
+        if origin is not None and origin not in self._origins:
             raise Refusal(403, "forbidden", f"{origin} may not ask here.")
 
     async def _identify(self, scope: Scope, headers: Mapping[str, str]) -> Identity:
@@ -101,7 +115,14 @@ class Guard:
 
 
 def _headers(scope: Scope) -> dict[str, str]:
-    return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+    """Return the headers by name. Raises ``Refusal`` if one that decides is given twice."""
+    headers: dict[str, str] = {}
+    for name, value in scope["headers"]:
+        called = name.decode("latin-1")
+        if called in headers and called in DECIDING:
+            raise Refusal(400, "bad-input", f"The header {called} must not be given twice.")
+        headers[called] = value.decode("latin-1")
+    return headers
 
 
 def _check_body(scope: Scope, headers: Mapping[str, str]) -> None:

@@ -5,20 +5,21 @@ from __future__ import annotations
 import inspect
 import re
 import sqlite3
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import Annotated, Any
 
 from fastapi import Body, FastAPI, Header, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from pydantic import TypeAdapter, create_model
+from pydantic import Strict, TypeAdapter, create_model
 from pydantic_core import PydanticSerializationError
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
 from rookery import __version__
 from rookery.gateway.asking import ask
+from rookery.gateway.described import ERRORS, describe, methods_of
 from rookery.gateway.mcp.door import McpDoor
 from rookery.gateway.operations import OPERATIONS
 from rookery.gateway.streams import add_streams
@@ -71,9 +72,11 @@ def build_app(house: House) -> FastAPI:
             operation_id=operation.name,
             summary=inspect.getdoc(operation.run),
             response_model=operation.answers,
+            responses=ERRORS,
         )
     add_streams(app, house)
     app.router.routes.append(Route("/mcp", McpDoor(house), include_in_schema=False))
+    describe(app)
     app.add_exception_handler(RookeryError, _refuse)
     app.add_exception_handler(RequestValidationError, _refuse_shape)
     app.add_exception_handler(HTTPException, _refuse_request)
@@ -90,7 +93,7 @@ def _endpoint(
 ) -> Callable[..., Awaitable[Response]]:
     shape = TypeAdapter(operation.answers)
     in_path = re.findall(r"{(\w+)}", operation.path)
-    rest = _without(operation.asks, in_path)
+    rest = _without(operation.asks, in_path, is_json=operation.method == "POST")
 
     async def endpoint(request: Request, **given: Any) -> Response:  # noqa: ANN401 - see below
         key, more = given.pop("idempotency_key", None), given.pop("rest", None)
@@ -124,16 +127,22 @@ def _parameter(
     return inspect.Parameter(name, kind, annotation=annotation, default=default)
 
 
-def _without(asks: type[Asked], names: list[str]) -> type[Asked]:
+def _without(asks: type[Asked], names: list[str], *, is_json: bool) -> type[Asked]:
     """Make the shape of what does not stand in the path."""
     fields: dict[str, Any] = {
-        name: (field.annotation, field)
+        name: (_exact(field.annotation) if is_json else field.annotation, field)
         for name, field in asks.model_fields.items()
         if name not in names
     }
     return create_model(
         asks.__name__ if not names else f"{asks.__name__}Body", __base__=Asked, **fields
     )
+
+
+def _exact(annotation: Any) -> Any:  # noqa: ANN401 - a type
+    """Take no text and no truth value for a number; JSON says which is which."""
+    is_scalar = annotation in (int, float, bool, int | None, float | None, bool | None)
+    return Annotated[annotation, Strict()] if is_scalar else annotation
 
 
 async def _refuse(request: Request, error: Exception) -> Response:
@@ -153,6 +162,10 @@ async def _refuse_request(request: Request, error: Exception) -> Response:
     if error.status_code == HTTPStatus.NOT_FOUND:
         nothing = f"There is nothing at {request.url.path[:200]}"
         return _error(error.status_code, "not-found", nothing)
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        allowed = ", ".join(sorted(methods_of(request)))
+        refused = f"{request.method} is not allowed here; allowed: {allowed}"
+        return _error(error.status_code, "bad-input", refused, {"Allow": allowed})
     return _error(error.status_code, "bad-input", str(error.detail))
 
 
@@ -169,5 +182,7 @@ async def _refuse_strange(request: Request, error: Exception) -> Response:
     return _error(400, "bad-input", f"This cannot be taken as it is: {error}"[:300])
 
 
-def _error(status: int, code: str, message: str) -> JSONResponse:
-    return JSONResponse({"error": {"code": code, "message": message}}, status)
+def _error(
+    status: int, code: str, message: str, headers: Mapping[str, str] | None = None
+) -> JSONResponse:
+    return JSONResponse({"error": {"code": code, "message": message}}, status, headers)

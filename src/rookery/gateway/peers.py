@@ -86,6 +86,8 @@ class OurPeers(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._in_head = False
+        # The whole target: the path alone does not show the host that may be before it.
+        self.scope["target"] = self.url.decode("latin-1")  # type: ignore[typeddict-unknown-key]
         self._allow(self.body_timeout_s)
         super().on_headers_complete()
 
@@ -95,6 +97,9 @@ class OurPeers(HttpToolsProtocol):
 
     def handle_websocket_upgrade(self) -> None:
         self._end_deadline()
+        if not self.url.startswith(b"/"):
+            self.send_400_response("The request's target is not this server.")
+            return
         super().handle_websocket_upgrade()
 
     def connection_lost(self, exc: Exception | None) -> None:

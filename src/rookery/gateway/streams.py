@@ -14,6 +14,7 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.types import Scope
 from starlette.websockets import WebSocketDisconnect
 
+from rookery.gateway.described import ERRORS
 from rookery.gateway.events import Event, Ring, follow, recall
 from rookery.gateway.table import Caller, House, require, target
 from rookery.model.scopes import Need
@@ -35,8 +36,17 @@ PING = 15
 def add_streams(app: FastAPI, house: House) -> None:
     ring = Ring(house.database)
     screens, by_socket = _frames(house), _events_by_socket(house, ring)
-    app.add_api_route("/v1/events", _events(house, ring), operation_id="events")
-    app.add_api_route("/v1/sessions/{session}/frames", screens, operation_id="frames")
+    for path, stream, name in (
+        ("/v1/events", _events(house, ring), "events"),
+        ("/v1/sessions/{session}/frames", screens, "frames"),
+    ):
+        app.add_api_route(
+            path,
+            stream,
+            operation_id=name,
+            responses=ERRORS,
+            response_class=EventSourceResponse,
+        )
     app.add_api_websocket_route("/v1/events", by_socket)
 
 
@@ -53,8 +63,7 @@ def _events(house: House, ring: Ring) -> Endpoint:
         With ``until_now`` it tells what is kept of the past, and ends.
         """
         caller = _caller(request.scope)
-        if last_event_id and _NUMBER.fullmatch(last_event_id):
-            after = int(last_event_id)
+        after = _resumed(last_event_id, after)
         if until_now:
             return _streamed(house, caller, recall(house, caller, after or 0), _encoded)
         return _streamed(house, caller, follow(house, ring, caller, after), _encoded)
@@ -74,8 +83,14 @@ def _frames(house: House) -> Endpoint:
 
 
 def _events_by_socket(house: House, ring: Ring) -> Callable[..., Awaitable[None]]:
-    async def events_by_socket(socket: WebSocket, after: int | None = None) -> None:
+    async def events_by_socket(
+        socket: WebSocket,
+        *,
+        after: Annotated[int | None, Query(ge=0)] = None,
+        last_event_id: Annotated[str | None, Header()] = None,
+    ) -> None:
         caller = _caller(socket.scope)
+        after = _resumed(last_event_id, after)
         await socket.accept()
         told = _until_revoked(house, caller, follow(house, ring, caller, after))
         with suppress(WebSocketDisconnect, TimeoutError, RuntimeError):
@@ -85,6 +100,13 @@ def _events_by_socket(house: House, ring: Ring) -> Callable[..., Awaitable[None]
             await socket.close(1008)
 
     return events_by_socket
+
+
+def _resumed(last_event_id: str | None, after: int | None) -> int | None:
+    """Return the entry to go on after: the header's, if it names one, else the query's."""
+    if last_event_id and _NUMBER.fullmatch(last_event_id):
+        return int(last_event_id)
+    return after
 
 
 def _caller(scope: Scope) -> Caller:
