@@ -532,6 +532,27 @@ def test_what_an_agent_says_does_not_command_the_terminal(rookery: Rookery) -> N
     assert "\x1b" not in done.stdout
 
 
+@pytest.mark.spec("K2")
+def test_no_view_shows_what_a_terminal_would_obey(rookery: Rookery) -> None:
+    folder = rookery.folder / "a\x9b31m\x9d0;owned\x9c\u202eb\nforged  demo  idle"
+    folder.mkdir()
+    rookery.client.post("sessions", agent="demo", name="held", project=str(folder))
+    rookery.client.get("sessions", "held", "wait", until="up", timeout=SOON)
+    rookery.send("held", "permission: Bash \x9b31m echo \u202e;; say: done")
+    eventually(lambda: rookery.session("held")["activity"] == "permission")
+    views = [
+        *(["ls"], ["ls", "--tree"], ["panes"], ["permissions"], ["why", "held"], ["audit"]),
+        *(["output", "held"], ["screen", "held"], ["events", "--no-follow"], ["inbox"]),
+        *(["status"], ["stats"], ["doctor", "--environment"], ["hooks", "status"]),
+    ]
+
+    for view in [*views, *([*each, "--json"] for each in views if "doctor" not in each)]:
+        printed = rookery.run(*view).stdout
+
+        assert not set(printed) & {"\x1b", "\x9b", "\x9c", "\x9d", "\u202e"}, view
+        assert not [line for line in printed.splitlines() if line.startswith("forged")], view
+
+
 @pytest.mark.spec("K1", "K5")
 def test_no_secret_is_written_anywhere_it_should_not_be(rookery: Rookery) -> None:
     rookery.start("canary")

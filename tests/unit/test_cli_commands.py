@@ -286,3 +286,27 @@ def test_a_misspelt_command_is_told_the_nearest_one() -> None:
 @pytest.mark.spec("I5")
 def test_all_agents_are_completed() -> None:
     assert sorted(AGENTS) == list(complete.AGENTS)
+
+
+class Hostile(Impatient):
+    """A client whose daemon tells of a prompt that would command a terminal."""
+
+    def lines(self, *path: str, **query: object) -> Iterator[str]:
+        told = {"at": "2026-01-01T00:00:00+00:00", "session": "", "kind": "turn-started"}
+        prompt = "\x9b31m\x9d0;owned\x9c\u202egnp.exe\n     1  forged"
+        yield from ("id: 7", "event: turn-started")
+        yield "data: " + json.dumps({**told, "prompt": prompt}, ensure_ascii=False)
+
+
+@pytest.mark.spec("K2")
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_an_event_does_not_command_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], more: list[str]
+) -> None:
+    monkeypatch.setattr(events, "client", Hostile)
+
+    typed(monkeypatch, "events", "--no-follow", *more)
+    printed = capsys.readouterr().out
+
+    assert not set(printed) & {"\x9b", "\x9d", "\x9c", "\u202e"}
+    assert len(printed.splitlines()) == 1

@@ -286,3 +286,43 @@ def test_lines_are_broken_where_they_would_leave_the_terminal(
 @pytest.mark.spec("K2")
 def test_what_would_turn_a_line_round_is_taken_out() -> None:
     assert plain("safe \u202etxt.exe\u2066!") == "safe txt.exe!"
+
+
+#: What a terminal would obey, or would show otherwise than it is: C0, C1, and bidi controls.
+OBEYED = "".join(
+    map(chr, [*range(9), *range(11, 32), *range(0x7F, 0xA0), 0x61C, 0x200E, 0x200F])
+)
+OBEYED += "".join(map(chr, [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]))
+
+
+@pytest.mark.spec("K2")
+def test_json_has_nothing_that_a_terminal_obeys_and_means_the_same(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    show_json({"words": OBEYED})
+    printed = capsys.readouterr().out
+
+    assert not set(printed) & set(OBEYED)
+    assert json.loads(printed) == {"words": OBEYED}
+
+
+@pytest.mark.spec("K2")
+def test_no_text_has_anything_that_a_terminal_obeys() -> None:
+    assert plain(OBEYED) == ""
+
+
+@pytest.mark.spec("K2")
+def test_a_line_break_in_a_cell_begins_no_row(capsys: pytest.CaptureFixture[str]) -> None:
+    for end in ("\n", "\r\n", "\v", "\x85", "\u2028"):
+        forged = f"/repo{end}forged  demo  idle"
+        lines = shown(capsys, made("builder", project_path=forged, title=f"a{end}b"))
+
+        assert len(lines) == 2, repr(end)
+        assert "forged" in lines[1]
+
+
+@pytest.mark.spec("K2")
+def test_a_line_that_is_said_stays_one(capsys: pytest.CaptureFixture[str]) -> None:
+    show.say_line("a\nb\rc\x85d\u2028e\tf\x1bg")
+
+    assert capsys.readouterr().out == "a b c d e fg\n"

@@ -12,7 +12,7 @@ import click
 
 from rookery.cli.group import as_json, client, rookery
 from rookery.cli.naming import with_names_by
-from rookery.cli.show import count, local, say
+from rookery.cli.show import count, local, safe_json, say, say_line
 from rookery.cli.waiting import await_return
 from rookery.client import Client
 from rookery.model.errors import Answered, NotRunning
@@ -39,7 +39,7 @@ def events(*, after: int | None, no_follow: bool, as_json: bool) -> None:
     told = _so_far(daemon, after) if no_follow else from_now_on(daemon, after)
     for event in told:
         if as_json:
-            click.echo(event.text)
+            click.echo(safe_json(event.text))
         else:
             printer.show(event)
         sys.stdout.flush()
@@ -99,7 +99,7 @@ class _Printer:
         moment, name = local(fields["at"])[11:], self._name(fields)
         # Cut first: an agent's words may be long, and name whom they like.
         told = with_names_by("  ".join(_telling(fields))[:240], self._known_by)[:120]
-        say(f"{event.seq:>7}  {moment}  {name:16}  {event.kind:18}  {told}")
+        say_line(f"{event.seq:>7}  {moment}  {name:16}  {event.kind:18}  {told}")
 
     def _name(self, fields: Mapping[str, Any]) -> str:
         session = fields["session"]

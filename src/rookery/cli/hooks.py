@@ -16,7 +16,7 @@ import click
 
 from rookery.cli.codes import FAILED
 from rookery.cli.group import as_json, client, home, rookery
-from rookery.cli.show import count, cut, plain, say, short, show_json, width_here
+from rookery.cli.show import count, cut, plain, say, say_line, short, show_json, width_here
 from rookery.home import Home
 from rookery.model.errors import Answered, BadInput, NotRunning
 
@@ -171,7 +171,7 @@ def status(*, where: Where, as_json: bool) -> None:
     for state in found:
         trust = f", {_TRUSTED[state.trust]}" if state.trust else ""
         stands = _STANDINGS.get(state.standing, "cannot be read")
-        say(f"{state.place.agent:8}  {state.file}  {stands}{trust}")
+        say_line(f"{state.place.agent:8}  {state.file}  {stands}{trust}")
         if state.trouble:
             say(f"          {state.trouble}")
 

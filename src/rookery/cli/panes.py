@@ -18,6 +18,7 @@ from rookery.cli.show import (
     line_of,
     plain,
     say,
+    say_line,
     short,
     show_json,
     width_here,
@@ -54,7 +55,7 @@ def _show(listed: Sequence[Mapping[str, Any]]) -> None:
     click.secho(line_of(titles, widths), bold=is_colourful())
     pairs = zip((each["server"] for each in listed), rows, strict=True)
     for server, of_server in groupby(pairs, key=itemgetter(0)):
-        say(cut_left(short(server), width))
+        say_line(cut_left(short(server), width))
         for _, row in of_server:
             folder = cut_left(row["FOLDER"], widths.get("FOLDER", 0))
             click.echo(line_of({**row, "FOLDER": folder}, widths))

@@ -12,7 +12,7 @@ import click
 from rookery.cli.complete import session_names
 from rookery.cli.group import as_json, client, examples, rookery
 from rookery.cli.naming import known_sessions, name_of, with_names
-from rookery.cli.show import ago, complain, cut, local, plain, say, show_json
+from rookery.cli.show import ago, complain, cut, local, plain, say, say_line, show_json
 from rookery.model.errors import BadInput
 
 
@@ -42,7 +42,7 @@ def _show_request(request: Mapping[str, Any], known: Mapping[str, Mapping[str, A
     name, since = name_of(request["session"], known), ago(request["asked_at"])
     outcome, by = request["outcome"], with_names(request["answered_by"], known)
     state = outcome if outcome == "open" else f"{outcome} by {by}"
-    say(f"{request['id']}  {name}  {since} ago  {state}")
+    say_line(f"{request['id']}  {name}  {since} ago  {state}")
     say(f"    {' '.join(plain(request['message']).split())[:300]}")
     for question in request["questions"]:
         for number, option in enumerate(question["options"], 1):
@@ -163,6 +163,6 @@ def audit(*, name: str, limit: int, as_json: bool) -> None:
         what = " ".join(json.dumps(each["input"], ensure_ascii=False).split())
         why = f"  ({cut(' '.join(each['reason'].split()), 100)})" if each["reason"] else ""
         done = f"{each['decision']:8}  {by:20}  {each['tool']}  {cut(what, 100)}{why}"
-        say(f"{local(each['at'])}  {whose:16}  {done}")
+        say_line(f"{local(each['at'])}  {whose:16}  {done}")
     if not found["decisions"]:
         say("Nothing was decided yet.")

@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 from rookery.cli.complete import of_session, relay_ids, session_names
 from rookery.cli.group import as_json, client, examples, rookery
 from rookery.cli.naming import known_sessions, name_of, with_names
-from rookery.cli.show import ago, count, local, say, show_json
+from rookery.cli.show import ago, count, local, say, say_line, show_json
 from rookery.model.errors import BadInput
 
 #: Who can talk with each other.
@@ -104,7 +104,9 @@ def ls(*, name: str, everything: bool, as_json: bool) -> None:
         return
     known = known_sessions(daemon) if found["relays"] else {}
     for each in found["relays"]:
-        say(f"{each['id']}  {with_names(_state(each), known)}: {_present(each) or _all(each)}")
+        say_line(
+            f"{each['id']}  {with_names(_state(each), known)}: {_present(each) or _all(each)}"
+        )
     if not found["relays"]:
         say("No sessions talk. Let some:  rookery relay NAME NAME")
 
@@ -131,7 +133,7 @@ def show(*, relay: str, last: int, as_json: bool) -> None:
         is_gone = member["left_at"] not in {None, one["closed_at"]}
         left = f", left at {local(member['left_at'])}" if is_gone else ""
         session = name_of(member["session"], known)
-        say(f"  {member['number']}. {member['name']}: {session}{left}")
+        say_line(f"  {member['number']}. {member['name']}: {session}{left}")
     for each in found["said"]:
         _show_words(each, called)
     if one["stayed"] and not one["closed_at"]:

@@ -18,7 +18,14 @@ from rookery.cli.naming import with_names
 
 #: Whatever a terminal would obey: agents' words are shown, never obeyed. Also what would turn
 #: a line round, so that it reads otherwise than it is.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_TURNING = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_CONTROL = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_TURNING}]")
+
+#: The same in JSON, which spells out only the older control characters by itself.
+_LEFT_BY_JSON = re.compile(f"[\x7f-\x9f\u2028\u2029{_TURNING}]")
+
+#: Whatever would begin another line: in a table it would look like a row of its own.
+_BREAKS = re.compile("[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
 
 _COLOURS = {
     "working": "green",
@@ -49,6 +56,11 @@ def say(text: str = "") -> None:
     click.echo(plain(text))
 
 
+def say_line(text: str) -> None:
+    """Say one line, whatever line breaks are in the text."""
+    click.echo(one_line(text))
+
+
 def complain(text: str) -> None:
     remark(f"rookery: {text}")
 
@@ -68,10 +80,18 @@ def plain(text: str) -> str:
     return _CONTROL.sub("", text)
 
 
+def one_line(text: str) -> str:
+    """Return text that a terminal does not obey and that stays on its line."""
+    return plain(_BREAKS.sub(" ", text))
+
+
 def show_json(value: object) -> None:
-    text = json.dumps(value, indent=2, ensure_ascii=False)
-    # JSON spells out the older control characters by itself.
-    click.echo(re.sub("[\x7f-\x9f]", lambda found: f"\\u{ord(found[0]):04x}", text))
+    click.echo(safe_json(json.dumps(value, indent=2, ensure_ascii=False)))
+
+
+def safe_json(text: str) -> str:
+    """Spell out in JSON what a terminal would obey; it means the same to a program."""
+    return _LEFT_BY_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def first_line(text: str) -> str:
@@ -160,7 +180,7 @@ def width_here() -> int:
 
 
 def _row(session: Mapping[str, Any], what: str, depth: int) -> Mapping[str, str]:
-    return {
+    row = {
         "NAME": "  " * depth + session["name"],
         "AGENT": session["agent"],
         "STATE": _state(session),
@@ -168,6 +188,7 @@ def _row(session: Mapping[str, Any], what: str, depth: int) -> Mapping[str, str]
         "PROJECT": short(session["project_path"]),
         "WHAT": " ".join(plain(what).split()),
     }
+    return {title: one_line(cell) for title, cell in row.items()}
 
 
 def _what(session: Mapping[str, Any], kept: Mapping[str, Any] | None, failure: str) -> str:

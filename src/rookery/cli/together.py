@@ -13,7 +13,7 @@ from rookery.cli.complete import session_names
 from rookery.cli.group import as_json, client, examples, rookery
 from rookery.cli.naming import known_sessions, name_of, with_names
 from rookery.cli.obstacles import obstacle, why_kept
-from rookery.cli.show import HELD, ago, first_line, local, plain, say, show_json
+from rookery.cli.show import HELD, ago, first_line, local, plain, say, say_line, show_json
 from rookery.cli.waiting import how_many, needed_of
 from rookery.cli.words import UNHEARD
 from rookery.client import Client
@@ -77,7 +77,7 @@ def _show_listeners(daemon: Client, *, as_json: bool) -> None:
         who, whom = (name_of(each[role], known) for role in ("caller", "target"))
         how = " again and again" if each["is_lasting"] else ""
         told = _when_told(waits[each["wait"]]) if each["wait"] in waits else ""
-        say(f"{who} waits for {whom} {_UNTIL[each['until']]}{how}{told}; {_since(each)}")
+        say_line(f"{who} waits for {whom} {_UNTIL[each['until']]}{how}{told}; {_since(each)}")
     if not found["listeners"]:
         say("Nobody waits for anybody.")
 
@@ -173,7 +173,7 @@ def inbox(*, name: str, as_json: bool) -> None:
     for letter in found["letters"]:
         to = name_of(letter["session"], known)
         about = f"{letter['message']}  to {to}, from {with_names(letter['author'], known)}"
-        say(f"{about}, {ago(letter['written_at'])} ago: {_state(letter, known, held)}")
+        say_line(f"{about}, {ago(letter['written_at'])} ago: {_state(letter, known, held)}")
         say(f"    {' '.join(plain(letter['words']).split())[:300]}")
     if not found["letters"]:
         say("No words wait.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rookery.cli.complete import of_session
 from rookery.cli.group import as_json, client, rookery
-from rookery.cli.show import ago, does, first_line, say, show_json
+from rookery.cli.show import ago, does, first_line, say, say_line, show_json
 
 
 @rookery.command()
@@ -23,6 +23,6 @@ def why(*, name: str, as_json: bool) -> None:
     say(f"This is {found['confidence']}.")
     for each in found["evidence"]:
         detail = f"  ({each['detail']})" if each["detail"] else ""
-        say(f"  {each['source']:10}  {each['claim']:10}  {ago(each['at'])} ago{detail}")
+        say_line(f"  {each['source']:10}  {each['claim']:10}  {ago(each['at'])} ago{detail}")
     if not found["evidence"]:
         say("  Nothing was heard of it yet.")
