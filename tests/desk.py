@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -53,9 +53,9 @@ class Desk:
             "login": {"PATH": "/usr/bin:/bin"},
             "settings": with_programs(self.settings),
         }
-        every: dict[str, Any] = dict.fromkeys(House.__match_args__)
-        every.pop("streams")
-        every.pop("ports")
+        every: dict[str, Any] = {
+            each.name: None for each in fields(House) if each.default_factory is MISSING
+        }
         self.house = House(**{**every, **needed})
 
     async def ask(self, name: str, *, by: Identity = PERSON, **words: object) -> Any:  # noqa: ANN401 - what it answers

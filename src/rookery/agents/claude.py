@@ -170,7 +170,7 @@ def _tools(order: Order) -> str:
 
 def _cut_view(screen: Screen, rules: Sequence[int]) -> View:
     """Read a box that is higher than the screen: its lower edge is all that one sees of it."""
-    if not rules or rules[0] < len(screen.lines) - _BELOW:
+    if not rules or rules[0] < max(1, len(screen.lines) - _BELOW):
         return View()
     rows = screen.solid[: rules[0]]
     # All that is typed stands two blanks to the right of the mark of its first line.
