@@ -3,58 +3,40 @@
 from __future__ import annotations
 
 import heapq
-import logging
-import os
-import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from sqlite3 import Connection
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import anyio
 
-from rookery.agents.conversations import Kind, Passage, Written, place_of, read_line
+from rookery.agents.conversations import Kind, Passage, place_of
 from rookery.agents.transcripts import is_named_after, is_of_subagent
-from rookery.model.facts import Fact, How, SessionId, TranscriptFound, TurnEnded
+from rookery.model.facts import (
+    Fact,
+    How,
+    PromptFound,
+    SessionId,
+    TranscriptFound,
+    TurnEnded,
+    TurnStarted,
+)
 from rookery.model.sessions import Session
 from rookery.ports import Clock
 from rookery.store import sessions, transcripts, turns
 from rookery.store.database import Database
+from rookery.transcript_files import ALL, END, Span, passages
 
 T = TypeVar("T")
-
-_log = logging.getLogger(__name__)
-
-#: Bytes of a file; a larger one is no transcript.
-LARGEST = 1024 * 1024 * 1024
-
-#: Bytes that are read at once.
-BLOCK = 256 * 1024
-
-#: Bytes of a line; a longer one is a picture or the like, and is passed over.
-LONGEST = 1024 * 1024
 
 #: Files of one session that are read: the latest conversations.
 MOST_FILES = 20
 
 #: Characters that a passage takes, besides its text.
 FRAME = 20
-
-
-class Most(NamedTuple):
-    """How much of the end of a file is read."""
-
-    bytes: int
-    lines: int
-
-
-#: For the last words of a turn, while others wait; and for whoever asks.
-END, ALL = Most(4 * 1024 * 1024, 2_000), Most(16 * 1024 * 1024, 50_000)
 
 #: Seconds between two looks for the last words of a turn.
 PAUSE = 0.05
@@ -65,20 +47,6 @@ FINAL: Mapping[Kind, How] = {
     "error": "failed",
     "interruption": "interrupted",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A time in which something was said."""
-
-    since: datetime
-    until: datetime
-
-    @staticmethod
-    def of(session: Session) -> Span:
-        """Return all that is a session's own: a resumed conversation goes on in its file."""
-        end = session.ended_at or datetime.max.replace(tzinfo=UTC)
-        return Span(session.created_at, end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +65,17 @@ class Answer:
     words: str = ""
     path: str = ""  #: of the transcript, if nobody knew it
     how: How = "finished"
+    prompt: str = ""  #: what was asked, if no hook has told that
 
     def added_to(self, told: Iterable[Fact]) -> list[Fact]:
-        """Add the words to the end of a turn that was only seen."""
+        """Add the words to a beginning or an end of a turn that was only seen."""
         found = list[Fact]()
         for fact in told:
+            if isinstance(fact, TurnStarted) and not fact.prompt:
+                found.append(replace(fact, prompt=self.prompt))
+                continue
+            if isinstance(fact, TurnEnded) and self.prompt:
+                found.append(PromptFound(fact.session, self.prompt))
             if not isinstance(fact, TurnEnded) or fact.how != "finished":
                 found.append(fact)
                 continue
@@ -112,6 +86,21 @@ class Answer:
 
 
 NOTHING = Answer()
+
+
+@dataclass(frozen=True, slots=True)
+class Last:
+    """What stands at the end of a transcript."""
+
+    path: str
+    passage: Passage | None
+    prompt: str = ""  #: of the present turn, if no hook has told it
+    is_new_path: bool = False
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it tells how the turn ended."""
+        return self.passage is not None and self.passage.kind in FINAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,27 +126,51 @@ class Conversations:
         It is looked for so often, among what was said ``until`` then. ``None`` if nobody
         knows where it is written down.
         """
-        found, since = await database.read(partial(_present_turn, session=session))
-        if not (found.transcript_path or place_of(found.agent, found.native_id or "")):
+        said = await self.said_last(database, session, until=until, tries=tries)
+        if said is None:
             return None
-        read = partial(self._read_end, found, Span(since, until or self.clock.now()))
-        path, last = await _aside(read, self._looking)
-        while path and tries > 1 and (last is None or last.kind not in FINAL):
-            tries -= 1
-            await self.clock.sleep(PAUSE)
-            path, last = await _aside(read, self._looking)
-        if not path:
-            return None
+        last = said.passage
         words = last.text if last and last.kind == "words" else ""
         # A turn whose last was a tool has answered nothing, and is over all the same.
         how = FINAL.get(last.kind, "finished") if last else "finished"
-        return Answer(words, path if path != found.transcript_path else "", how)
+        return Answer(words, said.path if said.is_new_path else "", how, said.prompt)
 
-    def _read_end(self, session: Session, span: Span) -> tuple[str, Passage | None]:
-        """Return where a session's transcript is, and what stands last in it."""
-        path = self.find(session)
-        found = _passages(session.agent, path, span, most=END) if path else iter(())
-        return path, next(found, None)
+    async def said_last(
+        self,
+        database: Database,
+        session: SessionId,
+        *,
+        until: datetime | None = None,
+        tries: int = 1,
+    ) -> Last | None:
+        """Return what stands last in the transcript of the present turn.
+
+        It is looked for so often, until it is something that ends a turn. ``None`` if the
+        transcript cannot be found.
+        """
+        turn = await database.read(partial(_present_turn, session=session))
+        found = turn.session
+        if not (found.transcript_path or place_of(found.agent, found.native_id or "")):
+            return None
+        read = partial(self._read_end, turn, until or self.clock.now())
+        last = await _aside(read, self._looking)
+        while last and tries > 1 and not last.is_final:
+            tries -= 1
+            await self.clock.sleep(PAUSE)
+            last = await _aside(read, self._looking)
+        return last
+
+    def _read_end(self, turn: PresentTurn, until: datetime) -> Last | None:
+        """Return what stands last in a session's transcript, and what was asked."""
+        session, span = turn.session, Span(turn.since, until)
+        if not (path := self.find(session)):
+            return None
+        found = passages(session.agent, path, span, most=END)
+        first = next(found, None)
+        prompts = [first, *found] if first and not turn.prompt else []
+        asked = [each.text for each in prompts if each.kind == "prompt"]
+        is_new = path != session.transcript_path
+        return Last(path, first, "\n\n".join(reversed(asked)), is_new)
 
     def find(self, session: Session) -> str:
         """Return where a session's transcript is; empty if nobody can tell."""
@@ -187,20 +200,30 @@ async def _aside(work: Callable[[], T], limiter: anyio.CapacityLimiter) -> T:
     return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=limiter)
 
 
-def _present_turn(db: Connection, session: SessionId) -> tuple[Session, datetime]:
-    """Return a session, and since when what it says is of its present turn.
+@dataclass(frozen=True, slots=True)
+class PresentTurn:
+    """A session, and the turn that it is in."""
 
-    That is the end of the one before: that a turn has begun may be known only after it has
-    answered.
+    session: Session
+    since: datetime  #: what it says since then is of that turn
+    prompt: str  #: empty, if the turn was only seen to begin
+
+
+def _present_turn(db: Connection, session: SessionId) -> PresentTurn:
+    """Return the present turn of a session: all since the end of the one before.
+
+    That a turn has begun may be known only after it has answered.
     """
     found = sessions.get(db, session)
-    before = turns.of_session(db, session, last=2)[:-1]
-    return found, (before and before[0].ended_at) or found.created_at
+    since = turns.end_before_last(db, session) or found.created_at
+    last = turns.of_session(db, session, last=1)
+    is_open = bool(last) and last[0].ended_at is None
+    return PresentTurn(found, since, last[0].prompt if is_open else "")
 
 
 def read(agent: str, paths: Sequence[str], wanted: Wanted) -> list[Passage]:
     """Return what was said last in some files, as much as there is room for; oldest first."""
-    found = (_passages(agent, path, wanted.span, most=ALL) for path in paths)
+    found = (passages(agent, path, wanted.span, most=ALL) for path in paths)
     latest = heapq.merge(*found, key=lambda each: each.at, reverse=True)
     return list(_kept(latest, wanted))[::-1]
 
@@ -221,64 +244,3 @@ def end_of(text: str, room: int) -> str:
     if len(text) <= room:
         return text
     return f"({len(text) - room:,} characters before) …{text[len(text) - room :]}"
-
-
-def _passages(agent: str, path: str, span: Span, *, most: Most) -> Iterator[Passage]:
-    """Yield what was said in a span of time, the last first."""
-    for written in _written(agent, path, most):
-        for passage in reversed(written.passages):
-            if passage.at < span.since:
-                return
-            if passage.at <= span.until:
-                yield passage
-
-
-def _written(agent: str, path: str, most: Most) -> Iterator[Written]:
-    """Yield what the lines of a file say, the last first, each id once."""
-    seen = set[str]()
-    try:
-        with opened(path) as file:
-            for line in islice(_lines_from_the_end(file, most.bytes), most.lines):
-                written = read_line(agent, line) if len(line) <= LONGEST else None
-                if written and written.id not in seen:
-                    seen |= {written.id} - {""}
-                    yield written
-    except FileNotFoundError:
-        return  # agents write nothing before the first turn
-    except (OSError, ValueError) as error:
-        _log.warning("%r is not read: %s", path, error)
-
-
-def _lines_from_the_end(file: int, most: int) -> Iterator[bytes]:
-    """Yield whole lines, the last first; of a long file only those at its end."""
-    end = os.fstat(file).st_size
-    least = max(0, end - most)
-    rest = b""
-    while end > least:
-        begin = max(least, end - BLOCK)
-        rest, *lines = (os.pread(file, end - begin, begin) + rest).split(b"\n")
-        yield from reversed(lines)
-        end = begin
-    if not least:
-        yield rest
-
-
-@contextmanager
-def opened(path: str) -> Iterator[int]:
-    """Open a file that a session named. Raises ``OSError`` for what is no transcript.
-
-    The session's own processes may read whatever we may, and could tell it themselves to all
-    who may read the session. So it may be in any folder; but it must not hang us, nor be a
-    device, nor another user's.
-    """
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-    file = os.open(path, flags)
-    try:
-        found = os.fstat(file)
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid():
-            raise PermissionError("it is no file of yours")
-        if found.st_size > LARGEST:
-            raise PermissionError("it is too large")
-        yield file
-    finally:
-        os.close(file)

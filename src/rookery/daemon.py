@@ -32,6 +32,7 @@ from rookery.answers import Answers
 from rookery.clock import WallClock
 from rookery.config import Settings, load
 from rookery.conversations import Conversations
+from rookery.corrections import Corrections
 from rookery.courier import Courier
 from rookery.discovery import Discovery
 from rookery.environment import login_environment, session_environment
@@ -215,7 +216,8 @@ def _set_to_work(house: House, tasks: TaskGroup) -> None:
     conversations = house.conversations
     tasks.start_soon(Watch(*held, AGENTS, conversations).watch)
     tasks.start_soon(house.discovery.run)
-    registry = Registry(database, journal, conversations)
+    corrections = Corrections(database, journal, conversations)
+    registry = Registry(database, journal, conversations, corrections)
     tasks.start_soon(registry.watch, conversations.folders["claude"])
     tasks.start_soon(decider.keep_time, database)
     tasks.start_soon(_listeners(settings, journal).keep_time, database)

@@ -11,10 +11,17 @@ from functools import partial
 from hashlib import sha256
 from sqlite3 import Connection
 
-from rookery import arrivals, endings
+from rookery import arrivals, endings, stop_hooks
 from rookery.arrivals import Arrival
 from rookery.model.errors import HookUnreadable, RuntimeFailed
-from rookery.model.facts import Fact, SessionEnded, SessionId, ToolUsed, TurnStarted
+from rookery.model.facts import (
+    Fact,
+    SessionEnded,
+    SessionId,
+    ToolUsed,
+    TurnEnded,
+    TurnStarted,
+)
 from rookery.model.permissions import RequestId, Verdict
 from rookery.model.sessions import TMUX, Badge, Sender, Spot
 from rookery.permissions import Pass, Permissions, Ruling, Wait
@@ -260,7 +267,9 @@ class Intake:
         return self.permissions.repeat(db, sessions.get(db, session), call)
 
     def _write(self, db: Connection, fact: Fact) -> None:
-        if not isinstance(fact, SessionEnded):
+        if isinstance(fact, TurnEnded):
+            stop_hooks.write(db, self.journal, fact)
+        elif not isinstance(fact, SessionEnded):
             self.journal.append(db, fact)
             if isinstance(fact, ToolUsed):
                 self.permissions.note_use(db, fact)
@@ -318,7 +327,7 @@ class Intake:
 
 
 def _is_prompt(told: Sequence[Fact]) -> bool:
-    return any(isinstance(fact, TurnStarted) for fact in told)
+    return any(isinstance(fact, TurnStarted) and not fact.resumes for fact in told)
 
 
 def _is_from(process: str | None, hook: Hook, agent: Agent) -> bool:

@@ -12,7 +12,7 @@ from sqlite3 import Connection
 from typing import TypeAlias
 
 from rookery.model.errors import RequestClosed
-from rookery.model.facts import CallDecided, InputAsked, InputSettled, ToolUsed
+from rookery.model.facts import CallDecided, InputAsked, InputSettled, ToolUsed, TurnStarted
 from rookery.model.permissions import (
     Call,
     Circumstances,
@@ -219,6 +219,8 @@ def _by_rule(rule: Rule) -> Verdict:
 
 def close(db: Connection, entry: Entry) -> None:
     """Let go of what is asked about a session once nothing waits for it any more."""
+    if isinstance(entry.fact, TurnStarted) and entry.fact.resumes:
+        return  # one background subagent has reported; another one may still ask
     gone = Verdict(Outcome.GONE, TERMINAL)
     for request in requests.open_of(db, entry.fact.session):
         requests.settle(db, request.id, gone, at=entry.at)

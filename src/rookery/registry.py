@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
@@ -19,13 +19,19 @@ import anyio
 from anyio.abc import TaskGroup
 from watchfiles import awatch
 
-from rookery import arrivals, endings, supervise
+from rookery import arrivals, endings
 from rookery.agents import registry as files
 from rookery.agents.registry import Entry
 from rookery.arrivals import Arrival
 from rookery.conversations import NOTHING, Answer, Conversations
-from rookery.model.evidence import Claim, Evidence, Known, correct, is_outdated
-from rookery.model.facts import EvidenceDisagreed, Fact, Outcome, SessionFound, SessionId
+from rookery.corrections import LATE, Corrections, Doubt
+from rookery.model.evidence import Claim, Evidence
+from rookery.model.facts import (
+    BackgroundEnded,
+    Outcome,
+    SessionFound,
+    SessionId,
+)
 from rookery.model.lifecycle import Activity
 from rookery.model.sessions import TMUX, Session
 from rookery.processes import Process, is_running
@@ -41,18 +47,12 @@ _NAME = re.compile(r"\d+\.json")
 #: Bytes of one file; it has a few hundred.
 LARGEST = 64 * 1024
 
-#: Seconds for a hook to say what a file already says; then the file is believed.
-GRACE = 0.15
-
 #: Seconds before a file that was read half written is read again.
 AGAIN = 0.03
 
 #: How often the last words of a turn are looked for: Claude writes them down a tenth of a
 #: second after it says in its file that it rests.
 TRIES = 10
-
-#: What it says later than that is of another turn.
-LATE = timedelta(seconds=0.1)
 
 #: Seconds between two looks for a folder that is not there yet, and at processes that may have
 #: been killed.
@@ -67,6 +67,7 @@ class Registry:
     database: Database
     journal: Journal
     conversations: Conversations
+    corrections: Corrections
     #: Those of which we know, by their files.
     entries: dict[Path, Entry] = field(default_factory=dict)
 
@@ -112,7 +113,7 @@ class Registry:
                     doubt = await self.database.write(take_in)
                     self.entries[path] = entry
                     if doubt:
-                        tasks.start_soon(self._settle, doubt)
+                        tasks.start_soon(self.corrections.settle, doubt)
             except (ValueError, ArithmeticError) as error:
                 _log.warning("%s makes no sense: %s", path, error)
 
@@ -145,17 +146,28 @@ class Registry:
         session = sessions.get(db, self._find(db, entry))
         if entry.claim is None or session.status.is_over:
             return None
-        before = evidence.last(db, session.id, "registry")
+        before, hook = (evidence.last(db, session.id, each) for each in ("registry", "hook"))
         said = Activity(before.claim) if before else None
+        doubt = Doubt(session.id, entry.claim, said)
         if before and before.at == entry.claim.at:
-            return None
+            # A daemon that died before it had settled this leaves it to the next one.
+            is_unsettled = hook and entry.claim.activity is Activity.IDLE
+            return doubt if is_unsettled and self.corrections.of(db, doubt) else None
         told = Evidence("registry", entry.claim.activity, entry.claim.at, entry.claim.detail)
         evidence.put(db, session.id, told)
-        doubt = Doubt(session.id, entry.claim, said)
-        if evidence.last(db, session.id, "hook"):
-            return doubt if self._correction(db, doubt) else None
-        self._correct(db, doubt, answer)
+        if hook:
+            self._note_background(db, session, entry.claim, hooked=hook.at)
+            return doubt if self.corrections.of(db, doubt) else None
+        self.corrections.correct(db, doubt, answer.added_to)
         return None
+
+    def _note_background(
+        self, db: Connection, session: Session, claim: Claim, *, hooked: datetime
+    ) -> None:
+        """Note that no command runs any more: no hook tells of one that a person stops."""
+        has_none = claim.activity is Activity.IDLE and not claim.runs_commands
+        if session.background and has_none and claim.at > hooked:
+            self.journal.append(db, BackgroundEnded(session.id))
 
     def _find(self, db: Connection, entry: Entry) -> SessionId:
         """Find the session of a process; one that nobody knows is made known."""
@@ -172,31 +184,6 @@ class Registry:
         session = arrivals.welcome(db, self.journal, arrival)
         self.journal.append(db, SessionFound(session))
         return session
-
-    async def _settle(self, doubt: Doubt) -> None:
-        """Believe the file, if by then no hook has told the same."""
-        clock = self.journal.clock
-        await clock.sleep(GRACE)
-        correct = partial(self.database.write, partial(self._correct, doubt=doubt))
-        await supervise.until_done(correct, name="Correcting by a registry file", clock=clock)
-
-    def _correct(self, db: Connection, doubt: Doubt, answer: Answer = NOTHING) -> None:
-        last = evidence.last(db, doubt.session, "registry")
-        if last is None or last.at != doubt.claim.at:
-            return  # it says something else by now
-        if fact := self._correction(db, doubt):
-            session = sessions.get(db, doubt.session)
-            if evidence.last(db, session.id, "hook"):
-                self.journal.append(db, _disagreement(session, doubt.claim))
-            self.journal.append(db, *answer.added_to([fact]))
-
-    def _correction(self, db: Connection, doubt: Doubt) -> Fact | None:
-        session = sessions.get(db, doubt.session)
-        hook = evidence.last(db, session.id, "hook")
-        if is_outdated(doubt.claim, since=session.since, hooked=hook.at if hook else None):
-            return None
-        known = Known(session.state, doubt.said_before, is_hooked=hook is not None)
-        return correct(session.id, known, doubt.claim)
 
     async def _see_off(self, folder: Path) -> None:
         """End the sessions whose processes are gone; a killed one leaves its file behind."""
@@ -218,28 +205,18 @@ class Registry:
 
 
 def _unheard(db: Connection, entry: Entry) -> SessionId | None:
-    """Name the session of a file that says it rests, if it worked and no hook tells of it."""
-    if entry.claim is None or entry.claim.activity is not Activity.IDLE:
+    """Name the session of a file that tells of a turn's beginning or end, if no hook does."""
+    if entry.claim is None:
         return None
     session = sessions.holder_of_process(db, Process(entry.pid, entry.started).word)
     if session is None or evidence.last(db, session, "hook"):
         return None
-    is_working = sessions.get(db, session).activity is Activity.WORKING
-    return session if is_working else None
+    changes = (sessions.get(db, session).activity, entry.claim.activity)
+    return session if changes in {_BEGINNING, _END} else None
 
 
-@dataclass(frozen=True, slots=True)
-class Doubt:
-    """A file that tells another story than hooks do, so far."""
-
-    session: SessionId
-    claim: Claim
-    said_before: Activity | None
-
-
-def _disagreement(session: Session, claim: Claim) -> EvidenceDisagreed:
-    believed = str(session.activity or session.status)
-    return EvidenceDisagreed(session.id, "registry", str(claim.activity), believed)
+_BEGINNING = (Activity.IDLE, Activity.WORKING)
+_END = (Activity.WORKING, Activity.IDLE)
 
 
 def _listed(folder: Path) -> list[Path]:

@@ -271,8 +271,6 @@ def _write(
     db: Connection, journal: Journal, recipient: SessionId, words: Words, speaker: Speaker
 ) -> MessageId:
     cause = journal.append(db, MessageWritten(recipient, speaker.name))
-    query = "update sessions set last_input_origin = ? where id = ?"
-    db.execute(query, (speaker.name, recipient))
     if speaker.session is None or speaker.is_command:
         return messages.add(db, recipient, words, Origin(speaker.name, cause))
     by, to = sessions.get(db, speaker.session), sessions.get(db, recipient)

@@ -26,7 +26,6 @@ from rookery.agents.transcripts import (
     read_usage,
 )
 from rookery.config import Price
-from rookery.conversations import opened
 from rookery.model.errors import SessionUnknown
 from rookery.model.evidence import Evidence
 from rookery.model.facts import (
@@ -45,6 +44,7 @@ from rookery.store.database import Database
 from rookery.store.journal import Entry, Journal, Reader
 from rookery.store.serving import serve
 from rookery.store.transcripts import Progress
+from rookery.transcript_files import opened
 
 _log = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -15,6 +15,7 @@ from rookery import endings
 from rookery.agents import shell
 from rookery.agents.spoken import read_off
 from rookery.conversations import NOTHING, Answer, Conversations
+from rookery.missed_stops import MissedStops
 from rookery.model import facts
 from rookery.model.errors import (
     CommitFailed,
@@ -174,17 +175,29 @@ class Watch:
             view = await self.runtime.view(session_id)
             if view.is_resting:
                 answer = NOTHING if word.of_hooks else await self._answer(session_id)
-                end = partial(self._end_turn, session=session_id, view=view, answer=answer)
+                missed = MissedStops(self.database, self.conversations)
+                ending = await missed.ending(session_id) if word.of_hooks else ()
+                end = partial(
+                    self._end_turn, session=session_id, view=view, answer=answer, ending=ending
+                )
                 await self.database.write(end)
 
-    def _end_turn(self, db: Connection, session: SessionId, view: View, answer: Answer) -> None:
+    def _end_turn(
+        self,
+        db: Connection,
+        session: SessionId,
+        view: View,
+        answer: Answer,
+        ending: Sequence[facts.Fact],
+    ) -> None:
         now = sessions.get(db, session)
         if self._has_just_begun(db, session):
             return  # a prompt came in this very moment
         if now.status is not Status.RUNNING or now.activity is Activity.IDLE:
             return
         if self.agents[now.agent].has_hooks and observed.tells_turns(db, now):
-            self.journal.append(db, facts.TurnEnded(session, "", "interrupted"))
+            interrupted = facts.TurnEnded(session, "", "interrupted")
+            self.journal.append(db, *(ending or [interrupted]))
         elif not view.box or self._is_known_to_work(db, now, view):
             # Else the words still stand in the box, and are only on their way.
             self.journal.append(db, *answer.added_to([facts.TurnEnded(session)]))

@@ -72,8 +72,22 @@ def of_call(name: str) -> str:
     return digest(payload["tool_name"], payload["tool_input"])
 
 
-#: What it says when a subagent of its own comes back.
-TASK_ENDED = hook("UserPromptSubmit.task_notification")["prompt"]
+def turn_of(name: str) -> str:
+    """Return the id that Claude gives the turn of a hook."""
+    return str(hook(name)["prompt_id"])
+
+
+def ended(name: str, words: str, how: facts.How = "finished", *, commands: int = 0) -> Fact:
+    return facts.TurnEnded(S, words, how, turn_of(name), commands)
+
+
+def paused(name: str, words: str, *, commands: int = 0) -> Fact:
+    return facts.TurnPaused(S, words, turn_of(name), subagents=1, commands=commands)
+
+
+def resumed(name: str, report: str) -> Fact:
+    return facts.TurnStarted(S, report, turn_of(name), resumes=True)
+
 
 #: What each recorded hook tells.
 TOLD: dict[str, list[Fact]] = {
@@ -89,7 +103,7 @@ TOLD: dict[str, list[Fact]] = {
     "PermissionRequest.AskUserQuestion": [],
     "PermissionRequest.Write": [],
     "PermissionRequest.in_subagent": [],
-    "PostCompact": [facts.Noted(S, "PostCompact", "manual")],
+    "PostCompact": [ended("PostCompact", "The conversation was compacted.")],
     "PostToolBatch": [facts.Noted(S, "PostToolBatch")],
     "PostToolUse": [facts.ToolUsed(S, "Bash", digest("Bash", {"command": "touch made"}))],
     "PostToolUse.Agent": [facts.ToolUsed(S, "Agent", of_call("PostToolUse.Agent"))],
@@ -97,9 +111,16 @@ TOLD: dict[str, list[Fact]] = {
         facts.ToolUsed(S, "AskUserQuestion", of_call("PostToolUse.AskUserQuestion"))
     ],
     "PostToolUse.Write": [facts.ToolUsed(S, "Write", of_call("PreToolUse.Write"))],
-    "PostToolUse.in_subagent": [facts.ToolUsed(S, "Bash", of_call("PreToolUse.in_subagent"))],
+    "PostToolUse.in_subagent": [
+        facts.ToolUsed(
+            S,
+            "Bash",
+            of_call("PreToolUse.in_subagent"),
+            str(hook("PostToolUse.in_subagent")["agent_id"]),
+        )
+    ],
     "PostToolUseFailure": [facts.ToolUsed(S, "Bash", digest("Bash", {"command": "false"}))],
-    "PreCompact": [facts.Noted(S, "PreCompact", "manual")],
+    "PreCompact": [facts.TurnStarted(S, "/compact", turn_of("PreCompact"))],
     "PreToolUse": [facts.ToolCalled(S, "Bash")],
     "PreToolUse.Agent": [facts.ToolCalled(S, "Agent")],
     "PreToolUse.AskUserQuestion": [facts.ToolCalled(S, "AskUserQuestion")],
@@ -112,16 +133,40 @@ TOLD: dict[str, list[Fact]] = {
     "SessionStart.compact": [facts.SessionStarted(S, "claude-sonnet-5-5", TRANSCRIPT)],
     "SessionStart.resume": [facts.SessionStarted(S, "", LATER_TRANSCRIPT)],
     "SessionStart.startup": [facts.SessionStarted(S, "claude-opus-5-5", TRANSCRIPT)],
-    "Stop": [facts.TurnEnded(S, "done manual")],
-    "Stop.stop_hook_active": [facts.TurnEnded(S, "second answer")],
-    "Stop.with_background_tasks": [],
-    "StopFailure": [facts.TurnEnded(S, "API Error: 400 bad request thing", "failed")],
+    "Stop": [ended("Stop", "done manual")],
+    "Stop.stop_hook_active": [ended("Stop.stop_hook_active", "second answer")],
+    "Stop.with_background_command": [
+        ended("Stop.with_background_command", "server is started", commands=1)
+    ],
+    "Stop.with_background_tasks": [paused("Stop.with_background_tasks", "main after sub")],
+    "Stop.with_subagent_and_command": [
+        paused("Stop.with_subagent_and_command", "main has delegated", commands=1)
+    ],
+    "StopFailure": [ended("StopFailure", "API Error: 400 bad request thing", "failed")],
     "SubagentStart": [facts.Noted(S, "SubagentStart", "general-purpose")],
     "SubagentStop": [facts.Noted(S, "SubagentStop", "general-purpose")],
     "SubagentStop.of_compaction": [facts.Noted(S, "SubagentStop")],
-    "UserPromptSubmit.task_notification": [facts.TurnStarted(S, TASK_ENDED)],
+    "UserPromptSubmit.command_ended": [
+        resumed(
+            "UserPromptSubmit.command_ended",
+            'Background command "dev server" completed (exit code 0)',
+        )
+    ],
+    "UserPromptSubmit.subagent_stopped": [
+        resumed(
+            "UserPromptSubmit.subagent_stopped",
+            'Background agent "part" was stopped by the user.',
+        )
+    ],
+    "UserPromptSubmit.task_notification": [
+        resumed("UserPromptSubmit.task_notification", 'Agent "d" finished')
+    ],
     "UserPromptSubmit": [
-        facts.TurnStarted(S, "bash: touch made;; result:;; say: done manual"),
+        facts.TurnStarted(
+            S,
+            "bash: touch made;; result:;; say: done manual",
+            turn_of("UserPromptSubmit"),
+        ),
     ],
 }
 

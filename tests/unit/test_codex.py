@@ -73,11 +73,18 @@ def of_call(name: str) -> str:
     return digest(payload["tool_name"], payload["tool_input"])
 
 
+def turn_of(name: str) -> str:
+    """Return the id that Codex gives the turn of a hook."""
+    return str(hook(name)["turn_id"])
+
+
 #: What each recorded hook tells.
 TOLD: dict[str, list[Fact]] = {
-    "Interrupt": [facts.TurnEnded(S, "", "interrupted")],
+    "Interrupt": [facts.TurnEnded(S, "", "interrupted", turn_of("Interrupt"))],
     "PermissionRequest": [],
-    "PostCompact": [facts.Noted(S, "PostCompact", "manual")],
+    "PostCompact": [
+        facts.TurnEnded(S, "The conversation was compacted.", turn=turn_of("PostCompact"))
+    ],
     "PostToolUse": [facts.ToolUsed(S, "Bash", digest("Bash", {"command": "echo inside"}))],
     "PostToolUse.apply_patch": [
         facts.ToolUsed(S, "apply_patch", of_call("PreToolUse.apply_patch"))
@@ -85,16 +92,25 @@ TOLD: dict[str, list[Fact]] = {
     "PostToolUse.request_user_input": [
         facts.ToolUsed(S, "request_user_input", of_call("PreToolUse.request_user_input"))
     ],
-    "PreCompact": [facts.Noted(S, "PreCompact", "manual")],
+    "PreCompact": [facts.TurnStarted(S, "/compact", turn_of("PreCompact"))],
     "PreToolUse": [facts.ToolCalled(S, "Bash")],
     "PreToolUse.apply_patch": [facts.ToolCalled(S, "apply_patch")],
     "PreToolUse.request_user_input": [facts.ToolCalled(S, "request_user_input")],
     "SessionEnd": [facts.SessionEnded(S, "it ended: other")],
     "SessionStart": [facts.SessionStarted(S, "fake-model", TRANSCRIPT)],
     "SessionStart.resume": [facts.SessionStarted(S, "gpt-5.5", LATER_TRANSCRIPT)],
-    "Stop.stop_hook_active": [facts.TurnEnded(S, "second answer")],
-    "Stop": [facts.TurnEnded(S, "line two")],
-    "UserPromptSubmit": [facts.TurnStarted(S, "say: line one\nsay: line two")],
+    "Stop.stop_hook_active": [
+        facts.TurnEnded(S, "second answer", turn=turn_of("Stop.stop_hook_active"))
+    ],
+    "Stop": [facts.TurnEnded(S, "line two", turn=turn_of("Stop"))],
+    "UserPromptSubmit": [
+        facts.TurnStarted(
+            S,
+            "say: line one\nsay: line two",
+            turn_of("UserPromptSubmit"),
+            is_taken_in=True,
+        )
+    ],
 }
 
 

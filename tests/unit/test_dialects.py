@@ -56,7 +56,19 @@ QUESTION = {
         ("Stop", {}, [facts.TurnEnded(S)]),
         ("Stop", {"last_assistant_message": "Done."}, [facts.TurnEnded(S, "Done.")]),
         ("Stop", {"background_tasks": []}, [facts.TurnEnded(S)]),
-        ("Stop", {"background_tasks": ["one"]}, []),
+        ("Stop", {"background_tasks": ["one"]}, [facts.TurnEnded(S)]),
+        ("Stop", {"background_tasks": [{"type": "shell"}]}, [facts.TurnEnded(S, commands=1)]),
+        ("Stop", {"background_tasks": [{"type": "new"}]}, [facts.TurnEnded(S, commands=1)]),
+        (
+            "Stop",
+            {"background_tasks": [{"type": "subagent", "status": "completed"}]},
+            [facts.TurnEnded(S)],
+        ),
+        (
+            "Stop",
+            {"background_tasks": [{"type": "subagent"}, {"type": "shell"}]},
+            [facts.TurnPaused(S, subagents=1, commands=1)],
+        ),
         ("StopFailure", {"error": "overloaded"}, [facts.TurnEnded(S, "overloaded", "failed")]),
         (
             "StopFailure",

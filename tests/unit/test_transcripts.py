@@ -16,13 +16,13 @@ import pytest
 from rookery import transcripts as room
 from rookery.agents.transcripts import Usage
 from rookery.config import Price
-from rookery.conversations import LARGEST
 from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
 from rookery.model.sessions import NativeId, Session
 from rookery.store import evidence, retention, sessions, transcripts, turns
 from rookery.store.journal import Journal
 from rookery.store.transcripts import Progress
+from rookery.transcript_files import LARGEST
 from rookery.transcripts import AGAIN, KEPT, READER, SETTLE, Transcripts, count
 from tests.fakes.clock import FakeClock
 from tests.fakes.database import ObservedDatabase

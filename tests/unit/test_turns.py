@@ -6,16 +6,21 @@ from sqlite3 import Connection
 import pytest
 
 from rookery import sessions as commands
+from rookery import stop_hooks
 from rookery.model.facts import (
     Fact,
+    InputAsked,
     SessionEnded,
+    ToolUsed,
     TurnEnded,
+    TurnPaused,
     TurnStarted,
 )
 from rookery.model.messages import MessageId, Words
 from rookery.model.sessions import Turn
 from rookery.sessions import Speaker
 from rookery.store import messages, turns
+from rookery.store import sessions as known
 from rookery.store.journal import Journal
 from tests.fakes.clock import FakeClock
 from tests.sessions import ANNA, WORKER, settle_in
@@ -74,8 +79,8 @@ def test_a_turn_remembers_how_it_ended(
 ) -> None:
     journal.append(db, TurnStarted(WORKER, "Build it."), fact)
 
-    ((_, _, known),) = all_of(db)
-    assert known == how
+    ((_, _, ended),) = all_of(db)
+    assert ended == how
     assert turns.count_ended(db, WORKER) == 1
 
 
@@ -173,3 +178,142 @@ def test_words_that_come_later_are_another_turn(
     journal.append(db, TurnStarted(WORKER, "Build it."))
 
     assert [prompt for prompt, _, _ in all_of(db)] == ["", "Build it."]
+
+
+# Which turn an answer belongs to, as agents with ids of their own tell it.
+
+
+def begin(prompt: str, turn: str = "", *, resumes: bool = False) -> TurnStarted:
+    return TurnStarted(WORKER, prompt, turn, resumes=resumes)
+
+
+def activity(db: Connection) -> tuple[str, str, int]:
+    session = known.get(db, WORKER)
+    return str(session.activity), session.reason, session.background
+
+
+@pytest.mark.spec("E7")
+def test_a_prompt_typed_during_a_turn_is_answered_by_its_own_stop(
+    db: Connection, journal: Journal
+) -> None:
+    journal.append(db, begin("One.", "a"), begin("Two.", "a"))
+
+    stop_hooks.write(db, journal, TurnEnded(WORKER, "First.", turn="a"))
+    between = (all_of(db), activity(db))
+    stop_hooks.write(db, journal, TurnEnded(WORKER, "Second.", turn="b"))
+
+    assert between == (
+        [("One.", "First.", "finished"), ("Two.", "", "")],
+        ("working", "", 0),
+    )
+    assert all_of(db) == [("One.", "First.", "finished"), ("Two.", "Second.", "finished")]
+    assert activity(db) == ("idle", "", 0)
+
+
+@pytest.mark.spec("E7")
+@pytest.mark.parametrize("subagent", ["", "s1"])
+def test_a_prompt_is_taken_into_a_turn_with_a_result_of_its_own_tools_only(
+    db: Connection, journal: Journal, subagent: str
+) -> None:
+    journal.append(db, begin("One.", "a"), begin("Two.", "a"))
+    journal.append(db, ToolUsed(WORKER, "Bash", subagent=subagent))
+
+    stop_hooks.write(db, journal, TurnEnded(WORKER, "Both.", turn="a"))
+
+    taken_in = not subagent
+    assert all_of(db)[1] == (
+        "Two.",
+        "Both." if taken_in else "",
+        "finished" if taken_in else "",
+    )
+
+
+@pytest.mark.spec("E7")
+def test_a_paused_turn_goes_on_and_ends_with_the_report_of_its_subagents(
+    db: Connection, journal: Journal
+) -> None:
+    journal.append(db, begin("Delegate.", "a"))
+    journal.append(db, TurnPaused(WORKER, "Delegated.", "a", subagents=2, commands=1))
+    paused = activity(db)
+    journal.append(db, begin("Beside.", "b"), TurnPaused(WORKER, "Yes.", "b", subagents=2))
+    journal.append(db, begin("Part finished", "c", resumes=True))
+    journal.append(db, TurnPaused(WORKER, "One to go.", "c", subagents=1))
+    journal.append(db, begin("Part finished", "d", resumes=True))
+    journal.append(db, TurnEnded(WORKER, "All done.", turn="d"))
+
+    assert paused == ("working", "waits for 2 background subagents", 1)
+    assert all_of(db) == [
+        ("Delegate.", "All done.", "finished"),
+        ("Beside.", "Yes.", "finished"),
+    ]
+    assert activity(db) == ("idle", "", 0)
+
+
+@pytest.mark.spec("E7")
+def test_what_a_subagent_asks_is_still_asked_after_a_stop_and_a_report(
+    db: Connection, journal: Journal
+) -> None:
+    journal.append(db, begin("Delegate.", "a"), InputAsked(WORKER, "permission", "May it?"))
+
+    journal.append(db, TurnPaused(WORKER, "Delegated.", "a", subagents=2))
+    journal.append(db, begin("Part finished", "b", resumes=True))
+
+    assert activity(db) == ("permission", "May it?", 0)
+
+
+@pytest.mark.spec("E7")
+def test_the_report_of_a_command_is_a_turn_of_its_own(db: Connection, journal: Journal) -> None:
+    journal.append(db, begin("Serve.", "a"), TurnEnded(WORKER, "Up.", turn="a", commands=2))
+    left = activity(db)
+
+    journal.append(db, begin("Command failed", "b", resumes=True))
+    journal.append(db, TurnEnded(WORKER, "It fell over.", turn="b", commands=1))
+
+    assert left == ("idle", "", 2)
+    assert all_of(db)[1] == ("Command failed", "It fell over.", "finished")
+    assert activity(db) == ("idle", "", 1)
+
+
+@pytest.mark.spec("C3")
+def test_a_stop_that_comes_after_the_next_prompt_answers_its_own_turn(
+    db: Connection, journal: Journal
+) -> None:
+    journal.append(db, begin("One.", "a"), TurnEnded(WORKER, "", "interrupted"))
+    journal.append(db, begin("Two.", "b"))
+
+    stop_hooks.write(db, journal, TurnEnded(WORKER, "First.", turn="a"))
+
+    assert all_of(db) == [("One.", "First.", "finished"), ("Two.", "", "")]
+    assert activity(db)[0] == "working"
+
+
+@pytest.mark.spec("C3", "E7")
+def test_a_stop_that_comes_once_more_ends_nothing(db: Connection, journal: Journal) -> None:
+    journal.append(db, begin("One.", "a"), TurnEnded(WORKER, "First."))
+
+    stop_hooks.write(db, journal, TurnEnded(WORKER, "First.", turn="a"))
+
+    ended = "select count(*) from entries where kind = 'turn-ended'"
+    assert db.execute(ended).fetchone()[0] == 1
+
+
+@pytest.mark.spec("C8")
+@pytest.mark.parametrize("words", ["", "Go on."])
+def test_a_turn_that_was_seen_before_its_prompt_was_told_is_the_same_turn(
+    db: Connection, journal: Journal, words: str
+) -> None:
+    journal.append(db, begin(words), begin("Go on.", "a"), TurnEnded(WORKER, "Yes.", turn="a"))
+
+    assert all_of(db) == [("Go on.", "Yes.", "finished")]
+
+
+@pytest.mark.spec("A1")
+def test_the_origin_of_the_last_input_is_known(db: Connection, journal: Journal) -> None:
+    journal.append(db, begin("Typed by hand."), TurnEnded(WORKER))
+    typed = known.get(db, WORKER).last_input_origin
+    send(db, journal, "Sent.")
+    sent = known.get(db, WORKER).last_input_origin
+    journal.append(db, TurnStarted(WORKER, "Sent."))
+
+    assert (typed, sent) == ("terminal", "person")
+    assert known.get(db, WORKER).last_input_origin == "person"

@@ -123,7 +123,7 @@ def test_a_line_that_cannot_be_read_says_nothing(change: Callable[[bytes], bytes
 
 def test_of_an_agent_whose_transcripts_nobody_can_read_nothing_is_known() -> None:
     assert read_usage("demo", LINE) is None
-    assert not is_named_after("demo", f"/x/{NATIVE}.jsonl", NATIVE)
+    assert not is_named_after("opencode", f"/x/{NATIVE}.jsonl", NATIVE)
 
 
 @pytest.mark.spec("G6")

@@ -15,23 +15,14 @@ from typing import Any, Literal
 import pytest
 
 from rookery.agents.conversations import LONGEST_RESULT, Passage, place_of, read_line
-from rookery.conversations import (
-    ALL,
-    BLOCK,
-    FRAME,
-    LONGEST,
-    Answer,
-    Conversations,
-    Span,
-    Wanted,
-    read,
-)
+from rookery.conversations import FRAME, Answer, Conversations, Wanted, read
 from rookery.model import facts
 from rookery.model.facts import SessionId
 from rookery.model.sessions import NativeId
 from rookery.registry import TRIES
 from rookery.store import sessions
 from rookery.store.journal import Journal
+from rookery.transcript_files import ALL, BLOCK, LONGEST, Span
 from tests.fakes.clock import FakeClock
 from tests.fakes.database import ObservedDatabase
 from tests.house import passing_time

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
+from rookery.agents import claude_lines
+
 #: An ``error`` is what the program itself says of why it stopped.
 Kind: TypeAlias = Literal["prompt", "words", "call", "result", "error", "interruption"]
 
@@ -31,6 +33,9 @@ class Written:
     id: str
     passages: tuple[Passage, ...]
 
+
+#: How Claude writes down that a person has stopped it, also "for tool use".
+_INTERRUPTED = "[Request interrupted by user"
 
 Line: TypeAlias = Any  #: JSON of others
 Said: TypeAlias = Iterator[tuple[Kind, str]]
@@ -67,7 +72,9 @@ def _read_claude(line: Line) -> Said:
         case {"isMeta": True} | {"isSidechain": True} | {"isCompactSummary": True}:
             return
         case {"type": "user", "message": {"content": str(text)}}:
-            yield "prompt", text
+            yield from claude_lines.read(text)
+        case {"type": "system", "subtype": "local_command", "content": str(text)}:
+            yield from claude_lines.read(text)
         case {"type": "user" | "assistant" as by, "message": {"content": list(blocks)}}:
             for block in blocks:
                 yield from _read_block(block, "words" if by == "assistant" else "prompt")
@@ -77,7 +84,7 @@ def _read_claude(line: Line) -> Said:
 
 def _read_block(block: Line, kind: Kind) -> Said:
     match block:
-        case {"type": "text", "text": "[Request interrupted by user]" as text}:
+        case {"type": "text", "text": str(text)} if text.startswith(_INTERRUPTED):
             yield "interruption", text
         case {"type": "text", "text": str(text)}:
             yield kind, text
@@ -106,6 +113,20 @@ def _read_codex(line: Line) -> Said:
             yield "result", _shortened(_text(output), LONGEST_RESULT)
         case {"type": "turn_aborted", "reason": str(reason)}:
             yield "interruption", reason
+        case _:
+            return
+
+
+def _read_demo(line: Line) -> Said:
+    kinds: Mapping[str, Kind] = {
+        "user": "prompt",
+        "assistant": "words",
+        "error": "error",
+        "interrupted": "interruption",
+    }
+    match line:
+        case {"type": str(kind), "text": str(text)} if kind in kinds:
+            yield kinds[kind], text or kind
         case _:
             return
 
@@ -177,6 +198,7 @@ _DIALECTS: Mapping[str, Callable[[Line], Said]] = {
     "claude": _read_claude,
     "codex": _read_codex,
     "gemini": _read_gemini,
+    "demo": _read_demo,
 }
 
 #: Where an agent keeps its transcripts, in its own folder: a pattern.

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from rookery.agents import background
 from rookery.model import facts
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import SessionId
@@ -25,6 +26,9 @@ LONGEST = 2_000
 
 #: Characters of the name of a tool or an event.
 _LONGEST_NAME = 200
+
+#: The answer to a command that makes an agent forget all but a summary.
+COMPACTED = "The conversation was compacted."
 
 #: An agent says that it ends, and goes on as another conversation of the same process.
 NOT_AN_END = frozenset({"clear", "resume"})
@@ -64,21 +68,30 @@ def read(  # noqa: C901, PLR0912 - a table
                 _text(payload, "transcript_path"),
             )
         case {"hook_event_name": "UserPromptSubmit", "prompt": str(prompt)}:
-            yield facts.TurnStarted(session, prompt)
+            # Codex tells of a prompt that was typed during a turn once its model has it.
+            taken_in = "turn_id" in payload
+            started = facts.TurnStarted(session, prompt, _turn(payload), is_taken_in=taken_in)
+            yield background.read_prompt(started)
+        case {"hook_event_name": "PreCompact", "trigger": "manual"}:
+            # A command of the program: no prompt event tells that it begins.
+            words = f"/compact {_text(payload, 'custom_instructions')}".strip()
+            yield facts.TurnStarted(session, words, _turn(payload))
+        case {"hook_event_name": "PostCompact", "trigger": "manual"}:
+            yield facts.TurnEnded(session, COMPACTED, turn=_turn(payload))
         case {"hook_event_name": "PreToolUse", "tool_name": str(tool)}:
             yield facts.ToolCalled(session, tool[:_LONGEST_NAME])
         case {"hook_event_name": "PostToolUse" | "PostToolUseFailure", "tool_name": str(tool)}:
             call = digest(tool, payload["tool_input"]) if _has_input(payload) else ""
-            yield facts.ToolUsed(session, tool[:_LONGEST_NAME], call)
-        case {"hook_event_name": "Stop", "background_tasks": [_, *_]}:
-            pass  # its subagents still run: another prompt and another Stop will come
+            subagent = _text(payload, "agent_id")[:_LONGEST_NAME]
+            yield facts.ToolUsed(session, tool[:_LONGEST_NAME], call, subagent)
         case {"hook_event_name": "Stop"}:
-            yield facts.TurnEnded(session, _text(payload, "last_assistant_message"))
+            words = _text(payload, "last_assistant_message")
+            yield background.read_stop(session, payload, words, _turn(payload))
         case {"hook_event_name": "StopFailure"}:
             words = _text(payload, "last_assistant_message") or _text(payload, "error")
-            yield facts.TurnEnded(session, words, "failed")
+            yield facts.TurnEnded(session, words, "failed", _turn(payload))
         case {"hook_event_name": "Interrupt"}:
-            yield facts.TurnEnded(session, "", "interrupted")
+            yield facts.TurnEnded(session, "", "interrupted", _turn(payload))
         case {"hook_event_name": "SessionEnd", "reason": str(reason)} if reason in NOT_AN_END:
             yield facts.ConversationLeft(session, reason)
         case {"hook_event_name": "SessionEnd", "reason": str(reason)}:
@@ -112,7 +125,7 @@ def read_call(payload: Payload) -> Call | None:
 
 def read_stop(payload: Payload) -> Stop | None:
     match payload:
-        case {"hook_event_name": "Stop", "background_tasks": [_, *_]}:
+        case {"hook_event_name": "Stop"} if background.count(payload).subagents:
             return None
         case {"hook_event_name": "Stop", "last_assistant_message": str(words)}:
             return Stop(words, bool(payload.get("stop_hook_active")))
@@ -187,6 +200,11 @@ def _has_input(payload: Payload) -> bool:
 def _detail(payload: Payload) -> str:
     found = (_text(payload, name) for name in ("message", "agent_type", "trigger", "source"))
     return next((text for text in found if text), "")[:LONGEST]
+
+
+def _turn(payload: Payload) -> str:
+    """Return the agent's own id of the turn, which Claude calls that of the prompt."""
+    return (_text(payload, "prompt_id") or _text(payload, "turn_id"))[:_LONGEST_NAME]
 
 
 def _text(payload: Payload, field: str) -> str:

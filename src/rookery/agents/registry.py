@@ -56,4 +56,5 @@ def _claim(found: dict[str, object]) -> Claim | None:
     if activity is None:
         return None
     at = datetime.fromtimestamp(moment / 1000, UTC)
-    return Claim(activity, at, asked[:200] if status == "waiting" else "")
+    detail = asked[:200] if status == "waiting" else ""
+    return Claim(activity, at, detail, runs_commands=status == "shell")

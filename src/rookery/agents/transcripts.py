@@ -58,9 +58,9 @@ def read_usage(agent: str, line: bytes) -> Usage | None:
 
 def is_named_after(agent: str, path: str, native_id: str) -> bool:
     """Whether a file is called as the agent calls the transcript of that session."""
-    if (dialect := _DIALECTS.get(agent)) is None or not native_id:
+    if (pattern := _NAMES.get(agent)) is None or not native_id:
         return False
-    name = dialect.name.format(id=re.escape(native_id), head=re.escape(native_id[:8]))
+    name = pattern.format(id=re.escape(native_id), head=re.escape(native_id[:8]))
     return path.startswith("/") and bool(re.fullmatch(name, PurePath(path).name))
 
 
@@ -153,3 +153,6 @@ _DIALECTS: Mapping[str, _Dialect] = {
     "codex": _Dialect(r"rollout-.+-{id}\.jsonl", b'"token_usage_record"', _read_codex),
     "gemini": _Dialect(r"session-.+-{head}\.jsonl", b'"tokens"', _read_gemini),
 }
+
+#: The demo agent writes down what is said, and uses no tokens.
+_NAMES = {**{agent: each.name for agent, each in _DIALECTS.items()}, "demo": r"{id}\.jsonl"}

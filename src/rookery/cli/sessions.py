@@ -22,6 +22,7 @@ from rookery.cli.show import (
     first_line,
     has_failed_turn,
     remark,
+    running_on,
     say,
     show_json,
     show_sessions,
@@ -164,7 +165,9 @@ def told(session: Mapping[str, Any]) -> str:
     if has_failed_turn(session):
         does = f"is {state}; its last turn failed."
     else:
-        does = f"is {state} ({reason})." if reason else f"is {state}."
+        commands = session.get("background") if state == "idle" else 0
+        said = "; ".join(filter(None, [reason, running_on(commands) if commands else ""]))
+        does = f"is {state} ({said})." if said else f"is {state}."
     return f"{name} {does}  rookery attach {name}  |  rookery output {name}"
 
 

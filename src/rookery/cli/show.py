@@ -203,7 +203,14 @@ def _what(session: Mapping[str, Any], kept: Mapping[str, Any] | None, failure: s
         return f"failed: {failure}".removesuffix(": ")
     if session["status"] == "failed":
         return first_line(reason)
-    return reason or str(session["title"])
+    what = reason or str(session["title"])
+    commands = session.get("background") if state == "idle" else 0
+    return f"{running_on(commands)} · {what}" if commands else what
+
+
+def running_on(commands: int) -> str:
+    """Say how many commands an agent has left running after its turn."""
+    return f"{count(commands, 'command')} still {'runs' if commands == 1 else 'run'}"
 
 
 def _wait(kept: Mapping[str, Any]) -> str:

@@ -104,7 +104,11 @@ def ask(*, name: str, words: tuple[str, ...], timeout: float, as_json: bool) -> 
     sent = daemon.post("sessions", name, "messages", words=prompt_of(words))
     _tell_if_kept(daemon, sent)
     with stoppable(name):
-        session = _see_through(daemon, name, str(sent["id"]), timeout)
+        found = _see_through(daemon, name, str(sent["id"]), timeout)
+        session = found["session"]
+        if _is_obeyed(found):
+            _tell_of_command(found, as_json=as_json)
+            return
         turn = daemon.get("messages", str(sent["id"]), "answer", timeout=0.1)
     if as_json:
         show_json(turn)
@@ -130,7 +134,7 @@ def _see_through(daemon: Client, name: str, message: str, timeout: float) -> Map
     deadline = monotonic() + timeout
     known: dict[str, Any] = {}
     while True:
-        found = patiently(
+        found: Mapping[str, Any] = patiently(
             daemon,
             *("messages", message),
             timeout=max(deadline - monotonic(), 0.1),
@@ -140,7 +144,7 @@ def _see_through(daemon: Client, name: str, message: str, timeout: float) -> Map
         )
         session: Mapping[str, Any] = found["session"]
         if _is_settled(found) or monotonic() > deadline:
-            return session
+            return found
         if session["activity"] in {"permission", "question"}:
             known = {"known": session["since"]}
             _tell_of_dialog(session)
@@ -148,7 +152,21 @@ def _see_through(daemon: Client, name: str, message: str, timeout: float) -> Map
 
 def _is_settled(found: Mapping[str, Any]) -> bool:
     lost = found["message"]["step"] in {"failed", "unsure"}
-    return lost or bool(found["turn"] and found["turn"]["ended_at"])
+    has_ended = bool(found["turn"] and found["turn"]["ended_at"])
+    return lost or has_ended or _is_obeyed(found)
+
+
+def _is_obeyed(found: Mapping[str, Any]) -> bool:
+    """Return whether the words were a command, of which the program makes no turn."""
+    return found["message"]["step"] == "acknowledged" and found["turn"] is None
+
+
+def _tell_of_command(found: Mapping[str, Any], *, as_json: bool) -> None:
+    name = found["session"]["name"]
+    if as_json:
+        show_json({"command": True, "message": found["message"], "session": found["session"]})
+    else:
+        say(f"{name} has taken the command. See what it shows:  rookery screen {name}")
 
 
 def _tell_of_dialog(session: Mapping[str, Any]) -> None:

@@ -32,7 +32,8 @@ class Session:
 
     def record(self, kind: str, text: str) -> None:
         """Add a line to the transcript, if that is possible."""
-        line = {"type": kind, "text": text, "at": datetime.now(UTC).isoformat()}
+        now = datetime.now(UTC).isoformat()
+        line = {"type": kind, "text": text, "at": now, "timestamp": now}
         with suppress(OSError):
             self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
             with self.transcript.open("a", encoding="utf-8") as transcript:

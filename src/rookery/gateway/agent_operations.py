@@ -14,7 +14,7 @@ from pydantic import Field
 
 from rookery import __version__, sessions
 from rookery.agents.conversations import Passage
-from rookery.conversations import Span, Wanted, end_of
+from rookery.conversations import Wanted, end_of
 from rookery.gateway.links import Link, link
 from rookery.gateway.session_operations import ONE, ScreenAsked, require_alive, screen
 from rookery.gateway.table import (
@@ -35,6 +35,7 @@ from rookery.model.sessions import Session, Turn
 from rookery.sessions import Speaker
 from rookery.store import sessions as known
 from rookery.store import turns
+from rookery.transcript_files import Span
 
 #: Characters that are given of what was said, where nobody asks for more or less.
 TAIL = 8_000

@@ -49,6 +49,7 @@ class Claim:
     activity: Activity
     at: datetime
     detail: str = ""
+    runs_commands: bool = False  #: in the background, after its turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,7 @@ class Known:
     state: SessionState
     said_before: Activity | None  #: by its agent's file, before what it says now
     is_hooked: bool  #: its hooks tell of prompts and stops, and a moment later than its file
+    has_turn: bool = True  #: a turn is open; a dialog may also be opened while none is
 
 
 def is_outdated(claim: Claim, *, since: datetime, hooked: datetime | None) -> bool:
@@ -69,7 +71,7 @@ def is_outdated(claim: Claim, *, since: datetime, hooked: datetime | None) -> bo
     return hooked is not None and claim.at <= min(since, hooked)
 
 
-def correct(  # noqa: PLR0911 - a table
+def correct(  # noqa: C901, PLR0911 - a table
     session: SessionId, known: Known, claim: Claim
 ) -> Fact | None:
     """Say what must have happened unseen, if an agent's file tells another story than we do."""
@@ -77,6 +79,8 @@ def correct(  # noqa: PLR0911 - a table
     if known.state.status is not Status.RUNNING or activity is claim.activity:
         return None
     match claim.activity:
+        case Activity.IDLE if activity in ASKING and not known.has_turn:
+            return facts.InputSettled(session, "terminal", rests=True)
         case Activity.IDLE if known.is_hooked or activity in ASKING:
             return facts.TurnEnded(session, "", "interrupted")
         case Activity.IDLE:

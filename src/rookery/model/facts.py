@@ -97,6 +97,34 @@ class SessionRenamed:
 class TurnStarted:
     session: SessionId
     prompt: str
+    turn: str = ""  #: the agent's own id; a prompt typed during a turn has the id of that turn
+    resumes: bool = False  #: a background task of the agent has reported, no prompt was typed
+    is_taken_in: bool = False  #: a turn of that id that runs has this prompt already
+
+
+@dataclass(frozen=True, slots=True)
+class PromptFound:  # in the transcript, of a turn that was only seen to begin
+    session: SessionId
+    prompt: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueueTaken:  # the agent goes on with the prompts that were typed during its last turn
+    session: SessionId
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPaused:  # the agent stopped, and its background subagents go on
+    session: SessionId
+    last_words: str = ""
+    turn: str = ""
+    subagents: int = 0
+    commands: int = 0  #: that run in the background, too
+
+
+@dataclass(frozen=True, slots=True)
+class BackgroundEnded:  # no command of the agent runs in the background any more
+    session: SessionId
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +139,7 @@ class InputAsked:
 class InputSettled:  # nothing is asked any more, whoever answered
     session: SessionId
     by: str = ""
+    rests: bool = False  #: no turn runs: what was asked was a menu of the program
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +163,7 @@ class ToolUsed:
     session: SessionId
     tool: str
     call: str = ""  #: the very call: what was asked about it has the same
+    subagent: str = ""  #: the id of the subagent that used it, if it was one
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +201,8 @@ class TurnEnded:
     session: SessionId
     last_words: str = ""
     how: How = "finished"
+    turn: str = ""  #: the agent's own id
+    commands: int = 0  #: that still run in the background
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +291,10 @@ Fact: TypeAlias = (
     | KeysPressed
     | SessionRenamed
     | TurnStarted
+    | PromptFound
+    | QueueTaken
+    | TurnPaused
+    | BackgroundEnded
     | InputAsked
     | InputSettled
     | CallDecided
@@ -297,6 +333,10 @@ KINDS: Mapping[str, type[Fact]] = {
     "keys-pressed": KeysPressed,
     "session-renamed": SessionRenamed,
     "turn-started": TurnStarted,
+    "prompt-found": PromptFound,
+    "queue-taken": QueueTaken,
+    "turn-paused": TurnPaused,
+    "background-ended": BackgroundEnded,
     "input-asked": InputAsked,
     "input-settled": InputSettled,
     "call-decided": CallDecided,

@@ -89,17 +89,28 @@ def advance(state: SessionState, fact: facts.Fact) -> SessionState:
             return _act(state, fact)
 
 
-def _act(state: SessionState, fact: facts.Fact) -> SessionState:  # noqa: PLR0911 - a table
+def _act(state: SessionState, fact: facts.Fact) -> SessionState:  # noqa: C901, PLR0911 - a table
     match fact:
-        case facts.TurnStarted():
+        case facts.TurnStarted(resumes=True) if state.activity in ASKING:
+            return state  # one background subagent has reported while another one asks
+        case facts.TurnStarted() | facts.QueueTaken():
             return SessionState(Status.RUNNING, Activity.WORKING)
+        case facts.TurnPaused(subagents=number):
+            # A subagent may ask for a permission before the agent itself has stopped.
+            asked = state.activity in ASKING
+            return (
+                state
+                if asked
+                else SessionState(Status.RUNNING, Activity.WORKING, _waits_for(number))
+            )
         case facts.TurnEnded(_, _, how):
             return SessionState(Status.RUNNING, Activity.IDLE, "" if how == "finished" else how)
         case facts.InputAsked(_, kind, message):
             return SessionState(Status.RUNNING, Activity(kind), message)
-        case facts.InputSettled():
+        case facts.InputSettled(rests=rests):
             asked = state.activity in ASKING
-            return SessionState(Status.RUNNING, Activity.WORKING) if asked else state
+            after = Activity.IDLE if rests else Activity.WORKING
+            return SessionState(Status.RUNNING, after) if asked else state
         case facts.SessionStarted() | facts.SessionFound():
             # Claude says it again in mid-turn, after compaction: that makes nobody idle.
             working = state.activity is Activity.WORKING
@@ -123,6 +134,8 @@ def _act(state: SessionState, fact: facts.Fact) -> SessionState:  # noqa: PLR091
             | facts.SessionLabelled()
             | facts.CallDecided()
             | facts.ToolUsed()
+            | facts.PromptFound()
+            | facts.BackgroundEnded()
             | facts.Noted()
             | facts.UsageReported()
             | facts.EvidenceDisagreed()
@@ -141,3 +154,7 @@ def _act(state: SessionState, fact: facts.Fact) -> SessionState:  # noqa: PLR091
             return state
         case _:
             assert_never(fact)
+
+
+def _waits_for(subagents: int) -> str:
+    return f"waits for {subagents} background subagent{'' if subagents == 1 else 's'}"

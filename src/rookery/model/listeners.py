@@ -15,7 +15,7 @@ _SESSION = "Session {id} on {computer}"
 _READ = "Use rookery__get_session_data(computer='{computer}', session_id='{id}')"
 _SEND = "Use rookery__send_message(computer='{computer}', session_id='{id}', ...)"
 
-FINISHED = _SESSION + ' "{title}" finished its turn. ' + _READ
+FINISHED = _SESSION + ' "{title}" finished its turn.{background} ' + _READ
 NEEDS_INPUT = _SESSION + " needs input: {message} " + _SEND
 INTERRUPTED = _SESSION + ' "{title}" was interrupted. ' + _READ
 TURN_FAILED = _SESSION + ' "{title}" failed in its turn: {message} ' + _READ
@@ -63,7 +63,14 @@ def news(template: str, target: Session, message: str = "") -> str:
         title=" ".join(target.title.replace('"', "'").split()),
         status=target.status,
         message=cited(shown),
+        background=f" {still_run(target.background)}" if target.background else "",
     )
+
+
+def still_run(commands: int) -> str:
+    """Say how many commands an agent has left running after its turn."""
+    many = f"{commands} commands still run" if commands != 1 else "1 command still runs"
+    return f"{many} in the background."
 
 
 def ended(target: Session) -> str:

@@ -66,6 +66,7 @@ class Session:
     cost: int | None = None  #: micro-dollars; unknown where its agent does not say
     tmux_server: str | None = None  #: whose pane it is in, if not our own server's
     process: str | None = None  #: the agent's: its pid and when that began
+    background: int = 0  #: commands that its agent left running when its turn ended
 
     @property
     def state(self) -> SessionState:

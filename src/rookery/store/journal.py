@@ -15,7 +15,7 @@ import msgspec
 from rookery.model.facts import HOUSE, KINDS, Fact, UsageReported
 from rookery.model.lifecycle import Activity
 from rookery.ports import Clock
-from rookery.store import messages, sessions, tracking, turns
+from rookery.store import messages, sessions, tracking, turn_changes
 from rookery.store.database import Database, savepoint
 from rookery.store.times import stamp
 
@@ -71,8 +71,8 @@ class Journal:
             elif before := sessions.move(db, fact, at=entry.at):
                 was_idle = before.activity is Activity.IDLE
                 parcel = messages.witness(db, seq, fact)
-                known = turns.Circumstances(seq, entry.at, was_idle, parcel)
-                turns.follow(db, fact, known)
+                known = turn_changes.Circumstances(seq, entry.at, was_idle, parcel)
+                turn_changes.follow(db, fact, known)
                 tracking.follow(db, fact)
             elif isinstance(fact, UsageReported):
                 # What its last turn used is known only once it is over.

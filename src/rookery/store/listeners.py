@@ -14,9 +14,12 @@ from rookery.store.times import read_stamp
 #: A listener hears nothing older than itself, also when its reader comes late.
 _OF_TARGET = "select * from listeners where target = :target and since < :seq"
 
-#: Of the turn that took its message up, if it was made with one.
-_STOPPED = """ and until in ('stop', 'any') and (message is null
-    or (select acknowledged_by from messages where id = message) < :seq)"""
+#: Of the turn that took its message up, if it was made with one. That turn may still wait for
+#: its answer: words that reach an agent during a turn may become a turn of their own.
+_STOPPED = """ and until in ('stop', 'any') and (message is null or exists (
+    select 1 from messages join turns on turns.parcel = messages.parcel
+    where messages.id = listeners.message and messages.acknowledged_by < :seq
+    and turns.ended_at is not null))"""
 _ASKED = " and until <> 'end' and asked <> :request"
 _OBEYED = " and message in (select id from messages where parcel = :parcel)"
 _UNHEARD = " and (select step from messages where id = message) in ('unsure', 'failed')"

@@ -45,6 +45,11 @@ def add(db: Connection, recipient: SessionId, words: Words, origin: Origin) -> M
             *(origin.envelope, origin.hops, origin.relay, origin.cause),
         ),
     ).fetchone()
+    db.execute(
+        f"update sessions set last_input_origin = (select iif({_NEWS}, 'rookery', author)"
+        " from messages where id = ?) where id = ?",
+        (row["id"], recipient),
+    )
     return MessageId(row["id"])
 
 

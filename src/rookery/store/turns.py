@@ -2,95 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from sqlite3 import Connection, Row
 
-from rookery.model import facts
-from rookery.model.facts import Fact, SessionId
+from rookery.model.facts import SessionId
 from rookery.model.messages import MessageId
 from rookery.model.sessions import Turn
-from rookery.store.times import read_stamp, stamp
+from rookery.store.times import read_stamp
 
 #: Characters kept of one prompt or answer; the agent's transcript has the rest.
 LONGEST = 64_000
-
-
-#: What an agent says of a turn's end comes at most so long after it could be seen.
-AMENDED = timedelta(seconds=30)
-
-#: With which words it began is told at most so long after it was seen to have begun.
-COMPLETED = timedelta(seconds=5)
-
-
-@dataclass(frozen=True, slots=True)
-class Circumstances:
-    """What is known of a fact besides what it tells."""
-
-    seq: int  #: its entry
-    at: datetime
-    was_idle: bool = False  #: no turn ran before it
-    parcel: int | None = None  #: whose arrival it proves
-
-
-def follow(db: Connection, fact: Fact, known: Circumstances) -> None:
-    """Open and close turns as ``fact`` tells."""
-    at = known.at
-    match fact:
-        case facts.TurnStarted(session, prompt):
-            begun = not known.was_idle and _complete(db, session, prompt, known)
-            if not begun:
-                db.execute(
-                    "insert into turns (session, started_by, prompt, started_at, parcel)"
-                    " values (?, ?, ?, ?, ?)",
-                    (session, known.seq, prompt[:LONGEST], stamp(at), known.parcel),
-                )
-        case facts.TurnEnded(session, last_words, how):
-            if not _close(db, session, how=how, answer=last_words, at=at) and last_words:
-                _amend(db, session, how=how, answer=last_words, since=at - AMENDED)
-        case facts.SessionEnded(session):
-            _close(db, session, how="failed", answer="", at=at)
-        case _:
-            pass
-
-
-def _complete(db: Connection, session: SessionId, prompt: str, known: Circumstances) -> bool:
-    """Add the words to a turn that was seen to begin a moment before they were told."""
-    if not prompt:
-        return False
-    completed = db.execute(
-        "update turns indexed by turns_open set prompt = ?, parcel = ?"
-        " where session = ? and ended_at is null and prompt = '' and started_at >= ?"
-        " and started_by = (select max(started_by) from turns where session = ?)",
-        (
-            *(prompt[:LONGEST], known.parcel, session),
-            *((known.at - COMPLETED).isoformat(), session),
-        ),
-    )
-    return completed.rowcount > 0
-
-
-def _close(db: Connection, session: SessionId, *, how: str, answer: str, at: datetime) -> bool:
-    # All that are open: an agent may take a second prompt into the turn that runs,
-    # and it then stops once for both.
-    closed = db.execute(
-        "update turns indexed by turns_open set how = ?, answer = ?, ended_at = ?"
-        " where session = ? and ended_at is null",
-        (how, answer[:LONGEST], stamp(at), session),
-    )
-    return closed.rowcount > 0
-
-
-def _amend(
-    db: Connection, session: SessionId, *, how: str, answer: str, since: datetime
-) -> None:
-    """Add the words to a turn that was seen to be over a moment before its agent said so."""
-    db.execute(
-        "update turns set how = ?, answer = ? where session = ? and answer = ''"
-        " and how = 'interrupted' and ended_at >= ?"
-        " and started_by = (select max(started_by) from turns where session = ?)",
-        (how, answer[:LONGEST], session, since.isoformat(), session),
-    )
 
 
 def times_held(db: Connection, session: SessionId) -> int:
@@ -137,6 +58,17 @@ def between(
         (session, *(each.isoformat() if each else None for each in (since, until)), last),
     ).fetchall()
     return [read_turn(row) for row in reversed(rows)]
+
+
+def end_before_last(db: Connection, session: SessionId) -> datetime | None:
+    """Return when the last turn ended that began before the latest one."""
+    row = db.execute(
+        "select ended_at from turns where session = ?1 and ended_at is not null"
+        " and started_by < (select max(started_by) from turns where session = ?1)"
+        " order by started_by desc limit 1",
+        (session,),
+    ).fetchone()
+    return datetime.fromisoformat(row["ended_at"]) if row else None
 
 
 def count_ended(db: Connection, session: SessionId) -> int:

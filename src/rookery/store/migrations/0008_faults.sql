@@ -1,4 +1,9 @@
 -- Turns: which prompt an answer belongs to, background tasks.
+alter table turns add column native_id text not null default '';   -- the agent's own id
+alter table turns add column queued text not null default ''       -- typed while another turn ran:
+    check (queued in ('', 'waiting', 'taken_in'));                  -- 'taken_in' by that turn, after a tool
+alter table turns add column is_paused integer not null default 0; -- stopped, but its subagents go on
+alter table sessions add column background integer not null default 0; -- commands that still run
 
 -- Messages: what the agent's program changed, why words wait.
 alter table messages add column changed text not null default '';

@@ -1,0 +1,111 @@
+"""Believe an agent's own file where its hooks tell another story, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from sqlite3 import Connection
+from typing import TypeAlias
+
+from rookery import supervise
+from rookery.conversations import Answer, Conversations
+from rookery.missed_stops import MissedStops
+from rookery.model import evidence as evidence_model
+from rookery.model.errors import SessionUnknown
+from rookery.model.evidence import Claim, Known
+from rookery.model.facts import EvidenceDisagreed, Fact, SessionId, TurnEnded
+from rookery.model.lifecycle import Activity
+from rookery.model.sessions import Session
+from rookery.store import evidence, sessions, turn_changes
+from rookery.store.database import Database
+from rookery.store.journal import Journal
+
+#: Seconds for a hook to say what a file already says; then the file is believed.
+GRACE_S = 0.15
+
+#: What an agent says later than this after its file says that it rests is of another turn.
+LATE = timedelta(seconds=0.1)
+
+#: Adds to facts that were only seen what the agent wrote down about them.
+Amend: TypeAlias = Callable[[Iterable[Fact]], list[Fact]]
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A file that tells another story than hooks do, so far."""
+
+    session: SessionId
+    claim: Claim
+    said_before: Activity | None
+
+
+@dataclass(frozen=True, slots=True)
+class Corrections:
+    database: Database
+    journal: Journal
+    conversations: Conversations
+
+    async def settle(self, doubt: Doubt) -> None:
+        """Believe the file, if by then no hook has told the same."""
+        clock = self.journal.clock
+        await clock.sleep(GRACE_S)
+        believe = partial(self._believe, doubt)
+        await supervise.until_done(believe, name="Believing a registry file", clock=clock)
+
+    async def _believe(self, doubt: Doubt) -> None:
+        with suppress(SessionUnknown):  # it was deleted meanwhile
+            amend = await self._amendment(doubt)
+            await self.database.write(partial(self.correct, doubt=doubt, amend=amend))
+
+    async def _amendment(self, doubt: Doubt) -> Amend:
+        """Read what the agent wrote down of what its file tells: outside of any transaction."""
+        activity, session = doubt.claim.activity, doubt.session
+        if activity is Activity.IDLE:
+            ending = await MissedStops(self.database, self.conversations).ending(
+                session, until=doubt.claim.at + LATE
+            )
+            return partial(_with_ending, ending=ending)
+        if activity is Activity.WORKING:
+            last = await self.conversations.said_last(self.database, session)
+            return Answer(prompt=last.prompt if last else "").added_to
+        return list
+
+    def correct(self, db: Connection, doubt: Doubt, amend: Amend = list) -> None:
+        """Write down what must have happened, if the file still says so."""
+        last = evidence.last(db, doubt.session, "registry")
+        if last is None or last.at != doubt.claim.at:
+            return  # it says something else by now
+        if fact := self.of(db, doubt):
+            session = sessions.get(db, doubt.session)
+            if evidence.last(db, session.id, "hook"):
+                self.journal.append(db, _disagreement(session, doubt.claim))
+            self.journal.append(db, *amend([fact]))
+
+    def of(self, db: Connection, doubt: Doubt) -> Fact | None:
+        """Return what must have happened, if a file tells another story than we do."""
+        session = sessions.get(db, doubt.session)
+        hook = evidence.last(db, session.id, "hook")
+        if evidence_model.is_outdated(
+            doubt.claim, since=session.since, hooked=hook.at if hook else None
+        ):
+            return None
+        has_turn = bool(turn_changes.open_turns(db, session.id))
+        is_hooked = hook is not None
+        known = Known(session.state, doubt.said_before, is_hooked, has_turn)
+        return evidence_model.correct(session.id, known, doubt.claim)
+
+
+def _with_ending(told: Iterable[Fact], ending: Sequence[Fact]) -> list[Fact]:
+    """Put the end that the transcript tells in the place of one that was only seen."""
+    found = list[Fact]()
+    for fact in told:
+        found += ending if isinstance(fact, TurnEnded) else [fact]
+    return found
+
+
+def _disagreement(session: Session, claim: Claim) -> EvidenceDisagreed:
+    believed = str(session.activity or session.status)
+    return EvidenceDisagreed(session.id, "registry", str(claim.activity), believed)

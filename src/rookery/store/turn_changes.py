@@ -1,0 +1,239 @@
+"""Open, pause and close turns as facts tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from sqlite3 import Connection, Row
+
+from rookery.model import facts
+from rookery.model.facts import Fact, SessionId
+from rookery.store import attribution
+from rookery.store.attribution import OpenTurn
+from rookery.store.times import stamp
+from rookery.store.turns import LONGEST
+
+#: What an agent says of a turn's end comes at most so long after it could be seen.
+AMENDED = timedelta(seconds=30)
+
+#: With which words it began is told at most so long after it was seen to have begun.
+COMPLETED = timedelta(seconds=5)
+
+#: Turns among which one is looked for that an agent names.
+RECENT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What is known of a fact besides what it tells."""
+
+    seq: int  #: its entry
+    at: datetime
+    was_idle: bool = False  #: no turn ran before it
+    parcel: int | None = None  #: whose arrival it proves
+
+
+def follow(db: Connection, fact: Fact, known: Circumstances) -> None:
+    """Open and close turns as ``fact`` tells."""
+    match fact:
+        case facts.TurnStarted():
+            _begin(db, fact, known)
+        case facts.ToolUsed(session, subagent=""):
+            # With the result of its tool the agent gives its model what was typed meanwhile.
+            db.execute(
+                "update turns indexed by turns_open set queued = 'taken_in'"
+                " where session = ? and ended_at is null and queued = 'waiting'",
+                (session,),
+            )
+        case facts.PromptFound(session, prompt):
+            db.execute(
+                "update turns set prompt = ? where session = ? and prompt = ''"
+                " and started_by = (select max(started_by) from turns where session = ?)",
+                (prompt[:LONGEST], session, session),
+            )
+        case facts.TurnPaused(session, last_words, native_id):
+            _pause(db, session, native_id, answer=last_words)
+        case facts.TurnEnded():
+            _end(db, fact, at=known.at)
+        case facts.SessionEnded(session):
+            _close(db, session, _numbers(db, session), Closing("failed", "", known.at))
+        case _:
+            pass
+
+
+def _begin(db: Connection, fact: facts.TurnStarted, known: Circumstances) -> None:
+    """Open a turn, unless the prompt is part of one that is open already."""
+    if fact.prompt and known.parcel is None and not fact.resumes:
+        _note_typed(db, fact.session)
+    if _joins_one_that_runs(db, fact, known):
+        return
+    queued = ""
+    if attribution.is_queued(open_turns(db, fact.session), fact.turn):
+        queued = "taken_in" if fact.is_taken_in else "waiting"
+    db.execute(
+        "insert into turns (session, started_by, prompt, started_at, parcel, native_id, queued)"
+        " values (?, ?, ?, ?, ?, ?, ?)",
+        (
+            *(fact.session, known.seq, fact.prompt[:LONGEST], stamp(known.at)),
+            *(known.parcel, fact.turn, queued),
+        ),
+    )
+
+
+def _note_typed(db: Connection, session: SessionId) -> None:
+    """Keep that the last words of a session were typed in its terminal."""
+    query = "update sessions set last_input_origin = 'terminal' where id = ?"
+    db.execute(query, (session,))
+
+
+def _joins_one_that_runs(db: Connection, fact: facts.TurnStarted, known: Circumstances) -> bool:
+    """Return whether a prompt is part of a turn that is open already."""
+    if not fact.resumes:
+        return not known.was_idle and _complete(db, fact, known)
+    running = open_turns(db, fact.session)
+    if attribution.is_queued(running, fact.turn):
+        return True
+    if (paused := attribution.resumed(running)) is None:
+        return False
+    db.execute(
+        "update turns set native_id = ?, is_paused = 0 where session = ? and started_by = ?",
+        (fact.turn, fact.session, paused.number),
+    )
+    return True
+
+
+def _complete(db: Connection, fact: facts.TurnStarted, known: Circumstances) -> bool:
+    """Add the words to a turn that was seen to begin a moment before they were told."""
+    if not fact.prompt:
+        return False
+    completed = db.execute(
+        "update turns indexed by turns_open set prompt = ?1, parcel = ?2, native_id = ?3"
+        " where session = ?4 and ended_at is null and prompt in ('', ?1) and native_id = ''"
+        " and started_at >= ?5 and parcel is null"
+        " and started_by = (select max(started_by) from turns where session = ?4)",
+        (
+            *(fact.prompt[:LONGEST], known.parcel, fact.turn, fact.session),
+            (known.at - COMPLETED).isoformat(),
+        ),
+    )
+    return completed.rowcount > 0
+
+
+def open_turns(db: Connection, session: SessionId) -> list[OpenTurn]:
+    """Return the turns that are open, oldest first."""
+    rows = db.execute(
+        "select started_by, native_id, queued, is_paused from turns indexed by turns_open"
+        " where session = ? and ended_at is null order by started_by",
+        (session,),
+    )
+    return [
+        OpenTurn(row["started_by"], row["native_id"], row["queued"], bool(row["is_paused"]))
+        for row in rows
+    ]
+
+
+def _numbers(db: Connection, session: SessionId) -> list[int]:
+    return [each.number for each in open_turns(db, session)]
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """How turns end, and with which answer."""
+
+    how: facts.How
+    answer: str
+    at: datetime
+
+
+def _pause(db: Connection, session: SessionId, native_id: str, *, answer: str) -> None:
+    """Keep the answer of turns whose background subagents go on."""
+    shared = attribution.share(open_turns(db, session), native_id)
+    for number in shared.answered:
+        db.execute(
+            "update turns set answer = ?, is_paused = 1 where session = ? and started_by = ?",
+            (answer[:LONGEST], session, number),
+        )
+
+
+def _end(db: Connection, fact: facts.TurnEnded, *, at: datetime) -> None:
+    if is_late(db, fact):
+        amend(db, fact, at=at)
+        return
+    running = open_turns(db, fact.session)
+    if not running:
+        amend(db, fact, at=at)
+        return
+    shared = attribution.share(running, fact.turn)
+    # A paused turn has its answer; that no subagent runs any more ends it.
+    paused = [each.number for each in running if each.is_paused]
+    again = [
+        number for number in paused if number not in shared.answered or not fact.last_words
+    ]
+    _close_as_answered(db, fact.session, again, at=at)
+    answered = [number for number in shared.answered if number not in again]
+    _close(db, fact.session, answered, Closing(fact.how, fact.last_words, at))
+    _close(db, fact.session, shared.interrupted, Closing("interrupted", "", at))
+
+
+def _close(
+    db: Connection, session: SessionId, numbers: Iterable[int], closing: Closing
+) -> None:
+    for number in numbers:
+        db.execute(
+            "update turns set how = ?, answer = ?, ended_at = ?, is_paused = 0"
+            " where session = ? and started_by = ? and ended_at is null",
+            (closing.how, closing.answer[:LONGEST], stamp(closing.at), session, number),
+        )
+
+
+def _close_as_answered(
+    db: Connection, session: SessionId, numbers: Iterable[int], *, at: datetime
+) -> None:
+    """Close turns with the answers that they have."""
+    for number in numbers:
+        db.execute(
+            "update turns set how = 'finished', ended_at = ?, is_paused = 0"
+            " where session = ? and started_by = ?",
+            (stamp(at), session, number),
+        )
+
+
+def is_late(db: Connection, fact: facts.TurnEnded) -> bool:
+    """Return whether the turn that an agent tells the end of was ended before."""
+    rows = _latest(db, fact.session) if fact.turn else []
+    own = [row for row in rows if row["native_id"] == fact.turn]
+    # A turn without an id was only seen to begin: the end may be its own.
+    unnamed = any(row["ended_at"] is None and not row["native_id"] for row in rows)
+    return bool(own) and all(row["ended_at"] for row in own) and not unnamed
+
+
+def amend(db: Connection, fact: facts.TurnEnded, *, at: datetime) -> bool:
+    """Add the words to a turn that was seen to be over before its agent said so."""
+    rows = _latest(db, fact.session) if fact.last_words else []
+    own = [row for row in rows if fact.turn and row["native_id"] == fact.turn] or rows[:1]
+    since = stamp(at - AMENDED)
+    found = [
+        row["started_by"]
+        for row in own
+        if row["how"] == "interrupted" and not row["answer"] and row["ended_at"] >= since
+    ]
+    for number in found:
+        db.execute(
+            "update turns set how = ?, answer = ? where session = ? and started_by = ?",
+            (fact.how, fact.last_words[:LONGEST], fact.session, number),
+        )
+    return bool(found)
+
+
+def _latest(db: Connection, session: SessionId) -> list[Row]:
+    """Return the latest turns, the last first."""
+    return db.execute(
+        "select * from turns where session = ? order by started_by desc limit ?",
+        (session, RECENT),
+    ).fetchall()
+
+
+def has_queued(db: Connection, session: SessionId) -> bool:
+    """Return whether prompts wait that were typed during a turn that is over now."""
+    return any(each.queued == "waiting" for each in open_turns(db, session))

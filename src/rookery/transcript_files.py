@@ -1,0 +1,113 @@
+"""Read agents' transcript files from their end, with bounds on what is read."""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from typing import NamedTuple
+
+from rookery.agents.conversations import Passage, Written, read_line
+from rookery.model.sessions import Session
+
+_log = logging.getLogger(__name__)
+
+#: Bytes of a file; a larger one is no transcript.
+LARGEST = 1024 * 1024 * 1024
+
+#: Bytes that are read at once.
+BLOCK = 256 * 1024
+
+#: Bytes of a line; a longer one is a picture or the like, and is passed over.
+LONGEST = 1024 * 1024
+
+
+class Most(NamedTuple):
+    """How much of the end of a file is read."""
+
+    bytes: int
+    lines: int
+
+
+#: For the last words of a turn, while others wait; and for whoever asks.
+END, ALL = Most(4 * 1024 * 1024, 2_000), Most(16 * 1024 * 1024, 50_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A time in which something was said."""
+
+    since: datetime
+    until: datetime
+
+    @staticmethod
+    def of(session: Session) -> Span:
+        """Return all that is a session's own: a resumed conversation goes on in its file."""
+        end = session.ended_at or datetime.max.replace(tzinfo=UTC)
+        return Span(session.created_at, end)
+
+
+def passages(agent: str, path: str, span: Span, *, most: Most) -> Iterator[Passage]:
+    """Yield what was said in a span of time, the last first."""
+    for written in _written(agent, path, most):
+        for passage in reversed(written.passages):
+            if passage.at < span.since:
+                return
+            if passage.at <= span.until:
+                yield passage
+
+
+def _written(agent: str, path: str, most: Most) -> Iterator[Written]:
+    """Yield what the lines of a file say, the last first, each id once."""
+    seen = set[str]()
+    try:
+        with opened(path) as file:
+            for line in islice(_lines_from_the_end(file, most.bytes), most.lines):
+                written = read_line(agent, line) if len(line) <= LONGEST else None
+                if written and written.id not in seen:
+                    seen |= {written.id} - {""}
+                    yield written
+    except FileNotFoundError:
+        return  # agents write nothing before the first turn
+    except (OSError, ValueError) as error:
+        _log.warning("%r is not read: %s", path, error)
+
+
+def _lines_from_the_end(file: int, most: int) -> Iterator[bytes]:
+    """Yield whole lines, the last first; of a long file only those at its end."""
+    end = os.fstat(file).st_size
+    least = max(0, end - most)
+    rest = b""
+    while end > least:
+        begin = max(least, end - BLOCK)
+        rest, *lines = (os.pread(file, end - begin, begin) + rest).split(b"\n")
+        yield from reversed(lines)
+        end = begin
+    if not least:
+        yield rest
+
+
+@contextmanager
+def opened(path: str) -> Iterator[int]:
+    """Open a file that a session named. Raises ``OSError`` for what is no transcript.
+
+    The session's own processes may read whatever we may, and could tell it themselves to all
+    who may read the session. So it may be in any folder; but it must not hang us, nor be a
+    device, nor another user's.
+    """
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    file = os.open(path, flags)
+    try:
+        found = os.fstat(file)
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid():
+            raise PermissionError("it is no file of yours")
+        if found.st_size > LARGEST:
+            raise PermissionError("it is too large")
+        yield file
+    finally:
+        os.close(file)

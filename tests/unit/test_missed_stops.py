@@ -1,0 +1,242 @@
+"""How a turn ended whose stop no hook has told, by what real agents write down."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from sqlite3 import Connection
+
+import pytest
+
+from rookery.conversations import Conversations
+from rookery.corrections import Corrections, Doubt
+from rookery.missed_stops import MissedStops
+from rookery.model.evidence import Claim, Evidence
+from rookery.model.facts import (
+    Fact,
+    InputAsked,
+    PromptFound,
+    SessionId,
+    SessionStarted,
+    TurnEnded,
+    TurnPaused,
+    TurnStarted,
+)
+from rookery.model.lifecycle import Activity
+from rookery.model.sessions import NativeId
+from rookery.store import evidence, sessions, turns
+from rookery.store.journal import Journal
+from tests.fakes.clock import FakeClock
+from tests.fakes.database import ObservedDatabase
+from tests.house import passing_time
+from tests.sessions import make
+
+pytestmark = pytest.mark.anyio
+
+S = SessionId("s")
+NATIVE = NativeId("11111111-2222-3333-4444-555555555555")
+
+PROMPT = {"type": "user", "message": {"content": "Go."}}
+WORDS = {"type": "assistant", "message": {"content": [{"type": "text", "text": "Done."}]}}
+TOOL = {
+    "type": "assistant",
+    "message": {"content": [{"type": "tool_use", "name": "Bash", "input": {}}]},
+}
+INTERRUPTED = "[Request interrupted by user for tool use]"
+INTERRUPTION = {
+    "type": "user",
+    "message": {"content": [{"type": "text", "text": INTERRUPTED}]},
+}
+ERROR = {"isApiErrorMessage": True, "message": {"content": "API Error: 400"}}
+COMMAND = {
+    "type": "user",
+    "message": {
+        "content": "<command-name>/compact</command-name>\n<command-message>compact"
+        "</command-message>\n<command-args>be brief</command-args>"
+    },
+}
+OUTPUT = {
+    "type": "system",
+    "subtype": "local_command",
+    "content": "<local-command-stdout>\x1b[2mNot enough messages.\x1b[22m"
+    "</local-command-stdout>",
+}
+SHELL = {"type": "user", "message": {"content": "<bash-input>ls</bash-input>"}}
+
+
+class Desk:
+    """A session of Claude with hooks, whose last one has not come."""
+
+    def __init__(self, database: ObservedDatabase, clock: FakeClock, folder: Path) -> None:
+        self.database, self.clock = database, clock
+        self.journal = Journal("here", clock, {})
+        self.transcript = folder / f"{NATIVE}.jsonl"
+        self.conversations = Conversations({"claude": [folder]}, clock)
+
+    async def tell(self, *told: Fact) -> None:
+        def write(db: Connection) -> None:
+            for fact in told:
+                self.clock.advance(1)
+                self.journal.append(db, fact)
+
+        await self.database.write(write)
+
+    async def begin(self) -> None:
+        def add(db: Connection) -> None:
+            path = str(self.transcript)
+            sessions.add(
+                db,
+                make(self.journal, S, agent="claude", native_id=NATIVE, transcript_path=path),
+            )
+            self.journal.append(db, SessionStarted(S))
+
+        await self.database.write(add)
+
+    def write(self, *lines: Mapping[str, object]) -> None:
+        with self.transcript.open("a") as file:
+            for line in lines:
+                self.clock.advance(1)
+                stamped = {**line, "timestamp": self.clock.now().isoformat()}
+                file.write(json.dumps(stamped) + "\n")
+
+    async def ending(self) -> tuple[Fact, ...]:
+        async with passing_time(self.database, self.clock):
+            return await MissedStops(self.database, self.conversations).ending(S)
+
+    async def turns(self) -> list[tuple[str, str, str]]:
+        found = await self.database.read(lambda db: turns.of_session(db, S, last=9))
+        return [(turn.prompt, turn.answer, turn.how) for turn in found]
+
+
+@pytest.fixture
+async def desk(database: ObservedDatabase, clock: FakeClock, tmp_path: Path) -> Desk:
+    found = Desk(database, clock, tmp_path)
+    await found.begin()
+    return found
+
+
+@pytest.mark.spec("A2", "C8", "K4")
+@pytest.mark.parametrize(
+    ("lines", "ending"),
+    [
+        ([PROMPT, TOOL, WORDS], TurnEnded(S, "Done.")),
+        ([PROMPT], TurnEnded(S, "", "interrupted")),
+        ([PROMPT, TOOL], TurnEnded(S, "", "interrupted")),
+        ([PROMPT, WORDS, INTERRUPTION], TurnEnded(S, "", "interrupted")),
+        ([PROMPT, ERROR], TurnEnded(S, "API Error: 400", "failed")),
+        ([COMMAND, OUTPUT], TurnEnded(S, "Not enough messages.")),
+    ],
+    ids=["answered", "nothing", "in a tool", "interrupted", "failed", "a command"],
+)
+async def test_a_transcript_tells_how_a_turn_ended(
+    desk: Desk, lines: list[Mapping[str, object]], ending: Fact
+) -> None:
+    desk.write(PROMPT, WORDS)
+    await desk.tell(TurnStarted(S, "Before.", "a"), TurnEnded(S, "Done.", turn="a"))
+    await desk.tell(TurnStarted(S, "Go.", "b"))
+    desk.write(*lines)
+
+    assert await desk.ending() == (ending,)
+
+
+@pytest.mark.spec("A2", "C8")
+@pytest.mark.parametrize(
+    ("lines", "prompt"),
+    [
+        ([PROMPT, WORDS], "Go."),
+        ([COMMAND, OUTPUT], "/compact be brief"),
+        ([SHELL, WORDS], "! ls"),
+        ([PROMPT, TOOL, PROMPT, WORDS], "Go.\n\nGo."),
+    ],
+)
+async def test_the_prompt_of_a_turn_that_was_only_seen_is_read_as_well(
+    desk: Desk, lines: list[Mapping[str, object]], prompt: str
+) -> None:
+    await desk.tell(TurnStarted(S, ""))
+    desk.write(*lines)
+
+    found, _ = await desk.ending()
+
+    assert found == PromptFound(S, prompt)
+
+
+@pytest.mark.spec("E7")
+async def test_a_turn_whose_subagents_are_gone_keeps_the_answer_that_it_has(
+    desk: Desk,
+) -> None:
+    await desk.tell(TurnStarted(S, "Go.", "a"), TurnPaused(S, "Delegated.", "a", subagents=1))
+    desk.write(INTERRUPTION)
+
+    (ending,) = await desk.ending()
+    await desk.tell(ending)
+
+    assert ending == TurnEnded(S)
+    assert await desk.turns() == [("Go.", "Delegated.", "finished")]
+
+
+@pytest.mark.spec("E7")
+async def test_a_prompt_after_which_nothing_came_was_taken_in_by_the_turn_before(
+    desk: Desk,
+) -> None:
+    await desk.tell(TurnStarted(S, "One.", "a"), TurnStarted(S, "Two.", "a"))
+    await desk.tell(TurnEnded(S, "Both.", turn="a"))
+
+    (ending,) = await desk.ending()
+    await desk.tell(ending)
+
+    assert await desk.turns() == [("One.", "Both.", "finished"), ("Two.", "Both.", "finished")]
+
+
+def rests(desk: Desk) -> Doubt:
+    return Doubt(S, Claim(Activity.IDLE, desk.clock.now()), Activity.WORKING)
+
+
+async def believe(desk: Desk, doubt: Doubt) -> None:
+    """Let Claude's file say what no hook has told."""
+
+    def put(db: Connection) -> None:
+        before = doubt.claim.at - timedelta(seconds=1)
+        evidence.put(db, S, Evidence("hook", "working", before))
+        evidence.put(db, S, Evidence("registry", doubt.claim.activity, doubt.claim.at))
+
+    await desk.database.write(put)
+    corrections = Corrections(desk.database, desk.journal, desk.conversations)
+    async with passing_time(desk.database, desk.clock):
+        await corrections.settle(doubt)
+
+
+@pytest.mark.spec("C8", "K4")
+async def test_a_file_that_says_it_rests_ends_the_turn_with_what_it_answered(
+    desk: Desk,
+) -> None:
+    await desk.tell(TurnStarted(S, "Go.", "a"))
+    desk.write(PROMPT, WORDS)
+    desk.clock.advance(1)
+
+    await believe(desk, rests(desk))
+
+    assert await desk.turns() == [("Go.", "Done.", "finished")]
+
+
+@pytest.mark.spec("C8", "A2")
+async def test_a_menu_that_was_closed_interrupts_nothing(desk: Desk) -> None:
+    await desk.tell(InputAsked(S, "question", "dialog open"))
+    desk.clock.advance(1)
+
+    await believe(desk, rests(desk))
+
+    found = await desk.database.read(lambda db: sessions.get(db, S))
+    assert (found.activity, found.reason) == ("idle", "")
+
+
+@pytest.mark.spec("C8")
+async def test_a_file_that_says_it_works_begins_a_turn_with_what_was_typed(desk: Desk) -> None:
+    desk.write(SHELL)
+    desk.clock.advance(1)
+    works = Doubt(S, Claim(Activity.WORKING, desk.clock.now()), Activity.IDLE)
+
+    await believe(desk, works)
+
+    assert await desk.turns() == [("! ls", "", "")]
