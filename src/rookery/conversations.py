@@ -215,7 +215,7 @@ def _present_turn(db: Connection, session: SessionId) -> PresentTurn:
     That a turn has begun may be known only after it has answered.
     """
     found = sessions.get(db, session)
-    since = turns.end_before_last(db, session) or found.created_at
+    since = turns.last_end(db, session) or found.created_at
     last = turns.of_session(db, session, last=1)
     is_open = bool(last) and last[0].ended_at is None
     return PresentTurn(found, since, last[0].prompt if is_open else "")

@@ -40,6 +40,7 @@ class Doubt:
     session: SessionId
     claim: Claim
     said_before: Activity | None
+    was_menu: bool = False  #: before that it said that a menu of the program was open
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ class Corrections:
             doubt.claim, since=session.since, hooked=hook.at if hook else None
         ):
             return None
-        has_turn = bool(turn_changes.open_turns(db, session.id))
+        has_turn = not doubt.was_menu or bool(turn_changes.open_turns(db, session.id))
         is_hooked = hook is not None
         known = Known(session.state, doubt.said_before, is_hooked, has_turn)
         return evidence_model.correct(session.id, known, doubt.claim)

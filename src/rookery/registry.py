@@ -148,7 +148,8 @@ class Registry:
             return None
         before, hook = (evidence.last(db, session.id, each) for each in ("registry", "hook"))
         said = Activity(before.claim) if before else None
-        doubt = Doubt(session.id, entry.claim, said)
+        was_menu = before is not None and before.detail == files.MENU
+        doubt = Doubt(session.id, entry.claim, said, was_menu)
         if before and before.at == entry.claim.at:
             # A daemon that died before it had settled this leaves it to the next one.
             is_unsettled = hook and entry.claim.activity is Activity.IDLE

@@ -13,7 +13,7 @@ from typing import assert_never
 
 from rookery import endings
 from rookery.agents import shell
-from rookery.agents.spoken import read_off
+from rookery.agents.spoken import read_off, read_prompt_off
 from rookery.conversations import NOTHING, Answer, Conversations
 from rookery.missed_stops import MissedStops
 from rookery.model import facts
@@ -140,8 +140,11 @@ class Watch:
         if answer := await self.conversations.answer(self.database, session):
             return answer
         found = await self.database.read(partial(sessions.get, session=session))
+        last = await self.database.read(partial(turns.of_session, session=session, last=1))
         lines = await self.runtime.read(session, history=True)
-        return Answer(read_off(found.agent, lines))
+        is_asked = bool(last and last[0].prompt)
+        prompt = "" if is_asked else read_prompt_off(found.agent, lines)
+        return Answer(read_off(found.agent, lines), prompt=prompt)
 
     def _write_down(
         self, db: Connection, session: SessionId, view: View, answer: Answer | None = None

@@ -58,9 +58,10 @@ class Hands:
     def _asks(self) -> bool:
         return "Do you want to proceed?" in self._own.screen(self.pane)
 
-    def last_answer(self) -> str:
+    def last_turn(self) -> tuple[str, str]:
+        """Return what was typed last, and what was answered."""
         turns = self.rookery.client.get("sessions", self.session["id"], "turns")["turns"]
-        return str(turns[-1]["answer"])
+        return turns[-1]["prompt"], turns[-1]["answer"]
 
     def kinds(self) -> list[str]:
         with self.rookery.database() as db:
@@ -109,11 +110,12 @@ def test_what_it_answers_is_read_where_it_wrote_it_down(hands: Hands) -> None:
     eventually(lambda: hands.does("idle"))
 
     for words in ("the **first** answer", "the second\n\n1. of two"):
-        hands.type(f"sleep: 1;; say: {words}".replace("\n", "\\n"))
+        typed = f"sleep: 1;; say: {words}".replace("\n", "\\n")
+        hands.type(typed)
         eventually(lambda: hands.does("working"))
         eventually(lambda: hands.does("idle"))
 
-        assert hands.last_answer() == words
+        assert hands.last_turn() == (typed, words)
 
 
 @pytest.mark.spec("C8", "A6")

@@ -44,6 +44,22 @@ def test_its_answers_and_tokens_are_read_where_it_wrote_them_down(rookery: Rooke
     eventually(lambda: rookery.session("it")["output_tokens"] > 0)
 
 
+@pytest.mark.spec("C8")
+def test_a_prompt_that_is_typed_in_its_pane_is_known(rookery: Rookery) -> None:
+    pane = str(rookery.session("it")["tmux_pane"])
+
+    rookery.tmux("send-keys", "-t", pane, "-l", "sleep: 2;; say: typed by hand")
+    eventually(lambda: "typed by hand" in rookery.screen("it"))
+    rookery.tmux("send-keys", "-t", pane, "Enter")
+    eventually(lambda: bool(turns(rookery)) and is_(rookery, "idle"), within=SLOWLY)
+
+    (turn,) = turns(rookery)
+    assert (turn["prompt"], turn["answer"]) == (
+        "sleep: 2;; say: typed by hand",
+        "typed by hand",
+    )
+
+
 @pytest.mark.spec("F2", "F3")
 def test_it_talks_with_another_in_a_relay(rookery: Rookery) -> None:
     rookery.start("demo")

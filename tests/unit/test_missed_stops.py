@@ -189,8 +189,8 @@ async def test_a_prompt_after_which_nothing_came_was_taken_in_by_the_turn_before
     assert await desk.turns() == [("One.", "Both.", "finished"), ("Two.", "Both.", "finished")]
 
 
-def rests(desk: Desk) -> Doubt:
-    return Doubt(S, Claim(Activity.IDLE, desk.clock.now()), Activity.WORKING)
+def rests(desk: Desk, *, was_menu: bool = False) -> Doubt:
+    return Doubt(S, Claim(Activity.IDLE, desk.clock.now()), Activity.WORKING, was_menu)
 
 
 async def believe(desk: Desk, doubt: Doubt) -> None:
@@ -225,7 +225,7 @@ async def test_a_menu_that_was_closed_interrupts_nothing(desk: Desk) -> None:
     await desk.tell(InputAsked(S, "question", "dialog open"))
     desk.clock.advance(1)
 
-    await believe(desk, rests(desk))
+    await believe(desk, rests(desk, was_menu=True))
 
     found = await desk.database.read(lambda db: sessions.get(db, S))
     assert (found.activity, found.reason) == ("idle", "")

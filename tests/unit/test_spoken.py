@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.agents.spoken import read_off
+from rookery.agents.spoken import read_off, read_prompt_off
 from rookery.model.screens import read_styled
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
@@ -84,3 +84,30 @@ def test_only_what_came_last_is_an_answer(agent: str, rows: list[str], said: str
 def test_a_screen_without_a_box_tells_nothing(agent: str) -> None:
     assert read_off(agent, ["• words", "✦ words"]) == ""
     assert read_off(agent, []) == ""
+
+
+@pytest.mark.spec("C8")
+@pytest.mark.parametrize(
+    ("recording", "asked"),
+    [
+        ("codex-0.166.0/answered", "say: queued words"),
+        ("codex-0.166.0/idle", ""),
+        ("gemini-0.61.0/answered", "say: queued words"),
+        ("gemini-0.61.0/idle", ""),
+        ("claude-2.1.325/answered", ""),  # of which its file tells
+    ],
+)
+def test_the_screen_of_a_real_one_tells_what_it_was_asked_last(
+    recording: str, asked: str
+) -> None:
+    agent, _, _ = recording.partition("-")
+    screen = read_styled((RECORDINGS / f"{recording}.txt").read_text())
+
+    assert read_prompt_off(agent, screen.lines) == asked
+
+
+@pytest.mark.spec("C8")
+def test_a_prompt_that_goes_over_several_rows_is_read_as_a_whole() -> None:
+    rows = ["› first, and", "  second", "", "• Yes.", *CODEX_BOX]
+
+    assert read_prompt_off("codex", rows) == "first, and\nsecond"

@@ -13,6 +13,9 @@ from rookery.model.sessions import NativeId
 #: What it calls its states; "shell" is a command that goes on after the turn.
 _ACTIVITIES = {"idle": Activity.IDLE, "shell": Activity.IDLE, "busy": Activity.WORKING}
 
+#: What it waits for while a menu of its own is open, such as that of /model: no turn asks that.
+MENU = "dialog open"
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:

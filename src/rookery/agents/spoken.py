@@ -60,6 +60,21 @@ def read_off(agent: str, lines: Sequence[str]) -> str:
     return "\n".join([first.removeprefix(manner.mark), *(row[2:] for row in more)]).strip()
 
 
+def read_prompt_off(agent: str, lines: Sequence[str]) -> str:
+    """Return what the agent was asked last, of a screen that is at rest; empty if not shown."""
+    if (manner := _MANNERS.get(agent)) is None:
+        return ""
+    rows = [line.rstrip() for line in _above_the_box(manner, lines)]
+    asked = (at for at in range(len(rows) - 1, -1, -1) if manner.prompt.match(rows[at]))
+    begin = next(asked, None)
+    if begin is None:
+        return ""
+    first, *rest = rows[begin:]
+    more = takewhile(lambda row: row.startswith("  ") and bool(row.strip()), rest)
+    said = [manner.prompt.sub("", first, count=1), *more]
+    return "\n".join(row.strip() for row in said)
+
+
 def _begins_part(manner: _Manner, row: str) -> bool:
     is_at_edge = bool(row[:1].strip()) or bool(manner.prompt.match(row))
     return is_at_edge and not manner.below.match(row)

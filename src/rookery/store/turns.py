@@ -60,11 +60,10 @@ def between(
     return [read_turn(row) for row in reversed(rows)]
 
 
-def end_before_last(db: Connection, session: SessionId) -> datetime | None:
-    """Return when the last turn ended that began before the latest one."""
+def last_end(db: Connection, session: SessionId) -> datetime | None:
+    """Return when the latest turn ended that is over."""
     row = db.execute(
-        "select ended_at from turns where session = ?1 and ended_at is not null"
-        " and started_by < (select max(started_by) from turns where session = ?1)"
+        "select ended_at from turns where session = ? and ended_at is not null"
         " order by started_by desc limit 1",
         (session,),
     ).fetchone()
