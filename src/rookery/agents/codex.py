@@ -79,7 +79,8 @@ class Codex:
     pause = 0.0
     quiet = 5.0  #: only an error of its model is told by nothing else
     interrupt = ("escape",)
-    clearing = ("ctrl-u",) * 50  #: a line each; ctrl-c would end it if its box were empty
+    #: Before and behind the cursor, a line each; ctrl-c would end it if its box were empty.
+    clearing = ("ctrl-u", "ctrl-k") * 25
     quit = "/quit"
     rewriting = EXACT
 

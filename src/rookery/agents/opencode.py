@@ -112,7 +112,7 @@ class OpenCode:
     pause = 0.0
     quiet = 5.0  #: its plugin tells of every end; this only if that has failed
     interrupt = ("escape", "escape")  #: the first one only asks for the second
-    clearing = ("ctrl-u",) * 50  #: as in Codex
+    clearing = ("ctrl-u", "ctrl-k") * 25  #: ctrl-c would end it if its box were empty
     quit = "/exit"
     rewriting = EXACT
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from dataclasses import dataclass, field
 
 from rookery.model.facts import SessionId
@@ -26,6 +27,7 @@ class Pane:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     #: It had tmux forget what has scrolled away, since words were last typed.
     was_wiped: bool = False
+    cleared_at: float = -math.inf  #: when its box was last emptied, on the loop's clock
     takes_brackets: bool = False
     is_over: bool = False
     is_attended: bool = True  #: changes of its screen are told

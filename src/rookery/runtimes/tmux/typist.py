@@ -22,6 +22,9 @@ from rookery.runtimes.tmux.server import AnyServer
 #: Seconds for a program to show what was typed to make it leave.
 APPEARANCE = 2.0
 
+#: Seconds between two times that the same box is emptied, at least.
+CLEARING_GAP_S = 2.0
+
 #: Enters pressed on the same words, at most.
 MOST_ENTERS = 3
 
@@ -58,11 +61,15 @@ class Typist:
 
     async def clear(self, pane: Pane, parcel: Parcel) -> bool:
         """Empty the box if it holds these words, typed by us, and nothing else."""
+        # Claude and Gemini leave at a second ctrl-c that follows within a second.
+        since = asyncio.get_running_loop().time() - pane.cleared_at
+        await self.clock.sleep(max(CLEARING_GAP_S - since, 0.0))
         async with pane.lock:
             around, view = await self._survey(pane)
             self._require_a_free_pane(around, view)
             if not view or not view.box or not _is_left_over(pane, parcel, around, view):
                 return False
+            pane.cleared_at = asyncio.get_running_loop().time()
             await inputs.press(self.server, pane.place.tmux_pane, *pane.agent.clearing)
         return await self._seen(pane, lambda view: view.box == "", within=APPEARANCE)
 
