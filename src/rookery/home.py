@@ -141,6 +141,28 @@ def open_private(path: Path) -> IO[bytes]:
     return file
 
 
+def write_durably(path: Path, content: bytes) -> None:
+    """Write a private file so that a power cut leaves the old content or the new."""
+    new = path.with_name(path.name + ".new")
+    new.unlink(missing_ok=True)
+    with open_private(new) as file:
+        rest = memoryview(content)
+        while rest:
+            rest = rest[file.write(rest) or 0 :]
+        os.fsync(file.fileno())
+    new.rename(path)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Flush the names in a folder to disk: a rename is not durable before."""
+    number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
 def find_home(environment: Mapping[str, str]) -> Home:
     """Say where this user's Rookery is: below ``ROOKERY_HOME``, or in the usual places."""
     if root := environment.get("ROOKERY_HOME"):
@@ -163,7 +185,10 @@ def _short(run: Path, environment: Mapping[str, str]) -> Path:
 
 def _make(folder: Path) -> None:
     try:
+        if folder.is_dir():
+            return
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        sync_folder(folder.parent)
     except OSError as error:
         raise HomeUnusable(f"{folder}: {error.strerror or error}") from error
 

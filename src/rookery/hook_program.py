@@ -15,7 +15,7 @@ from py_compile import PycInvalidationMode
 from tempfile import TemporaryDirectory
 
 from rookery.agents.installations import PROGRAM
-from rookery.home import Home, open_private
+from rookery.home import Home, write_durably
 
 #: How it is run: as a plain command, in any shell. If it is gone, nothing happens; that may not
 #: fail, since some agents take a program's complaint for a no.
@@ -96,10 +96,5 @@ def _run(file: Path, *arguments: Path) -> str:
 
 def _keep(file: Path, text: bytes) -> None:
     """Have a file say this, at every moment the old or the new."""
-    if file.exists() and file.read_bytes() == text:
-        return
-    new = file.with_name(file.name + ".new")
-    new.unlink(missing_ok=True)
-    with open_private(new) as written:
-        written.write(text)
-    new.rename(file)
+    if not file.exists() or file.read_bytes() != text:
+        write_durably(file, text)
