@@ -1,16 +1,18 @@
-"""What hooks are to say while no daemon runs: left in a file beside the spool."""
+"""What hooks say where nothing can be decided: while no daemon runs, or of unreadable calls."""
 
 from __future__ import annotations
 
 import json
 import logging
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
-from rookery.model.permissions import Outcome, Pattern, Rule, Verdict
+from rookery.home import write_durably
+from rookery.model.patterns import Pattern
+from rookery.model.permissions import Outcome, Verdict
+from rookery.model.rules import Rule
 from rookery.ports import Agent, Clock
 from rookery.rulebook import Rulebook
 from rookery.store import switches
@@ -24,22 +26,27 @@ ROUND = 1.0
 
 DENIAL = Verdict(Outcome.DENIED, "absence", "Rookery is not there to decide this.")
 
+UNREADABLE = Verdict(Outcome.DENIED, "unreadable", "Rookery could not read this call.")
+
+WhenAway: TypeAlias = Literal["ask", "deny", "pass"]
+
 
 @dataclass(frozen=True, slots=True)
 class Absence:
     file: Path
     agents: Mapping[str, Agent]
     rulebook: Rulebook
-    when_away: Literal["ask", "deny", "pass"]
+    when_away: WhenAway
 
     async def keep(self, database: Database, clock: Clock) -> None:
         """Keep the file as rules and mode say; for ever."""
         written = None
         while True:
             try:
+                await self.rulebook.refresh(database, clock)
                 left = self.words(await database.read(switches.mode))
                 if left != written:
-                    self._write(left)
+                    write_durably(self.file, left.encode())
                     written = left
             except Exception:  # noqa: BLE001 - a supervised boundary
                 _log.exception("What to say in our absence could not be left.")
@@ -49,36 +56,52 @@ class Absence:
         """Return what each agent is to be told of which calls, as JSON."""
         if self.when_away == "pass":
             return "{}"
-        rules = [rule for rule in self.rulebook.rules() if rule.decision != "allow"]
         told = {
-            name: list(self._told(agent, rules, mode)) for name, agent in self.agents.items()
+            name: list(self._told(agent, mode, self.when_away, DENIAL))
+            for name, agent in self.agents.items()
         }
         return json.dumps({name: each for name, each in told.items() if each}, sort_keys=True)
 
+    def say_to_unreadable(self, agent: str, events: frozenset[str], mode: Mode) -> str:
+        """Return what an agent is told of a call that cannot be read.
+
+        It never passes where a rule might have stopped it. Without a known event the call
+        counts as one before a tool runs, which is the strictest.
+        """
+        dialect = self.agents.get(agent)
+        if dialect is None:
+            return ""
+        away: WhenAway = "deny" if self.when_away == "deny" else "ask"
+        told = list(self._told(dialect, mode, away, UNREADABLE))
+        meant = [each for each in told if not events or each["event"] in events]
+        return str(meant[0]["say"]) if meant else ""
+
     def _told(
-        self, agent: Agent, rules: Iterable[Rule], mode: Mode
+        self, agent: Agent, mode: Mode, when_away: WhenAway, denial: Verdict
     ) -> Iterator[dict[str, object]]:
-        tools = sorted({_glob(rule.tool) for rule in rules if rule.agent.matches(agent.name)})
+        rules = [rule for rule in self.rulebook.rules if rule.decision != "allow"]
+        tools = sorted({_glob(rule.tool) for rule in _of_agent(rules, agent)})
         if agent.hook_before_tool and tools:
             event = {"hook_event_name": agent.hook_before_tool}
-            asks = self.when_away == "ask" and agent.asks_when_told
-            said = agent.answer(event, None if asks else DENIAL)
+            asks = when_away == "ask" and agent.asks_when_told
+            said = agent.answer(event, None if asks else denial)
             yield {"event": agent.hook_before_tool, "tools": tools, "say": said}
-        if agent.hook_when_asked and mode == "remote" and self.when_away == "deny":
+        if agent.hook_when_asked and mode == "remote" and when_away == "deny":
             event = {"hook_event_name": agent.hook_when_asked}
-            said = agent.answer(event, DENIAL)
+            said = agent.answer(event, denial)
             yield {"event": agent.hook_when_asked, "tools": ["*"], "say": said}
 
-    def _write(self, words: str) -> None:
-        new = self.file.with_suffix(".new")
-        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            file.write(words)
-        new.rename(self.file)
+
+def _of_agent(rules: Iterable[Rule], agent: Agent) -> Iterator[Rule]:
+    return (rule for rule in rules if rule.agent.matches(agent.name))
 
 
 def _glob(pattern: Pattern) -> str:
-    """Return a glob that matches at least what the pattern does."""
-    if pattern.kind == "regex":
+    """Return a glob that matches at least what the pattern does.
+
+    It has no brackets: the hook program knows ``*`` and ``?`` only.
+    """
+    if pattern.kind == "regex" or "[" in pattern.text:
         return "*"
-    special = pattern.kind == "literal" and set(pattern.text) & set("*?[")
+    special = pattern.kind == "literal" and set(pattern.text) & set("*?")
     return "*" if special else pattern.text

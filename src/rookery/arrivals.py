@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from datetime import datetime
 from sqlite3 import Connection
 from uuid import uuid4
 
@@ -30,11 +31,12 @@ class Arrival:
     spot: Spot | None = None  #: the pane that it runs in, if it runs in one
     label: str = ""
     parent: SessionId | None = None
+    at: datetime | None = None  #: when it was seen, if that was earlier than now
 
 
 def welcome(db: Connection, journal: Journal, arrival: Arrival) -> SessionId:
     """Make a row for it. What it does is for facts to say."""
-    now = journal.clock.now()
+    now = arrival.at or journal.clock.now()
     # The same folder has many names: links, a slash at its end.
     folder = os.path.realpath(arrival.folder) if arrival.folder else ""
     title = os.path.basename(folder)  # noqa: PTH119 - a text of others, not a path of ours

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import socket
 import stat
 import tomllib
@@ -13,6 +12,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from rookery.model.errors import ConfigBroken
+from rookery.model.patterns import compile_regex
 
 
 class _Section(BaseModel):
@@ -74,10 +74,7 @@ class Stops(_Section):
     @field_validator("pattern")
     @classmethod
     def _compiles(cls, pattern: str) -> str:
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            raise ValueError(f"not a regular expression: {error}") from error
+        compile_regex(pattern)
         return pattern
 
 
@@ -168,10 +165,14 @@ def load(path: Path) -> Settings:
         raise ConfigBroken(f"{path}: {first_error(error, 'configuration.md')}") from error
 
 
-def check_owner(path: Path) -> None:
+def check_owner(path: Path, found: os.stat_result | None = None) -> None:
     """Refuse command lines that somebody else could have written."""
-    found = path.stat()
-    if found.st_uid not in {os.getuid(), 0} or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+    found = found or path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise ConfigBroken(f"{path} is not a regular file.")
+    if found.st_uid not in {os.getuid(), 0}:
+        raise ConfigBroken(f"{path} can be changed by others: it belongs to another user.")
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise ConfigBroken(f"{path} can be changed by others; type:  chmod go-w '{path}'")
 
 

@@ -39,7 +39,7 @@ from rookery.environment import login_environment, session_environment
 from rookery.gateway.doors import opened
 from rookery.gateway.hooks import HookDoor
 from rookery.gateway.table import House
-from rookery.home import Home, open_private
+from rookery.home import Home, open_private, sync_folder
 from rookery.intake import Intake
 from rookery.keeper import Deadlines, Keeper, Surroundings
 from rookery.listeners import Listeners
@@ -96,6 +96,9 @@ DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 #: Seconds at a stop for the panes of ended sessions to be cleared away, and for tmux to end.
 CLEANUP_TIMEOUT_S = 2.0
+
+#: Seconds that a start waits for the spool to be taken in; then the doors open beside it.
+SPOOL_GRACE_S = 1.0
 
 #: Seconds for one thread to let another have a turn: the writer's work is many short steps.
 SWITCH = 0.0005
@@ -176,13 +179,28 @@ async def running(
             started_at=clock.now(),
             stop=stop,
         )
+        await house.permissions.rulebook.recall(database)
+        await house.permissions.rulebook.refresh(database, clock)
         hooks = _hooks(house)
         async with hooks.open():
-            await keeper.recover()
-            await house.discovery.recover()
-            tasks.start_soon(hooks.keep_draining)
-            _set_to_work(house, tasks)
-            tasks.start_soon(keeper.tend)
+            drained = anyio.Event()
+            tasks.start_soon(_drain, hooks, drained)
+
+            async def begin() -> None:
+                # What agents told of themselves goes before what is concluded of them.
+                await drained.wait()
+                await keeper.recover()
+                await house.discovery.recover()
+                _set_to_work(house, tasks)
+                tasks.start_soon(keeper.tend)
+
+            with anyio.move_on_after(SPOOL_GRACE_S):
+                await drained.wait()
+            if drained.is_set():
+                await begin()
+            else:
+                # A long spool: the doors open meanwhile, and commands are rows that wait.
+                tasks.start_soon(begin)
             yield house
             await _leave_nothing_empty(keeper, ours)
         tasks.cancel_scope.cancel()
@@ -194,6 +212,13 @@ async def _leave_nothing_empty(keeper: Keeper, runtime: TmuxRuntime) -> None:
         await keeper.finish(within=CLEANUP_TIMEOUT_S)
     with anyio.move_on_after(CLEANUP_TIMEOUT_S):
         await runtime.retire()
+
+
+async def _drain(hooks: HookDoor, drained: anyio.Event) -> None:
+    """Take in what was spooled while no daemon ran, then look for more, for ever."""
+    await hooks.drain()
+    drained.set()
+    await hooks.keep_draining()
 
 
 async def _take_up(
@@ -237,6 +262,8 @@ async def _know_the_owner(home: Home, database: Database, clock: WallClock) -> N
             secret = tokens.new_secret()
             os.ftruncate(file.fileno(), 0)
             os.pwrite(file.fileno(), secret.encode(), 0)
+            os.fsync(file.fileno())
+            sync_folder(home.token.parent)
             await database.write(partial(tokens.keep_owner, secret=secret, at=clock.now()))
 
 
@@ -348,7 +375,8 @@ def _permissions(home: Home, settings: Settings, journal: Journal) -> Permission
 def _hooks(house: House) -> HookDoor:
     home, stops = house.home, _stops(house.settings, house.journal)
     intake = Intake(house.database, house.journal, AGENTS, house.permissions, stops)
-    return HookDoor(intake, home.hook_door, home.spool, house.journal.clock)
+    absence = _absence(home, house.settings, house.permissions.rulebook)
+    return HookDoor(intake, home.hook_door, home.spool, house.journal.clock, absence)
 
 
 def _stops(settings: Settings, journal: Journal) -> Stops:

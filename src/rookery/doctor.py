@@ -12,11 +12,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 
-from rookery import rulebook
 from rookery.config import Settings, load
 from rookery.home import Home
 from rookery.model.errors import ConfigBroken, RuntimeFailed
 from rookery.ports import Agent
+from rookery.rulebook import Rulebook, read
 from rookery.runtimes.tmux.server import version_of
 
 #: Bytes below which a disk counts as nearly full.
@@ -87,7 +87,6 @@ def examine(
     return [
         Check("python", ok=True, detail=platform.python_version()),
         _tmux(),
-        _rules(home),
         *_folders(home),
         _disk(home),
         _database(home),
@@ -124,12 +123,21 @@ def _config(home: Home) -> Check:
     return Check("config", ok=True, detail=detail)
 
 
+def rules_in_force(book: Rulebook) -> Check:
+    """Say which rules the daemon goes by: the file alone does not tell."""
+    if book.problem:
+        return Check("rules", ok=False, detail=book.problem)
+    detail = f"{len(book.rules)} of {book.path} in force" if book.rules else "there are none"
+    return Check("rules", ok=True, detail=detail)
+
+
 def _rules(home: Home) -> Check:
+    """Say what is in the file, while no daemon can say what is in force."""
     try:
-        found = len(rulebook.read(home.rules))
+        found = read(home.rules)
     except ConfigBroken as error:
         return Check("rules", ok=False, detail=str(error))
-    detail = f"{found} in {home.rules}" if home.rules.exists() else "there are none"
+    detail = f"{len(found.rules)} in {home.rules}" if found else "there are none"
     return Check("rules", ok=True, detail=detail)
 
 
@@ -209,6 +217,11 @@ def _troubles(trouble: Trouble) -> Iterator[Check]:
 
 
 def _spool(home: Home) -> Check:
-    files = home.spool.iterdir() if home.spool.exists() else ()
-    waiting = sum(file.suffix != ".part" for file in files)
-    return Check("spool", waiting == 0, f"{waiting} hook calls wait to be taken in")
+    files = list(home.spool.iterdir()) if home.spool.exists() else []
+    damaged = tuple(str(file) for file in files if file.suffix == ".damaged")
+    waiting = sum(file.suffix not in {".part", ".damaged"} for file in files)
+    detail = f"{waiting} hook calls wait to be taken in"
+    if not damaged:
+        return Check("spool", waiting == 0, detail)
+    detail += f", {len(damaged)} were only written in part"
+    return Check("spool", ok=False, detail=detail, advice="remove them", items=damaged)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from sqlite3 import Connection
 
 from rookery.model.facts import Outcome, SessionEnded, SessionId
@@ -12,17 +13,18 @@ from rookery.store.journal import Journal
 LONGEST = 4_000
 
 
-def end(
+def end(  # noqa: PLR0913 - how a session ended, by keyword
     db: Connection,
     journal: Journal,
     session: SessionId,
     *,
     outcome: Outcome,
     reason: str,
+    at: datetime | None = None,
 ) -> bool:
     """Write down that a session is over. False if it already was: then nothing is done."""
     if sessions.get(db, session).status.is_over:
         return False
-    journal.append(db, SessionEnded(session, reason[:LONGEST], outcome))
+    journal.append(db, SessionEnded(session, reason[:LONGEST], outcome), at=at)
     tokens.take_badge(db, session, at=journal.clock.now())
     return True

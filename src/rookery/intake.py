@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from functools import partial
 from hashlib import sha256
 from sqlite3 import Connection
 
 from rookery import arrivals, endings, stop_hooks
 from rookery.arrivals import Arrival
+from rookery.hook_protocol import Hook
 from rookery.model.errors import HookUnreadable, RuntimeFailed
 from rookery.model.facts import (
     Fact,
@@ -22,10 +22,12 @@ from rookery.model.facts import (
     TurnEnded,
     TurnStarted,
 )
-from rookery.model.permissions import RequestId, Verdict
-from rookery.model.sessions import TMUX, Badge, Sender, Spot
+from rookery.model.permissions import Call, RequestId, Verdict
+from rookery.model.rules import path_fields
+from rookery.model.sessions import TMUX, Sender
+from rookery.path_resolver import PathResolver
 from rookery.permissions import Pass, Permissions, Ruling, Wait
-from rookery.ports import Agent, Payload
+from rookery.ports import Agent
 from rookery.processes import Process, caller_of, is_running, is_shared, run_as
 from rookery.stops import GoOn, Stops
 from rookery.store import evidence, messages, observed, requests, sessions, tokens
@@ -40,83 +42,6 @@ TYPED_BY_US = "Rookery, not your person, has typed these words:"
 
 #: Agents that make a daemon of themselves. What calls itself one could speak for anybody.
 SHARING = frozenset({"codex"})
-
-#: How deep a payload may be nested: to tell people of more than 255 levels is beyond us.
-DEEPEST = 100
-
-#: Characters of a payload that is looked through for that; no agent nests more than so many,
-#: and what a tool is given is kept as plain text long before.
-SEARCHED = 256 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Hook:
-    """One call of an agent's hook, as it came through the door."""
-
-    key: str  #: made by the hook program; a spooled hook comes again under the same one
-    agent: str
-    badge: Badge | None
-    payload: Payload
-    #: The process that made the call, as the kernel knows it; none if it waited in the spool,
-    #: and so nobody waits for what we say.
-    pid: int | None = None
-    pane: Spot | None = None  #: where it says that it runs
-
-
-def read_call(call: bytes, *, pid: int | None = None) -> Hook:
-    """Read what the hook program sent. Raises ``HookUnreadable``."""
-    first, _, body = call.partition(b"\n")
-    try:
-        words = first.decode(errors="surrogateescape").split(" ", 6)
-        key, agent, _size, badge, pane, _parent, server = words
-        payload = _read(body)
-    except (ValueError, RecursionError) as error:
-        raise HookUnreadable(error) from error
-    if not isinstance(payload, dict):
-        raise HookUnreadable("it is no JSON object")
-    return Hook(
-        key,
-        agent,
-        None if badge == "-" else Badge(badge),
-        payload,
-        pid=pid,
-        pane=None if "-" in {pane, server} else Spot(server, pane),
-    )
-
-
-def _read(body: bytes) -> object:
-    """Read JSON; what it can spell and no file can hold, halves of characters, is replaced."""
-    text = _shallow(body.decode("utf-8-sig", errors="replace"))
-    payload = json.loads(text)
-    if _HALF.search(text):
-        whole = json.dumps(payload, ensure_ascii=False)
-        return json.loads(whole.encode(errors="replace"))
-    return payload
-
-
-_HALF = re.compile(r"\\u[dD][89a-fA-F]")
-
-
-def _shallow(text: str) -> str:
-    """Cut out what is nested too deep for anybody: the rest can be read, and decided."""
-    if text.count("[") + text.count("{") <= DEEPEST or len(text) > SEARCHED:
-        return text
-    kept, depth, end = [], 0, 0
-    for found in _NESTING.finditer(text):
-        if found[0] in {"[", "{"}:
-            depth += 1
-            if depth == DEEPEST + 1:
-                kept.append(text[end : found.start()])
-        elif found[0] in {"]", "}"}:
-            depth -= 1
-            if depth == DEEPEST:
-                kept.append("null")
-                end = found.end()
-    return "".join([*kept, text[end:]])
-
-
-#: What opens or closes something in JSON; and texts, also unended, in which nothing does.
-_NESTING = re.compile(r'[][{}]|"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +58,7 @@ class Intake:
     agents: Mapping[str, Agent]
     permissions: Permissions
     stops: Stops
+    paths: PathResolver = field(default_factory=PathResolver)
 
     async def receive(self, hook: Hook) -> Ruling | GoOn | Context:
         """Write down what one hook call tells us, and say what its agent is to be told.
@@ -142,6 +68,7 @@ class Intake:
         """
         agent = self.agent(hook)
         sender = agent.identify(hook.payload)
+        call = await self._read_call(agent, sender, hook)
 
         def take_in(db: Connection) -> Ruling | GoOn | Context:
             if not self._is_new(db, hook):
@@ -151,15 +78,15 @@ class Intake:
             if sender.transcript_path:
                 sessions.learn_transcript(db, session, sender.transcript_path)
             if agent.doubles_hooks and self._is_echo(db, hook):
-                return self._repeat(db, agent, hook, session)
+                return self._repeat(db, session, call)
             if held := self._hold(db, agent, hook, session):
                 return held
             told = list(agent.read_hook(hook.payload, session))
             for fact in told:
-                self._write(db, fact)
-            ruling = self._consider(db, agent, hook, session)
-            now = self.journal.clock.now()
-            evidence.note_state(db, session, "hook", at=now, detail=sender.event)
+                self._write(db, fact, at=self._time_of(hook))
+            ruling = self._consider(db, agent, hook, session, call)
+            at = self._time_of(hook)
+            evidence.note_state(db, session, "hook", at=at, detail=sender.event)
             return self._context(db, session) if _is_prompt(told) else ruling
 
         return await self.database.write(take_in)
@@ -170,11 +97,35 @@ class Intake:
             raise HookUnreadable(f"no agent is called {hook.agent!r}")
         return agent
 
+    async def _read_call(self, agent: Agent, sender: Sender, hook: Hook) -> Call | None:
+        """Return the tool call that a hook wants decided, with all that rules look at.
+
+        The rules and the links of paths are read here, before the transaction.
+        """
+        if (call := agent.read_call(hook.payload)) is None or hook.pid is None:
+            return call
+        rulebook = self.permissions.rulebook
+        await rulebook.refresh(self.database, self.journal.clock)
+        if hook.is_altered:
+            call = replace(call, uncertain=frozenset(call.input))
+        fields = path_fields(rulebook.rules)
+        return await self.paths.resolve(call, folder=sender.cwd, fields=fields)
+
+    def _time_of(self, hook: Hook) -> datetime:
+        """Return when a hook ran: a spooled one may have waited for long."""
+        now = self.journal.clock.now()
+        return min(hook.at or now, now)
+
     def _consider(
-        self, db: Connection, agent: Agent, hook: Hook, session_id: SessionId
+        self,
+        db: Connection,
+        agent: Agent,
+        hook: Hook,
+        session_id: SessionId,
+        call: Call | None,
     ) -> Ruling:
         """Decide what the hook wants decided, if anything."""
-        if (call := agent.read_call(hook.payload)) is None:
+        if call is None:
             return Pass()
         session = sessions.get(db, session_id)
         if session.status.is_over:
@@ -247,37 +198,37 @@ class Intake:
     def _is_new(self, db: Connection, hook: Hook) -> bool:
         added = db.execute(
             "insert into hooks (key, at) values (?, ?) on conflict do nothing",
-            (hook.key, self.journal.clock.now().isoformat()),
+            (hook.key, self._time_of(hook).isoformat()),
         )
         return added.rowcount == 1
 
     def _is_echo(self, db: Connection, hook: Hook) -> bool:
         """Whether the same was told a moment ago, by a hook that was installed twice."""
         digest = sha256(json.dumps(hook.payload, sort_keys=True).encode()).hexdigest()
-        since = (self.journal.clock.now() - ECHO).isoformat()
-        found = "select 1 from hooks where digest = ? and at >= ?"
-        is_echo = db.execute(found, (digest, since)).fetchone() is not None
+        at = self._time_of(hook)
+        found = "select 1 from hooks where digest = ? and at between ? and ?"
+        moments = ((at - ECHO).isoformat(), (at + ECHO).isoformat())
+        is_echo = db.execute(found, (digest, *moments)).fetchone() is not None
         db.execute("update hooks set digest = ? where key = ?", (digest, hook.key))
         return is_echo
 
-    def _repeat(self, db: Connection, agent: Agent, hook: Hook, session: SessionId) -> Ruling:
+    def _repeat(self, db: Connection, session: SessionId, call: Call | None) -> Ruling:
         """Say to an echo what was said to the first: nothing is written down again."""
-        if (call := agent.read_call(hook.payload)) is None:
+        if call is None:
             return Pass()
         return self.permissions.repeat(db, sessions.get(db, session), call)
 
-    def _write(self, db: Connection, fact: Fact) -> None:
+    def _write(self, db: Connection, fact: Fact, *, at: datetime) -> None:
         if isinstance(fact, TurnEnded):
-            stop_hooks.write(db, self.journal, fact)
+            stop_hooks.write(db, self.journal, fact, at=at)
         elif not isinstance(fact, SessionEnded):
-            self.journal.append(db, fact)
+            self.journal.append(db, fact, at=at)
             if isinstance(fact, ToolUsed):
                 self.permissions.note_use(db, fact)
         elif sessions.get(db, fact.session).runtime != TMUX:
             # Of what we hold, the program's own end tells, and it tells how.
-            endings.end(
-                db, self.journal, fact.session, outcome=fact.outcome, reason=fact.reason
-            )
+            outcome, reason = fact.outcome, fact.reason
+            endings.end(db, self.journal, fact.session, outcome=outcome, reason=reason, at=at)
 
     def _resolve(self, db: Connection, agent: Agent, sender: Sender, hook: Hook) -> SessionId:
         """Find whose hook it is. Who is unknown is made known, never dropped."""
@@ -322,6 +273,7 @@ class Intake:
             folder=sender.cwd,
             origin="hook",
             process=caller.word if caller else None,
+            at=self._time_of(hook),
         )
         return arrivals.welcome(db, self.journal, arrival)
 

@@ -13,16 +13,8 @@ from typing import TypeAlias
 
 from rookery.model.errors import RequestClosed
 from rookery.model.facts import CallDecided, InputAsked, InputSettled, ToolUsed, TurnStarted
-from rookery.model.permissions import (
-    Call,
-    Circumstances,
-    Outcome,
-    Request,
-    RequestId,
-    Rule,
-    Verdict,
-    decide,
-)
+from rookery.model.permissions import Call, Outcome, Request, RequestId, Verdict
+from rookery.model.rules import Circumstances, Rule, decide
 from rookery.model.sessions import Session
 from rookery.rulebook import Rulebook
 from rookery.store import requests, sessions, switches
@@ -73,7 +65,7 @@ class Permissions:
     ) -> Ruling:
         """Say what becomes of a call. ``can_ask`` is whether its agent asks when told to."""
         where = Circumstances(session.agent, session.project_path, session.name)
-        rule = decide(self.rulebook.rules(), call, where)
+        rule = decide(self.rulebook.rules, call, where)
         if verdict := self._verdict(db, session, call, rule):
             if call.by_keys:
                 request = self._ask(db, session, call, hook=None, is_timed=False)
@@ -95,7 +87,7 @@ class Permissions:
     def repeat(self, db: Connection, session: Session, call: Call) -> Ruling:
         """Say once more what becomes of a call, to an agent that asks everything twice."""
         where = Circumstances(session.agent, session.project_path, session.name)
-        rule = decide(self.rulebook.rules(), call, where)
+        rule = decide(self.rulebook.rules, call, where)
         if rule and rule.decision != "ask":
             return _by_rule(rule)
         asked = requests.of_call(db, session.id, tool=call.tool, digest=call.digest)

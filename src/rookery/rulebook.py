@@ -1,9 +1,13 @@
-"""The rules for tool calls, as their owner writes them: read again whenever they change."""
+"""The rules for tool calls that are in force: read from a file whenever it changes."""
 
 from __future__ import annotations
 
-import re
+import asyncio
+import logging
+import os
 import tomllib
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -18,7 +22,15 @@ from pydantic import (
 
 from rookery.config import check_owner, first_error
 from rookery.model.errors import ConfigBroken
-from rookery.model.permissions import DECISIONS, Decision, Pattern, Rule
+from rookery.model.patterns import Pattern, compile_regex
+from rookery.model.rules import ASK_ALWAYS, DECISIONS, Decision, Rule
+from rookery.ports import Clock
+from rookery.store import valid_rules
+from rookery.store.database import Database
+
+_log = logging.getLogger(__name__)
+
+MAX_FILE_BYTES = 1_000_000
 
 
 class _Table(BaseModel):
@@ -26,10 +38,7 @@ class _Table(BaseModel):
 
 
 def _compiled(text: str) -> str:
-    try:
-        re.compile(text)
-    except re.error as error:
-        raise ValueError(f"not a regular expression: {error}") from error
+    compile_regex(text)
     return text
 
 
@@ -78,53 +87,177 @@ class _Rules(_Table):
     ask: tuple[_Rule, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _FileState:
+    """What changes when a file, its owner or its mode does."""
+
+    inode: int
+    size: int
+    modified_ns: int
+    changed_ns: int
+    mode: int
+    owner: int
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """Valid rules, and the text that they were written in."""
+
+    text: str
+    rules: tuple[Rule, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was found when the file was read."""
+
+    seen: _FileState | None
+    valid: Version | None
+    problem: str  #: why the file, as it is now, is not in force
+
+
 class Rulebook:
-    """The rules of one file. What is broken changes nothing: the last good ones hold."""
+    """The rules in force: those of the file, or the last valid ones.
+
+    A valid version is stored before it is in force, so that it outlives a restart with a file
+    that is broken, unreadable or gone. A file that never existed means that there are no
+    rules; a file that cannot be read, without a valid version of before, means that every
+    call is asked about.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.error = ""  #: why the file, as it is now, is not what holds
-        self._rules: tuple[Rule, ...] = ()
-        self._seen: tuple[int, int, int] | None = None
+        self.problem = ""  #: why the file, as it is now, is not in force
+        self._valid: Version | None = None
+        self._seen: _FileState | None = None
+        self._was_read = False
+        self._reading = asyncio.Lock()
 
+    @property
     def rules(self) -> tuple[Rule, ...]:
-        """Return the rules that hold now. Costs a look at the file, more if it has changed."""
-        if (seen := self._look()) != self._seen:
-            self._seen = seen
-            try:
-                self._rules, self.error = read(self.path), ""
-            except ConfigBroken as error:
-                self.error = str(error)
-        return self._rules
+        """Return the rules in force, as of the last refresh."""
+        if self._valid is not None:
+            return self._valid.rules
+        is_missing = self._was_read and not self.problem
+        return () if is_missing else (ASK_ALWAYS,)
 
-    def _look(self) -> tuple[int, int, int] | None:
+    async def recall(self, database: Database) -> None:
+        """Take the last valid version from the store. To be done before the first refresh."""
+        text = await database.read(valid_rules.load)
+        if text is None:
+            return
         try:
-            found = self.path.stat()
-        except OSError:
+            self._valid = parse(text, self.path)
+        except ConfigBroken:
+            # An older version of Rookery took this text for valid; this one does not.
+            _log.exception("The stored rules are not valid any more.")
+
+    async def refresh(self, database: Database, clock: Clock) -> None:
+        """Read the file again if it, its owner or its mode has changed."""
+        if not self._reading.locked() and not self._has_changed():
+            return
+        async with self._reading:
+            reading = self.look()
+            if reading and reading.valid and self._is_new(reading.valid):
+                text = reading.valid.text
+                await database.write(partial(valid_rules.save, text=text, at=clock.now()))
+            if reading:
+                self.adopt(reading)
+
+    def look(self) -> Reading | None:
+        """Read the file if something about it has changed."""
+        if not self._has_changed():
             return None
-        return (found.st_ino, found.st_size, found.st_mtime_ns)
+        seen = _state_of(self.path)
+        try:
+            found = read(self.path)
+        except ConfigBroken as error:
+            return Reading(seen, None, f"{error} {_consequence(self._valid)}")
+        return Reading(seen, found, "" if found else _missing(self.path, self._valid))
+
+    def adopt(self, reading: Reading) -> None:
+        """Put in force what was read."""
+        if reading.problem and reading.problem != self.problem:
+            _log.warning("%s", reading.problem)
+        self._valid = reading.valid or self._valid
+        self._seen, self.problem, self._was_read = reading.seen, reading.problem, True
+
+    def _is_new(self, version: Version) -> bool:
+        return self._valid is None or version.text != self._valid.text
+
+    def _has_changed(self) -> bool:
+        return not self._was_read or _state_of(self.path) != self._seen
 
 
-def read(path: Path) -> tuple[Rule, ...]:
-    """Read a file of rules. A missing file has none. Raises ``ConfigBroken``."""
+def _consequence(valid: Version | None) -> str:
+    if valid is None:
+        return "No valid version is known: every call is asked about."
+    return f"The last valid version stays in force ({len(valid.rules)} rules)."
+
+
+def _missing(path: Path, valid: Version | None) -> str:
+    """Say what holds while the file is missing; nothing if there were no rules in it."""
+    if valid is None or not valid.rules:
+        return ""
+    return f"{path} is missing. {_consequence(valid)} To have no rules, leave an empty file."
+
+
+def _state_of(path: Path) -> _FileState | None:
     try:
-        text = path.read_text(encoding="utf-8")
+        found = os.stat(path)  # noqa: PTH116 - before every hook call, and twice as fast
+    except OSError:
+        return None
+    return _FileState(
+        inode=found.st_ino,
+        size=found.st_size,
+        modified_ns=found.st_mtime_ns,
+        changed_ns=found.st_ctime_ns,
+        mode=found.st_mode,
+        owner=found.st_uid,
+    )
+
+
+def read(path: Path) -> Version | None:
+    """Read a file of rules; ``None`` if there is no file. Raises ``ConfigBroken``."""
+    try:
+        # Not blocking: opening a pipe that nothing writes to would wait for ever.
+        number = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except FileNotFoundError:
-        return ()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigBroken(f"{path}: {error}") from error
-    check_owner(path)
+        return None
+    except OSError as error:
+        raise ConfigBroken(f"{path}: {error.strerror}.") from error
+    try:
+        check_owner(path, os.fstat(number))
+        with os.fdopen(number, "rb", closefd=False) as file:
+            text = file.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise ConfigBroken(f"{path}: {error.strerror}.") from error
+    finally:
+        os.close(number)
+    if len(text) > MAX_FILE_BYTES:
+        raise ConfigBroken(f"{path} has more than {MAX_FILE_BYTES:,} bytes.")
+    try:
+        return parse(text.decode(), path)
+    except UnicodeDecodeError as error:
+        raise ConfigBroken(f"{path} is not UTF-8: {error}.") from error
+
+
+def parse(text: str, path: Path) -> Version:
+    """Read the text of rules. Raises ``ConfigBroken``, in which ``path`` is named."""
     try:
         found = _Rules.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
-        raise ConfigBroken(f"{path} is not TOML: {error}") from error
+        raise ConfigBroken(f"{path} is not TOML: {error}.") from error
     except ValidationError as error:
-        raise ConfigBroken(f"{path}: {first_error(error, 'rules.md')}") from error
-    return tuple(
+        raise ConfigBroken(f"{path}: {first_error(error, 'rules.md')}.") from error
+    except RecursionError as error:
+        raise ConfigBroken(f"{path} is nested too deep.") from error
+    rules = tuple(
         _rule(decision, number, rule)
         for decision in DECISIONS
         for number, rule in enumerate(getattr(found, decision), 1)
     )
+    return Version(text, rules)
 
 
 def _rule(decision: Decision, number: int, rule: _Rule) -> Rule:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from sqlite3 import Connection
 
 from rookery.model.facts import Noted, QueueTaken, TurnEnded
@@ -10,19 +11,20 @@ from rookery.store import sessions, turn_changes
 from rookery.store.journal import Journal
 
 
-def write(db: Connection, journal: Journal, ended: TurnEnded) -> None:
+def write(db: Connection, journal: Journal, ended: TurnEnded, *, at: datetime) -> None:
     """Write that a turn ended, unless it was ended before; and that queued prompts come next.
 
     A hook that waited in the spool may come after the end of its turn was seen by other means.
     """
     session = sessions.get(db, ended.session)
     if turn_changes.is_late(db, ended):
-        amended = turn_changes.amend(db, ended, at=journal.clock.now())
+        amended = turn_changes.amend(db, ended, at=at)
         # Those who were told of an interruption are told the truth, while nothing else runs.
         is_news = amended and session.activity is Activity.IDLE
-        journal.append(db, ended if is_news else Noted(ended.session, "Stop", "it came late"))
+        late = Noted(ended.session, "Stop", "it came late")
+        journal.append(db, ended if is_news else late, at=at)
         return
-    journal.append(db, ended)
+    journal.append(db, ended, at=at)
     if not session.status.is_over and turn_changes.has_queued(db, ended.session):
         # No prompt hook tells that the agent goes on with what was typed during its turn.
-        journal.append(db, QueueTaken(ended.session))
+        journal.append(db, QueueTaken(ended.session), at=at)

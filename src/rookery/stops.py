@@ -5,13 +5,13 @@ Never for ever: a turn is held a few times at most, and only where nobody else h
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import timedelta
 from sqlite3 import Connection
 from typing import Literal
 
 from rookery.model.facts import InputAsked, Noted, TurnEnded
+from rookery.model.patterns import Pattern
 from rookery.model.permissions import Call, Outcome, Question, RequestId, Stop, Verdict
 from rookery.model.sessions import Session
 from rookery.permissions import Wait
@@ -47,7 +47,7 @@ class Stops:
         self, db: Connection, session: Session, stop: Stop, *, hook: str
     ) -> GoOn | Wait | None:
         """Say whether it is to go on, or whether somebody is asked; ``None``: it may stop."""
-        if self.policy == "off" or not re.search(self.pattern, stop.words):
+        if self.policy == "off" or not Pattern(self.pattern, "regex").matches(stop.words):
             return None
         held = turns.times_held(db, session.id)
         if held >= self.retries or (stop.goes_on and not held):

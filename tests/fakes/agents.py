@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import anyio
 
-from rookery.intake import Hook, Intake
+from rookery.hook_protocol import Hook
+from rookery.intake import Intake
 from rookery.model.facts import SessionId
 from rookery.model.sessions import Badge
 from rookery.ports import Changed, Launch

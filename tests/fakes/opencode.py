@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rookery.agents import installations
-from rookery.intake import read_call
+from rookery.hook_protocol import read_call
 from rookery.programs import hook
 
 RECORDINGS = Path(__file__).parents[1] / "recordings" / "opencode-1.18.33"
@@ -33,7 +33,7 @@ def recorded(kind: str, name: str) -> Any:  # noqa: ANN401 - JSON
 
 def is_whole(call: bytes) -> bool:
     first, end, payload = call.partition(b"\n")
-    return bool(end) and len(payload) == int(first.split(b" ")[2])
+    return bool(end) and len(payload) == int(first.split(b" ")[3])
 
 
 class Daemon:

@@ -14,7 +14,7 @@ import pytest
 
 from rookery import hook_program
 from rookery.home import Home, find_home
-from rookery.intake import read_call
+from rookery.hook_protocol import read_call
 
 PAYLOAD = b'{"hook_event_name": "Stop", "session_id": "n1", "cwd": "/"}'
 

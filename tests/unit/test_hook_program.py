@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.intake import read_call
+from rookery.hook_protocol import read_call
 from rookery.programs import hook
 
 PAYLOAD = b'{"hook_event_name": "Stop", "session_id": "n1", "cwd": "/"}'
@@ -80,7 +80,7 @@ class Daemon:
 
 def is_whole(call: bytes) -> bool:
     first, end, payload = call.partition(b"\n")
-    return bool(end) and len(payload) == int(first.split(b" ")[2])
+    return bool(end) and len(payload) == int(first.split(b" ")[3])
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_a_call_that_was_taken_says_nothing_and_leaves_nothing(setting: Setting)
     first, _, payload = daemon.call.partition(b"\n")
     assert payload == PAYLOAD
     assert (
-        first.decode().split(" ", 1)[1] == f"demo {len(PAYLOAD)} b-1 %7 {os.getpid()} /run/a b"
+        first.decode().split(" ", 2)[2] == f"demo {len(PAYLOAD)} b-1 %7 {os.getpid()} /run/a b"
     )
 
 

@@ -13,9 +13,11 @@ from time import monotonic
 import pytest
 
 from rookery import endings
+from rookery.absence import Absence
 from rookery.daemon import AGENTS
 from rookery.gateway.hooks import HookDoor
-from rookery.intake import TYPED_BY_US, Context, Hook, Intake, read_call
+from rookery.hook_protocol import Hook, read_call
+from rookery.intake import TYPED_BY_US, Context, Intake
 from rookery.model.errors import HookUnreadable, RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, SessionState, Status
@@ -29,7 +31,6 @@ from rookery.sessions import Speaker, send
 from rookery.store import messages, sessions, switches, tokens
 from rookery.store.database import Database
 from rookery.store.journal import Journal
-from tests.fakes.clock import FakeClock
 from tests.house import no_policy
 from tests.sessions import make
 from tests.waiting import kinds
@@ -49,6 +50,13 @@ class Door:
         self._journal = journal
         self._database = database
         self._keys = 0
+
+    def opened(self, folder: Path) -> HookDoor:
+        """Make the door that hook programs come to."""
+        rulebook = self.intake.permissions.rulebook
+        absence = Absence(folder / "absence.json", AGENTS, rulebook, "ask")
+        clock = self.intake.journal.clock
+        return HookDoor(self.intake, folder / "door", folder / "spool", clock, absence)
 
     async def prepare(self, name: str, native_id: str | None = None) -> Badge:
         """Make a session that is about to start, and its badge."""
@@ -402,7 +410,7 @@ async def test_a_poisonous_hook_in_the_spool_does_not_stop_the_others(
     (spool / "1").write_bytes(poison)
     (spool / "2").write_bytes(b"k9 demo 9 - - 1 -\n" + json.dumps(fields).encode())
 
-    await HookDoor(door.intake, tmp_path / "door", spool, door.intake.journal.clock).drain()
+    await door.opened(tmp_path).drain()
 
     assert list(spool.iterdir()) == []
     assert (await database.read(kinds))[-1] == "turn-ended"
@@ -439,7 +447,7 @@ async def test_what_an_agent_could_not_tell_comes_before_what_it_tells_next(
     door: Door, database: Database, tmp_path: Path, *, was_long_empty: bool
 ) -> None:
     spool = tmp_path / "spool"
-    hooks = HookDoor(door.intake, tmp_path / "door", spool, door.intake.journal.clock)
+    hooks = door.opened(tmp_path)
     async with hooks.open():
         if was_long_empty:
             os.utime(spool, (1, 1))
@@ -485,7 +493,7 @@ async def test_an_agent_is_told_beside_its_prompt_who_has_typed_it(
 async def test_a_spool_that_cannot_be_looked_through_keeps_no_call_out(
     door: Door, database: Database, tmp_path: Path
 ) -> None:
-    hooks = HookDoor(door.intake, tmp_path / "door", tmp_path / "spool", FakeClock())
+    hooks = door.opened(tmp_path)
     async with hooks.open():
         (tmp_path / "spool").rmdir()
         (tmp_path / "spool").touch()

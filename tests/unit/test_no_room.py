@@ -10,7 +10,7 @@ from sqlite3 import connect
 import pytest
 
 from rookery.config import Settings
-from rookery.doctor import Trouble, examine
+from rookery.doctor import Trouble, examine, examine_alone
 from rookery.home import Home
 from rookery.model.errors import RuntimeFailed, StoreBroken
 from rookery.programs import hook
@@ -65,13 +65,18 @@ def test_the_doctor_counts_whole_calls_in_the_spool(home: Home) -> None:
     assert found(home, "spool") == (False, "1 hook calls wait to be taken in")
 
 
+def rules_of(home: Home) -> tuple[bool | None, str]:
+    (check,) = (each for each in examine_alone(home) if each.name == "rules")
+    return check.ok, check.detail
+
+
 def test_the_doctor_says_that_the_rules_do_not_hold(home: Home) -> None:
-    assert found(home, "rules") == (True, "there are none")
+    assert rules_of(home) == (True, "there are none")
 
     home.rules.write_text("[[rule]]")
     home.rules.chmod(0o600)
 
-    ok, detail = found(home, "rules")
+    ok, detail = rules_of(home)
     assert not ok
     assert "there is no key 'rule'" in detail
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from rookery.agents.opencode import OpenCode
-from rookery.intake import read_call
+from rookery.hook_protocol import read_call
 from rookery.model.permissions import Outcome, Verdict
 from rookery.programs import hook
 from tests.fakes.opencode import ASKED, SILENCE, SOON, Daemon, Program, Setting, recorded

@@ -58,6 +58,8 @@ class Bench:
     def consider(self, call: Call, *, can_ask: bool = True) -> Ruling:
         self._keys += 1
         session = sessions.get(self.db, WORKER)
+        if reading := self.permissions.rulebook.look():
+            self.permissions.rulebook.adopt(reading)
         hook = f"k{self._keys}"
         return self.permissions.consider(self.db, session, call, hook=hook, can_ask=can_ask)
 

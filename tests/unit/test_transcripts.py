@@ -275,8 +275,8 @@ async def test_nothing_is_counted_twice_by_the_next_daemon(desk: Desk) -> None:
 class Brittle(Journal):
     """A journal that fails in the midst of what it is asked for."""
 
-    def append(self, db: Connection, *told: Fact) -> int:
-        seq = super().append(db, *told)
+    def append(self, db: Connection, *told: Fact, at: datetime | None = None) -> int:
+        seq = super().append(db, *told, at=at)
         if isinstance(told[0], facts.UsageReported):
             raise OSError("the disk is full")
         return seq

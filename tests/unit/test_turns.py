@@ -198,9 +198,11 @@ def test_a_prompt_typed_during_a_turn_is_answered_by_its_own_stop(
 ) -> None:
     journal.append(db, begin("One.", "a"), begin("Two.", "a"))
 
-    stop_hooks.write(db, journal, TurnEnded(WORKER, "First.", turn="a"))
+    stop_hooks.write(db, journal, TurnEnded(WORKER, "First.", turn="a"), at=journal.clock.now())
     between = (all_of(db), activity(db))
-    stop_hooks.write(db, journal, TurnEnded(WORKER, "Second.", turn="b"))
+    stop_hooks.write(
+        db, journal, TurnEnded(WORKER, "Second.", turn="b"), at=journal.clock.now()
+    )
 
     assert between == (
         [("One.", "First.", "finished"), ("Two.", "", "")],
@@ -218,7 +220,7 @@ def test_a_prompt_is_taken_into_a_turn_with_a_result_of_its_own_tools_only(
     journal.append(db, begin("One.", "a"), begin("Two.", "a"))
     journal.append(db, ToolUsed(WORKER, "Bash", subagent=subagent))
 
-    stop_hooks.write(db, journal, TurnEnded(WORKER, "Both.", turn="a"))
+    stop_hooks.write(db, journal, TurnEnded(WORKER, "Both.", turn="a"), at=journal.clock.now())
 
     taken_in = not subagent
     assert all_of(db)[1] == (
@@ -281,7 +283,7 @@ def test_a_stop_that_comes_after_the_next_prompt_answers_its_own_turn(
     journal.append(db, begin("One.", "a"), TurnEnded(WORKER, "", "interrupted"))
     journal.append(db, begin("Two.", "b"))
 
-    stop_hooks.write(db, journal, TurnEnded(WORKER, "First.", turn="a"))
+    stop_hooks.write(db, journal, TurnEnded(WORKER, "First.", turn="a"), at=journal.clock.now())
 
     assert all_of(db) == [("One.", "First.", "finished"), ("Two.", "", "")]
     assert activity(db)[0] == "working"
@@ -291,7 +293,7 @@ def test_a_stop_that_comes_after_the_next_prompt_answers_its_own_turn(
 def test_a_stop_that_comes_once_more_ends_nothing(db: Connection, journal: Journal) -> None:
     journal.append(db, begin("One.", "a"), TurnEnded(WORKER, "First."))
 
-    stop_hooks.write(db, journal, TurnEnded(WORKER, "First.", turn="a"))
+    stop_hooks.write(db, journal, TurnEnded(WORKER, "First.", turn="a"), at=journal.clock.now())
 
     ended = "select count(*) from entries where kind = 'turn-ended'"
     assert db.execute(ended).fetchone()[0] == 1

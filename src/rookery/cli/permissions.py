@@ -12,7 +12,17 @@ import click
 from rookery.cli.complete import session_names
 from rookery.cli.group import as_json, client, examples, rookery
 from rookery.cli.naming import known_sessions, name_of, with_names
-from rookery.cli.show import ago, complain, cut, local, plain, say, say_line, show_json
+from rookery.cli.show import (
+    ago,
+    complain,
+    cut,
+    local,
+    plain,
+    rules_warning,
+    say,
+    say_line,
+    show_json,
+)
 from rookery.model.errors import BadInput
 
 
@@ -30,7 +40,7 @@ def permissions(context: click.Context, *, everything: bool, as_json: bool) -> N
         show_json(found)
         return
     if found["trouble"]:
-        complain(f"the rules as they are written do not hold. {found['trouble']}")
+        complain(rules_warning(found["trouble"]))
     known = known_sessions(daemon)
     for request in found["requests"]:
         _show_request(request, known)

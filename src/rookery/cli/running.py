@@ -16,7 +16,15 @@ import click
 
 from rookery import __version__
 from rookery.cli.group import as_json, client, home, rookery
-from rookery.cli.show import HELD, complain, count, remark, say, show_json
+from rookery.cli.show import (
+    HELD,
+    complain,
+    count,
+    remark,
+    rules_warning,
+    say,
+    show_json,
+)
 from rookery.cli.waiting import pause
 from rookery.client import Client
 from rookery.home import Home, open_private
@@ -40,6 +48,7 @@ def up(*, detach: bool) -> None:
     if running := _status(here):
         say(f"Rookery already runs, pid {running['pid']}, in {running['home']}.")
         say(_next(running, are="live"))
+        _warn(running)
     elif detach:
         _detach(here)
     else:
@@ -67,6 +76,7 @@ def _greet(here: Home) -> None:
     say(f"Rookery {__version__} is up, pid {os.getpid()}. Its home is {here.state}")
     _say_http_note(found)
     say(_next(found, are="found again"))
+    _warn(found)
     say("Stop it with Ctrl-C; agents in tmux live on.")
     sys.stdout.flush()
 
@@ -123,6 +133,13 @@ def _detach(here: Home) -> None:
     found = _status(here)
     _say_http_note(found)
     say(_next(found, are="found again"))
+    _warn(found)
+
+
+def _warn(status: Mapping[str, Any] | None) -> None:
+    """Say on standard error if the rules as they are written are not in force."""
+    if status and status.get("rules_problem"):
+        complain(rules_warning(status["rules_problem"]))
 
 
 def _waits_until(is_so: Callable[[], bool]) -> bool:
@@ -188,6 +205,7 @@ def status(*, as_json: bool) -> None:
     say(f"{count(found['sessions'], 'live session')}, {found['waiting']} waiting for you.")
     if found.get("holding"):
         say(HELD)
+    _warn(found)
     say(f"Home {found['home']}\nLog  {found['log']}")
     say(f"HTTP {found['url']}, with a token" if found["url"] else "HTTP is off")
     _say_http_note(found)

@@ -22,6 +22,7 @@ from rookery.cli.show import (
     first_line,
     has_failed_turn,
     remark,
+    rules_warning,
     running_on,
     say,
     show_json,
@@ -190,6 +191,8 @@ def ls(*, everything: bool, tree: bool, as_json: bool) -> None:
         return
     if found.get("holding"):
         remark(HELD)
+    if found.get("rules_problem"):
+        remark(rules_warning(found["rules_problem"]))
     kept, failures = found["kept"], found["failures"]
     show_sessions(found["sessions"], kept=kept, failures=failures, as_tree=tree)
 

@@ -48,6 +48,12 @@ _SPARED = ("PROJECT", "AGENT", "SINCE")
 #: Said wherever somebody may wonder why nothing arrives.
 HELD = "Words are held: none leave, to anybody, until:  rookery release"
 
+
+def rules_warning(problem: str) -> str:
+    """Say that the rules as they are written are not in force."""
+    return f"The rules as they are written are not in force. {problem}"
+
+
 #: These may be cut, down to so many cells.
 _CUT, _LEAST = ("PROJECT", "WHAT"), 14
 

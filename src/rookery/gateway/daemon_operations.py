@@ -17,7 +17,7 @@ import anyio
 from pydantic import Field
 
 from rookery import __version__
-from rookery.doctor import Check, Doubt, Hold, Trouble, examine
+from rookery.doctor import Check, Doubt, Hold, Trouble, examine, rules_in_force
 from rookery.environment import session_environment
 from rookery.gateway.table import Asked, Caller, House, Nothing, Operation, once, reach
 from rookery.model.errors import BadInput
@@ -67,6 +67,7 @@ class DaemonStatus:
     trouble: str  #: why it takes nothing more in; empty while it does
     holding: bool = False  #: no words leave, until that is released
     http_note: str = ""  #: why HTTP is not on its usual port, or is off
+    rules_problem: str = ""  #: why the rules, as they are written now, are not in force
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,7 @@ async def status(house: House, caller: Caller, asked: Nothing) -> DaemonStatus:
 
     live, waiting, holding = await house.database.read(count)
     trouble = await house.database.look_for_trouble(within=TROUBLE_TIMEOUT_S)
+    await house.permissions.rulebook.refresh(house.database, house.journal.clock)
     return DaemonStatus(
         pid=os.getpid(),
         version=__version__,
@@ -128,6 +130,7 @@ async def status(house: House, caller: Caller, asked: Nothing) -> DaemonStatus:
         trouble=trouble,
         holding=holding,
         http_note=house.loopback.note,
+        rules_problem=house.permissions.rulebook.problem,
     )
 
 
@@ -154,11 +157,14 @@ async def check_up(house: House, caller: Caller, asked: Nothing) -> Checkup:
     """Look for trouble, and say what to do about it."""
     environment = session_environment(house.login, {}, house.settings.environment)
     trouble = await house.database.read(_trouble)
+    rulebook = house.permissions.rulebook
+    await rulebook.refresh(house.database, house.journal.clock)
     looked_at = partial(
         examine, house.home, house.settings, environment, agents=house.agents, trouble=trouble
     )
     checks = await anyio.to_thread.run_sync(looked_at)
     checks.append(_http(house))
+    checks.append(rules_in_force(rulebook))
     if refused := await house.database.look_for_trouble(within=TROUBLE_TIMEOUT_S):
         checks.append(Check("file", ok=False, detail=refused))
     is_well = all(each.ok is not False for each in checks)

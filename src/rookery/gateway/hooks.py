@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from sqlite3 import DatabaseError, IntegrityError
 
+from rookery.absence import Absence
 from rookery.gateway.peers import peer
-from rookery.intake import Context, Hook, Intake, read_call
+from rookery.gateway.spool import MAX_LINE_BYTES, Lane, Spool, lane_of
+from rookery.hook_protocol import Head, Hook, events_in, read_call, read_head
+from rookery.intake import Context, Intake
 from rookery.model.errors import HookUnreadable, RookeryError
 from rookery.model.permissions import RequestId, Verdict
 from rookery.permissions import Ask, Pass, Ruling, Wait
 from rookery.ports import Clock
 from rookery.programs.hook import DECIDED, TAKEN, WAIT
 from rookery.stops import GoOn
+from rookery.store import switches
 
 _log = logging.getLogger(__name__)
 
 #: Bytes of one call; a tool's input may hold a whole file. Most have far less.
 LARGEST, USUAL = 8 * 1024 * 1024, 256 * 1024
-
-#: Bytes of its first line, and of what may come from anybody before it is read.
-LONGEST_LINE = 16 * 1024
 
 #: What is wrong with a call itself, and would be at every other try.
 POISON = (
@@ -41,50 +41,40 @@ TROUBLE = (RookeryError, OSError, DatabaseError)
 #: Seconds for a caller to say what it has to say.
 PATIENCE = 5.0
 
-#: Nanoseconds in which a folder may change twice and bear the same time.
-MOMENT = 100_000_000
-
 #: Seconds between two looks for calls that could not reach us.
 SPOOL_ROUND = 2.0
 
 
-@dataclass(slots=True)
-class _Seen:
-    """When the spool had last changed, as it was looked through."""
-
-    changed: int | None = None
-
-    def note(self, changed: int) -> None:
-        # A change a moment later may bear the same time: then it is looked through again.
-        is_past = time.time_ns() - changed > MOMENT
-        self.changed = changed if is_past else None
-
-    def is_all_of(self, spool: Path) -> bool:
-        try:
-            return os.stat(spool).st_mtime_ns == self.changed  # noqa: PTH116 - three times as fast
-        except OSError:
-            return False
-
-
 @dataclass(frozen=True, slots=True)
+class _Unreadable:
+    """A live call that could not be read, and what its agent is told of it."""
+
+    said: str
+
+
+@dataclass(slots=True)
 class HookDoor:
     intake: Intake
     door: Path
     spool: Path
     clock: Clock
+    absence: Absence
     #: So many calls are read at a time; of large ones fewer, as each takes up much memory.
     at_once: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(64))
     large_at_once: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
-    _draining: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _seen: _Seen = field(default_factory=_Seen)
+    _spool: Spool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._spool = Spool(self.spool, self._take_in_spooled, self._park_partial)
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
-        """Take in what was spooled while nobody listened, then listen."""
-        await self.drain()
+        """Listen. Calls in the spool are for ``drain`` to take in."""
+        with suppress(OSError):
+            self.spool.mkdir(mode=0o700, exist_ok=True)
         self.door.unlink(missing_ok=True)
         server = await asyncio.start_unix_server(
-            self._answer, self.door, limit=LONGEST_LINE, backlog=512
+            self._answer, self.door, limit=MAX_LINE_BYTES, backlog=512
         )
         self.door.chmod(0o600)
         try:
@@ -103,32 +93,28 @@ class HookDoor:
 
     async def drain(self) -> None:
         """Take in, in their order, the calls that could not reach us."""
-        async with self._draining:
-            try:
-                self.spool.mkdir(mode=0o700, exist_ok=True)
-                changed = self.spool.stat().st_mtime_ns
-                for file in sorted(self.spool.iterdir()):
-                    if file.suffix != ".part" and file.is_file():
-                        await self._take_in(file.read_bytes())
-                        file.unlink(missing_ok=True)
-                self._seen.note(changed)
-            except TROUBLE:
-                _log.exception("What was spooled could not be taken in; it stays.")
+        try:
+            await self._spool.drain()
+        except TROUBLE:
+            _log.exception("What was spooled could not be taken in; it stays.")
 
-    async def _drain_what_is_new(self) -> None:
-        # Before every call that comes: so it must cost next to nothing if there is none.
-        if self._draining.locked() or not self._seen.is_all_of(self.spool):
-            await self.drain()
+    async def _clear(self, lane: Lane) -> None:
+        """Take in what is spooled of a lane; if it fails, a live call does not wait for it."""
+        try:
+            await self._spool.clear(lane)
+        except TROUBLE:
+            _log.exception("What was spooled could not be taken in; it stays.")
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             caller = peer(writer.get_extra_info("socket"))
             if caller.is_ours:
-                first, size = await _announced(reader)
-                async with self.large_at_once if size > USUAL else self.at_once:
-                    call = first + await _heard(reader, size)
+                first, head = await _announced(reader)
+                is_large = (head.size or 0) > USUAL
+                async with self.large_at_once if is_large else self.at_once:
+                    call = first + await _heard(reader, head.size)
                     # What its agent could not tell us came before this.
-                    await self._drain_what_is_new()
+                    await self._clear(lane_of(head))
                     hook, ruling = await self._take_in(call, pid=caller.pid)
                 if hook and isinstance(ruling, Wait):
                     await self._wait(reader, writer, hook, ruling.request)
@@ -143,11 +129,16 @@ class HookDoor:
                 await writer.wait_closed()
 
     async def _tell(
-        self, writer: asyncio.StreamWriter, hook: Hook | None, ruling: Ruling | GoOn | Context
+        self,
+        writer: asyncio.StreamWriter,
+        hook: Hook | None,
+        ruling: Ruling | GoOn | Context | _Unreadable,
     ) -> None:
         """Say what was decided, if anything was."""
         said = b""
-        if hook and isinstance(ruling, Ask):
+        if isinstance(ruling, _Unreadable):
+            said = ruling.said.encode()
+        elif hook and isinstance(ruling, Ask):
             said = self._say(hook, None)
         elif hook and isinstance(ruling, GoOn):
             said = self.intake.agent(hook).go_on(hook.payload, ruling.reason).encode()
@@ -169,6 +160,12 @@ class HookDoor:
         decides = self.intake.agent(hook).read_call(hook.payload) is not None
         writer.write(WAIT + (self._say(hook, None) if decides else b"") + b"\n")
         await writer.drain()
+        if reader.at_eof():
+            # A hook program of the first version has closed its side: that it has left
+            # cannot be seen.
+            writer.write(DECIDED + (await self.intake.answer(hook, request)).encode())
+            await writer.drain()
+            return
         async with asyncio.TaskGroup() as tasks:
             left = tasks.create_task(_left(reader))
             answer = tasks.create_task(self.intake.answer(hook, request))
@@ -187,14 +184,39 @@ class HookDoor:
 
     async def _take_in(
         self, call: bytes, *, pid: int | None = None
-    ) -> tuple[Hook | None, Ruling | GoOn | Context]:
+    ) -> tuple[Hook | None, Ruling | GoOn | Context | _Unreadable]:
         try:
             hook = read_call(call, pid=pid)
             return hook, await self.intake.receive(hook)
         except POISON as error:
             # Nothing can be made of it, now or later: kept where one can see it, not retried.
-            await self.intake.park(call.split(b" ", 1)[0].decode(errors="replace"), error)
-            return None, Pass()
+            await self.intake.park(_key_of(call), error)
+            return None, Pass() if pid is None else await self._refuse(call)
+
+    async def _take_in_spooled(self, calls: Sequence[bytes]) -> None:
+        # Each is given to the writer before the next, so that they are committed in their
+        # order; all of them share a transaction or two.
+        await asyncio.gather(*map(self._take_in, calls))
+
+    async def _refuse(self, call: bytes) -> _Unreadable:
+        """Answer a live call that cannot be read, without letting it pass by a rule."""
+        first, _, payload = call.partition(b"\n")
+        mode = await self.intake.database.read(switches.mode)
+        rulebook = self.absence.rulebook
+        await rulebook.refresh(self.intake.database, self.clock)
+        agent = read_head(first).agent
+        return _Unreadable(self.absence.say_to_unreadable(agent, events_in(payload), mode))
+
+    async def _park_partial(self, key: str) -> None:
+        await self.intake.park(key, HookUnreadable("its file in the spool is not whole"))
+
+
+def _key_of(call: bytes) -> str:
+    try:
+        return read_head(call.partition(b"\n")[0]).key.encode(errors="replace").decode()
+    except HookUnreadable:
+        # Made of the whole call: no word of an unknown line is kept, it may be a badge.
+        return f"unreadable-{sha256(call).hexdigest()[:32]}"
 
 
 async def _left(reader: asyncio.StreamReader) -> None:
@@ -203,23 +225,33 @@ async def _left(reader: asyncio.StreamReader) -> None:
         await reader.read(1)
 
 
-async def _announced(reader: asyncio.StreamReader) -> tuple[bytes, int]:
-    """Read a call's first line, and how much follows. Raises ``HookUnreadable``."""
+async def _announced(reader: asyncio.StreamReader) -> tuple[bytes, Head]:
+    """Read a call's first line. Raises ``HookUnreadable``."""
     try:
         async with asyncio.timeout(PATIENCE):
             first = await reader.readline()
-        size = int(first.split(b" ")[2])
-    except (ValueError, IndexError) as error:
-        raise HookUnreadable(f"it is no call: {error}") from error
-    if not 0 <= size <= LARGEST:
-        raise HookUnreadable(f"{size:,} bytes; {LARGEST:,} is the most")
-    return first, size
+    except ValueError:
+        raise HookUnreadable("its first line is too long") from None
+    head = read_head(first)
+    if (head.size or 0) > LARGEST:
+        raise HookUnreadable(f"{head.size:,} bytes; {LARGEST:,} is the most")
+    return first, head
 
 
-async def _heard(reader: asyncio.StreamReader, size: int) -> bytes:
-    """Read the rest of a call. Raises ``HookUnreadable`` if it has none."""
+async def _heard(reader: asyncio.StreamReader, size: int | None) -> bytes:
+    """Read the rest of a call. Raises ``HookUnreadable`` if it has none, or too much."""
     try:
         async with asyncio.timeout(PATIENCE):
-            return await reader.readexactly(size)
+            return await (_until_closed(reader) if size is None else reader.readexactly(size))
     except asyncio.IncompleteReadError as error:
         raise HookUnreadable(f"it is no call: {error}") from error
+
+
+async def _until_closed(reader: asyncio.StreamReader) -> bytes:
+    """Read what a hook program of the first version sends: it closes its side after it."""
+    body = b""
+    while part := await reader.read(USUAL):
+        body += part
+        if len(body) > LARGEST:
+            raise HookUnreadable(f"more than {LARGEST:,} bytes")
+    return body

@@ -26,17 +26,10 @@ from rookery.model.errors import (
     SessionUnknown,
 )
 from rookery.model.names import SHOWN
-from rookery.model.permissions import (
-    Call,
-    Circumstances,
-    Decision,
-    Outcome,
-    Request,
-    RequestId,
-    Verdict,
-    decide,
-)
+from rookery.model.permissions import Call, Outcome, Request, RequestId, Verdict
+from rookery.model.rules import Circumstances, Decision, decide, path_fields
 from rookery.model.scopes import Need, Scope
+from rookery.path_resolver import PathResolver
 from rookery.store import families, requests, switches
 from rookery.store import sessions as known
 from rookery.store.requests import Decided
@@ -107,13 +100,13 @@ class Audit:
 async def list_requests(house: House, caller: Caller, asked: ListAsked) -> RequestList:
     """List what is asked now; or what was asked, too."""
     rulebook = house.permissions.rulebook
+    await rulebook.refresh(house.database, house.journal.clock)
 
     def read(db: Connection) -> RequestList:
-        rulebook.rules()
         allowed = reach(house, db, caller, Need.READ)
         found = requests.listed(db, limit=1_000, only_open=not asked.all)
         seen = [each for each in found if allowed is None or each.session in allowed]
-        return RequestList(switches.mode(db), rulebook.error, seen)
+        return RequestList(switches.mode(db), rulebook.problem, seen)
 
     return await house.database.read(read)
 
@@ -216,9 +209,13 @@ def _named(options: tuple[str, ...], given: str) -> str:
 
 async def test_rules(house: House, caller: Caller, asked: TestAsked) -> Tested:
     """Say which rule would decide about a call, without making it."""
+    rulebook = house.permissions.rulebook
+    await rulebook.refresh(house.database, house.journal.clock)
+    fields = path_fields(rulebook.rules)
     call = Call(asked.tool, asked.input)
+    call = await PathResolver().resolve(call, folder=asked.project, fields=fields)
     where = Circumstances(asked.agent, asked.project, asked.session)
-    rule = decide(house.permissions.rulebook.rules(), call, where)
+    rule = decide(rulebook.rules, call, where)
     if rule is None:
         return Tested("ask", "", "No rule matches.")
     return Tested(rule.decision, rule.name, rule.reason)

@@ -96,6 +96,7 @@ class Sessions:
     kept: dict[SessionId, Kept]  #: of those that have words waiting
     failures: dict[SessionId, str]  #: what was said last in a turn that failed
     holding: bool = False  #: no words leave, until that is released
+    rules_problem: str = ""  #: why the rules, as they are written now, are not in force
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +180,8 @@ async def list_sessions(house: House, caller: Caller, asked: ListAsked) -> Sessi
     hours = timedelta(hours=house.settings.limits.listed_hours)
     now = house.journal.clock.now()
     since = datetime.fromtimestamp(0, now.tzinfo) if asked.all else now - hours
+    rulebook = house.permissions.rulebook
+    await rulebook.refresh(house.database, house.journal.clock)
 
     def read(db: Connection) -> Sessions:
         allowed = reach(house, db, caller, Need.READ)
@@ -190,6 +193,7 @@ async def list_sessions(house: House, caller: Caller, asked: ListAsked) -> Sessi
             {each.id: kept[each.id] for each in found if each.id in kept},
             {each.id: _failure(db, each.id) for each in found if has_failed_turn(each)},
             switches.is_holding(db),
+            rulebook.problem,
         )
 
     return await house.database.read(read)

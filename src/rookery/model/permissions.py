@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from fnmatch import fnmatchcase
 from hashlib import sha256
 from typing import Any, Literal, NewType, TypeAlias
 
 from rookery.model.facts import SessionId
 
 RequestId = NewType("RequestId", str)
-
-#: The order in which rules are asked: one that denies beats all that allow.
-Decision: TypeAlias = Literal["deny", "allow", "ask"]
-DECISIONS: tuple[Decision, ...] = ("deny", "allow", "ask")
 
 Kind: TypeAlias = Literal["permission", "question"]
 
@@ -45,6 +39,10 @@ class Call:
     by_keys: bool = False
     #: Names the very call, for an agent that tells of it in different words each time.
     mark: str = ""
+    #: The real paths of path fields, with links followed.
+    real_paths: Mapping[str, str] = field(default_factory=dict, compare=False)
+    #: Fields whose value is not known for certain: rules never allow by them.
+    uncertain: frozenset[str] = field(default=frozenset(), compare=False)
 
     @property
     def kind(self) -> Kind:
@@ -80,81 +78,20 @@ def telling(given: Mapping[str, Any]) -> str:
     return next((str(given[name]) for name in TELLING if name in given), "")
 
 
-#: Fields in which an agent explains itself: the call is the same without them.
-_REMARKS = frozenset({"description"})
+#: Tools whose ``description`` is a comment of the agent; elsewhere it is input like any other.
+_COMMENTED_TOOLS = frozenset({"Bash", "Task", "bash", "task", "run_shell_command"})
 
 
 def digest(tool: str, given: Mapping[str, Any]) -> str:
-    kept = {name: value for name, value in given.items() if name not in _REMARKS}
+    """Return a hash of what a call does, without the agent's comment on it."""
+    is_commented = tool in _COMMENTED_TOOLS
+    kept = {
+        name: value
+        for name, value in given.items()
+        if not (is_commented and name == "description")
+    }
     whole = json.dumps([tool, kept], sort_keys=True, default=str)
     return sha256(whole.encode(errors="replace")).hexdigest()[:32]
-
-
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """What a text must be: word for word, as a glob, or as a regular expression."""
-
-    text: str
-    kind: Literal["literal", "glob", "regex"] = "glob"
-
-    def matches(self, value: str) -> bool:
-        return _MATCH[self.kind](self.text, value)
-
-
-def _search(pattern: str, value: str) -> bool:
-    return re.search(pattern, value) is not None
-
-
-_MATCH: Mapping[str, Callable[[str, str], bool]] = {
-    "literal": str.__eq__,
-    "glob": lambda pattern, value: fnmatchcase(value, pattern),
-    "regex": _search,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Circumstances:
-    """Who makes a call, and where."""
-
-    agent: str
-    project: str
-    session: str  #: its name
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """What to do with the calls that it matches: all that it names must match."""
-
-    name: str
-    decision: Decision
-    tool: Pattern = Pattern("*")
-    input: Mapping[str, Pattern] = field(default_factory=dict)
-    agent: Pattern = Pattern("*")
-    project: Pattern = Pattern("*")
-    session: Pattern = Pattern("*")
-    reason: str = ""
-
-    def matches(self, call: Call, where: Circumstances) -> bool:
-        return (
-            self.tool.matches(call.tool)
-            and self.agent.matches(where.agent)
-            and self.project.matches(where.project)
-            and self.session.matches(where.session)
-            and all(_has(call.input, name, each) for name, each in self.input.items())
-        )
-
-
-def _has(given: Mapping[str, Any], name: str, pattern: Pattern) -> bool:
-    if name not in given:
-        return False
-    value = given[name]
-    return pattern.matches(value if isinstance(value, str) else json.dumps(value))
-
-
-def decide(rules: Iterable[Rule], call: Call, where: Circumstances) -> Rule | None:
-    """Return the rule that decides: of those that match, one that denies, allows, then asks."""
-    matching = [rule for rule in rules if rule.matches(call, where)]
-    return min(matching, key=lambda rule: DECISIONS.index(rule.decision), default=None)
 
 
 class Outcome(StrEnum):

@@ -3,6 +3,7 @@
 Run as ``python -I -S hook.py SOCKET SPOOL AGENT``, with the payload on standard input.
 Without a daemon it is quick and harmless: it exits with 0, whatever goes wrong, and prints
 nothing, unless the call is one that somebody should have decided (see ``_say_in_absence``).
+Then no error makes it silent: it says the strictest that was left for such a call.
 """
 
 from __future__ import annotations
@@ -11,6 +12,13 @@ import _socket  # the bare modules: those around them cost a tenth of the whole 
 import posix
 import sys
 import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+#: Of the protocol: the first word of a call (see ``rookery.hook_protocol``).
+VERSION = 2
 
 #: Seconds for the daemon to take it and say so; then it goes to the spool.
 DEADLINE = 2.0
@@ -37,32 +45,40 @@ ABSENCE = "absence.json"
 def main() -> None:
     door, spool, agent = sys.argv[1:4]
     payload = sys.stdin.buffer.read()
-    call = _call(agent, payload)
+    try:
+        said = _carry(door, spool, agent, payload)
+    except Exception:  # noqa: BLE001 - whatever it is, a call must not pass because of it
+        said = _say_in_absence(spool, agent, payload)
+    sys.stdout.buffer.write(said)
+
+
+def _carry(door: str, spool: str, agent: str, payload: bytes) -> bytes:
+    """Tell the daemon, or leave the call in the spool. Returns what the agent is told."""
+    key = f"{time.time_ns():020d}-{posix.urandom(8).hex()}"
+    call = _call(key, agent, payload)
     try:
         answer = _tell(door, call, PATIENCE)
     except OSError:
         answer = b""
     if answer.startswith(TAKEN):
-        said = answer[len(TAKEN) :]
-    elif answer.startswith(WAIT):
-        said = insist(door, call, answer)
-    else:
-        _spool(spool, call)
-        said = _say_in_absence(spool, agent, payload)
-    sys.stdout.buffer.write(said)
+        return answer[len(TAKEN) :]
+    if answer.startswith(WAIT):
+        return insist(door, call, answer)
+    _spool(spool, key, call)
+    return _say_in_absence(spool, agent, payload)
 
 
-def _call(agent: str, payload: bytes) -> bytes:
+def _call(key: str, agent: str, payload: bytes) -> bytes:
     """One line that says who calls, then the payload as it came.
 
-    The first word is a key of this very call, so that what is told twice, because a daemon
-    died before it could answer, is taken once. The payload's length is told before it, and
-    the line is kept open: so the daemon sees when the agent ends us because it waits no more.
+    The key names this very call, so that what is told twice, because a daemon died before it
+    could answer, is taken once; it begins with the time, which the facts then bear. The
+    payload's length is told before it, and the line is kept open: so the daemon sees when the
+    agent ends us because it waits no more.
     """
-    key = f"{time.time_ns():020d}-{posix.urandom(8).hex()}"
     badge, pane = posix.environ.get(b"ROOKERY_BADGE"), posix.environ.get(b"TMUX_PANE")
     server = posix.environ.get(b"TMUX", b"").rsplit(b",", 2)[0].replace(b"\n", b"")
-    told = f"{key} {agent} {len(payload)}".encode()
+    told = f"v{VERSION} {key} {agent} {len(payload)}".encode()
     words = (told, badge or b"-", pane or b"-", b"%d" % posix.getppid(), server or b"-")
     return b" ".join(words) + b"\n" + payload
 
@@ -120,17 +136,63 @@ def _say_in_absence(spool: str, agent: str, payload: bytes) -> bytes:
     """Return what the daemon left word to say to a call that it should have decided."""
     try:
         words = _read(spool.rpartition("/")[0] + "/" + ABSENCE)
-    except FileNotFoundError:
+    except OSError:
         return b""
-    import json  # noqa: PLC0415 - only now: they cost more than all the rest
-    from fnmatch import fnmatchcase  # noqa: PLC0415
+    # Looked for as bytes: most calls are of other events, and need no JSON to be read.
+    events = {each.partition(b'"')[0] for each in words.split(b'"event": "')[1:]}
+    meant = {each.decode() for each in events if b'"' + each + b'"' in payload}
+    if not meant:
+        return b""
+    left = [each for each in _parsed(words).get(agent, ()) if each["event"] in meant]
+    try:
+        told = _parsed(payload)
+        event, tool = told.get("hook_event_name", ""), told.get("tool_name", "")
+        left = [each for each in left if each["event"] == event and _is_for(each, tool)]
+    except Exception:  # noqa: BLE001, S110 - what cannot be read is no reason to be silent
+        pass
+    return str(left[0]["say"]).encode() if left else b""
 
-    left, told = json.loads(words), json.loads(payload)
-    event, tool = told.get("hook_event_name", ""), told.get("tool_name", "")
-    for each in left.get(agent, ()):
-        if each["event"] == event and any(fnmatchcase(tool, glob) for glob in each["tools"]):
-            return str(each["say"]).encode()
-    return b""
+
+def _is_for(left: dict[str, Any], tool: str) -> bool:
+    return any(fits(glob, tool) for glob in left["tools"])
+
+
+def fits(glob: str, text: str) -> bool:
+    """Match a glob that knows ``*`` and ``?`` only; to import fnmatch takes long."""
+    place = at = resume = 0
+    star = -1
+    while at < len(text):
+        here = glob[place : place + 1]
+        if here == "*":
+            star, resume = place, at
+            place += 1
+        elif here and here in ("?", text[at]):
+            place += 1
+            at += 1
+        elif star >= 0:
+            resume += 1
+            place, at = star + 1, resume
+        else:
+            return False
+    return not glob[place:].strip("*")
+
+
+class _Context:
+    """What the scanner below the json module asks for; importing json itself takes long."""
+
+    strict = False
+    object_hook = object_pairs_hook = None
+    parse_float = parse_int = parse_constant = str
+
+
+def _parsed(text: bytes) -> dict[str, Any]:
+    import _json  # noqa: PLC0415 - most calls need none
+
+    scan = _json.make_scanner(_Context)  # type: ignore[arg-type] # it only looks at these
+    found, _ = scan(text.removeprefix(b"\xef\xbb\xbf").decode().lstrip(), 0)
+    if not isinstance(found, dict):
+        raise TypeError
+    return found
 
 
 def _read(name: str) -> bytes:
@@ -138,17 +200,28 @@ def _read(name: str) -> bytes:
         return file.read()
 
 
-def _spool(spool: str, call: bytes) -> None:
+def _spool(spool: str, key: str, call: bytes) -> None:
+    """Leave a call where the next daemon finds it, also after a power cut."""
     # Its name sorts by time; it appears whole or not at all.
-    name = f"{spool}/{call.split(b' ', 1)[0].decode()}"
+    name = f"{spool}/{key}"
     try:
         _write(name + ".part", call)
         posix.rename(name + ".part", name)
+        _sync(spool)
     except OSError:  # there is no room
         try:
             posix.unlink(name + ".part")
         except OSError:
             return
+
+
+def _sync(folder: str) -> None:
+    # A rename is not on disk before its folder is.
+    number = posix.open(folder, posix.O_RDONLY)
+    try:
+        posix.fsync(number)
+    finally:
+        posix.close(number)
 
 
 def _write(name: str, call: bytes) -> None:

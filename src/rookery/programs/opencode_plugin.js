@@ -14,6 +14,9 @@ const HOOK = "@rookery-hook@"
 const DOOR = "@rookery-door@"
 const SPOOL = "@rookery-spool@"
 
+// Of the protocol; see hook_protocol.py.
+const VERSION = "v2"
+
 // Milliseconds: for the daemon to take a call; to wait for a decision; for a daemon that died
 // meanwhile to come back; and between two tries.
 const DEADLINE = 2_000
@@ -306,7 +309,7 @@ function compose(payload) {
   const { ROOKERY_BADGE, TMUX_PANE, TMUX = "" } = process.env
   const server = TMUX.split(",").slice(0, -2).join(",").replaceAll("\n", "")
   const who = [ROOKERY_BADGE || "-", TMUX_PANE || "-", process.pid, server || "-"]
-  const line = [key, "opencode", body.length, ...who].join(" ")
+  const line = [VERSION, key, "opencode", body.length, ...who].join(" ")
   return { key, bytes: Buffer.concat([Buffer.from(`${line}\n`), body]) }
 }
 
@@ -365,6 +368,8 @@ async function spool({ key, bytes }) {
   try {
     await files.writeFile(`${name}.part`, bytes, { flag: "wx", mode: 0o600, flush: true })
     await files.rename(`${name}.part`, name)
+    const folder = await files.open(SPOOL) // a rename is not on disk before its folder is
+    await folder.sync().finally(() => folder.close())
   } catch {
     await files.unlink(`${name}.part`).catch(() => undefined)
   }

@@ -55,14 +55,15 @@ class Journal:
     readers: Mapping[str, Reader]
     _abreast: set[str] = field(default_factory=set)
 
-    def append(self, db: Connection, *facts: Fact) -> int:
+    def append(self, db: Connection, *facts: Fact, at: datetime | None = None) -> int:
         """Write each fact, the state it leads to, and what readers make of it.
 
-        Returns the number of the last entry. All of it is one transaction, the writer's.
+        ``at`` is when it happened, if that was earlier than now. Returns the number of the
+        last entry. All of it is one transaction, the writer's.
         """
         seq = 0
         for fact in facts:
-            entry = self._enter(db, fact)
+            entry = self._enter(db, fact, at or self.clock.now())
             seq = entry.seq
             # What a fact proves of a message is state too, not some reader's decision:
             # readers may rely on it in whatever order they run.
@@ -102,8 +103,7 @@ class Journal:
         db.execute("update bookmarks set seq = ? where reader = ?", (last, reader))
         return bool(rows)
 
-    def _enter(self, db: Connection, fact: Fact) -> Entry:
-        at = self.clock.now()
+    def _enter(self, db: Connection, fact: Fact, at: datetime) -> Entry:
         added = db.execute(
             "insert into entries (at, session, kind, body) values (?, ?, ?, ?)",
             (stamp(at), fact.session, _NAMES[type(fact)], _body(fact)),

@@ -13,6 +13,12 @@ alter table messages add column refused text not null default ''; -- by its agen
 
 -- Rules: the last valid rules, spooled calls.
 
+create table valid_rules (
+    one integer primary key check (one = 1),
+    text text not null, -- of the file, as it was read
+    at text not null
+) strict;
+
 -- Scopes: relays, reach, limits.
 
 -- A caller on the socket is looked up by its process and by all processes above it.

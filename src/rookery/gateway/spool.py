@@ -1,0 +1,187 @@
+"""Hook calls that could not reach the daemon: taken in, in order, once it runs again."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from rookery.hook_protocol import Head, is_whole, read_head, time_of
+from rookery.model.errors import HookUnreadable
+
+_log = logging.getLogger(__name__)
+
+#: Calls that are taken in together, most of them in one transaction.
+BATCH = 256
+
+#: Bytes of calls that are taken in together; a tool's input may hold a whole file.
+MAX_BATCH_BYTES = 16 * 1024 * 1024
+
+#: A hook program writes a call in one go; a partial file of this age never becomes whole.
+PARTIAL_AGE_S = 60.0
+
+#: Within this many nanoseconds a folder may change twice and show the same time.
+SAME_TIME_NS = 100_000_000
+
+#: Bytes of a call's first line.
+MAX_LINE_BYTES = 16 * 1024
+
+#: Calls of one lane are taken in their order. It is a session's badge; without one it is the
+#: agent, since a session that has no badge may change its native id in the middle.
+Lane: TypeAlias = str
+
+
+def lane_of(head: Head) -> Lane:
+    return head.badge or head.agent
+
+
+@dataclass(frozen=True, slots=True)
+class Spooled:
+    """One file in the spool."""
+
+    file: Path
+    lane: Lane
+
+
+#: Takes calls in, in their order. Returns once they are committed, or parked one by one.
+TakeIn: TypeAlias = Callable[[Sequence[bytes]], Awaitable[None]]
+
+#: Makes a call visible of which only a part was written, by its key.
+Park: TypeAlias = Callable[[str], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class Spool:
+    folder: Path
+    take_in: TakeIn
+    park: Park
+    _waiting: dict[str, Spooled] = field(default_factory=dict)  #: by name, in order
+    _taking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _folder_time: int | None = None  #: when the folder had last changed, as it was listed
+
+    async def drain(self) -> None:
+        """Take in all calls that wait. Raises ``OSError`` and what the store raises."""
+        await self._look()
+        while self._waiting:
+            await self._take(self._waiting.values())
+
+    async def clear(self, lane: Lane) -> None:
+        """Take in the calls that a live call of this lane must not overtake."""
+        if self._has_changed():
+            await self._look()
+        while ahead := [each for each in self._waiting.values() if each.lane == lane]:
+            await self._take(ahead)
+
+    @property
+    def waiting(self) -> int:
+        """Return how many calls are known to wait."""
+        return len(self._waiting)
+
+    async def _look(self) -> None:
+        """List the folder, and read of new files whose calls they are."""
+        async with self._taking:
+            changed, found = await asyncio.to_thread(_list, self.folder, set(self._waiting))
+            for name in found.partial:
+                await self._set_aside(self.folder / name)
+            self._waiting = dict(sorted([*self._waiting.items(), *found.calls.items()]))
+            is_past = time.time_ns() - changed > SAME_TIME_NS
+            self._folder_time = changed if is_past else None
+
+    async def _set_aside(self, file: Path) -> None:
+        """Keep what there is of a call that was never written to its end."""
+        await self.park(file.name.removesuffix(".part"))
+        await asyncio.to_thread(file.rename, file.with_suffix(".damaged"))
+
+    def _has_changed(self) -> bool:
+        try:
+            # Before every live call, so it must cost next to nothing.
+            return os.stat(self.folder).st_mtime_ns != self._folder_time  # noqa: PTH116
+        except OSError:
+            return True
+
+    async def _take(self, some: Iterable[Spooled]) -> None:
+        """Take in the first batch of these calls, but for those taken in meanwhile."""
+        chosen = list(some)[:BATCH]
+        async with self._taking:
+            chosen = [each for each in chosen if each.file.name in self._waiting]
+            calls = await asyncio.to_thread(_read_batch, chosen)
+            await self.take_in([call for call in calls if call is not None])
+            done = chosen[: len(calls)]
+            await asyncio.to_thread(_remove, done)
+            for each in done:
+                del self._waiting[each.file.name]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    calls: dict[str, Spooled]
+    partial: list[str]
+
+
+def _list(folder: Path, known: set[str]) -> tuple[int, _Found]:
+    folder.mkdir(mode=0o700, exist_ok=True)
+    changed = folder.stat().st_mtime_ns
+    found = _Found({}, [])
+    with os.scandir(folder) as entries:
+        names = [each.name for each in entries if each.is_file(follow_symlinks=False)]
+    for name in names:
+        if name in known or name.endswith(".damaged"):
+            continue
+        file = folder / name
+        if not name.endswith(".part") or _is_whole(file):
+            found.calls[name] = Spooled(file, _lane(file))
+        elif _is_old(file):
+            found.partial.append(name)
+    return changed, found
+
+
+def _is_whole(part: Path) -> bool:
+    """Return whether a call is whole although its file was never renamed."""
+    try:
+        return time_of(part.name.removesuffix(".part")) is not None and is_whole(
+            part.read_bytes()
+        )
+    except OSError:  # it was renamed just now
+        return False
+
+
+def _is_old(file: Path) -> bool:
+    try:
+        return time.time() - file.stat().st_mtime > PARTIAL_AGE_S
+    except OSError:
+        return False
+
+
+def _lane(file: Path) -> Lane:
+    try:
+        with file.open("rb") as opened:
+            return lane_of(read_head(opened.readline(MAX_LINE_BYTES)))
+    except (OSError, HookUnreadable):
+        return ""
+
+
+def _read_batch(chosen: Sequence[Spooled]) -> list[bytes | None]:
+    """Read files until they are enough for one batch; ``None`` for one that is gone."""
+    calls: list[bytes | None] = []
+    size = 0
+    for each in chosen:
+        try:
+            call = each.file.read_bytes()
+        except FileNotFoundError:  # a part that was renamed meanwhile: it is listed again
+            calls.append(None)
+            continue
+        size += len(call)
+        if calls and size > MAX_BATCH_BYTES:
+            break
+        calls.append(call)
+    return calls
+
+
+def _remove(done: Iterable[Spooled]) -> None:
+    for each in done:
+        each.file.unlink(missing_ok=True)

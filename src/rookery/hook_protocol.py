@@ -1,0 +1,181 @@
+"""What hook programs send: one line that says who calls, then the agent's payload as it came.
+
+Version 2 of the line is ``v2 KEY AGENT SIZE BADGE PANE PARENT SERVER``. Version 1 has no first
+word, and version 0 has no SIZE either: its payload ends where the connection does. Agents that
+were started by an older daemon may run an older hook program, so all three are understood.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from rookery.model.errors import HookUnreadable
+from rookery.model.sessions import Badge, Spot
+from rookery.ports import Payload
+from rookery.programs.hook import VERSION
+
+#: Values deeper than this are cut out, so that the rest of a payload can be read and decided.
+MAX_NESTING = 100
+
+#: In larger payloads nothing is cut out: agents truncate what is large themselves.
+MAX_SEARCHED_CHARACTERS = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The first line of a call."""
+
+    key: str
+    agent: str
+    size: int | None  #: of the payload; none if it ends where the connection does
+    badge: Badge | None
+    pane: Spot | None
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """One call of an agent's hook, as it came through the door."""
+
+    key: str  #: made by the hook program; a spooled hook comes again under the same one
+    agent: str
+    badge: Badge | None
+    payload: Payload
+    #: The process that made the call, as the kernel knows it; none if it waited in the spool,
+    #: and so nobody waits for what we say.
+    pid: int | None = None
+    pane: Spot | None = None  #: where it says that it runs
+    #: Whether the payload had to be changed to be read: what the agent is about to do may
+    #: differ from what it says here.
+    is_altered: bool = False
+
+    @property
+    def at(self) -> datetime | None:
+        """Return when the hook program ran; ``None`` if its key does not tell."""
+        return time_of(self.key)
+
+
+_KEY = re.compile(r"(\d{20})-[0-9a-f]{16}")
+
+
+def time_of(key: str) -> datetime | None:
+    """Return when the call of this key was made: keys begin with nanoseconds since 1970."""
+    found = _KEY.fullmatch(key)
+    try:
+        return datetime.fromtimestamp(int(found[1]) / 1e9, UTC) if found else None
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+def read_head(line: bytes) -> Head:
+    """Read the first line of a call. Raises ``HookUnreadable``, which names no badge."""
+    words = line.rstrip(b"\n").decode(errors="surrogateescape").split(" ")
+    version, words = _version(words)
+    try:
+        key, agent, *rest = words
+        size = _size(rest.pop(0)) if version else None
+        badge, pane, _parent = rest[:3]
+        server = rest[3:] if version == 0 else [rest[3], *rest[4:]]
+    except (ValueError, IndexError):
+        # Not chained: the cause's text may hold a badge, which must not appear in a log.
+        raise HookUnreadable(f"its first line has {len(words)} words") from None
+    socket = " ".join(server) or "-"
+    spot = None if "-" in {pane, socket} else Spot(socket, pane)
+    return Head(key, agent, size, None if badge == "-" else Badge(badge), spot)
+
+
+_VERSION = re.compile(r"v([0-9]{1,4})")
+
+
+def _version(words: list[str]) -> tuple[int, list[str]]:
+    if found := _VERSION.fullmatch(words[0]):
+        version = int(found[1])
+        if version != VERSION:
+            raise HookUnreadable(
+                f"it speaks version {version} of the hook protocol, this daemon {VERSION};"
+                " update Rookery, then restart the agent"
+            )
+        return version, words[1:]
+    has_size = len(words) > 2 and words[2].isdecimal()  # noqa: PLR2004 - KEY AGENT SIZE
+    return (1 if has_size else 0), words
+
+
+def _size(word: str) -> int:
+    if not (word.isascii() and word.isdecimal() and len(word) < 20):  # noqa: PLR2004 - digits
+        raise ValueError
+    return int(word)
+
+
+def read_call(call: bytes, *, pid: int | None = None) -> Hook:
+    """Read what a hook program sent. Raises ``HookUnreadable``."""
+    first, _, body = call.partition(b"\n")
+    head = read_head(first)
+    try:
+        payload, is_altered = _read(body)
+    except (ValueError, RecursionError) as error:
+        raise HookUnreadable(str(error)[:200]) from error
+    if not isinstance(payload, dict):
+        raise HookUnreadable("it is no JSON object")
+    return Hook(head.key, head.agent, head.badge, payload, pid, head.pane, is_altered)
+
+
+def is_whole(call: bytes) -> bool:
+    """Return whether a spooled call has all of its payload."""
+    first, newline, body = call.partition(b"\n")
+    try:
+        return bool(newline) and read_head(first).size == len(body)
+    except HookUnreadable:
+        return False
+
+
+_EVENT = re.compile(rb'"hook_event_name"\s*:\s*"(\w{1,100})"')
+
+
+def events_in(payload: bytes) -> frozenset[str]:
+    """Return the events that a payload may be of, also if it cannot be read as JSON."""
+    return frozenset(found.decode() for found in _EVENT.findall(payload))
+
+
+def _read(body: bytes) -> tuple[object, bool]:
+    """Read JSON, and say whether something that no file can hold had to be replaced."""
+    try:
+        text, is_altered = body.decode("utf-8-sig"), False
+    except UnicodeDecodeError:
+        text, is_altered = body.decode("utf-8-sig", errors="replace"), True
+    shallow = _without_deep_values(text)
+    is_altered = is_altered or shallow is not text
+    payload = json.loads(shallow)
+    if _LONE_SURROGATE.search(shallow):
+        whole = json.dumps(payload, ensure_ascii=False)
+        replaced = whole.encode(errors="replace")
+        is_altered = is_altered or replaced != whole.encode(errors="surrogatepass")
+        return json.loads(replaced), is_altered
+    return payload, is_altered
+
+
+_LONE_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def _without_deep_values(text: str) -> str:
+    """Replace what is nested too deep to be read by null: the rest can be read, and decided."""
+    is_large = len(text) > MAX_SEARCHED_CHARACTERS
+    if is_large or text.count("[") + text.count("{") <= MAX_NESTING:
+        return text
+    kept, depth, end = [], 0, 0
+    for found in _NESTING.finditer(text):
+        if found[0] in {"[", "{"}:
+            depth += 1
+            if depth == MAX_NESTING + 1:
+                kept.append(text[end : found.start()])
+        elif found[0] in {"]", "}"}:
+            depth -= 1
+            if depth == MAX_NESTING:
+                kept.append("null")
+                end = found.end()
+    return "".join([*kept, text[end:]]) if kept else text
+
+
+#: What opens or closes something in JSON; and texts, also unended, in which nothing does.
+_NESTING = re.compile(r'[][{}]|"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)

@@ -1,0 +1,142 @@
+"""Rules for tool calls: what a rule matches, and which of them decides."""
+
+from __future__ import annotations
+
+import json
+import os.path
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+
+from rookery.model.patterns import Pattern
+from rookery.model.permissions import Call
+
+#: The order in which rules are asked: one that denies beats all that allow.
+Decision: TypeAlias = Literal["deny", "allow", "ask"]
+DECISIONS: tuple[Decision, ...] = ("deny", "allow", "ask")
+
+#: Fields of a tool's input that hold the path of a file or a folder.
+PATH_FIELDS = frozenset(
+    {
+        *("file_path", "filePath", "path", "absolute_path", "notebook_path", "notebookPath"),
+        *("directory", "dir_path", "dirPath", "cwd", "workdir", "old_path", "new_path"),
+    }
+)
+
+#: Fields of a tool's input that a shell runs.
+COMMAND_FIELDS = frozenset({"command", "cmd", "script"})
+
+
+ANYTHING = Pattern("*")
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """Who makes a call, and where."""
+
+    agent: str
+    project: str
+    session: str  #: its name
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What to do with the calls that it matches: all that it names must match."""
+
+    name: str
+    decision: Decision
+    tool: Pattern = ANYTHING
+    input: Mapping[str, Pattern] = field(default_factory=dict)
+    agent: Pattern = ANYTHING
+    project: Pattern = ANYTHING
+    session: Pattern = ANYTHING
+    reason: str = ""
+
+    def matches(self, call: Call, where: Circumstances) -> bool:
+        has = _allows if self.decision == "allow" else _restricts
+        return (
+            self.tool.matches(call.tool)
+            and self.agent.matches(where.agent)
+            and self.project.matches(where.project)
+            and self.session.matches(where.session)
+            and all(has(call, where, name, each) for name, each in self.input.items())
+        )
+
+
+#: In force while no valid version of the rules is known.
+ASK_ALWAYS = Rule(
+    "no valid rules", "ask", reason="The rules cannot be read, so every call is asked about."
+)
+
+#: Decides where a rule that restricts may match, but a field's true value is not known.
+UNCERTAIN = Rule(
+    "uncertain input", "ask", reason="A field that a rule names could not be read for certain."
+)
+
+
+def decide(rules: Iterable[Rule], call: Call, where: Circumstances) -> Rule | None:
+    """Return the rule that decides: of those that match, one that denies, allows, then asks."""
+    known = tuple(rules)
+    matching = [rule for rule in known if rule.matches(call, where)]
+    first = min(matching, key=lambda rule: DECISIONS.index(rule.decision), default=None)
+    if first and first.decision == "deny":
+        return first
+    if call.uncertain and any(_may_restrict(rule, call, where) for rule in known):
+        return UNCERTAIN
+    return first
+
+
+def path_fields(rules: Iterable[Rule]) -> frozenset[str]:
+    """Return the path fields that the rules look at."""
+    return PATH_FIELDS.intersection(name for rule in rules for name in rule.input)
+
+
+def _may_restrict(rule: Rule, call: Call, where: Circumstances) -> bool:
+    """Return whether a rule would match if its uncertain fields had the right values."""
+    if rule.decision == "allow" or not call.uncertain.intersection(rule.input):
+        return False
+    certain = {name: each for name, each in rule.input.items() if name not in call.uncertain}
+    return replace(rule, input=certain).matches(call, where)
+
+
+def _allows(call: Call, where: Circumstances, name: str, pattern: Pattern) -> bool:
+    """Match for a rule that allows: only what the field certainly means."""
+    if name not in call.input or name in call.uncertain:
+        return False
+    value = _text(call.input[name])
+    if name in COMMAND_FIELDS:
+        return pattern.matches_one_command(value)
+    if name in PATH_FIELDS and isinstance(call.input[name], str):
+        return pattern.matches(call.real_paths.get(name) or _absolute(value, where))
+    return pattern.matches(value)
+
+
+def _restricts(call: Call, where: Circumstances, name: str, pattern: Pattern) -> bool:
+    """Match for a rule that denies or asks: anything that the field may mean."""
+    if name not in call.input:
+        return False
+    return any(pattern.matches(each) for each in _meanings(call, where, name))
+
+
+def _meanings(call: Call, where: Circumstances, name: str) -> Iterator[str]:
+    value = _text(call.input[name])
+    yield value
+    if name in PATH_FIELDS and isinstance(call.input[name], str):
+        yield _absolute(value, where)
+        if real := call.real_paths.get(name):
+            yield real
+
+
+def _absolute(path: str, where: Circumstances) -> str:
+    return absolute_path(path, where.project)
+
+
+def absolute_path(path: str, folder: str) -> str:
+    """Return a path without ``.``, ``..`` and ``//``, seen from a folder."""
+    # normpath keeps two leading slashes, which POSIX lets a system treat specially.
+    whole = os.path.normpath(os.path.join(folder, path))  # noqa: PTH118 - pathlib keeps ".."
+    return "/" + whole.lstrip("/") if whole.startswith("/") else whole
+
+
+def _text(value: Any) -> str:  # noqa: ANN401 - JSON of an agent
+    return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,77 @@
+"""Resolve the path fields of a tool call, without ever blocking the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import os.path
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from threading import BoundedSemaphore, Thread
+
+from rookery.model.permissions import Call
+from rookery.model.rules import absolute_path
+
+#: A path on a dead mount blocks its thread for good; then the call counts as uncertain.
+RESOLVE_TIMEOUT_S = 0.5
+
+#: So many threads may hang on dead mounts; further calls count as uncertain at once.
+MAX_THREADS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class PathResolver:
+    """Follows links in threads of its own, which may hang and do not keep the daemon alive."""
+
+    timeout_s: float = RESOLVE_TIMEOUT_S
+    real_path: Callable[[str], str] = os.path.realpath
+    _threads: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_THREADS))
+
+    async def resolve(self, call: Call, *, folder: str, fields: Iterable[str]) -> Call:
+        """Return the call with the real paths of these fields, as seen from a folder."""
+        written = {name: call.input[name] for name in fields if name in call.input}
+        paths = {name: path for name, path in written.items() if isinstance(path, str)}
+        if not paths:
+            return call
+        # Whether an agent expands a tilde is not known: no rule allows by such a path.
+        unsure = {name for name, path in paths.items() if path.startswith("~")}
+        found = await self._in_thread({name: _seen_from(folder, paths[name]) for name in paths})
+        unsure.update(paths.keys() - found.keys())
+        return replace(call, real_paths=found, uncertain=call.uncertain | unsure)
+
+    async def _in_thread(self, paths: Mapping[str, str]) -> dict[str, str]:
+        if not self._threads.acquire(blocking=False):
+            return {}
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[dict[str, str]] = loop.create_future()
+
+        def follow_links() -> None:
+            try:
+                found = dict(self._followed(paths))
+            finally:
+                self._threads.release()
+            with suppress(RuntimeError):  # the loop has closed meanwhile
+                loop.call_soon_threadsafe(_answer, answer, found)
+
+        Thread(target=follow_links, name="real paths", daemon=True).start()
+        try:
+            return await asyncio.wait_for(answer, self.timeout_s)
+        except TimeoutError:
+            return {}
+
+    def _followed(self, paths: Mapping[str, str]) -> Iterable[tuple[str, str]]:
+        for name, path in paths.items():
+            with suppress(OSError, ValueError):  # a NUL, or too many links
+                yield name, self.real_path(path)
+
+
+def _seen_from(folder: str, path: str) -> str:
+    """Return an absolute path; its ``..`` are followed after the links before them."""
+    if path.startswith("~/"):
+        return os.path.expanduser(path)  # noqa: PTH111 - pathlib raises without a home
+    return os.path.join(folder, path) if folder else absolute_path(path, "/")  # noqa: PTH118
+
+
+def _answer(answer: asyncio.Future[dict[str, str]], found: dict[str, str]) -> None:
+    if not answer.done():
+        answer.set_result(found)
