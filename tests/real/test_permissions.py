@@ -247,6 +247,51 @@ def test_broken_rules_are_said_and_change_nothing(rookery: Rookery) -> None:
     assert "not TOML" in rookery.run("permissions").stderr
 
 
+@pytest.mark.spec("D1", "D3", "I5")
+def test_rules_that_are_broken_at_a_restart_stay_in_force_and_every_command_says_so(
+    cold: Rookery,
+) -> None:
+    cold.configure("")
+    cold.home.rules.write_text('[[deny]]\nname = "no rm"\ninput.command = "rm *"\n')
+    cold.up()
+    eventually(cold.home.absence.exists)
+    left = cold.home.absence.read_text()
+    cold.stop()
+    cold.home.rules.write_text("[[deny")
+    call = json.dumps({"tool": "Bash", "input": {"command": "rm x"}})
+
+    up = cold.run("up", "--detach").stderr
+    said = [cold.run(command) for command in ("status", "ls", "doctor")]
+    tested = cold.run("permissions", "test", call).stdout
+    cold.run("down")
+
+    for each in (up, *(done.stderr + done.stdout for done in said)):
+        assert "not TOML" in each
+        assert "The last valid version stays in force (1 rules)" in each
+    assert "PreToolUse" in left
+    assert "no rm" in tested
+    assert cold.home.absence.read_text() == left
+
+
+@pytest.mark.spec("D1", "I5")
+def test_the_doctor_tells_of_the_rules_in_force_not_of_the_file(cold: Rookery) -> None:
+    cold.configure("")
+    cold.home.rules.write_text('[[deny]]\nname = "no rm"\ninput.command = "rm *"\n')
+    cold.home.rules.chmod(0o666)
+    call = json.dumps({"tool": "Bash", "input": {"command": "rm x"}})
+    cold.up()
+
+    refused = cold.run("doctor").stdout
+    asked = cold.run("permissions", "test", call).stdout
+    cold.home.rules.chmod(0o600)
+    decided = cold.run("permissions", "test", call).stdout
+
+    assert "every call is asked about" in refused
+    assert asked.startswith("ask by the rule 'no valid rules'")
+    assert decided.startswith("deny by the rule 'no rm'")
+    assert "1 of" in cold.run("doctor").stdout
+
+
 @pytest.mark.spec("D3")
 def test_locally_an_agent_asks_in_its_own_terminal(rookery: Rookery) -> None:
     rookery.start("worker")

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
@@ -181,6 +182,113 @@ def test_without_a_daemon_it_says_what_was_left_for_such_a_call(
 
     assert (done.returncode, done.stdout) == (0, said)
     assert len(setting.spooled()) == 1
+
+
+@pytest.mark.spec("C3", "D3")
+@pytest.mark.parametrize(
+    "field",
+    [
+        pytest.param(b"[" * 3_000 + b"]" * 3_000, id="nested"),
+        pytest.param(b'"\xff"', id="no UTF-8"),
+        pytest.param(b"1, ...", id="no JSON"),
+    ],
+)
+def test_what_cannot_be_read_gets_the_strictest_that_was_left(
+    setting: Setting, field: bytes
+) -> None:
+    left = [{"event": "PreToolUse", "tools": ["Bash"], "say": "no"}]
+    (setting.folder / hook.ABSENCE).write_text(json.dumps({"demo": left}))
+    payload = b'{"hook_event_name": "PreToolUse", "tool_name": "Bash", "x": %s}' % field
+
+    done = setting.run(payload=payload)
+
+    assert (done.returncode, done.stdout) == (0, b"no")
+    assert len(setting.spooled()) == 1
+
+
+@pytest.mark.spec("C3", "D3")
+def test_a_number_of_any_length_is_read(setting: Setting) -> None:
+    left = [{"event": "PreToolUse", "tools": ["Bash"], "say": "no"}]
+    (setting.folder / hook.ABSENCE).write_text(json.dumps({"demo": left}))
+    payload = b'{"x": %s, "hook_event_name": "PreToolUse", "tool_name": "%s"}'
+
+    bash = setting.run(payload=payload % (b"1" * 5_000, b"Bash"))
+    read = setting.run(payload=payload % (b"1" * 5_000, b"Read"))
+
+    assert (bash.stdout, read.stdout) == (b"no", b"")
+
+
+@pytest.mark.spec("C3", "D3")
+def test_an_error_of_its_own_is_no_reason_to_let_a_call_pass(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = [{"event": "PreToolUse", "tools": ["Bash"], "say": "no"}]
+    (setting.folder / hook.ABSENCE).write_text(json.dumps({"demo": left}))
+    payload = b'{"hook_event_name": "PreToolUse", "tool_name": "Bash"}'
+
+    def fail(*given: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(hook, "_spool", fail)
+    monkeypatch.setattr(sys, "argv", ["hook.py", "/no/door", str(setting.spool), "demo"])
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(payload)))
+    with monkeypatch.context() as printing:
+        out = TextIOWrapper(BytesIO())
+        printing.setattr(sys, "stdout", out)
+        hook.main()
+        said = out.buffer
+
+    assert isinstance(said, BytesIO)
+    assert said.getvalue() == b"no"
+
+
+@pytest.mark.spec("C3")
+@pytest.mark.parametrize("event", ["PostToolUse", "Stop"])
+def test_a_call_for_which_nothing_was_left_costs_no_json(setting: Setting, event: str) -> None:
+    left = [{"event": "PreToolUse", "tools": ["*"], "say": "no"}]
+    (setting.folder / hook.ABSENCE).write_text(json.dumps({"demo": left}))
+    payload = json.dumps({"hook_event_name": event, "x": 'of "PreToolUse"'}).encode()
+    run = [sys.executable, "-I", "-S", "-X", "importtime", hook.__file__]
+
+    done = subprocess.run(
+        [*run, str(setting.door), str(setting.spool), "demo"],
+        input=payload,
+        capture_output=True,
+        timeout=20,
+        check=True,
+    )
+
+    imported = {line.rpartition(b"|")[2].strip() for line in done.stderr.splitlines()}
+    assert done.stdout == b""
+    assert b"_socket" in imported
+    assert not imported & {b"_json", b"json", b"fnmatch", b"re", b"typing"}
+
+
+@pytest.mark.spec("C3", "K3")
+def test_a_spooled_call_is_on_disk_when_the_hook_returns(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[set[str]] = []
+
+    def note(number: int) -> None:
+        os.fsync(number)
+        synced.append({each.name for each in setting.spooled()} | {str(number)})
+
+    monkeypatch.setattr(hook.posix, "fsync", note)
+    hook._spool(str(setting.spool), "k1", b"call")  # noqa: SLF001 - the step itself
+
+    # First the content, under the name of a part; then the folder, with the final name.
+    assert ["k1.part" in each for each in synced] == [True, False]
+    assert "k1" in synced[1]
+
+
+@pytest.mark.parametrize(
+    ("glob", "tool"),
+    [("*", ""), ("B?sh", "Bash"), ("mcp__*__get", "mcp__a__b__get"), ("*a*", "bab"), ("", "")],
+)
+def test_the_small_glob_matches_as_the_large_one(glob: str, tool: str) -> None:
+    assert hook.fits(glob, tool)
+    assert not hook.fits(glob + "x", tool)
 
 
 @pytest.mark.spec("C3")

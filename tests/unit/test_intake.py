@@ -535,3 +535,135 @@ async def test_a_call_whose_caller_did_not_wait_is_taken_once_it_comes_from_the_
 def pid_of_one_that_is_over() -> int:
     with subprocess.Popen(["/bin/true"]) as done:
         return done.pid
+
+
+DENY_RM = '[[deny]]\ninput.command = { regex = "rm" }\n'
+
+
+def unreadable(event: str) -> dict[str, bytes]:
+    """Return payloads that cannot be read, but for the name of their event."""
+    head = b'{"cwd": "/", "tool_name": "Bash", "hook_event_name": "%s", ' % event.encode()
+    return {
+        "digits": head + b'"session_id": "n1", "tool_input": {"x": %s}}' % (b"1" * 5_000),
+        "nested": head
+        + b'"session_id": "n1", "tool_input": {"x": %s, "y": "%s"}}'
+        % (b"[" * 30_000 + b"]" * 30_000, b"y" * 300_000),
+        "id": head + b'"session_id": "%s", "tool_input": {}}' % (b"n" * 1_000_000),
+        "cut": head,
+    }
+
+
+async def told(folder: Path, agent: str, payload: bytes) -> bytes:
+    """Make a live call, and return what its agent is told."""
+    reader, writer = await asyncio.open_unix_connection(folder / "door")
+    writer.write(f"v2 k-{agent} {agent} {len(payload)} - - 1 -\n".encode() + payload)
+    answer = await reader.read()
+    writer.close()
+    assert answer.startswith(TAKEN)
+    return answer.removeprefix(TAKEN)
+
+
+@pytest.mark.spec("C3", "D3")
+@pytest.mark.parametrize("kind", ["digits", "nested", "id", "cut"])
+@pytest.mark.parametrize(("agent", "said"), [("claude", b'"ask"'), ("codex", b'"deny"')])
+async def test_a_call_that_cannot_be_read_never_passes_by_a_rule(
+    door: Door, tmp_path: Path, kind: str, agent: str, said: bytes
+) -> None:
+    door.intake.permissions.rulebook.path.write_text(DENY_RM)
+    async with door.opened(tmp_path).open():
+        before = await told(tmp_path, agent, unreadable("PreToolUse")[kind])
+        after = await told(tmp_path, agent, unreadable("PostToolUse")[kind])
+
+    assert said in before
+    assert after == b""
+
+
+@pytest.mark.spec("C3", "D3")
+async def test_without_rules_a_call_that_cannot_be_read_is_left_alone(
+    door: Door, tmp_path: Path
+) -> None:
+    async with door.opened(tmp_path).open():
+        assert await told(tmp_path, "claude", unreadable("PreToolUse")["digits"]) == b""
+
+
+@pytest.mark.spec("D1", "D3")
+async def test_a_call_that_had_to_be_changed_to_be_read_is_asked_about(
+    door: Door, tmp_path: Path
+) -> None:
+    rules = door.intake.permissions.rulebook.path
+    rules.write_text(f'{DENY_RM}[[allow]]\ninput.command = "*"\n')
+    payload = (
+        b'{"cwd": "/", "tool_name": "Bash", "hook_event_name": "PreToolUse",'
+        b' "session_id": "n1", "tool_input": {"command": "r\xffm x"}}'
+    )
+    async with door.opened(tmp_path).open():
+        answer = await told(tmp_path, "claude", payload)
+
+    assert b'"ask"' in answer
+
+
+@pytest.mark.spec("C3")
+async def test_a_hook_program_of_the_first_version_is_answered(
+    door: Door, database: Database, tmp_path: Path
+) -> None:
+    async with door.opened(tmp_path).open():
+        reader, writer = await asyncio.open_unix_connection(tmp_path / "door")
+        body = call("k", "Stop").partition(b"\n")[2]
+        writer.write(b"k1 demo - - 12\n" + body)
+        writer.write_eof()
+        answer = await reader.read()
+        writer.close()
+
+    assert answer == TAKEN
+    assert await database.read(kinds) == ["turn-ended"]
+
+
+@pytest.mark.spec("C3", "K5")
+async def test_no_badge_of_a_call_appears_in_the_log(
+    door: Door, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with door.opened(tmp_path).open():
+        for line in (b"k1 demo 5x s3cr3t - 12\n", b"v2 k1 demo s3cr3t - 1\n", b"s3cr3t\n"):
+            reader, writer = await asyncio.open_unix_connection(tmp_path / "door")
+            writer.write(line + b"not JSON")
+            writer.write_eof()
+            await reader.read()
+            writer.close()
+
+    assert caplog.records
+    assert "s3cr3t" not in caplog.text
+
+
+@pytest.mark.spec("A11", "C5")
+async def test_facts_of_spooled_calls_bear_the_time_at_which_the_hook_ran(
+    door: Door, database: Database, journal: Journal
+) -> None:
+    ran_at = journal.clock.now() - timedelta(hours=1)
+    payload = {"session_id": "n1", "cwd": "/"}
+    for seconds, event in ((0.0, "UserPromptSubmit"), (8.3, "Stop")):
+        moment = ran_at + timedelta(seconds=seconds)
+        key = f"{round(moment.timestamp() * 1e9):020d}-{0:016x}"
+        told = {**payload, "hook_event_name": event, "prompt": "go"}
+        await door.intake.receive(Hook(key, "demo", None, told))
+
+    def turns(db: Connection) -> list[tuple[str, str]]:
+        return [
+            (row["started_at"], row["ended_at"]) for row in db.execute("select * from turns")
+        ]
+
+    ended_at = ran_at + timedelta(seconds=8.3)
+    assert await database.read(turns) == [(ran_at.isoformat(), ended_at.isoformat())]
+    (session,) = await door.all()
+    assert (session.created_at, session.since) == (ran_at, ended_at)
+
+
+@pytest.mark.spec("C5")
+async def test_no_fact_is_dated_in_the_future(door: Door, journal: Journal) -> None:
+    now = journal.clock.now()
+    key = f"{round((now + timedelta(days=1)).timestamp() * 1e9):020d}-{0:016x}"
+    payload = {"session_id": "n1", "cwd": "/", "hook_event_name": "Stop"}
+
+    await door.intake.receive(Hook(key, "demo", None, payload))
+
+    (session,) = await door.all()
+    assert session.since == now

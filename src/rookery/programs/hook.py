@@ -140,7 +140,8 @@ def _say_in_absence(spool: str, agent: str, payload: bytes) -> bytes:
         return b""
     # Looked for as bytes: most calls are of other events, and need no JSON to be read.
     events = {each.partition(b'"')[0] for each in words.split(b'"event": "')[1:]}
-    meant = {each.decode() for each in events if b'"' + each + b'"' in payload}
+    is_known = b'"hook_event_name"' in payload
+    meant = {each.decode() for each in events if not is_known or b'"%s"' % each in payload}
     if not meant:
         return b""
     left = [each for each in _parsed(words).get(agent, ()) if each["event"] in meant]

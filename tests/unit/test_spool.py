@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import anyio
+import pytest
+
+from rookery.gateway.spool import BATCH, Spool
+from rookery.hook_protocol import read_head
+
+pytestmark = pytest.mark.anyio
+
+LONG_AGO = 1_000_000_000
+
+
+def key(number: int) -> str:
+    return f"{number:020d}-{number:016x}"
+
+
+def write(folder: Path, number: int, *, badge: str = "-", suffix: str = "") -> Path:
+    file = folder / (key(number) + suffix)
+    file.write_bytes(f"v2 {key(number)} claude 2 {badge} - 1 -\n{{}}".encode())
+    return file
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(each.name for each in folder.iterdir())
+
+
+class Taken:
+    """What was taken in, and a gate that each batch passes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.batches: list[list[str]] = []
+        self.parked: list[str] = []
+        self.entered = anyio.Event()
+        self.gate = anyio.Event()
+        self.gate.set()
+        self.spool = Spool(folder, self.take_in, self.park)
+
+    async def take_in(self, calls: Sequence[bytes]) -> None:
+        self.entered.set()
+        await self.gate.wait()
+        heads = [read_head(call.partition(b"\n")[0]) for call in calls]
+        self.batches.append([head.key for head in heads])
+
+    async def park(self, key: str) -> None:
+        self.parked.append(key)
+
+    @property
+    def keys(self) -> list[str]:
+        return [each for batch in self.batches for each in batch]
+
+
+@pytest.fixture
+def taken(tmp_path: Path) -> Taken:
+    return Taken(tmp_path)
+
+
+@pytest.mark.spec("C3", "C5")
+async def test_spooled_calls_are_taken_in_in_order_and_in_batches(
+    taken: Taken, tmp_path: Path
+) -> None:
+    for number in reversed(range(BATCH + 10)):
+        write(tmp_path, number)
+
+    await taken.spool.drain()
+
+    assert taken.keys == [key(number) for number in range(BATCH + 10)]
+    assert [len(batch) for batch in taken.batches] == [BATCH, 10]
+    assert names_in(tmp_path) == []
+
+
+@pytest.mark.spec("C3", "C5")
+async def test_a_live_call_waits_for_the_spooled_ones_of_its_own_session_only(
+    taken: Taken, tmp_path: Path
+) -> None:
+    for number in range(BATCH):
+        write(tmp_path, number, badge="anna")
+    write(tmp_path, BATCH, badge="bert")
+    write(tmp_path, BATCH + 1, badge="anna")
+    await taken.spool.clear("nobody else")
+
+    await taken.spool.clear("bert")
+
+    assert taken.keys == [key(BATCH)]
+    with anyio.fail_after(20):
+        await taken.spool.clear("anna")
+    assert taken.keys[1:] == [*map(key, range(BATCH)), key(BATCH + 1)]
+
+
+@pytest.mark.spec("C3")
+async def test_a_drain_under_way_holds_up_a_live_call_of_another_session_for_no_batch(
+    taken: Taken, tmp_path: Path
+) -> None:
+    for number in range(3):
+        write(tmp_path, number, badge="anna")
+    await taken.spool.clear("bert")  # so that the folder is known
+    os.utime(tmp_path, (LONG_AGO, LONG_AGO))
+    await taken.spool.clear("bert")
+    taken.gate = anyio.Event()
+
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(taken.spool.clear, "anna")
+            await taken.entered.wait()
+            await taken.spool.clear("bert")
+            taken.gate.set()
+
+    assert taken.keys == [key(0), key(1), key(2)]
+
+
+@pytest.mark.spec("C3", "K3")
+async def test_a_whole_part_is_taken_in_and_a_partial_one_is_set_aside_visibly(
+    taken: Taken, tmp_path: Path
+) -> None:
+    write(tmp_path, 1, suffix=".part")
+    torn = write(tmp_path, 2, suffix=".part")
+    torn.write_bytes(torn.read_bytes()[:-1])
+    os.utime(torn, (LONG_AGO, LONG_AGO))
+    young = write(tmp_path, 3, suffix=".part")
+    young.write_bytes(b"")
+
+    await taken.spool.drain()
+
+    assert taken.keys == [key(1)]
+    assert taken.parked == [key(2)]
+    assert names_in(tmp_path) == [f"{key(2)}.damaged", f"{key(3)}.part"]
+
+
+@pytest.mark.spec("C3", "K4")
+async def test_what_could_not_be_taken_in_stays(taken: Taken, tmp_path: Path) -> None:
+    write(tmp_path, 1)
+
+    async def fail(calls: Sequence[bytes]) -> None:
+        raise OSError("no room")
+
+    taken.spool.take_in = fail
+    with pytest.raises(OSError, match="no room"):
+        await taken.spool.drain()
+    taken.spool.take_in = taken.take_in
+    await taken.spool.drain()
+
+    assert taken.keys == [key(1)]
