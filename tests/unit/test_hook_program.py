@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import posix
 import socket
 import stat
 import subprocess
@@ -274,7 +275,7 @@ def test_a_spooled_call_is_on_disk_when_the_hook_returns(
         os.fsync(number)
         synced.append({each.name for each in setting.spooled()} | {str(number)})
 
-    monkeypatch.setattr(hook.posix, "fsync", note)
+    monkeypatch.setattr(posix, "fsync", note)
     hook._spool(str(setting.spool), "k1", b"call")  # noqa: SLF001 - the step itself
 
     # First the content, under the name of a part; then the folder, with the final name.
