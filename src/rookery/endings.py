@@ -6,6 +6,7 @@ from datetime import datetime
 from sqlite3 import Connection
 
 from rookery.model.facts import Outcome, SessionEnded, SessionId
+from rookery.model.lifecycle import Status
 from rookery.store import sessions, tokens
 from rookery.store.journal import Journal
 
@@ -23,8 +24,11 @@ def end(  # noqa: PLR0913 - how a session ended, by keyword
     at: datetime | None = None,
 ) -> bool:
     """Write down that a session is over. False if it already was: then nothing is done."""
-    if sessions.get(db, session).status.is_over:
+    now = sessions.get(db, session)
+    if now.status.is_over:
         return False
+    if now.status is Status.CLOSING:
+        outcome = "killed"  # as the record will say: it ends because it was asked to
     journal.append(db, SessionEnded(session, reason[:LONGEST], outcome), at=at)
     tokens.take_badge(db, session, at=journal.clock.now())
     return True

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NewType, TypeAlias
 
-Outcome: TypeAlias = Literal["completed", "failed"]
+Outcome: TypeAlias = Literal["completed", "failed", "killed"]
 
 #: Ours: a UUID that never changes. What the agent calls itself is a ``NativeId``.
 SessionId = NewType("SessionId", str)
