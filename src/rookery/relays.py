@@ -14,7 +14,8 @@ from sqlite3 import Connection
 from uuid import uuid4
 
 from rookery.model import facts
-from rookery.model.envelopes import attributed, called, envelope
+from rookery.model.aliases import checked_alias
+from rookery.model.envelopes import attributed, envelope
 from rookery.model.errors import BadInput, CommandRefused, SessionOver, WordsRefused
 from rookery.model.facts import Fact, SessionId
 from rookery.model.messages import Origin, clean
@@ -92,17 +93,13 @@ def join(
         raise CommandRefused(f"{session.name} is in {MOST_RELAYS} relays; close one first.")
     before = next((each for each in relay.members if each.session == session_id), None)
     number = before.number if before else len(relay.members) + 1
-    distinct = _distinct(name or session.name, relay)
-    relays.join(db, relay.id, Member(session_id, distinct, number))
-    journal.append(db, facts.RelayJoined(session_id, relay.id, distinct, number))
-
-
-def _distinct(name: str, relay: Relay) -> str:
-    """Let no two be called alike, nor anybody so that it looks like more than a name."""
-    plain = called(name[:60])[:60]
-    taken = {each.name for each in relay.present}
-    numbered = (f"{plain}-{number}" for number in range(2, MOST_MEMBERS + 2))
-    return next(each for each in (plain, *numbered) if each not in taken)
+    known_as = session.name
+    if name and name != session.name:
+        members = (each.name for each in relay.present)
+        others = (*sessions.names_of_others(db, session_id), *members)
+        known_as = checked_alias(name, others=others)
+    relays.join(db, relay.id, Member(session_id, known_as, number))
+    journal.append(db, facts.RelayJoined(session_id, relay.id, known_as, number))
 
 
 def leave(

@@ -33,7 +33,8 @@ def stats(*, as_json: bool) -> None:
         return
     average = found["average_seconds"]
     launched, turns = count(found["launched"], "session"), count(found["turns"], "turn")
-    say(f"{launched} launched, {found['live']} live, {turns}.")
+    others = f", {found['found']} found" if found["found"] else ""
+    say(f"{launched} launched{others}, {found['live']} live, {turns}.")
     if average is not None:
         took = f"{_span(found['total_seconds'])}, {_span(average)} on average"
         say(f"Those that are over took {took}.")

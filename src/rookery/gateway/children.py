@@ -8,7 +8,8 @@ from pathlib import Path
 from sqlite3 import Connection
 
 from rookery.gateway.table import Caller, House
-from rookery.model.errors import Forbidden, LimitReached, RateExceeded
+from rookery.model.confusables import looks_like
+from rookery.model.errors import Forbidden, LimitReached, NameTaken, RateExceeded
 from rookery.model.reach import Held, mode_within
 from rookery.model.scopes import DEEPEST, MOST_CHILDREN
 from rookery.model.sessions import Session
@@ -29,6 +30,7 @@ def as_child(db: Connection, house: House, caller: Caller, plan: Plan) -> Plan:
     parent = sessions.get(db, caller.identity.session)
     _check_numbers(db, house, parent)
     _check_folder(house, parent, plan.project)
+    _check_name(db, plan.start.name)
     mode = mode_within(_held(house, parent), _wanted(plan))
     return replace(plan, start=replace(plan.start, permission_mode=mode))
 
@@ -53,6 +55,12 @@ def _check_folder(house: House, parent: Session, folder: Path) -> None:
     if own is None or not folder.is_relative_to(own):
         where = f"{own} or below" if own else "a project, and this session has none"
         raise Forbidden(f"a session starts others in its own project only: {where}.")
+
+
+def _check_name(db: Connection, name: str) -> None:
+    """Let no session give another a name that is taken for a third one's."""
+    if name and any(looks_like(name, each.name) for each in sessions.live(db)):
+        raise NameTaken(f"{name!r}, or one that looks like it. Choose another.")
 
 
 def _held(house: House, session: Session) -> Held:

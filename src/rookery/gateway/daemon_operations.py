@@ -19,7 +19,16 @@ from pydantic import Field
 from rookery import __version__
 from rookery.doctor import Check, Doubt, Hold, Trouble, examine, rules_in_force
 from rookery.environment import session_environment
-from rookery.gateway.table import Asked, Caller, House, Nothing, Operation, once, reach
+from rookery.gateway.table import (
+    Asked,
+    Caller,
+    House,
+    Nothing,
+    Operation,
+    family_of,
+    once,
+    reach,
+)
 from rookery.model.errors import BadInput
 from rookery.model.facts import HOUSE
 from rookery.model.lifecycle import ASKING
@@ -145,10 +154,7 @@ async def count(house: House, caller: Caller, asked: Nothing) -> Statistics:
     """Count sessions, turns, tokens and cost."""
 
     def read(db: Connection) -> Statistics:
-        counted = statistics.count(db)
-        if reach(house, db, caller, Need.READ) is None:
-            return counted
-        return replace(counted, most_expensive=None)  # it may be none of the caller's
+        return statistics.count(db, among=family_of(db, house, caller))
 
     return await house.database.read(read)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from sqlite3 import Connection
 
 from rookery import listeners, relays
-from rookery.gateway.table import Caller, House
+from rookery.gateway.table import Caller, House, family_of
+from rookery.model.errors import Forbidden
 from rookery.model.facts import SessionId
 from rookery.model.listeners import Listener
 from rookery.model.messages import MessageId
@@ -37,12 +39,26 @@ def link(db: Connection, house: House, caller: Caller, wanted: Link) -> bool:
     if own is None or own == wanted.target:
         return False
     if wanted.direct:
+        require_family(db, house, caller, {wanted.target})
         relays.join_pair(db, house.journal, (own, wanted.target), limits=limits_of(house))
         return False
     if not wanted.listen:
         return False
     listener = Listener(caller=own, target=wanted.target, message=wanted.message)
     return listeners.listen(db, house.journal, listener)
+
+
+def require_family(
+    db: Connection, house: House, caller: Caller, members: AbstractSet[SessionId]
+) -> None:
+    """Let a session join its family only in a relay. Raises ``Forbidden``.
+
+    Those with whom it only talks in a relay of somebody else stay out of reach of others, and
+    of itself once that relay is closed.
+    """
+    allowed = family_of(db, house, caller)
+    if allowed is not None and not members <= allowed:
+        raise Forbidden("a session lets only its family talk in a relay.")
 
 
 def limits_of(house: House) -> Limits:

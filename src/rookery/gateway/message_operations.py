@@ -20,10 +20,17 @@ from rookery.gateway.table import (
     OfSession,
     Operation,
     once,
+    reach,
     target,
     until,
 )
-from rookery.model.errors import CommandRefused, MessageUnknown, RuntimeFailed, StillWorking
+from rookery.model.errors import (
+    CommandRefused,
+    Forbidden,
+    MessageUnknown,
+    RuntimeFailed,
+    StillWorking,
+)
 from rookery.model.lifecycle import Activity
 from rookery.model.messages import Message, MessageId, Step, clean
 from rookery.model.scopes import Need
@@ -154,8 +161,19 @@ async def answer(house: House, caller: Caller, asked: AnswerAsked) -> Turn:
 
 
 async def _require_a_reader(house: House, caller: Caller, message: int) -> None:
-    now = await house.database.read(lambda db: _delivery(db, message))
-    await target(house, caller, now.session.id, Need.READ)
+    """Refuse a message that is not the caller's to see, in one way whether it exists or not."""
+
+    def read(db: Connection) -> None:
+        allowed = reach(house, db, caller, Need.READ)
+        if allowed is None:
+            _delivery(db, message)
+            return
+        with suppress(MessageUnknown):
+            if _delivery(db, message).session.id in allowed:
+                return
+        raise Forbidden(f"the message {message} is not the caller's to see, or there is none.")
+
+    await house.database.read(read)
 
 
 def _delivery(db: Connection, number: int) -> Delivery:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from sqlite3 import Connection
 from typing import Annotated, Any, Literal
@@ -125,13 +126,15 @@ async def answer(house: House, caller: Caller, asked: AnswerAsked) -> Request:
 
 def _find(house: House, db: Connection, caller: Caller, word: str) -> Request:
     """Find what is meant: a request, or what a session has been asking for longest."""
+    allowed = reach(house, db, caller, Need.DECIDE)
+    with suppress(RequestUnknown):
+        request = requests.get(db, RequestId(word))
+        if allowed is None or request.session in allowed:
+            return request
     try:
-        return requests.get(db, RequestId(word))
-    except RequestUnknown:
-        try:
-            session = find(house, db, caller, word, Need.DECIDE)
-        except SessionUnknown:
-            raise RequestUnknown(f"{word!r}. See them with:  rookery permissions") from None
+        session = find(house, db, caller, word, Need.DECIDE)
+    except SessionUnknown:
+        raise RequestUnknown(f"{word!r}. See them with:  rookery permissions") from None
     if asked := requests.open_of(db, session.id):
         return asked[0]
     raise RequestUnknown(f"{session.name}: it asks for nothing now.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from sqlite3 import Connection
@@ -10,21 +11,22 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from rookery import relays
-from rookery.gateway.links import limits_of
+from rookery.gateway.links import limits_of, require_family
 from rookery.gateway.table import (
     Asked,
     Caller,
     House,
     Operation,
+    family_of,
     once,
-    reach,
     target,
 )
-from rookery.model.errors import BadInput, Forbidden
+from rookery.model.errors import BadInput, Forbidden, RelayUnknown
 from rookery.model.facts import SessionId
 from rookery.model.relays import Limits, Relay
 from rookery.model.scopes import Need, Scope
 from rookery.store import relays as known
+from rookery.store import sessions
 from rookery.store.relays import Said
 
 ONE = "/v1/relays/{relay}"
@@ -93,6 +95,7 @@ async def create(house: House, caller: Caller, asked: RelayAsked) -> Relay:
 
     def write(db: Connection) -> Relay:
         members = [(session.id, name) for session, name in found]
+        require_family(db, house, caller, {session for session, _ in members})
         return relays.create(db, house.journal, members, by=caller.name, limits=limits)
 
     return await once(house, caller, Relay, write)
@@ -117,7 +120,7 @@ async def list_relays(house: House, caller: Caller, asked: RelaysAsked) -> Relay
     since = datetime.fromtimestamp(0, now.tzinfo) if asked.all else now - LISTED
 
     def read(db: Connection) -> Relays:
-        allowed = reach(house, db, caller, Need.READ)
+        allowed = family_of(db, house, caller)
         found = known.listed(db, closed_after=since)
         return Relays(
             [
@@ -150,6 +153,8 @@ async def join(house: House, caller: Caller, asked: MemberAsked) -> Relay:
 
     def write(db: Connection) -> Relay:
         relay = _require(db, house, caller, asked.relay)
+        talking = {each.session for each in relay.present}
+        require_family(db, house, caller, {session.id, *talking})
         relays.join(db, house.journal, relay.id, session.id, name=asked.name)
         return known.get(db, relay.id)
 
@@ -177,7 +182,8 @@ async def close(house: House, caller: Caller, asked: OfRelay) -> Relay:
 
     def write(db: Connection) -> Relay:
         relay = _require(db, house, caller, asked.relay)
-        reason = f"closed by {caller.name}"
+        own = caller.identity.session
+        reason = f"closed by {sessions.get(db, own).name if own else caller.name}"
         relays.close(db, house.journal, relay.id, by=caller.name, reason=reason)
         return known.get(db, relay.id)
 
@@ -187,15 +193,18 @@ async def close(house: House, caller: Caller, asked: OfRelay) -> Relay:
 def _require(db: Connection, house: House, caller: Caller, word: str) -> Relay:
     """Find a relay. For a session: one that it is in, or was in when that was closed.
 
-    Whoever left it, or was taken out, hears no more of it. Raises ``Forbidden``.
+    A session that left it, or was taken out, hears no more of it. Raises ``Forbidden``, also
+    where there is no such relay: a session learns nothing of those of others.
     """
-    relay = known.get(db, word)
-    if caller.identity.scope is Scope.SESSION and house.settings.trust.sessions == "family":
-        own = caller.identity.session
+    own = caller.identity.session
+    if own is None or house.settings.trust.sessions == "all":
+        return known.get(db, word)
+    with suppress(RelayUnknown):
+        relay = known.get(db, word)
         stayed = {None, relay.closed_at}
-        if own not in {each.session for each in relay.members if each.left_at in stayed}:
-            raise Forbidden(f"the relay {word[:40]} is not the caller's.")
-    return relay
+        if own in {each.session for each in relay.members if each.left_at in stayed}:
+            return relay
+    raise Forbidden(f"the relay {word[:40]} is not the caller's, or there is none.")
 
 
 OPERATIONS: tuple[Operation[Any, Any], ...] = (

@@ -18,7 +18,7 @@ from rookery.conversations import Conversations
 from rookery.discovery import Discovery
 from rookery.gateway.loopback import Loopback
 from rookery.home import Home
-from rookery.model.errors import BadInput, Forbidden, NotRunning, SessionAmbiguous
+from rookery.model.errors import BadInput, Forbidden, NotRunning, SessionUnknown
 from rookery.model.facts import SessionId
 from rookery.model.names import SHOWN
 from rookery.model.scopes import MAY, Identity, Need, Scope
@@ -135,16 +135,15 @@ async def target(house: House, caller: Caller, word: str, need: Need) -> Session
 def find(house: House, db: Connection, caller: Caller, word: str, need: Need) -> Session:
     """Find a session within the caller's reach. Raises ``Forbidden``.
 
-    Of others it says no more than the caller did: who they are is not for everybody.
+    It is the same refusal whether there is such a session elsewhere or not: what a caller may
+    not see is not to be found out by asking.
     """
     allowed = reach(house, db, caller, need)
     if allowed is None:
         return _spoken_to(house, caller, sessions.resolve(db, word), need)
-    with suppress(SessionAmbiguous):
-        session = sessions.resolve(db, word)
-        if session.id in allowed:
-            return _spoken_to(house, caller, session, need)
-    raise Forbidden(f"{word[:SHOWN]} is not of the caller's family ({need}).")
+    with suppress(SessionUnknown):
+        return _spoken_to(house, caller, sessions.resolve(db, word, among=allowed), need)
+    raise Forbidden(f"{word[:SHOWN]} is not of the caller's family ({need}), or there is none.")
 
 
 def _spoken_to(house: House, caller: Caller, session: Session, need: Need) -> Session:
@@ -161,10 +160,17 @@ def reach(house: House, db: Connection, caller: Caller, need: Need) -> set[Sessi
     if own is None:
         return None
     if need is Need.END:
-        return families.descendants(db, own) or {SessionId("")}
-    if house.settings.trust.sessions == "all":
+        return families.descendants(db, own)
+    family = family_of(db, house, caller)
+    return None if family is None else family | relays.peers(db, own)
+
+
+def family_of(db: Connection, house: House, caller: Caller) -> set[SessionId] | None:
+    """Return the caller's family, itself included; ``None`` where it may reach everybody."""
+    own = caller.identity.session
+    if own is None or house.settings.trust.sessions == "all":
         return None
-    return families.family(db, own) | relays.peers(db, own)
+    return families.family(db, own)
 
 
 async def require_own(house: House, caller: Caller, word: str) -> Session:
@@ -172,10 +178,11 @@ async def require_own(house: House, caller: Caller, word: str) -> Session:
     own = caller.identity.session
     if own is None and not word:
         raise BadInput("say which session is meant; you are none yourself.")
-    with suppress(SessionAmbiguous) if own is not None else nullcontext():
-        found = await house.database.read(lambda db: sessions.resolve(db, word or str(own)))
-        if own in {None, found.id}:
-            return found
+    among = None if own is None else {own}
+    with suppress(SessionUnknown) if own is not None else nullcontext():
+        return await house.database.read(
+            lambda db: sessions.resolve(db, word or str(own), among=among)
+        )
     raise Forbidden(f"a session speaks for itself only, not for {word[:SHOWN]}.")
 
 

@@ -133,4 +133,5 @@ def looks_like(one: str, other: str) -> bool:
 
 
 def _letters(name: str) -> str:
-    return skeleton(name).translate(_FIGURES).replace("i", "l")
+    letters = skeleton(name).translate(_FIGURES).replace("i", "l")
+    return letters.replace("rn", "m").replace("vv", "w")

@@ -64,19 +64,6 @@ def cited(words: str) -> str:
     return "“" + words.replace("“", "'").replace("”", "'") + "”"
 
 
-def called(name: str) -> str:
-    """Return a name that can stand in brackets, and is neither ours nor more than a name."""
-    shown = "".join(each for each in unicodedata.normalize("NFKC", name) if _is_in_a_name(each))
-    plain = " ".join(shown.split())
-    return "session" if not plain or re.search(_US, _as_seen(plain)) else plain
-
-
-def _is_in_a_name(character: str) -> bool:
-    kind = unicodedata.category(character)
-    is_shown = is_visible(character) or kind[0] in "MZ"
-    return (kind[0] in "LMNZ" and is_shown) or character in "-_.,'+&@#"
-
-
 def _imitates(line: str) -> bool:
     if "[" not in line and line.isascii():
         return False

@@ -6,6 +6,7 @@ import re
 from bisect import bisect
 from collections.abc import Container
 
+from rookery.model.confusables import looks_like
 from rookery.model.errors import BadInput
 
 #: It goes into command lines, tmux targets and file names: nothing there may mean more.
@@ -24,6 +25,9 @@ STOP_WORDS = frozenset(
     )
 )
 
+#: Speakers that are no sessions: words under such a name would be taken for theirs.
+RESERVED = ("person", "user", "system", "rookery")
+
 #: Up to here a free number is looked for one by one; beyond, a gap may stay.
 IN_TURN = 20
 
@@ -40,19 +44,28 @@ def checked(name: str) -> str:
         allowed = "letters, digits, '.', '_' and '-', at most 64 and no '..'"
         first = "begins with a letter or a digit"
         raise BadInput(f"the name {name[:SHOWN]!r}. A name has {allowed}, and {first}.")
+    if is_reserved(name):
+        raise BadInput(f"the name {name!r} could be taken for a person or for Rookery.")
     return name
+
+
+def is_reserved(name: str) -> bool:
+    """Whether a name, without numbers and punctuation at its end, is no session's to have."""
+    return any(looks_like(name.rstrip("-._0123456789"), each) for each in RESERVED)
 
 
 def name_from(prompt: str) -> str:
     """Make a name of what a session is asked to do."""
     words = (word for word in _WORD.findall(prompt.lower()) if word.isascii())
     telling = [word for word in words if word not in STOP_WORDS]
-    return "-".join(telling[:3])[:48].strip("-") or "session"
+    name = "-".join(telling[:3])[:48].strip("-")
+    return "session" if not name or is_reserved(name) else name
 
 
 def usable(name: str) -> str:
     """Return ``name`` if a session may be called so, else something like it."""
-    return name if _VALID.fullmatch(name) and ".." not in name else name_from(name)
+    is_valid = _VALID.fullmatch(name) and ".." not in name and not is_reserved(name)
+    return name if is_valid else name_from(name)
 
 
 def title_from(prompt: str, name: str) -> str:

@@ -132,8 +132,11 @@ def first_for(db: Connection, recipient: SessionId) -> MessageId | None:
 def provenance(db: Connection, session: SessionId) -> list[str]:
     """Say whose words a session has just taken up, if they were not a person's."""
     rows = db.execute(
-        "select distinct iif(relay is null, envelope, 'relay ' || relay) as origin"
-        " from messages where (envelope <> '' or relay is not null) and parcel ="
+        "select distinct iif(relay is null, envelope, 'relay ' || relay || ', session '"
+        " || coalesce(sessions.name || ' (' || sessions.id || ')', 'unknown')) as origin"
+        " from messages left join entries on seq = cause"
+        " left join sessions on sessions.id = entries.session"
+        " where (envelope <> '' or relay is not null) and parcel ="
         " (select parcel from turns where session = ? order by started_by desc limit 1)",
         (session,),
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from sqlite3 import Connection, Row
 
+from rookery.model.confusables import looks_like
 from rookery.model.errors import RelayUnknown
 from rookery.model.facts import SessionId
 from rookery.model.relays import Limits, Member, Relay, RelayId
@@ -113,6 +114,30 @@ def peers(db: Connection, session: SessionId) -> set[SessionId]:
         (session,),
     )
     return {SessionId(row["session"]) for row in rows}
+
+
+def rename(db: Connection, session: SessionId, *, before: str, name: str) -> None:
+    """Let a session that is renamed have its new name where it goes by its own."""
+    db.execute(
+        "update relay_members set name = ? where session = ? and name = ? and left_at is null",
+        (name, session, before),
+    )
+
+
+def give_up_aliases(db: Connection, session: SessionId, name: str) -> None:
+    """Let others who go by a name that is now a session's own go by their own again."""
+    rows = db.execute(
+        "select relay, session, relay_members.name as alias, sessions.name as own"
+        " from relay_members join sessions on sessions.id = session"
+        " where left_at is null and session <> ? and alias <> own",
+        (session,),
+    ).fetchall()
+    for row in rows:
+        if looks_like(row["alias"], name):
+            db.execute(
+                "update relay_members set name = ? where relay = ? and session = ?",
+                (row["own"], row["relay"], row["session"]),
+            )
 
 
 def listed(db: Connection, *, closed_after: datetime) -> list[Relay]:

@@ -34,6 +34,7 @@ _TALLY = f"""
     insert into tallies {EACH} where id = ?
     on conflict do update set
         sessions = sessions + 1,
+        launched = launched + excluded.launched,
         seconds = seconds + excluded.seconds,
         turns = turns + excluded.turns,
         input_tokens = input_tokens + excluded.input_tokens,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from sqlite3 import Connection, Row
@@ -16,6 +16,7 @@ from rookery.model.lifecycle import Activity, SessionState, Status, advance
 from rookery.model.names import SHOWN
 from rookery.model.sessions import OBSERVED, TMUX, Badge, NativeId, Sender, Session
 from rookery.ports import Place
+from rookery.store import relays
 from rookery.store.times import read_stamp, stamp
 from rookery.store.tokens import digest
 
@@ -43,6 +44,7 @@ def add(
     names = ", ".join(row)
     marks = ", ".join(f":{name}" for name in row)
     db.execute(f"insert into sessions ({names}) values ({marks})", row)
+    relays.give_up_aliases(db, session.id, session.name)
 
 
 def get(db: Connection, session: SessionId) -> Session:
@@ -52,8 +54,13 @@ def get(db: Connection, session: SessionId) -> Session:
     return read_session(row)
 
 
-def resolve(db: Connection, word: str) -> Session:
-    """Find the session that somebody means: by id, name, native id, or the beginning of one."""
+def resolve(
+    db: Connection, word: str, *, among: Collection[SessionId] | None = None
+) -> Session:
+    """Find the session that somebody means: by id, name, native id, or the beginning of one.
+
+    Where ``among`` is given, no other session is looked at.
+    """
     for question in (
         "id = :word",
         f"name = :word and {LIVE}",
@@ -61,14 +68,14 @@ def resolve(db: Connection, word: str) -> Session:
         "name = :word",
         "native_id = :word",
     ):
-        if found := _find(db, question, word, limit=1):
+        if found := _find(db, question, word, limit=1, among=among):
             return found[0]
     if len(word) >= _PREFIX:
         begins = (
             "substr(id, 1, length(:word)) = :word or substr(name, 1, length(:word)) = :word"
         )
-        found = _find(db, f"({begins}) and {LIVE}", word, limit=10) or _find(
-            db, "substr(id, 1, length(:word)) = :word", word, limit=10
+        found = _find(db, f"({begins}) and {LIVE}", word, limit=10, among=among) or _find(
+            db, "substr(id, 1, length(:word)) = :word", word, limit=10, among=among
         )
         if len(found) > 1:
             raise SessionAmbiguous(", ".join(f"{each.name} ({each.id})" for each in found))
@@ -77,10 +84,19 @@ def resolve(db: Connection, word: str) -> Session:
     raise SessionUnknown(f"{word[:SHOWN]!r}. See them all with:  rookery ls --all")
 
 
-def _find(db: Connection, question: str, word: str, *, limit: int) -> list[Session]:
+def _find(
+    db: Connection,
+    question: str,
+    word: str,
+    *,
+    limit: int,
+    among: Collection[SessionId] | None,
+) -> list[Session]:
+    chosen = "" if among is None else " and id in (select value from json_each(:among))"
     rows = db.execute(
-        f"select * from sessions where {question} order by created_at desc limit {limit}",
-        {"word": word},
+        f"select * from sessions where ({question}){chosen}"
+        f" order by created_at desc limit {limit}",
+        {"word": word, "among": json.dumps([*(among or ())])},
     )
     return [read_session(row) for row in rows]
 
@@ -118,6 +134,12 @@ class TakenNames:
     def __contains__(self, name: object) -> bool:
         query = f"select 1 from sessions where name = ? and {LIVE}"
         return self.db.execute(query, (name,)).fetchone() is not None
+
+
+def names_of_others(db: Connection, session: SessionId) -> list[str]:
+    """Return the names of all live sessions but this one."""
+    rows = db.execute(f"select name from sessions where {LIVE} and id <> ?", (session,))
+    return [row["name"] for row in rows]
 
 
 def tmux_sessions(db: Connection) -> set[str]:
@@ -177,6 +199,8 @@ def _learn(db: Connection, fact: Fact, now: str) -> None:
         case facts.ConversationLeft(session):
             db.execute("update sessions set native_id = null where id = ?", (session,))
         case facts.SessionRenamed(session, name):
+            relays.rename(db, session, before=get(db, session).name, name=name)
+            relays.give_up_aliases(db, session, name)
             db.execute(
                 "update sessions set label = iif(label = name, ?, label), name = ?"
                 " where id = ?",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from sqlite3 import Connection, Row
+
+from rookery.model.facts import SessionId
 
 #: Sessions in the shape of tallies, a tally of one for each.
 EACH = """
@@ -12,19 +15,23 @@ EACH = """
         (julianday(coalesce(ended_at, created_at)) - julianday(created_at)) * 86400 as seconds,
         (select count(*) from turns where session = sessions.id) as turns,
         input_tokens, output_tokens, cost, name as dearest, cost as dearest_cost,
-        input_tokens + output_tokens as dearest_tokens
+        input_tokens + output_tokens as dearest_tokens,
+        runtime not in ('observed', 'headless') as launched
         from sessions
 """
 
 _ALL = f"{EACH} union all select * from tallies"
 
+#: Only of some sessions; what was forgotten is no longer known by session.
+_SOME = f"{EACH} where id in (select value from json_each(:among))"
+
 #: All of it in one go: whoever else reads waits meanwhile.
-_GROUPS = f"""
+_GROUPS = """
     select day, agent, status, sum(sessions) as sessions, sum(seconds) as seconds,
         sum(turns) as turns, sum(input_tokens) as input_tokens,
         sum(output_tokens) as output_tokens, sum(cost) as cost,
-        nullif(sum(input_tokens + output_tokens), 0) as tokens
-        from ({_ALL}) group by day, agent, status
+        nullif(sum(input_tokens + output_tokens), 0) as tokens, sum(launched) as launched
+        from ({counted}) group by day, agent, status
 """
 
 
@@ -37,7 +44,8 @@ class Expense:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    launched: int
+    launched: int  #: that Rookery started
+    found: int  #: that it did not start, and knows by their hooks or their panes
     live: int
     by_status: dict[str, int]
     by_agent: dict[str, int]
@@ -55,15 +63,20 @@ class Statistics:
     most_expensive: Expense | None  #: by its cost; by its tokens where that is not known
 
 
-def count(db: Connection) -> Statistics:
-    groups = db.execute(_GROUPS).fetchall()
+def count(db: Connection, *, among: Collection[SessionId] | None = None) -> Statistics:
+    """Count all sessions, also those that were forgotten; or only these."""
+    counted, values = _ALL, {"among": json.dumps([*(among or ())])}
+    if among is not None:
+        counted = _SOME
+    groups = db.execute(_GROUPS.format(counted=counted), values).fetchall()
     by_status = _by("status", groups, "sessions")
     live = sum(by_status.get(each, 0) for each in ("starting", "running", "closing"))
     ended = sum(by_status.values()) - live
     seconds = sum(group["seconds"] for group in groups)
     costs = [group["cost"] for group in groups if group["cost"] is not None]
     return Statistics(
-        launched=live + ended,
+        launched=sum(group["launched"] for group in groups),
+        found=sum(group["sessions"] - group["launched"] for group in groups),
         live=live,
         by_status=by_status,
         by_agent=_by("agent", groups, "sessions"),
@@ -78,7 +91,7 @@ def count(db: Connection) -> Statistics:
         cost=sum(costs) if costs else None,
         cost_by_agent=_by("agent", groups, "cost"),
         cost_by_day=_by("day", groups, "cost"),
-        most_expensive=_most_expensive(db),
+        most_expensive=_most_expensive(db, counted, values),
     )
 
 
@@ -90,10 +103,11 @@ def _by(word: str, groups: Sequence[Row], number: str) -> dict[str, int]:
     return found
 
 
-def _most_expensive(db: Connection) -> Expense | None:
+def _most_expensive(db: Connection, counted: str, values: dict[str, str]) -> Expense | None:
     row = db.execute(
-        f"select dearest, dearest_tokens, dearest_cost from ({_ALL})"
+        f"select dearest, dearest_tokens, dearest_cost from ({counted})"
         " where dearest_tokens > 0 or dearest_cost > 0"
-        " order by coalesce(dearest_cost, 0) desc, dearest_tokens desc limit 1"
+        " order by coalesce(dearest_cost, 0) desc, dearest_tokens desc limit 1",
+        values,
     ).fetchone()
     return Expense(*row) if row else None

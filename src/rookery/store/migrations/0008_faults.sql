@@ -24,5 +24,9 @@ create table valid_rules (
 -- A caller on the socket is looked up by its process and by all processes above it.
 create index sessions_by_process on sessions (process) where process is not null;
 
+-- Of the forgotten sessions: how many Rookery had started. Until now all counted as that.
+alter table tallies add column launched integer not null default 0;
+update tallies set launched = sessions;
+
 -- Runtime: panes and processes.
 
