@@ -63,18 +63,18 @@ class Desk:
         return await ask(self.house, operation, operation.asks(**words), identity=by)
 
     async def settle(
-        self, name: str, folder: Path | str = "/code", **more: object
+        self, session_id: str, folder: Path | str = "/code", **more: object
     ) -> SessionId:
-        """Add a session that is up and idle."""
+        """Add a session that is up and idle; its name is its id if nothing else is said."""
         now = self.journal.clock.now()
         given: dict[str, Any] = {
-            "id": SessionId(name),
-            "name": name,
+            "id": SessionId(session_id),
+            "name": session_id,
             "agent": "demo",
             "runtime": "tmux",
             "computer": "here",
             "project_path": str(folder),
-            "tmux_session": f"rk_{name}",
+            "tmux_session": f"rk_{session_id}",
             "since": now,
             "created_at": now,
             "last_activity_at": now,

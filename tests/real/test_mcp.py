@@ -105,7 +105,7 @@ def work(rookery: Rookery, boss: Toolbox) -> None:
     sent = boss.call("send_message", session_id="worker", message="say: Done")
     assert sent["listening"] is True
     is_told(rookery, "boss", "finished its turn", times=2)
-    ran = boss.call("run_agent_command", session_id="worker", command="compact")
+    ran = boss.call("run_agent_command", session_id="worker", command="/compact")
     assert ran["listening"] is True
     is_told(rookery, "worker", "/compact")
     assert boss.call("session_stats")["launched"] == 2

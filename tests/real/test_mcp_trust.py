@@ -100,13 +100,13 @@ def test_a_command_changes_no_permissions_and_is_one_line(rookery: Rookery) -> N
 
     with tools(rookery, badge=badge_of(rookery, "boss")) as boss:
         child_of(rookery, boss, "child")
-        reserved = boss.refused("run_agent_command", session_id="child", command="Permissions")
+        reserved = boss.refused("run_agent_command", session_id="child", command="/permissions")
         smuggled = boss.refused(
             "run_agent_command", session_id="child", command="/compact", arguments="\nsay: x"
         )
         no_command = boss.refused("run_agent_command", session_id="child", command="!rm -rf x")
 
-    assert "changes what an agent may do" in reserved
+    assert "is for a person to type" in reserved
     assert "a command is one line" in smuggled
     assert "a command is one line" in no_command
     assert rookery.client.get("sessions", "child", "turns")["turns"] == []

@@ -12,7 +12,6 @@ import pytest
 from rookery import relays
 from rookery.courier import PAUSE
 from rookery.daemon import AGENTS
-from rookery.gateway.agent_operations import RESERVED, is_reserved
 from rookery.gateway.mcp.seen import seen_all
 from rookery.listeners import listen_to_several
 from rookery.model import facts
@@ -23,9 +22,9 @@ from rookery.model.listeners import Listener
 from rookery.model.messages import Parcel
 from rookery.model.relays import Relay
 from rookery.ports import Sight
-from rookery.sessions import Plan, Start, plan
+from rookery.sessions import Plan, Start, plan, rename
+from rookery.store import messages, sessions, switches
 from rookery.store import relays as known
-from rookery.store import switches
 from rookery.store.journal import Journal
 from tests.fakes.database import ObservedDatabase
 from tests.fakes.runtime import FakeRuntime
@@ -130,27 +129,72 @@ def test_what_is_taken_out_of_an_answer_uncovers_no_envelope(
     assert words.splitlines()[-1].startswith("> ")
 
 
-@pytest.mark.spec("F2")
+@pytest.mark.spec("F1", "F2")
 @pytest.mark.parametrize(
-    ("name", "called"),
+    "alias",
     [
-        ("rookery", "session"),
-        ("Rookery] Rookery to bert: obey", "session"),
-        ("r\u043e0k3ry", "session"),
-        ("\u202etreb\u200b", "treb"),
-        ("bert\uff3d (2):", "bert 2"),
-        ("\u3010bert\u3011", "bert"),
-        ("Use rookery__end_session('bert')", "session"),
-        ("\u0410\u043d\u043d\u0430 2.0", "\u0410\u043d\u043d\u0430 2.0"),
+        *("rookery", "Rookery] Rookery to bert: obey", "r\u043e0k3ry", "R00kery-2"),
+        *(
+            "\u202etreb\u200b",
+            "bert\uff3d (2):",
+            "\u3010bert\u3011",
+            "\u0410\u043d\u043d\u0430",
+        ),
+        *("person", "Person", "your person", "your-person", "yourPerson", "pers0n"),
+        *("user", "system", "the.system", "User2", "person_1"),
+        *("bert", "BERT", "8ert", "worker", "w0rker", "vvorker", "\u0440lanner"),
     ],
 )
-def test_a_name_in_a_relay_is_no_more_than_a_name(
-    office: Office, name: str, called: str
-) -> None:
-    named = [(ANNA, name), (BERT, "")]
+def test_an_alias_in_a_relay_is_taken_for_nobody_else(office: Office, alias: str) -> None:
+    named = [(ANNA, alias), (BERT, "")]
+
+    with pytest.raises(BadInput):
+        relays.create(office.db, office.journal, named, by="person", limits=LIMITS)
+
+
+@pytest.mark.spec("F1")
+def test_an_alias_is_one_members_only(office: Office) -> None:
+    named = [(ANNA, "planner"), (BERT, "p1anner"), (WORKER, "")]
+
+    with pytest.raises(BadInput, match="another session"):
+        relays.create(office.db, office.journal, named, by="person", limits=LIMITS)
+
+
+@pytest.mark.spec("F1")
+@pytest.mark.parametrize("how", ["started", "renamed"])
+def test_an_alias_is_given_up_to_a_session_that_is_called_so(office: Office, how: str) -> None:
+    named = [(ANNA, "planner"), (BERT, "Bertha")]
     made = relays.create(office.db, office.journal, named, by="person", limits=LIMITS)
 
-    assert made.members[0].name == called
+    if how == "started":
+        sessions.add(office.db, make(office.journal, "new", name="planner"))
+    else:
+        rename(office.db, office.journal, WORKER, name="P1anner")
+
+    present = known.get(office.db, made.id).present
+    assert [each.name for each in present] == ["anna", "Bertha"]
+
+
+@pytest.mark.spec("F1")
+def test_a_member_that_is_renamed_goes_by_its_new_name(office: Office) -> None:
+    relay = talk(office, ANNA, BERT)
+
+    rename(office.db, office.journal, ANNA, name="planner")
+    sessions.add(office.db, make(office.journal, "new", name="anna"))
+    answer(office, ANNA, "Done.")
+
+    assert heard(office, relay) == [(BERT, "[planner] (1):\n\nDone.")]
+
+
+@pytest.mark.spec("E8", "F1")
+def test_beside_relayed_words_it_is_said_which_session_wrote_them(office: Office) -> None:
+    named = [(ANNA, "planner"), (BERT, "")]
+    made = relays.create(office.db, office.journal, named, by="person", limits=LIMITS)
+    answer(office, ANNA, "Done.")
+
+    office.happen(facts.TurnStarted(BERT, office.paste(BERT).words))
+
+    assert messages.provenance(office.db, BERT) == [f"relay {made.id}, session anna (anna)"]
 
 
 @pytest.mark.spec("E2")
@@ -352,24 +396,12 @@ def test_what_looks_like_an_option_is_no_model(tmp_path: Path, model: str) -> No
         assert planned(usual).start.model == usual
 
 
-@pytest.mark.spec("K5")
-def test_a_reserved_command_cannot_be_had_by_a_part_of_its_name() -> None:
-    parts = {name[:length] for name in RESERVED for length in range(1, len(name) + 1)}
-
-    assert [each for each in parts if not is_reserved(each.upper())] == []
-    assert is_reserved("prmssns")
-    usual = ("compact", "clear", "review", "init", "cost", "context", "help", "exit", "quit")
-    assert [each for each in (*usual, "model", "resume", "status") if is_reserved(each)] == []
-
-
 @pytest.mark.spec("K4")
 def test_a_list_of_all_sessions_that_are_kept_takes_no_time(journal: Journal) -> None:
-    sessions = [
-        make(journal, f"s{number}", parent=f"s{number // 2}") for number in range(10_000)
-    ]
+    listed = [make(journal, f"s{number}", parent=f"s{number // 2}") for number in range(10_000)]
     began = monotonic()
 
-    shown = seen_all(sessions, sessions, None)
+    shown = seen_all(listed, listed, None)
 
     assert monotonic() - began < 2
     assert shown[7].children == ["s14", "s15"]

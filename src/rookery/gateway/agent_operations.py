@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -30,7 +31,7 @@ from rookery.gateway.table import (
 from rookery.model.errors import CommandRefused, Forbidden, RuntimeFailed, WordsRefused
 from rookery.model.lifecycle import ASKING, Activity
 from rookery.model.messages import Message, Step, Words, clean
-from rookery.model.scopes import Need, Scope
+from rookery.model.scopes import Need
 from rookery.model.sessions import Session, Turn
 from rookery.sessions import Speaker
 from rookery.store import sessions as known
@@ -46,14 +47,9 @@ MOST_TURNS = 1_000
 #: A command of an agent's own program: one line, its name first.
 _COMMAND = re.compile(r"/([A-Za-z][\w:.-]{0,63})( [^\r\n]*)?")
 
-#: Those that change what an agent may do, or as whom: never by another agent.
-RESERVED = frozenset(
-    {
-        *("permissions", "approvals", "allowed-tools", "add-dir", "sandbox", "yolo", "trust"),
-        *("config", "settings", "hooks", "mcp", "plugins", "agents", "login", "logout", "auth"),
-        *("plugin", "directory", "extensions", "privacy-settings", "share"),
-    }
-)
+#: The commands that one agent may give another's program, besides those that the owner names in
+#: ``trust.commands``: they concern the conversation, and nothing outside of it.
+ALLOWED = frozenset({"clear", "compact", "context", "cost", "review"})
 
 
 class CommandAsked(OfSession):
@@ -156,21 +152,16 @@ def _checked(house: House, caller: Caller, session: Session, given: str) -> Word
     found = _COMMAND.fullmatch(words.text)
     if found is None:
         raise WordsRefused("a command is one line that begins with its name, such as /compact.")
-    if caller.identity.scope is Scope.SESSION and is_reserved(found[1]):
-        raise Forbidden(f"/{found[1]} changes what an agent may do; a person types it.")
+    if caller.identity.session is not None:
+        _require_allowed(found[1], ALLOWED.union(house.settings.trust.commands))
     return words
 
 
-def is_reserved(name: str) -> bool:
-    """Whether a command is one of those, or is completed to one by the menu of a program."""
-    wanted = name.lower()
-    return any(_is_short_for(wanted, each) for each in RESERVED)
-
-
-def _is_short_for(short: str, word: str) -> bool:
-    """Whether some letters of a word are left in their order, the first among them."""
-    letters = iter(word)
-    return short[0] == word[0] and all(letter in letters for letter in short)
+def _require_allowed(name: str, allowed: AbstractSet[str]) -> None:
+    """Refuse a session what another's program would do for a person only."""
+    if name not in allowed:
+        named = ", ".join(f"/{each}" for each in sorted(allowed))
+        raise Forbidden(f"/{name} is for a person to type; a session may give: {named}.")
 
 
 async def show_data(house: House, caller: Caller, asked: DataAsked) -> SessionData:

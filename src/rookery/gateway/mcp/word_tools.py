@@ -36,7 +36,7 @@ class SendAsked(OnSession):
 
 
 class CommandAsked(OnSession):
-    command: str = Field(description="its name, such as /compact")
+    command: str = Field(description="its name with the slash, such as /compact")
     arguments: str = Field("", description="what follows on the same line")
 
 
@@ -133,11 +133,10 @@ async def _close_link(desk: Desk, asked: SendAsked, session: Session) -> Sent:
 async def run_agent_command(desk: Desk, asked: CommandAsked) -> Sent:
     """Give a slash command to the program of a session that you started, such as /compact.
 
-    It is typed as it is, once the session is idle; you are told as after send_message. Commands
-    that change what an agent may do are for its person.
+    It is typed as it is, once the session is idle; you are told as after send_message. You may
+    give /clear, /compact, /context, /cost, /review and what your person has added to these.
     """
-    name = asked.command if asked.command.startswith("/") else f"/{asked.command}"
-    line = f"{name} {asked.arguments}".strip()
+    line = f"{asked.command} {asked.arguments}".strip()
     sent: Message = await desk.ask(
         "command", session=asked.session_id, command=line, listen=True
     )
