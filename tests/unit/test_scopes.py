@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import Any
 
+import anyio
 import pytest
 
 from rookery import endings
@@ -13,8 +15,10 @@ from rookery.gateway.mcp.desk import Desk as Tools
 from rookery.gateway.mcp.word_tools import CommandAsked as OnMcp
 from rookery.gateway.mcp.word_tools import run_agent_command
 from rookery.model import facts
-from rookery.model.errors import Forbidden, RookeryError, WordsRefused
+from rookery.model.errors import Forbidden, RookeryError, TokenRevoked, WordsRefused
 from rookery.model.facts import SessionId
+from rookery.model.scopes import Identity, Scope
+from rookery.store import tokens
 from rookery.store.journal import Journal
 from tests.desk import Desk, session_caller
 from tests.fakes.clock import FakeClock
@@ -233,3 +237,65 @@ async def test_the_owner_may_allow_further_commands_and_needs_no_list(
 
     with pytest.raises(Forbidden, match="/compact, /context, /cost, /deploy, /review"):
         await desk.ask("command", by=session_caller(EVIL), session=KID, command="/resume")
+
+
+LONG_POLLS = [
+    ("turns", {"session": VICTIM, "timeout": 600}),
+    ("wait", {"session": VICTIM, "until": "end", "timeout": 600}),
+    ("wait_several", {"sessions": (VICTIM,), "until": "end", "timeout": 600}),
+    ("message", {"message": 1, "until": "input", "timeout": 600}),
+    ("answer", {"message": 1, "timeout": 600}),
+]
+
+
+@pytest.mark.parametrize(("operation", "words"), LONG_POLLS)
+async def test_revoking_a_token_ends_what_waits_with_it_at_once(
+    desk: Desk, clock: FakeClock, operation: str, words: dict[str, Any]
+) -> None:
+    await desk.ask("send", session=VICTIM, words="say: a secret")
+    made = await desk.ask("mint", scope="reader")
+    reader = Identity(Scope.READER, "tcp", token=tokens.digest(made.secret))
+
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as tasks:
+
+            async def wait() -> None:
+                with pytest.raises(TokenRevoked):
+                    await desk.ask(operation, by=reader, **words)
+
+            tasks.start_soon(wait)
+            await clock.someone_sleeps()
+            await desk.ask("revoke", token=made.token.id)
+
+
+@pytest.mark.parametrize(("operation", "words"), LONG_POLLS[:2])
+async def test_a_badge_waits_for_nothing_once_its_session_is_over(
+    desk: Desk, clock: FakeClock, operation: str, words: dict[str, Any]
+) -> None:
+    badge = await desk.database.write(
+        lambda db: tokens.give_badge(db, EVIL, at=desk.journal.clock.now())
+    )
+    by = Identity(Scope.SESSION, "unix", EVIL, tokens.digest(badge))
+    end = partial(endings.end, journal=desk.journal, outcome="completed", reason="it ended")
+
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as tasks:
+
+            async def wait() -> None:
+                with pytest.raises(TokenRevoked):
+                    await desk.ask(operation, by=by, **{**words, "session": KID})
+
+            tasks.start_soon(wait)
+            await clock.someone_sleeps()
+            await desk.database.write(partial(end, session=EVIL))
+
+
+async def test_no_answer_is_given_under_a_token_that_was_revoked_meanwhile(
+    desk: Desk,
+) -> None:
+    made = await desk.ask("mint", scope="reader")
+    reader = Identity(Scope.READER, "tcp", token=tokens.digest(made.secret))
+    await desk.ask("revoke", token=made.token.id)
+
+    with pytest.raises(TokenRevoked):
+        await desk.ask("list", by=reader)

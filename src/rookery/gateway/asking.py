@@ -12,6 +12,7 @@ from rookery.gateway.table import (
     Operation,
     answered_before,
     require,
+    require_valid,
 )
 from rookery.model.scopes import Identity
 from rookery.store import commands
@@ -29,4 +30,8 @@ async def ask(
     caller = Caller(identity, commands.Key(word, operation.name, digest) if key else None)
     require(caller, operation.need)
     answer = await answered_before(house, caller, operation.answers)
-    return await operation.run(house, caller, asked) if answer is None else answer
+    if answer is None:
+        answer = await operation.run(house, caller, asked)
+    if operation.method == "GET":  # what it tells was perhaps waited for
+        await require_valid(house, caller)
+    return answer

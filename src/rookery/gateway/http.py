@@ -38,6 +38,7 @@ STATUS: dict[type[RookeryError], int] = {
     errors.RelayUnknown: 404,
     errors.MessageUnknown: 404,
     errors.TokenUnknown: 404,
+    errors.TokenRevoked: 401,
     errors.RequestClosed: 409,
     errors.LimitReached: 429,
     errors.RateExceeded: 429,

@@ -136,7 +136,7 @@ async def show_message(house: House, caller: Caller, asked: MessageAsked) -> Del
 
     await _require_a_reader(house, caller, asked.message)
     if asked.timeout:
-        await until(house, is_news, asked.timeout)
+        await until(house, caller, is_news, asked.timeout)
     return await house.database.read(lambda db: _delivery(db, asked.message))
 
 
@@ -147,7 +147,7 @@ async def answer(house: House, caller: Caller, asked: AnswerAsked) -> Turn:
         return _delivery(db, asked.message).is_settled
 
     await _require_a_reader(house, caller, asked.message)
-    await until(house, is_settled, asked.timeout)
+    await until(house, caller, is_settled, asked.timeout)
     now = await house.database.read(lambda db: _delivery(db, asked.message))
     if now.turn and now.turn.ended_at:
         return now.turn

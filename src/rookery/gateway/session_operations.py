@@ -250,7 +250,7 @@ async def show_turns(house: House, caller: Caller, asked: TurnsAsked) -> Turns:
         return over or turns.count_ended(db, session.id) > asked.after
 
     if asked.timeout:
-        await until(house, has_more, asked.timeout)
+        await until(house, caller, has_more, asked.timeout)
 
     def read(db: Connection) -> Turns:
         return Turns(

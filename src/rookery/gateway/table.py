@@ -18,14 +18,20 @@ from rookery.conversations import Conversations
 from rookery.discovery import Discovery
 from rookery.gateway.loopback import Loopback
 from rookery.home import Home
-from rookery.model.errors import BadInput, Forbidden, NotRunning, SessionUnknown
+from rookery.model.errors import (
+    BadInput,
+    Forbidden,
+    NotRunning,
+    SessionUnknown,
+    TokenRevoked,
+)
 from rookery.model.facts import SessionId
 from rookery.model.names import SHOWN
 from rookery.model.scopes import MAY, Identity, Need, Scope
 from rookery.model.sessions import Session
 from rookery.permissions import Permissions
 from rookery.ports import Agent, Runtime
-from rookery.store import commands, families, relays, sessions, waits
+from rookery.store import commands, families, relays, sessions, tokens, waits
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 
@@ -186,23 +192,43 @@ async def require_own(house: House, caller: Caller, word: str) -> Session:
     raise Forbidden(f"a session speaks for itself only, not for {word[:SHOWN]}.")
 
 
-async def until(house: House, question: Callable[[Connection], bool], seconds: float) -> bool:
+async def until(
+    house: House, caller: Caller, question: Callable[[Connection], bool], seconds: float
+) -> bool:
     """Wait for the store to say yes. False if it did not in time.
 
-    Raises ``NotRunning`` if the daemon stops first: whoever waits asks the next one.
+    Raises ``TokenRevoked`` as soon as the caller's token is void, and ``NotRunning`` if the
+    daemon stops first: the caller then asks the next one.
     """
+
+    def is_over(db: Connection) -> bool:
+        return not is_valid(db, caller) or question(db)
+
     clock = house.journal.clock
-    asking = waits.until(house.database, question, seconds=seconds, clock=clock)
-    with house.streams.opened(None) as over:
+    asking = waits.until(house.database, is_over, seconds=seconds, clock=clock)
+    with house.streams.opened(caller.identity.token) as over:
         answer, stopped = asyncio.ensure_future(asking), asyncio.ensure_future(over.wait())
         try:
             await asyncio.wait({answer, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            await require_valid(house, caller)
             if answer.done():
                 return answer.result()
             raise NotRunning
         finally:
             answer.cancel()
             stopped.cancel()
+
+
+def is_valid(db: Connection, caller: Caller) -> bool:
+    """Whether the token that a caller showed, if it showed one, is valid now."""
+    token = caller.identity.token
+    return token is None or tokens.find(db, token) is not None
+
+
+async def require_valid(house: House, caller: Caller) -> None:
+    """Refuse to answer under a token that was revoked meanwhile. Raises ``TokenRevoked``."""
+    if caller.identity.token and not await house.database.read(lambda db: is_valid(db, caller)):
+        raise TokenRevoked
 
 
 async def once(

@@ -19,6 +19,7 @@ RookeryError
 │   ├── RequestUnknown
 │   ├── MessageUnknown
 │   ├── TokenUnknown
+│   ├── TokenRevoked
 │   ├── RequestClosed
 │   └── Forbidden
 ├── StillWorking
@@ -117,6 +118,10 @@ class MessageUnknown(CommandRefused):
 
 class TokenUnknown(CommandRefused):
     """There is no valid token"""
+
+
+class TokenRevoked(CommandRefused):
+    """This token is no longer valid."""
 
 
 class RequestClosed(CommandRefused):
