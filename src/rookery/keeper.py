@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import shlex
 import shutil
 import signal
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from sqlite3 import Connection
 from uuid import uuid4
 
 from rookery import endings
-from rookery.model.errors import Occupied, RookeryError, RuntimeFailed
+from rookery.model.errors import (
+    CommitFailed,
+    Occupied,
+    RookeryError,
+    RuntimeFailed,
+    RuntimeUnreachable,
+    StoreLost,
+)
 from rookery.model.facts import SessionFound, SessionId, SessionRecovered
 from rookery.model.lifecycle import Status
 from rookery.model.names import distinct, usable
@@ -40,6 +49,13 @@ LOOKS = 10
 
 #: Seconds before something that should not have happened may happen again.
 TROUBLE = 10.0
+
+
+#: Programs that start at the same time: hundreds at once would all miss their deadlines.
+MAX_STARTS = 16
+
+#: Seconds after which a program that does not come up no longer keeps others from starting.
+MAX_SLOT_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +89,8 @@ class Keeper:
     agents: Mapping[str, Agent]
     deadlines: Deadlines
     surroundings: Surroundings
+    #: So many programs start at the same time; the others wait for their turn.
+    slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_STARTS))
 
     async def recover(self) -> None:
         """Find again what lived on while the daemon was away, and end what did not."""
@@ -170,17 +188,41 @@ class Keeper:
 
     async def _bring_up(self, session: Session) -> None:
         """Start its program, if that was not done before, and see it come up in time."""
-        try:
-            place = await self._launch(session)
-        except (RookeryError, OSError) as error:
-            await self._fail(session, f"it could not be started. {error}")
-            return
-        await self.database.write(lambda db: sessions.place(db, session.id, place))
-        if not await self._leaves(session.id, Status.STARTING, seconds=self.deadlines.start):
+        limit = self.deadlines.start
+        async with self.slots:
+            if not await self._is_starting(session.id):
+                return  # it was ended while it waited for its turn
+            try:
+                place = await self._launch_in_time(session)
+            except (CommitFailed, StoreLost):
+                raise  # a full disk is no reason to give up what was accepted
+            except (RookeryError, OSError) as error:
+                await self._fail(session, f"it could not be started. {error}")
+                return
+            await self.database.write(lambda db: sessions.place(db, session.id, place))
+            last = self._clock.now() + timedelta(seconds=limit)
+            seconds = min(limit, MAX_SLOT_S)
+            is_up = await self._leaves(session.id, Status.STARTING, seconds=seconds)
+        left = (last - self._clock.now()).total_seconds()
+        if not is_up and not await self._leaves(session.id, Status.STARTING, seconds=left):
             said = tail(await self.runtime.read(session.id))
             shown = f"; its screen shows:\n{said}" if said else ""
-            limit = f"{self.deadlines.start:g} s"
-            await self._fail(session, f"it did not come up within {limit}{shown}")
+            await self._fail(session, f"it did not come up within {limit:g} s{shown}")
+
+    async def _launch_in_time(self, session: Session) -> Place:
+        """Launch its program; while tmux cannot be reached, look again: that proves nothing."""
+        last = self._clock.now() + timedelta(seconds=self.deadlines.start)
+        while True:
+            try:
+                return await self._launch(session)
+            except RuntimeUnreachable:
+                if self._clock.now() >= last:
+                    raise
+                await self._clock.sleep(PAUSE)
+
+    async def _is_starting(self, session: SessionId) -> bool:
+        found = await self.database.read(lambda db: sessions.get(db, session))
+        return found.status is Status.STARTING
 
     async def _launch(self, session: Session) -> Place:
         """Run its program, or find it running: a crash may lie between the two."""

@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import psutil
 import pytest
@@ -309,3 +310,23 @@ def test_a_daemon_that_stops_leaves_no_tmux_server_without_agents(rookery: Rooke
     eventually(lambda: not _tmux_servers(rookery))
     rookery.up()
     assert rookery.start("two")["status"] == "running"
+
+
+@pytest.mark.spec("K4", "K6")
+def test_a_home_whose_name_tmux_would_run_as_a_command_is_only_a_name() -> None:
+    # In a short folder: for a long one the sockets, and all that tmux is told, lie elsewhere.
+    with TemporaryDirectory() as short:
+        rookery = Rookery(Path(short) / "a#(touch ran)#{pid}#[x] 'b'")
+        try:
+            rookery.up()
+            is_inside = rookery.home.run.is_relative_to(short)
+            rookery.start("one")
+            answer = rookery.ask("one", "say: it works")
+            shown = rookery.run("screen", "one").stdout
+        finally:
+            rookery.clear_away()
+        ran = [*Path(short).rglob("ran"), *Path(short).rglob("ran)")]
+
+    assert is_inside
+    assert (answer, ran) == ("it works", [])
+    assert "it works" in shown

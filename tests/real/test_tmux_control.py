@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -536,6 +537,17 @@ async def test_a_server_that_stands_still_is_silent_and_then_not_trusted(
 
     assert 0.1 < waited < 2
     assert neighbours == ["The connection to tmux is gone: it did not answer"]
+
+
+@pytest.mark.spec("K4")
+async def test_a_question_has_its_time_from_when_tmux_begins_it(server: Server) -> None:
+    slow, deadline, count = line("run-shell", "sleep 0.5"), 2.5, 6  # together that takes longer
+    async with server.attach() as client:
+        async with anyio.create_task_group() as tasks:
+            for _ in range(count):
+                tasks.start_soon(partial(client.ask, slow, deadline=deadline))
+
+        assert not client.gone.is_set()
 
 
 async def test_a_client_that_cannot_leave_by_itself_is_killed(server: Server) -> None:

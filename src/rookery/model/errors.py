@@ -31,7 +31,8 @@ RookeryError
 ├── StoreLost
 ├── CommitFailed
 ├── RuntimeFailed
-│   └── ScreenUnread
+│   ├── ScreenUnread
+│   └── RuntimeUnreachable
 ├── Occupied
 ├── NotRunning
 ├── Unreadable
@@ -166,6 +167,10 @@ class CommitFailed(RookeryError):
 
 class RuntimeFailed(RookeryError):
     """The runtime could not do it, or cannot say whether it did:"""
+
+
+class RuntimeUnreachable(RuntimeFailed):
+    """The runtime cannot be reached now, and what it did is not known:"""
 
 
 class ScreenUnread(RuntimeFailed):

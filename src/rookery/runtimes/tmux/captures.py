@@ -14,6 +14,7 @@ from pathlib import Path
 
 from rookery.model.errors import ScreenUnread
 from rookery.model.screens import Screen, read_styled
+from rookery.runtimes.tmux.formats import literal
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.server import AnyServer
 
@@ -135,7 +136,7 @@ def _capture(pane: str, file: Path, options: tuple[str, ...]) -> tuple[bytes, ..
     buffer = file.name
     return (
         line("capture-pane", "-b", buffer, "-t", pane, *options),
-        line("save-buffer", "-b", buffer, str(file)),
+        line("save-buffer", "-b", buffer, literal(str(file))),
         line("delete-buffer", "-b", buffer),
     )
 

@@ -16,7 +16,7 @@ from typing import Self, cast
 
 import anyio
 
-from rookery.model.errors import RuntimeFailed
+from rookery.model.errors import RuntimeFailed, RuntimeUnreachable
 from rookery.runtimes.tmux.protocol import Event, Exited, Notice, Parser, Question, Reply
 
 #: Seconds for tmux to let us in: it takes some milliseconds, a busy computer more.
@@ -36,11 +36,11 @@ class TmuxRefused(TmuxFailed):
     """tmux refused:"""
 
 
-class TmuxGone(TmuxFailed):
+class TmuxGone(TmuxFailed, RuntimeUnreachable):
     """The connection to tmux is gone:"""
 
 
-class TmuxSilent(TmuxFailed):
+class TmuxSilent(TmuxFailed, RuntimeUnreachable):
     """tmux did not answer, within seconds:"""
 
 
@@ -131,6 +131,7 @@ class ControlClient:
         self._welcomed = asyncio.Event()
         self._gone = asyncio.Event()
         self._last_words = ""
+        self._progress_at = 0.0  #: when tmux last answered, or was first asked again
         self._child = _Child(self._receive, self._lose)
 
     async def __aenter__(self) -> Self:
@@ -159,6 +160,9 @@ class ControlClient:
 
         Raises ``TmuxRefused`` if tmux refused one: the others may have been done all the
         same. After ``TmuxGone`` and ``TmuxSilent`` nobody knows what was done.
+
+        ``deadline`` is how long tmux may take for one command, from when it begins that: many
+        questions may wait for each other.
         """
         question = Question(commands, self._mark)
         if self._gone.is_set():
@@ -173,15 +177,24 @@ class ControlClient:
 
     async def _wait_for(self, question: Question, deadline: float) -> None:
         waiting = _Waiting(question, asyncio.get_running_loop().create_future())
+        if not self._waiting:
+            self._note_progress()
         # Stays in the queue when its caller leaves: the replies come all the same.
         self._waiting.append(waiting)
         self._child.write(question.wire)
-        try:
-            async with asyncio.timeout(deadline):
-                await waiting.answered
-        except TimeoutError:
-            self._lose("it did not answer")
-            raise TmuxSilent(deadline) from None
+        while not waiting.answered.done():
+            # Each caller watches the first in the queue, whose own caller may have left.
+            left = self._progress_at + deadline - self._now()
+            if left <= 0:
+                self._lose("it did not answer")
+                raise TmuxSilent(deadline)
+            await asyncio.wait([waiting.answered], timeout=left)
+
+    def _note_progress(self) -> None:
+        self._progress_at = self._now()
+
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time()
 
     async def _start(self) -> None:
         environment = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
@@ -231,6 +244,7 @@ class ControlClient:
         elif not self._waiting:
             self._lose("it answered what nobody asked")
         else:
+            self._note_progress()
             self._waiting[0].question.take(reply)
             if self._waiting[0].question.is_answered:
                 self._waiting.popleft().wake()

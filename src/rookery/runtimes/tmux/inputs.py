@@ -14,6 +14,7 @@ from rookery.model.errors import BadInput, Occupied, RuntimeFailed, WordsRefused
 from rookery.model.messages import LONGEST_LINE, Parcel, folded
 from rookery.model.screens import View
 from rookery.runtimes.tmux.captures import ENTERED, ENTERS, MARK, PASTED, Surroundings
+from rookery.runtimes.tmux.formats import literal
 from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.protocol import command, line
 from rookery.runtimes.tmux.server import AnyServer
@@ -106,7 +107,7 @@ async def paste(
     """
     file = _written(server.site.folder, words)
     try:
-        await server.ask(line("load-buffer", "-b", file.name, str(file)))
+        await server.ask(line("load-buffer", "-b", file.name, literal(str(file))))
     finally:
         file.unlink(missing_ok=True)
     # Of a paste into a dead pane, tmux 3.3 dies, and all that it holds: tmux/tmux#3830.

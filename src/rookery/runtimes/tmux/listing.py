@@ -15,7 +15,7 @@ from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.server import HUB, Server
 
 #: The pane's own option that holds the name under which it was made.
-_OPTION = "@rookery_name"
+_OPTION = "@rookery-name"
 
 #: The names that we give; a stranger's session on our server may be called anything.
 _OURS = re.compile(r"rk_[0-9a-zA-Z-]{1,8}")

@@ -77,6 +77,7 @@ class TmuxRuntime:
         self._restless: set[SessionId] = set()  #: those that printed, and are not quiet yet
         self._sweeping: asyncio.TimerHandle | None = None
         self._chores: asyncio.Queue[Chore] = asyncio.Queue()
+        self._looks_for_cut_off = False
         self.server = Server(site, clock, hear=self._hear, welcome=self._find_all_again)
         self._typist = Typist(self.server, clock, typing)
 
@@ -105,18 +106,21 @@ class TmuxRuntime:
 
     async def start(self, launch: Launch) -> Place:
         name = tmux_name(launch.session)
-        if (place := (await self.find()).get(name)) is None:
-            file = self._write(launch)
-            program = resources.files("rookery.programs") / "launch.py"
-            width, height = SIZE.split("x")
-            words = (sys.executable, "-I", "-S", str(program), str(file))
-            made = line("new-session", "-d", "-s", name, "-x", width, "-y", height, *words)
-            await self.server.ask(made, *listing.mark(f"={name}:", name))
-            place = (await self.find()).get(name)
-        if place is None:
-            raise RuntimeFailed("the pane was closed at once.")
+        place = (await self.find()).get(name) or await self._make(launch, name)
         await self.adopt(launch.session, launch.agent, place)
         return place
+
+    async def _make(self, launch: Launch, name: str) -> Place:
+        file = self._write(launch)
+        program = resources.files("rookery.programs") / "launch.py"
+        width, height = SIZE.split("x")
+        words = (sys.executable, "-I", "-S", str(program), str(file))
+        told = ("-P", "-F", "#{pane_id} #{pane_pid}")
+        size = ("-x", width, "-y", height)
+        made = line("new-session", "-d", *told, "-s", name, *size, *words)
+        ((answer,), *_) = await self.server.ask(made, *listing.mark(f"={name}:", name))
+        pane, pid = answer.decode().split(" ")
+        return Place(name, pane, int(pid))
 
     def _write(self, launch: Launch) -> Path:
         file = self._launch_file(launch.session)
@@ -303,6 +307,7 @@ class TmuxRuntime:
 
     async def _end_those_cut_off(self) -> None:
         """See that ``kill-session`` does what it says: a window in the hub would live on."""
+        self._looks_for_cut_off = False  # before the look: what changes later needs another
         with suppress(RuntimeFailed):  # no line to tmux: all is looked at again when there is
             if await self._cut_off():
                 await self._clock.sleep(SECOND_LOOK)
@@ -331,7 +336,8 @@ class TmuxRuntime:
                 self._stir(pane)
             case Paused(name) if pane := self._by_pane.get(name):
                 self._chores.put_nowait(partial(self._resume, pane))
-            case Notice("sessions-changed", _):
+            case Notice("sessions-changed", _) if not self._looks_for_cut_off:
+                self._looks_for_cut_off = True
                 self._chores.put_nowait(self._end_those_cut_off)
             case _:
                 pass

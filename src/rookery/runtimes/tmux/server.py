@@ -23,7 +23,7 @@ from typing import Protocol
 import psutil
 
 from rookery import supervise
-from rookery.model.errors import RuntimeFailed
+from rookery.model.errors import RuntimeFailed, RuntimeUnreachable
 from rookery.ports import Clock
 from rookery.processes import Process
 from rookery.runtimes.tmux.control import ControlClient, TmuxGone
@@ -127,7 +127,7 @@ class Server:
             async with asyncio.timeout(DEADLINE):
                 await self._connected.wait()
         except TimeoutError:
-            raise RuntimeFailed("tmux cannot be reached.") from None
+            raise RuntimeUnreachable("there is no line to tmux.") from None
         if self._commands is None:
             raise TmuxGone("just now")
         return await self._commands.ask(*commands, deadline=DEADLINE)
