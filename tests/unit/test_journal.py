@@ -21,9 +21,15 @@ ALL = frozenset({SessionStarted, TurnStarted, TurnEnded})
 class Diary:
     """A reader that writes down what it is shown, and chokes on some of it."""
 
-    def __init__(self, *, chokes_on: int = 0, hears: Iterable[type[Fact]] = ALL) -> None:
+    def __init__(
+        self,
+        *,
+        chokes_on: int = 0,
+        hears: Iterable[type[Fact]] = ALL,
+        wants_past: bool = True,
+    ) -> None:
         self.seen: list[int] = []
-        self.reader = Reader(frozenset(hears), self._react)
+        self.reader = Reader(frozenset(hears), self._react, wants_past)
         self._chokes_on = chokes_on
 
     def _react(self, db: Connection, entry: Entry) -> None:
@@ -112,6 +118,36 @@ async def test_a_new_reader_is_shown_all_in_order_and_then_kept_abreast(
     assert before == []
     assert diary.seen == [1, 2, 3, 4]
     assert await database.read(bookmarks) == {"diary": None}
+
+
+@pytest.mark.anyio
+async def test_a_new_reader_that_does_not_ask_for_the_past_begins_at_the_present(
+    database: Database, clock: FakeClock
+) -> None:
+    diary = Diary(wants_past=False)
+    await database.write(partial(settle_in, journal=Journal("here", clock, {})))
+    journal = Journal("here", clock, {"diary": diary.reader})
+
+    await journal.catch_up(database)
+    await say(database, journal, TurnEnded(ANNA))
+
+    assert diary.seen == [4]
+    assert await database.read(bookmarks) == {"diary": None}
+
+
+@pytest.mark.anyio
+async def test_what_a_late_reader_does_not_hear_is_not_even_read(
+    database: Database, clock: FakeClock
+) -> None:
+    diary = Diary(hears={TurnEnded})
+    journal = Journal("here", clock, {"diary": diary.reader})
+    await database.write(partial(settle_in, journal=journal))
+    await database.write(lambda db: db.execute("update entries set body = 'no fact'"))
+    await say(database, journal, TurnEnded(ANNA))
+
+    await journal.catch_up(database)
+
+    assert diary.seen == [4]
 
 
 @pytest.mark.anyio

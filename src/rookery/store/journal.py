@@ -44,6 +44,9 @@ React: TypeAlias = Callable[[Connection, Entry], None]
 class Reader:
     hears: frozenset[type[Fact]]  #: all else is not shown to it, and costs nothing
     react: React
+    #: Whether a new reader is shown the past. Most only react to what happens from now on, and
+    #: a million old entries would keep all doors shut for minutes.
+    wants_past: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +94,17 @@ class Journal:
 
     def show_page(self, reader: str, db: Connection) -> bool:
         """Show a reader the next of what it has missed. False once it is abreast."""
-        db.execute("insert into bookmarks values (?, 0) on conflict do nothing", (reader,))
+        known = self.readers[reader]
+        db.execute(
+            "insert into bookmarks values (?, iif(?, 0, null)) on conflict do nothing",
+            (reader, known.wants_past),
+        )
+        kinds = json.dumps([_NAMES[each] for each in known.hears])
         rows = db.execute(
             "select * from entries where seq > (select coalesce(seq, 9e18) from bookmarks"
-            " where reader = ?) order by seq limit ?",
-            (reader, PAGE),
+            " where reader = ?) and kind in (select value from json_each(?))"
+            " order by seq limit ?",
+            (reader, kinds, PAGE),
         ).fetchall()
         for row in rows:
             self._show(db, reader, read_entry(row))
