@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import socket
+import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote, urlencode
 
-from rookery.model.errors import Answered, NotRunning, Unreadable
+from rookery.model.errors import Answered, HomeUnusable, NotRunning, Unreadable
 
 #: Seconds to wait for an answer, beyond what a request itself waits for.
 PATIENCE = 30.0
@@ -76,10 +78,23 @@ class Client:
         connection = socket.socket(socket.AF_UNIX)
         try:
             connection.connect(str(self.door))
+            self._check_peer(connection)
         except OSError as error:
             connection.close()
             raise NotRunning from error
+        except HomeUnusable:
+            connection.close()
+            raise
         return connection
+
+    def _check_peer(self, connection: socket.socket) -> None:
+        """Refuse to speak to a program of another user, who may have swapped the home."""
+        if hasattr(socket, "SO_PEERCRED"):
+            told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+            _, user, _ = struct.unpack("3i", told)
+            if user != os.getuid():
+                who = f"a program of another user (uid {user})"
+                raise HomeUnusable(f"{who} listens at {self.door}. Nothing was sent to it.")
 
     def _head(self, method: str, path: str, length: int) -> bytes:
         words = [

@@ -17,6 +17,9 @@ from rookery.model.errors import AlreadyRunning, HomeUnusable
 #: Bytes of a unix socket's path, less room for the names of ours.
 _SOCKET_PATH = 90
 
+#: Ends of further names for the folder of sockets, where another user made the first.
+_MORE_NAMES = tuple(f"-{number}" for number in range(1, 16))
+
 
 @dataclass(frozen=True, slots=True)
 class Home:
@@ -166,39 +169,72 @@ def sync_folder(folder: Path) -> None:
 def find_home(environment: Mapping[str, str]) -> Home:
     """Say where this user's Rookery is: below ``ROOKERY_HOME``, or in the usual places."""
     if root := environment.get("ROOKERY_HOME"):
-        home = Path(root).expanduser().absolute()
+        home = _absolute(root)
         return Home(home, home, _short(home / "run", environment))
     user = Path(environment.get("HOME") or Path.home())
-    config = Path(environment.get("XDG_CONFIG_HOME") or user / ".config") / "rookery"
-    state = Path(environment.get("XDG_STATE_HOME") or user / ".local" / "state") / "rookery"
-    return Home(config, state, _short(state / "run", environment))
+    config = _of_xdg("XDG_CONFIG_HOME", environment) or user / ".config"
+    state = _of_xdg("XDG_STATE_HOME", environment) or user / ".local" / "state"
+    run = _short(state / "rookery" / "run", environment)
+    return Home(config / "rookery", state / "rookery", run)
+
+
+def _absolute(root: str) -> Path:
+    try:
+        return Path(root).expanduser().absolute()
+    except RuntimeError as error:
+        raise HomeUnusable(f"ROOKERY_HOME={root}: {error}") from error
+
+
+def _of_xdg(name: str, environment: Mapping[str, str]) -> Path | None:
+    """Return a folder of the XDG specification, which says to ignore one that is relative."""
+    folder = Path(environment.get(name, ""))
+    return folder if folder.is_absolute() else None
 
 
 def _short(run: Path, environment: Mapping[str, str]) -> Path:
-    """Take another folder where this one's name is too long for a socket."""
+    """Take another folder where this one's name is too long for a socket.
+
+    Every user can make folders in /tmp. So there are several names, and the first is taken that
+    is a folder of ours, or else the first that is not there.
+    """
     if len(os.fsencode(run)) <= _SOCKET_PATH:
         return run
     name = hashlib.sha256(os.fsencode(run)).hexdigest()[:16]
-    base = environment.get("XDG_RUNTIME_DIR") or "/tmp"  # noqa: S108 - owned and private, or refused
-    return Path(base) / f"rookery-{os.getuid()}-{name}"
+    base = _of_xdg("XDG_RUNTIME_DIR", environment) or Path("/tmp")  # noqa: S108 - see above
+    names = [base / f"rookery-{os.getuid()}-{name}{more}" for more in ("", *_MORE_NAMES)]
+    ours = (each for each in names if _is_own_folder(each))
+    absent = (each for each in names if not os.path.lexists(each))
+    return next(ours, None) or next(absent, names[0])
+
+
+def _is_own_folder(folder: Path) -> bool:
+    try:
+        found = folder.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
 
 
 def _make(folder: Path) -> None:
+    """Make a folder and what is missing above it, for the owner alone."""
     try:
-        if folder.is_dir():
-            return
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        sync_folder(folder.parent)
+        for each in reversed([folder, *folder.parents]):
+            if not each.exists():
+                each.mkdir(mode=0o700, exist_ok=True)
+                sync_folder(each.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise HomeUnusable(f"{folder}: {error.strerror or error}") from error
 
 
 def _check(folder: Path) -> None:
     """Refuse a folder that somebody else planted, may enter, or made a link of."""
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+    if not _is_own_folder(folder):
         raise HomeUnusable(
             f"{folder} is not a folder of yours; remove it, or set ROOKERY_HOME."
         )
-    if found.st_mode & 0o077:
-        folder.chmod(0o700)
+    try:
+        if folder.lstat().st_mode & 0o077:
+            folder.chmod(0o700)
+    except OSError as error:
+        raise HomeUnusable(f"{folder} cannot be made private: {error.strerror}") from error

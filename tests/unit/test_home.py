@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -155,3 +156,73 @@ def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
 
     with pytest.raises(HomeUnusable, match="home"):
         find_home({"ROOKERY_HOME": str(tmp_path / "home")}).prepare()
+
+
+@pytest.mark.spec("K1")
+def test_what_is_missing_above_the_home_is_made_for_the_owner_alone(tmp_path: Path) -> None:
+    top = tmp_path / "top"
+    home = find_home({"ROOKERY_HOME": str(top / "middle" / "home")})
+
+    before = os.umask(0)
+    try:
+        home.prepare()
+    finally:
+        os.umask(before)
+
+    assert [mode(each) for each in (top, top / "middle")] == [0o700, 0o700]
+
+
+@pytest.mark.spec("K1")
+@pytest.mark.parametrize("planted", ["folder", "file", "link"])
+def test_where_another_user_made_the_folder_of_sockets_another_name_is_taken(
+    hashed: Home, tmp_path: Path, planted: str
+) -> None:
+    shared = hashed.run.parent
+    variables = {"ROOKERY_HOME": str(deep(tmp_path)), "XDG_RUNTIME_DIR": str(shared)}
+    if planted == "link":
+        hashed.run.symlink_to(tmp_path)
+    elif planted == "file":
+        hashed.run.write_text("")
+    else:
+        hashed.run.mkdir()
+        if os.getuid() != 0:
+            pytest.skip("only root can give a folder to another user")
+        os.chown(hashed.run, 65534, 65534)
+
+    home = find_home(variables)
+    home.prepare()
+    if planted == "folder":
+        hashed.run.rmdir()
+    else:
+        hashed.run.unlink()
+    again = find_home(variables)
+
+    assert home.run != hashed.run
+    assert mode(home.run) == 0o700
+    assert again.run == home.run  # also once the other user has removed theirs
+
+
+@pytest.mark.spec("K4")
+def test_a_home_of_a_user_who_is_not_there_is_an_error_in_a_sentence() -> None:
+    with pytest.raises(HomeUnusable, match="ROOKERY_HOME=~nosuchuser"):
+        find_home({"ROOKERY_HOME": "~nosuchuser/x"})
+
+
+@pytest.mark.spec("K4")
+def test_a_folder_that_cannot_be_made_private_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tmp_path.chmod(0o755)
+
+    def read_only(*_: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(Path, "chmod", read_only)
+
+    with pytest.raises(HomeUnusable, match="cannot be made private: Read-only file system"):
+        find_home({"ROOKERY_HOME": str(tmp_path)}).prepare()
+
+
+@pytest.mark.parametrize("name", ["XDG_CONFIG_HOME", "XDG_STATE_HOME"])
+def test_a_relative_folder_of_xdg_is_ignored(name: str) -> None:
+    assert find_home({"HOME": "/h", name: "relative"}) == find_home({"HOME": "/h"})

@@ -120,7 +120,8 @@ def _detach(here: Home) -> None:
             stdout=log,
             stderr=log,
             start_new_session=True,
-            cwd="/",
+            cwd="/",  # so a relative ROOKERY_HOME has to be told as an absolute one
+            env={**os.environ, **here.environment},
         )
     if not _waits_until(lambda: _status(here) is not None or daemon.poll() is not None):
         complain(f"it did not come up within {PATIENCE:g} s; see {errors}")

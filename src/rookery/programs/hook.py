@@ -89,12 +89,21 @@ def _tell(door: str, call: bytes, patience: float) -> bytes:
     try:
         connection.settimeout(DEADLINE)
         connection.connect(door)
+        _check_peer(connection)
         rest = memoryview(call)
         while rest:
             rest = rest[connection.send(rest) :]
         return _hear(connection, patience)
     finally:
         connection.close()
+
+
+def _check_peer(connection: _socket.socket) -> None:
+    """Raise ``OSError`` if another user's program listens: it must not hear or decide."""
+    if hasattr(_socket, "SO_PEERCRED"):
+        told = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
+        if int.from_bytes(told[4:8], sys.byteorder) != posix.getuid():
+            raise OSError
 
 
 def _hear(connection: _socket.socket, patience: float) -> bytes:

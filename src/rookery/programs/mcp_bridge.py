@@ -137,6 +137,7 @@ class Bridge:
             connection.settimeout(PATIENCE)
             try:
                 connection.connect(self._door)
+                _check_peer(connection)
                 with suppress(BrokenPipeError, ConnectionResetError):
                     connection.sendall(request)  # cut off if it is too much: it says so
                 while part := connection.recv(65536):
@@ -171,6 +172,14 @@ class Bridge:
                 sys.stdout.buffer.flush()
             except BrokenPipeError:
                 os._exit(0)  # whoever asked has left
+
+
+def _check_peer(connection: socket.socket) -> None:
+    """Raise ``OSError`` if another user's program listens: the badge is not for it."""
+    if hasattr(socket, "SO_PEERCRED"):
+        told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        if int.from_bytes(told[4:8], sys.byteorder) != os.getuid():
+            raise OSError
 
 
 def _stops(head: bytes, body: bytes) -> bool:
