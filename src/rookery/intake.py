@@ -69,14 +69,19 @@ class Intake:
         agent = self.agent(hook)
         sender = agent.identify(hook.payload)
         call = await self._read_call(agent, sender, hook)
+        # Read before the transaction: a walk through the process table takes a while.
+        caller = _caller(hook, agent) if sender.is_new or sender.has_ended else None
 
         def take_in(db: Connection) -> Ruling | GoOn | Context:
             if not self._is_new(db, hook):
                 asked = requests.of_hook(db, hook.key)
                 return Wait(asked.id) if asked else Pass()
+            if _ends_an_earlier_conversation(db, sender, hook, caller):
+                return Pass()
             session = self._resolve(db, agent, sender, hook)
-            if sender.transcript_path:
-                sessions.learn_transcript(db, session, sender.transcript_path)
+            _learn(
+                db, session, sender, caller if tokens.is_worn(db, session, hook.badge) else None
+            )
             if agent.doubles_hooks and self._is_echo(db, hook):
                 return self._repeat(db, session, call)
             if held := self._hold(db, agent, hook, session):
@@ -276,6 +281,28 @@ class Intake:
             at=self._time_of(hook),
         )
         return arrivals.welcome(db, self.journal, arrival)
+
+
+def _ends_an_earlier_conversation(
+    db: Connection, sender: Sender, hook: Hook, caller: Process | None
+) -> bool:
+    """Whether the sender has gone on with another conversation since.
+
+    Codex tells of the end of a conversation seconds after the next one has begun.
+    """
+    if not sender.has_ended or sessions.known(db, sender):
+        return False
+    process = caller.word if caller else None
+    return sessions.of_caller(db, sender.agent, hook.badge, process) is not None
+
+
+def _learn(db: Connection, session: SessionId, sender: Sender, caller: Process | None) -> None:
+    """Keep what a hook tells of its session besides what happened."""
+    if sender.transcript_path:
+        sessions.learn_transcript(db, session, sender.transcript_path)
+    if caller:
+        # By its process it is known again once it goes on with another conversation.
+        observed.identify(db, session, caller.word)
 
 
 def _is_prompt(told: Sequence[Fact]) -> bool:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import subprocess
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -58,11 +59,14 @@ class Door:
         clock = self.intake.journal.clock
         return HookDoor(self.intake, folder / "door", folder / "spool", clock, absence)
 
-    async def prepare(self, name: str, native_id: str | None = None) -> Badge:
+    async def prepare(
+        self, name: str, native_id: str | None = None, *, agent: str = "demo"
+    ) -> Badge:
         """Make a session that is about to start, and its badge."""
 
         def prepare(db: Connection) -> Badge:
-            row = make(self._journal, name, native_id=native_id and NativeId(native_id))
+            known = native_id and NativeId(native_id)
+            row = make(self._journal, name, native_id=known, agent=agent)
             sessions.add(db, row)
             return tokens.give_badge(db, row.id, at=self._journal.clock.now())
 
@@ -667,3 +671,48 @@ async def test_no_fact_is_dated_in_the_future(door: Door, journal: Journal) -> N
 
     (session,) = await door.all()
     assert session.since == now
+
+
+@pytest.fixture
+def codex() -> Iterator[int]:
+    """Give the pid of a process that runs under the name of an agent."""
+    with subprocess.Popen(["codex", "600"], executable="/bin/sleep") as process:
+        yield process.pid
+        process.kill()
+
+
+def codex_hook(event: str, native_id: str, badge: Badge, pid: int | None) -> Hook:
+    payload = {"session_id": native_id, "hook_event_name": event, "cwd": "/", "reason": "other"}
+    return Hook(f"{event} {native_id} {pid}", "codex", badge, payload, pid=pid)
+
+
+@pytest.mark.spec("A1")
+async def test_a_process_that_begins_another_conversation_stays_the_same_session(
+    door: Door, codex: int
+) -> None:
+    """Codex tells nothing when it leaves a conversation, and of its end only afterwards."""
+    badge = await door.prepare("worker", agent="codex")
+
+    for event, native_id, pid in [
+        ("SessionStart", "n1", codex),
+        ("SessionStart", "n2", codex),
+        ("SessionEnd", "n1", codex),
+        ("SessionEnd", "n1", None),  # from the spool: who called is not known
+    ]:
+        await door.intake.receive(codex_hook(event, native_id, badge, pid))
+
+    (session,) = await door.all()
+    assert (session.id, session.native_id, session.state) == ("worker", "n2", IDLE)
+
+
+@pytest.mark.spec("C4")
+async def test_another_process_that_has_the_badge_is_another_session(
+    door: Door, codex: int
+) -> None:
+    badge = await door.prepare("worker", agent="codex")
+    await door.intake.receive(codex_hook("SessionStart", "n1", badge, codex))
+
+    await door.intake.receive(codex_hook("SessionStart", "n2", badge, os.getpid()))
+
+    found = {(each.id == "worker", each.native_id) for each in await door.all()}
+    assert found == {(True, "n1"), (False, "n2")}

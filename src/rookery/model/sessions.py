@@ -115,6 +115,11 @@ class Sender:
         """Whether it says that it has just started."""
         return self.event == "SessionStart"
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether it says that its conversation is over."""
+        return self.event == "SessionEnd"
+
 
 def tmux_name(session: SessionId) -> str:
     """Name the tmux session that holds ``session``."""

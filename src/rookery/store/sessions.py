@@ -330,6 +330,19 @@ def rebind(db: Connection, process: str, sender: Sender) -> SessionId | None:
     return SessionId(row["id"]) if row else None
 
 
+def of_caller(
+    db: Connection, agent: str, badge: Badge | None, process: str | None
+) -> SessionId | None:
+    """Find the live session that has the badge or is the process, whatever its native id."""
+    row = db.execute(
+        f"select id from sessions indexed by sessions_live where agent = ? and {LIVE}"
+        " and (process = ? or id = (select session from tokens"
+        " where digest = ? and revoked_at is null))",
+        (agent, process, digest(badge) if badge else None),
+    ).fetchone()
+    return SessionId(row["id"]) if row else None
+
+
 def learn_transcript(db: Connection, session: SessionId, path: str) -> None:
     """Keep where a session's transcript is, if that was not known: its start may be missed."""
     db.execute(
