@@ -16,6 +16,7 @@ from rookery.hook_protocol import Hook
 from rookery.model.errors import HookUnreadable, RuntimeFailed
 from rookery.model.facts import (
     Fact,
+    ModelChosen,
     SessionEnded,
     SessionId,
     ToolUsed,
@@ -79,9 +80,10 @@ class Intake:
             if _ends_an_earlier_conversation(db, sender, hook, caller):
                 return Pass()
             session = self._resolve(db, agent, sender, hook)
-            _learn(
-                db, session, sender, caller if tokens.is_worn(db, session, hook.badge) else None
-            )
+            self._learn(db, session, sender)
+            if caller and tokens.is_worn(db, session, hook.badge):
+                # By its process it is known again once it goes on with another conversation.
+                observed.identify(db, session, caller.word)
             if agent.doubles_hooks and self._is_echo(db, hook):
                 return self._repeat(db, session, call)
             if held := self._hold(db, agent, hook, session):
@@ -235,6 +237,15 @@ class Intake:
             outcome, reason = fact.outcome, fact.reason
             endings.end(db, self.journal, fact.session, outcome=outcome, reason=reason, at=at)
 
+    def _learn(self, db: Connection, session: SessionId, sender: Sender) -> None:
+        """Keep what a hook tells of its session besides what happened."""
+        if sender.transcript_path:
+            sessions.learn_transcript(db, session, sender.transcript_path)
+        if sender.model and not sender.is_new:  # its start is a fact that has the model
+            known = sessions.get(db, session)
+            if known.model != sender.model and not known.status.is_over:
+                self.journal.append(db, ModelChosen(session, sender.model))
+
     def _resolve(self, db: Connection, agent: Agent, sender: Sender, hook: Hook) -> SessionId:
         """Find whose hook it is. Who is unknown is made known, never dropped."""
         if known := sessions.known(db, sender):
@@ -294,15 +305,6 @@ def _ends_an_earlier_conversation(
         return False
     process = caller.word if caller else None
     return sessions.of_caller(db, sender.agent, hook.badge, process) is not None
-
-
-def _learn(db: Connection, session: SessionId, sender: Sender, caller: Process | None) -> None:
-    """Keep what a hook tells of its session besides what happened."""
-    if sender.transcript_path:
-        sessions.learn_transcript(db, session, sender.transcript_path)
-    if caller:
-        # By its process it is known again once it goes on with another conversation.
-        observed.identify(db, session, caller.word)
 
 
 def _is_prompt(told: Sequence[Fact]) -> bool:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,7 @@ TOLD: dict[str, list[Fact]] = {
     "PermissionRequest.AskUserQuestion": [],
     "PermissionRequest.Write": [],
     "PermissionRequest.in_subagent": [],
+    "PostModelSwitch": [facts.Noted(S, "PostModelSwitch", "command")],
     "PostCompact": [ended("PostCompact", "The conversation was compacted.")],
     "PostToolBatch": [facts.Noted(S, "PostToolBatch")],
     "PostToolUse": [facts.ToolUsed(S, "Bash", digest("Bash", {"command": "touch made"}))],
@@ -245,10 +247,14 @@ def test_a_hook_as_claude_sends_it_says_who_sent_it() -> None:
     started = Claude().identify(hook("SessionStart.startup"))
     stopped = Claude().identify(hook("Stop"))
 
-    assert started == Sender(
-        "claude", NativeId(NATIVE), "/code/project", "SessionStart", TRANSCRIPT
-    )
-    assert stopped == Sender("claude", NativeId(NATIVE), "/code/project", "Stop", TRANSCRIPT)
+    who = partial(Sender, "claude", NativeId(NATIVE), "/code/project")
+    assert started == who("SessionStart", TRANSCRIPT, model="claude-opus-5-5")
+    assert stopped == who("Stop", TRANSCRIPT)
+
+
+@pytest.mark.spec("A1")
+def test_a_model_that_the_person_chose_is_told_by_its_hook() -> None:
+    assert Claude().identify(hook("PostModelSwitch")).model == "claude-sonnet-5-5"
 
 
 @pytest.mark.spec("B2")

@@ -4,6 +4,7 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -168,10 +169,9 @@ def test_a_hook_as_codex_sends_it_says_who_sent_it() -> None:
     started = Codex().identify(hook("SessionStart"))
     stopped = Codex().identify(hook("Stop"))
 
-    assert started == Sender(
-        "codex", NativeId(NATIVE), "/code/project", "SessionStart", TRANSCRIPT
-    )
-    assert stopped == Sender("codex", NativeId(NATIVE), "/code/project", "Stop", TRANSCRIPT)
+    who = partial(Sender, "codex", NativeId(NATIVE), "/code/project")
+    assert started == who("SessionStart", TRANSCRIPT, model="fake-model")
+    assert stopped == who("Stop", TRANSCRIPT, model="fake-model")
 
 
 @pytest.mark.spec("B2")

@@ -716,3 +716,23 @@ async def test_another_process_that_has_the_badge_is_another_session(
 
     found = {(each.id == "worker", each.native_id) for each in await door.all()}
     assert found == {(True, "n1"), (False, "n2")}
+
+
+@pytest.mark.spec("A1")
+async def test_the_model_that_a_hook_names_is_the_sessions_from_then_on(
+    door: Door, database: Database
+) -> None:
+    badge = await door.prepare("worker", agent="codex")
+    payload = {"session_id": "n1", "cwd": "/", "model": "first", "prompt": "go"}
+
+    for event, model in [
+        ("SessionStart", "first"),
+        ("UserPromptSubmit", "first"),
+        ("Stop", "second"),
+        ("UserPromptSubmit", "second"),
+    ]:
+        told = {**payload, "hook_event_name": event, "model": model}
+        await door.intake.receive(Hook(f"{event} {model}", "codex", badge, told))
+
+    assert (await door.session("worker")).model == "second"
+    assert (await database.read(kinds)).count("model-chosen") == 1

@@ -19,7 +19,7 @@ EVENTS = (
     *("SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse"),
     *("PostToolUseFailure", "Notification", "Stop", "StopFailure", "SubagentStart"),
     *("SubagentStop", "PreCompact", "PostCompact", "SessionEnd"),
-    *("Elicitation", "ElicitationResult"),
+    *("Elicitation", "ElicitationResult", "PostModelSwitch"),
 )
 
 _RULE = re.compile(r"[─━]{20,}.*")

@@ -51,8 +51,14 @@ def identify(agent: str, payload: Payload) -> Sender:
         case {"session_id": str(native_id), "cwd": str(cwd), "hook_event_name": str(event)}:
             if len(native_id) > LONGEST or len(cwd) > LONGEST:
                 raise HookUnreadable("its ids are far too long")
-            transcript = _text(payload, "transcript_path")[:LONGEST]
-            return Sender(agent, NativeId(native_id), cwd, event[:_LONGEST_NAME], transcript)
+            return Sender(
+                agent,
+                NativeId(native_id),
+                cwd,
+                event[:_LONGEST_NAME],
+                _text(payload, "transcript_path")[:LONGEST],
+                _model(payload)[:_LONGEST_NAME],
+            )
         case _:
             raise HookUnreadable(", ".join(sorted(map(str, payload))))
 
@@ -191,6 +197,11 @@ def question(asked: Any) -> Question:  # noqa: ANN401 - JSON of others
             return Question(text[:LONGEST])
         case _:
             return Question("It asks something that cannot be read.")
+
+
+def _model(payload: Payload) -> str:
+    # Codex names its model in each hook, Claude the new one when its person has chosen it.
+    return _text(payload, "to_model") or _text(payload, "model")
 
 
 def _has_input(payload: Payload) -> bool:

@@ -94,6 +94,12 @@ class SessionRenamed:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelChosen:  # by the person, in the agent's own program
+    session: SessionId
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
 class TurnStarted:
     session: SessionId
     prompt: str
@@ -290,6 +296,7 @@ Fact: TypeAlias = (
     | CommandTaken
     | KeysPressed
     | SessionRenamed
+    | ModelChosen
     | TurnStarted
     | PromptFound
     | QueueTaken
@@ -332,6 +339,7 @@ KINDS: Mapping[str, type[Fact]] = {
     "command-taken": CommandTaken,
     "keys-pressed": KeysPressed,
     "session-renamed": SessionRenamed,
+    "model-chosen": ModelChosen,
     "turn-started": TurnStarted,
     "prompt-found": PromptFound,
     "queue-taken": QueueTaken,

@@ -132,6 +132,7 @@ def _act(state: SessionState, fact: facts.Fact) -> SessionState:  # noqa: C901, 
             | facts.KeysPressed()
             | facts.SessionRenamed()
             | facts.SessionLabelled()
+            | facts.ModelChosen()
             | facts.CallDecided()
             | facts.ToolUsed()
             | facts.PromptFound()

@@ -109,6 +109,7 @@ class Sender:
     cwd: str
     event: str  #: what it calls what it tells
     transcript_path: str = ""
+    model: str = ""  #: which answers from now on, if it tells
 
     @property
     def is_new(self) -> bool:

@@ -181,7 +181,7 @@ def move(db: Connection, fact: Fact, *, at: datetime) -> SessionState | None:
     return state
 
 
-def _learn(db: Connection, fact: Fact, now: str) -> None:
+def _learn(db: Connection, fact: Fact, now: str) -> None:  # noqa: C901 - a table
     """Keep what a fact tells of a session besides its state."""
     match fact:
         case facts.SessionStarted(session, model, transcript):
@@ -196,6 +196,8 @@ def _learn(db: Connection, fact: Fact, now: str) -> None:
             db.execute("update sessions set transcript_path = ? where id = ?", (path, session))
         case facts.SessionFound(session):
             db.execute("update sessions set started_at = ? where id = ?", (now, session))
+        case facts.ModelChosen(session, model):
+            db.execute("update sessions set model = ? where id = ?", (model, session))
         case facts.ConversationLeft(session):
             db.execute("update sessions set native_id = null where id = ?", (session,))
         case facts.SessionRenamed(session, name):
