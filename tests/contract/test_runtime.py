@@ -205,6 +205,34 @@ async def test_nothing_is_typed_into_somebodys_draft(
     assert await bench.runtime.look(parcel) is Sight.UNTOUCHED
 
 
+@pytest.mark.spec("B2")
+async def test_words_of_ours_are_cleared_and_nothing_else_is(
+    bench: Bench, session: SessionId, place: Place
+) -> None:
+    parcel, runtime = parcel_for(session), bench.runtime
+    before = await runtime.clear(parcel)
+    await runtime.paste(parcel)
+    await runtime.shown(parcel, within=SOON)
+
+    cleared = await runtime.clear(parcel)
+    box = await box_of(runtime, session)
+    await bench.type(session, "half a thou")
+
+    assert (before, cleared, box) == (False, True, "")
+    assert await runtime.clear(parcel) is False
+    assert await box_of(runtime, session) == "half a thou"
+
+
+@pytest.mark.spec("B0", "B2")
+async def test_nothing_is_cleared_while_a_dialog_is_open(
+    bench: Bench, session: SessionId, place: Place
+) -> None:
+    await bench.ask(session)
+
+    with pytest.raises(Occupied):
+        await bench.runtime.clear(parcel_for(session))
+
+
 @pytest.mark.spec("B0")
 async def test_enter_is_not_pressed_on_what_came_after_the_words(
     bench: Bench, session: SessionId, place: Place
@@ -389,6 +417,7 @@ async def _follow(runtime: Runtime, parcel: Parcel) -> None:
 CALLS: dict[str, Call] = {
     "paste": lambda runtime, parcel: runtime.paste(parcel),
     "submit": lambda runtime, parcel: runtime.submit(parcel),
+    "clear": lambda runtime, parcel: runtime.clear(parcel),
     "look": lambda runtime, parcel: runtime.look(parcel),
     "shown": lambda runtime, parcel: runtime.shown(parcel, within=SOON),
     "press": lambda runtime, parcel: runtime.press(parcel.recipient, "1"),

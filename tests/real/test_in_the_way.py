@@ -65,19 +65,50 @@ def test_whoever_waits_behind_somebodys_draft_is_told_so(rookery: Rookery) -> No
 
 
 @pytest.mark.spec("E6", "I5")
-def test_whoever_waits_behind_a_dialog_is_told_how_to_answer_it(rookery: Rookery) -> None:
+def test_a_wait_with_queued_words_is_over_when_a_dialog_is_open(rookery: Rookery) -> None:
     rookery.start("worker")
     rookery.send("worker", REMOVE)
     eventually(lambda: is_doing(rookery, "permission"))
     rookery.send("worker", "say: after")
 
-    late = rookery.run("wait", "worker", "--timeout", "5")
+    waited = rookery.run("wait", "worker", "--timeout", "60")
+    kept = rookery.json("ls")["kept"]
 
-    early, how, end = late.stderr.splitlines()
-    asks = "asks for permission (May it use Bash? rm -r build)"
-    assert early == f"Words for worker wait: it {asks}."
-    assert how.startswith("  rookery allow worker  |  rookery deny worker")
-    assert end.endswith(f": worker {asks}; words for it wait until that is answered.")
+    assert waited.returncode == 0
+    assert "worker waits for your answer: May it use Bash? rm -r build" in waited.stdout
+    assert "rookery allow worker  |  rookery deny worker" in waited.stdout
+    assert [*kept.values()] == [{"messages": 1, "why": "it asks for permission"}]
+
+
+@pytest.mark.spec("A2", "E6")
+def test_a_list_says_why_words_wait(rookery: Rookery) -> None:
+    pane = str(rookery.start("drafted")["tmux_pane"])
+    rookery.tmux("send-keys", "-t", pane, "-l", "a draft")
+    eventually(lambda: "a draft" in rookery.screen("drafted"))
+    rookery.start("busy")
+    rookery.send("busy", "sleep: 600")
+    eventually(lambda: rookery.session("busy")["activity"] == "working")
+    for name in ("drafted", "busy", "busy"):
+        rookery.send(name, "say: hello")
+
+    def why() -> dict[str, tuple[int, str]]:
+        found = rookery.json("ls")
+        names = {each["id"]: each["name"] for each in found["sessions"]}
+        return {
+            names[session]: (kept["messages"], kept["why"])
+            for session, kept in found["kept"].items()
+        }
+
+    eventually(lambda: why()["drafted"][1])
+    listed = rookery.run("ls").stdout
+
+    assert why()["drafted"] == (
+        1,
+        "Nothing was typed, because somebody's draft stands in its box.",
+    )
+    assert why()["busy"] == (2, "it is working")
+    assert "1 message waits: somebody's draft" in listed
+    assert "2 messages wait" in listed
 
 
 @pytest.mark.spec("I1", "I5")

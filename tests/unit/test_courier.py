@@ -7,6 +7,7 @@ import anyio
 import pytest
 
 from rookery.courier import COMMAND, LOST, PATIENCE, PAUSE, TROUBLE
+from rookery.gateway.session_operations import Kept, kept_words
 from rookery.model.errors import RuntimeFailed, SessionOver
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity
@@ -180,6 +181,20 @@ async def test_an_enter_that_was_swallowed_is_pressed_again(
     assert before == []
     assert world.runtime.pasted == world.runtime.heard == [(worker, "Build it.")]
     assert await database.read(steps) == ["acknowledged"]
+
+
+@pytest.mark.spec("A2", "B2")
+async def test_words_behind_others_that_are_under_way_say_so(
+    database: ObservedDatabase, world: World
+) -> None:
+    world.runtime.manner = Manner(swallows=1)
+    async with running(database, world) as house:
+        worker = await house.start("Build it.")
+        await house.send(worker, "Test it.")
+        await house.rest()
+        kept = await database.read(kept_words)
+
+    assert kept == {worker: Kept(1, "words before them are on their way")}
 
 
 @pytest.mark.spec("B2")

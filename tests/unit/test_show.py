@@ -164,13 +164,13 @@ def test_a_failed_turn_comes_after_who_waits_and_before_who_rests(
 @pytest.mark.parametrize(
     ("activity", "why", "told"),
     [
-        ("working", "", "Build it"),
+        ("working", "it is working", "Build it; 2 messages wait"),
         ("idle", "", "Build it"),
         ("idle", "a draft is there.", "2 messages wait: a draft is there."),
         ("permission", "", "May it?; 2 messages wait"),
     ],
 )
-def test_words_that_wait_for_more_than_a_turn_are_counted(
+def test_words_that_wait_are_counted(
     capsys: pytest.CaptureFixture[str], activity: str, why: str, told: str
 ) -> None:
     reason = "May it?" if activity == "permission" else ""

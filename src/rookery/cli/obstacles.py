@@ -64,7 +64,5 @@ def _in_the_way(found: Mapping[str, Any], awaited: Collection[str]) -> Iterator[
         waits = f"Words for {session['name']} wait:"
         if found["holding"]:
             yield HELD
-        elif session["activity"] in {"permission", "question"}:
-            yield f"{waits} {obstacle(session, '')}\n  {how_to_answer(session)}"
         elif session["activity"] == "idle" and kept["why"]:
             yield f"{waits} {why_kept({'waits_for': kept['why']})}"

@@ -200,11 +200,12 @@ def _row(session: Mapping[str, Any], what: str, depth: int) -> Mapping[str, str]
 def _what(session: Mapping[str, Any], kept: Mapping[str, Any] | None, failure: str) -> str:
     """Say what a session is about; or what is the matter with it, or with words for it."""
     reason, state = str(session["reason"]), _state(session)
-    if state in {"permission", "question"} and kept:
-        return f"{reason}; {count(kept['messages'], 'message')} {_wait(kept)}"
-    if state == "idle" and kept and kept["why"]:
+    if kept and state == "idle" and kept["why"]:
         why = kept["why"].removeprefix("Nothing was typed, because ")
         return f"{count(kept['messages'], 'message')} {_wait(kept)}: {why}"
+    if kept and state in {"permission", "question", "working", "starting"}:
+        about = reason or str(session["title"])
+        return f"{about}; {count(kept['messages'], 'message')} {_wait(kept)}"
     if has_failed_turn(session):
         return f"failed: {failure}".removesuffix(": ")
     if session["status"] == "failed":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from sqlite3 import Connection
+from sqlite3 import Connection, Row
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -87,7 +87,7 @@ class Kept:
     """Words that wait for one session."""
 
     messages: int
-    why: str  #: empty where it is no more than a turn that runs
+    why: str  #: what they wait for; empty only in the moment before they are looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,13 +202,33 @@ async def list_sessions(house: House, caller: Caller, asked: ListAsked) -> Sessi
 def kept_words(db: Connection) -> dict[SessionId, Kept]:
     """Count the words that wait for each session, and say what keeps them."""
     rows = db.execute(
-        "select recipient, count(*) as number, max(waits_for) as why from ("
+        "select recipient, count(*) as number, max(waits_for) as why,"
+        " coalesce(activity, status) as state, exists (select 1 from messages as before"
+        " where before.recipient = kept.recipient and before.id = before.parcel"
+        " and before.step in ('sending', 'pasted', 'submitted')) as is_behind from ("
         " select recipient, waits_for from messages where step = 'pending' union all"
         " select recipient, waits_for from messages where waits_for <> ''"
         " and step in ('sending', 'pasted', 'submitted', 'unsure') and step <> 'unsure')"
-        " group by recipient"
-    )
-    return {SessionId(row["recipient"]): Kept(row["number"], row["why"]) for row in rows}
+        " as kept join sessions on sessions.id = recipient group by recipient"
+    ).fetchall()
+    held = "words are held" if rows and switches.is_holding(db) else ""
+    return {SessionId(row["recipient"]): _kept(row, held) for row in rows}
+
+
+#: Why words wait for a session that is not idle.
+_BUSY = {
+    "starting": "it is starting",
+    "working": "it is working",
+    "permission": "it asks for permission",
+    "question": "it asks a question",
+}
+
+
+def _kept(row: Row, held: str) -> Kept:
+    """Read what keeps words: what holds for all, then its state, then what was in the way."""
+    behind = "words before them are on their way" if row["is_behind"] else ""
+    why = held or _BUSY.get(row["state"], "") or row["why"] or behind
+    return Kept(row["number"], why)
 
 
 def has_failed_turn(session: Session) -> bool:

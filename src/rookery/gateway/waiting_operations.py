@@ -114,8 +114,9 @@ def _has_got(db: Connection, session: SessionId, goal: Goal) -> bool:
     if goal == "up":
         return now.status is Status.RUNNING
     if goal == "stop":
-        resting = now.activity not in {None, Activity.WORKING}
-        return resting and not messages.is_owed(db, session)
+        # Words that are queued for it cannot leave before its person has answered.
+        is_idle = now.activity is Activity.IDLE
+        return now.is_asking or (is_idle and not messages.is_owed(db, session))
     return False
 
 
@@ -127,8 +128,8 @@ def _why_not(db: Connection, session: SessionId, goal: Goal) -> str:
         why = ""
     elif switches.is_holding(db):
         why = "; words for it are held (`rookery release` lets them go)"
-    elif now.is_asking:
-        why = "; words for it wait until that is answered"
+    elif now.activity is not Activity.IDLE:
+        why = "; more words wait for it"
     else:
         typed = kept.why.removeprefix(f"{Occupied.__doc__} ").removesuffix(".")
         why = f"; words for it wait: {typed}" if typed else ""
