@@ -109,8 +109,12 @@ class Intake:
 
         The rules and the links of paths are read here, before the transaction.
         """
-        if (call := agent.read_call(hook.payload)) is None or hook.pid is None:
-            return call
+        if hook.pid is None:
+            return agent.read_call(hook.payload)
+        if sender.event == agent.hook_before_tool:
+            _require_tool(hook)
+        if (call := agent.read_call(hook.payload)) is None:
+            return None
         rulebook = self.permissions.rulebook
         await rulebook.refresh(self.database, self.journal.clock)
         if hook.is_altered:
@@ -305,6 +309,13 @@ def _ends_an_earlier_conversation(
         return False
     process = caller.word if caller else None
     return sessions.of_caller(db, sender.agent, hook.badge, process) is not None
+
+
+def _require_tool(hook: Hook) -> None:
+    """Refuse a call of which no rule could say anything. Raises ``HookUnreadable``."""
+    tool, given = hook.payload.get("tool_name"), hook.payload.get("tool_input")
+    if not isinstance(tool, str) or not isinstance(given, dict | None):
+        raise HookUnreadable("it does not say which tool is to run, and with what")
 
 
 def _is_prompt(told: Sequence[Fact]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import time
 import tomllib
 from dataclasses import dataclass
 from functools import partial
@@ -31,6 +32,9 @@ from rookery.store.database import Database
 _log = logging.getLogger(__name__)
 
 MAX_FILE_BYTES = 1_000_000
+
+#: A file that has been empty for so long was left empty; a younger one is being written.
+EMPTY_FILE_AGE_S = 1.0
 
 
 class _Table(BaseModel):
@@ -169,6 +173,9 @@ class Rulebook:
         if not self._has_changed():
             return None
         seen = _state_of(self.path)
+        has_rules = self._valid is not None and bool(self._valid.rules)
+        if seen and seen.size == 0 and has_rules and _is_young(seen):
+            return None  # many editors empty a file before they write it
         try:
             found = read(self.path)
         except ConfigBroken as error:
@@ -215,6 +222,10 @@ def _state_of(path: Path) -> _FileState | None:
         mode=found.st_mode,
         owner=found.st_uid,
     )
+
+
+def _is_young(seen: _FileState) -> bool:
+    return abs(time.time_ns() - seen.modified_ns) < EMPTY_FILE_AGE_S * 1e9
 
 
 def read(path: Path) -> Version | None:

@@ -554,6 +554,7 @@ def unreadable(event: str) -> dict[str, bytes]:
         % (b"[" * 30_000 + b"]" * 30_000, b"y" * 300_000),
         "id": head + b'"session_id": "%s", "tool_input": {}}' % (b"n" * 1_000_000),
         "cut": head,
+        "list": head + b'"session_id": "n1", "tool_input": ["rm x"]}',
     }
 
 
@@ -568,7 +569,7 @@ async def told(folder: Path, agent: str, payload: bytes) -> bytes:
 
 
 @pytest.mark.spec("C3", "D3")
-@pytest.mark.parametrize("kind", ["digits", "nested", "id", "cut"])
+@pytest.mark.parametrize("kind", ["digits", "nested", "id", "cut", "list"])
 @pytest.mark.parametrize(("agent", "said"), [("claude", b'"ask"'), ("codex", b'"deny"')])
 async def test_a_call_that_cannot_be_read_never_passes_by_a_rule(
     door: Door, tmp_path: Path, kind: str, agent: str, said: bytes
