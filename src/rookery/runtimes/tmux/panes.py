@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from rookery.model.facts import SessionId
 from rookery.ports import Agent, Place
 from rookery.processes import Process
+from rookery.runtimes.tmux.floods import Meter
 
 _BRACKETED = b"\x1b[?2004"
 
@@ -38,6 +39,7 @@ class Pane:
     last_line: float = 0.0  #: the same, of a line that it ended, or a look at its rest
     stirred: asyncio.Event | None = None  #: set once it has printed; made for who waits
     changing: asyncio.TimerHandle | None = None
+    meter: Meter = field(default_factory=Meter)  #: of what it prints
     watching: int | None = None  #: a descriptor of its process
     window: str = ""  #: the tmux window that is linked into the hub
     server: Process | None = None  #: the tmux server that holds it

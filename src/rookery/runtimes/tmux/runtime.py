@@ -36,7 +36,7 @@ from rookery.ports import (
     Vanished,
 )
 from rookery.processes import Process, is_running
-from rookery.runtimes.tmux import captures, exits, inputs, listing
+from rookery.runtimes.tmux import captures, exits, floods, inputs, listing
 from rookery.runtimes.tmux.control import TmuxRefused
 from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.protocol import Event, Notice, Output, Paused, line
@@ -47,6 +47,9 @@ _log = logging.getLogger(__name__)
 
 #: Seconds from a change on the screen to a look at it: a redraw comes in many pieces.
 SETTLE = 0.15
+
+#: Seconds between two frames of a live view.
+FRAME_INTERVAL_S = 0.05
 
 #: Seconds between looks for those that have fallen quiet.
 SWEEP = 0.25
@@ -189,8 +192,9 @@ class TmuxRuntime:
         while not pane.is_over:
             stirred = pane.next_stir()
             yield await self.read(session)
+            # After the frame, not before the next one: the first change is shown at once.
+            await self._clock.sleep(FRAME_INTERVAL_S)
             await stirred.wait()
-            await self._clock.sleep(SETTLE)
 
     async def read(self, session: SessionId, *, history: bool = False) -> tuple[str, ...]:
         pane = self._pane(session).place.tmux_pane
@@ -332,15 +336,37 @@ class TmuxRuntime:
     def _hear(self, event: Event) -> None:
         match event:
             case Output(name, payload) if pane := self._by_pane.get(name):
-                pane.take(payload, asyncio.get_running_loop().time())
+                now = asyncio.get_running_loop().time()
+                pane.take(payload, now)
                 self._stir(pane)
+                if pane.meter.overflows(len(payload), now):
+                    pane.meter.is_muted = True
+                    self._chores.put_nowait(partial(self._sit_out, pane))
             case Paused(name) if pane := self._by_pane.get(name):
-                self._chores.put_nowait(partial(self._resume, pane))
+                if not pane.meter.is_muted:
+                    self._chores.put_nowait(partial(self._resume, pane))
             case Notice("sessions-changed", _) if not self._looks_for_cut_off:
                 self._looks_for_cut_off = True
                 self._chores.put_nowait(self._end_those_cut_off)
             case _:
                 pass
+
+    async def _sit_out(self, pane: Pane) -> None:
+        """Look at a pane that floods once a second, until it has fallen quiet."""
+        self._sightings.put_nowait(Skipped(pane.session))
+
+        def still_prints() -> bool:
+            pane.last_output = pane.last_line = asyncio.get_running_loop().time()
+            pane.stir()
+            self._stir(pane)
+            return not pane.is_over
+
+        try:
+            await floods.sit_out(self.server, pane.place, self._clock, still_prints)
+        finally:
+            pane.meter.is_muted = False
+            pane.stir()
+            self._stir(pane)
 
     async def _resume(self, pane: Pane) -> None:
         """Hear a pane again whose output came faster than it could be taken."""

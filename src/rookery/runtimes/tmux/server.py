@@ -132,6 +132,12 @@ class Server:
             raise TmuxGone("just now")
         return await self._commands.ask(*commands, deadline=DEADLINE)
 
+    async def mute(self, pane: str) -> None:
+        """Hold a pane's output back, on our line only; its program is not held up."""
+        if self._outputs is not None:
+            # Not "off": if that is said on every line, tmux stops reading the pane.
+            await self._outputs.ask(line("refresh-client", "-A", f"{pane}:pause"))
+
     async def resume(self, pane: str) -> None:
         """Let a pane's output flow again, after tmux held it back."""
         if self._outputs is not None:

@@ -1,0 +1,65 @@
+"""Sit out a pane that prints faster than anybody reads.
+
+Control mode makes tmux encode every byte once more, which slows the program down. While a pane
+floods, its output is paused on our line; tmux itself goes on reading it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from rookery.model.errors import RuntimeFailed
+from rookery.ports import Clock, Place
+from rookery.runtimes.tmux.protocol import line
+from rookery.runtimes.tmux.server import Server
+
+#: Bytes within one second that are a flood.
+FLOOD_BYTES = 1_000_000
+
+#: Seconds between two looks at a pane that floods.
+LOOK_INTERVAL_S = 1.0
+
+#: Seconds without output after which it is over; tmux tells the time of it in whole seconds.
+QUIET_S = 2.0
+
+
+@dataclass(slots=True)
+class Meter:
+    """Counts what a pane prints within a second."""
+
+    is_muted: bool = False
+    _since: float = 0.0
+    _bytes: int = 0
+
+    def overflows(self, size: int, now: float) -> bool:
+        """Count some bytes. True if with these it has become a flood."""
+        if now - self._since >= 1:
+            self._since, self._bytes = now, 0
+        self._bytes += size
+        return self._bytes > FLOOD_BYTES and not self.is_muted
+
+
+async def sit_out(
+    server: Server, place: Place, clock: Clock, still_prints: Callable[[], bool]
+) -> None:
+    """Mute a pane until it has fallen quiet; call ``still_prints`` at every look before.
+
+    It ends early when that returns False, or when the line to tmux is lost: a new line begins
+    with all panes on.
+    """
+    with suppress(RuntimeFailed):
+        await server.mute(place.tmux_pane)
+        while still_prints():
+            await clock.sleep(LOOK_INTERVAL_S)
+            if await _seconds_since_output(server, place, clock) >= QUIET_S:
+                break
+        await server.resume(place.tmux_pane)
+
+
+async def _seconds_since_output(server: Server, place: Place, clock: Clock) -> float:
+    asked = line("display-message", "-p", "-t", place.tmux_pane, "x#{window_activity}")
+    ((answer, *_),) = await server.ask(asked)
+    moment = answer.decode().removeprefix("x")
+    return clock.now().timestamp() - int(moment) if moment else QUIET_S  # it is gone
