@@ -8,6 +8,7 @@ import re
 import socket
 import struct
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -111,10 +112,13 @@ class Client:
     def _exchange(self, request: bytes, patience: float) -> bytes:
         with self._connected() as connection:
             connection.settimeout(patience)
-            connection.sendall(request)
-            parts = []
-            while part := connection.recv(65536):
-                parts.append(part)
+            parts: list[bytes] = []
+            # A request that is too big is answered, and hung up on, before all of it is sent.
+            with suppress(BrokenPipeError, ConnectionResetError):
+                connection.sendall(request)
+            with suppress(ConnectionResetError):
+                while part := connection.recv(65536):
+                    parts.append(part)
         return b"".join(parts)
 
 

@@ -44,7 +44,13 @@ from rookery.intake import Intake
 from rookery.keeper import Deadlines, Keeper, Surroundings
 from rookery.listeners import Listeners
 from rookery.logs import logged
-from rookery.model.errors import HomeUnusable, StoreBroken
+from rookery.model.errors import (
+    AgentUnknown,
+    CommitFailed,
+    DiskFull,
+    HomeUnusable,
+    StoreBroken,
+)
 from rookery.model.facts import (
     EndRequested,
     InputSettled,
@@ -109,14 +115,23 @@ def run(home: Home, *, ready: Callable[[], None]) -> None:
     os.umask(0o077)
     home.prepare()
     settings = load(home.settings)
+    check_agents(settings)
     version_of("tmux")
     try:
         with home.locked(), logged(home.log):
             sys.setswitchinterval(SWITCH)
             _allow_many_files()
             uvloop.run(serve(home, settings, ready=ready))
-    except (OSError, StoreBroken, sqlite3.DatabaseError, ExceptionGroup) as error:
+    except (OSError, StoreBroken, CommitFailed, sqlite3.Error, ExceptionGroup) as error:
         raise _in_plain_words(error, home) from error
+
+
+def check_agents(settings: Settings) -> None:
+    """Refuse settings of an unknown agent: they would never be used."""
+    for name in settings.agents:
+        if name not in AGENTS:
+            known = ", ".join(sorted(AGENTS))
+            raise AgentUnknown(f"[agents.{name}]. There are: {known}.")
 
 
 def _in_plain_words(error: Exception, home: Home) -> Exception:
@@ -125,9 +140,11 @@ def _in_plain_words(error: Exception, home: Home) -> Exception:
         error = error.exceptions[0]
     if isinstance(error, OSError):
         return HomeUnusable(f"{error.filename or home.state}: {error.strerror}")
-    if _is_damage(error) or _is_damage(error.__cause__):
-        said = error.args[0] if isinstance(error, StoreBroken) else f"{home.database}: {error}"
-        return StoreBroken(f"{said}. Take a backup back:  rookery restore FILE")
+    cause = error if isinstance(error, sqlite3.Error) else error.__cause__
+    if isinstance(cause, sqlite3.Error) and not isinstance(error, DiskFull):
+        said = error.args[0] if isinstance(error, StoreBroken) else f"{home.database}: {cause}"
+        advice = ". Take a backup back:  rookery restore FILE" if _is_damage(cause) else ""
+        return StoreBroken(f"{said}{advice}")
     return error
 
 

@@ -7,14 +7,14 @@ import platform
 import shutil
 import sqlite3
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 
 from rookery.config import Settings, load
 from rookery.home import Home
-from rookery.model.errors import ConfigBroken, RuntimeFailed
+from rookery.model.errors import AgentUnknown, ConfigBroken, RuntimeFailed
 from rookery.ports import Agent
 from rookery.rulebook import Rulebook, read
 from rookery.runtimes.tmux.server import version_of
@@ -96,9 +96,11 @@ def examine(
     ]
 
 
-def examine_alone(home: Home) -> list[Check]:
+def examine_alone(
+    home: Home, check_settings: Callable[[Settings], None] = lambda _: None
+) -> list[Check]:
     """Look at what can be looked at while no daemon runs."""
-    config = _config(home)
+    config = _config(home, check_settings)
     why_not = "it does not run" if config.ok else "it does not run, nor can it: see config"
     return [
         Check("daemon", ok=False, detail=why_not, advice="rookery up" if config.ok else ""),
@@ -113,10 +115,10 @@ def examine_alone(home: Home) -> list[Check]:
     ]
 
 
-def _config(home: Home) -> Check:
+def _config(home: Home, check_settings: Callable[[Settings], None]) -> Check:
     try:
-        load(home.settings)
-    except ConfigBroken as error:
+        check_settings(load(home.settings))
+    except (ConfigBroken, AgentUnknown) as error:
         return Check("config", ok=False, detail=str(error))
     is_there = home.settings.exists()
     detail = f"{home.settings} is right" if is_there else "there is none: defaults hold"

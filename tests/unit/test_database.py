@@ -10,7 +10,7 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
-from rookery.model.errors import CommitFailed, StoreBroken
+from rookery.model.errors import CommitFailed, DiskFull, StoreBroken
 from rookery.store.database import Database, Work
 from tests.fakes.connection import connection
 
@@ -229,3 +229,29 @@ def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(StoreBroken, match="nowhere"):
         Database(tmp_path / "nowhere" / "rookery.db")
+
+
+@pytest.mark.spec("K4")
+async def test_a_full_disk_is_named_and_forgotten_once_there_is_room(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "rookery.db"
+
+    def fill(db: sqlite3.Connection) -> None:
+        (pages,) = db.execute("pragma page_count").fetchone()
+        db.execute(f"pragma max_page_count = {pages}")
+        db.execute("insert into bookmarks values (hex(zeroblob(1000000)), 1)")
+
+    async with Database(path) as database:
+        for _ in range(2):
+            with pytest.raises(DiskFull) as full:
+                await database.write(fill)
+        told, trouble = str(full.value), database.trouble
+        await database.write(lambda db: db.execute("insert into bookmarks values ('x', 1)"))
+        after = database.trouble
+
+    assert told == (
+        f"The disk is full, and nothing was saved. Free some space, then try again: {path}"
+    )
+    assert (trouble, after) == (told, "")
+    assert [each.message for each in caplog.records if each.levelname == "ERROR"] == [told]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
@@ -13,6 +14,23 @@ from rookery.client import CutOff
 from rookery.model.errors import Answered, BadInput, NotRunning, RookeryError
 
 
+def _code_of(error: RookeryError) -> int:
+    match error:
+        case Answered(code=code):
+            return codes.OF_REFUSALS.get(code, codes.FAILED)
+        case NotRunning():
+            return codes.NOT_RUNNING
+        case BadInput():
+            return codes.USAGE
+        case _:
+            return codes.FAILED
+
+
+def _give_up_output() -> None:
+    """Let Python not try again, when it leaves, to write what could not be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def main() -> None:
     try:
         # Not standalone: click would call a command that is stopped with Ctrl-C a failure.
@@ -20,19 +38,16 @@ def main() -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
-    except Answered as refusal:
-        complain(str(refusal))
-        sys.exit(codes.OF_REFUSALS.get(refusal.code, codes.FAILED))
-    except CutOff as error:
-        complain(str(error))
-        sys.exit(codes.NOT_RUNNING)
-    except NotRunning as error:
-        complain(f"{error}  (its home: {home().state})")
-        sys.exit(codes.NOT_RUNNING)
     except RookeryError as error:
-        complain(str(error))
-        sys.exit(codes.USAGE if isinstance(error, BadInput) else codes.FAILED)
+        is_away = isinstance(error, NotRunning) and not isinstance(error, CutOff)
+        complain(f"{error}  (its home: {home().state})" if is_away else str(error))
+        sys.exit(_code_of(error))
     except BrokenPipeError:
         sys.stderr.close()  # who read us has left: as with any other program, that is all right
+    except OSError as error:
+        _give_up_output()
+        what = error.filename or "the output cannot be written"
+        complain(f"{what}: {error.strerror or error}")
+        sys.exit(codes.FAILED)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(codes.INTERRUPTED)

@@ -2,14 +2,44 @@
 
 from __future__ import annotations
 
+import math
 import os
 from importlib import import_module
+from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from rookery import __version__
 from rookery.client import Client
 from rookery.home import Home, find_home
+
+
+class _Seconds(click.FloatRange):
+    """A number of seconds; not below zero, and not NaN, which is below nothing."""
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401 - click's own
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> float:
+        seconds = float(super().convert(value, param, ctx))
+        if math.isnan(seconds):
+            self.fail(f"{value!r} is not a number of seconds.", param, ctx)
+        return seconds
+
+
+SECONDS = _Seconds(min=0)
+
+
+def not_empty(context: click.Context, option: click.Parameter, value: str) -> str:
+    """Refuse an empty word that was given; without the option there is none."""
+    source = context.get_parameter_source(option.name or "")
+    if not value.strip() and source is ParameterSource.COMMANDLINE:
+        raise click.BadParameter("it must not be empty.", context, option)
+    return value
+
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,6 +22,7 @@ from rookery.cli.show import (
     say_line,
     show_json,
 )
+from rookery.cli.words import prompt_of
 from rookery.model.errors import BadInput
 
 
@@ -73,7 +73,7 @@ def _show_request(request: Mapping[str, Any], known: Mapping[str, Mapping[str, A
 def test(*, agent: str, project: str, session: str, as_json: bool, call: str) -> None:
     """Say which rule decides about CALL: '{"tool": "Bash", "input": {"command": "ls"}}'."""
     try:
-        given = json.loads(sys.stdin.read() if call == "-" else call)
+        given = json.loads(prompt_of((call,)))
     except ValueError as error:
         raise BadInput(f"that is not JSON: {error}") from error
     match given:

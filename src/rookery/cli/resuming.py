@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from rookery.cli.complete import agent_names, session_names
-from rookery.cli.group import as_json, client, examples, rookery
+from rookery.cli.group import SECONDS, as_json, client, examples, not_empty, rookery
 from rookery.cli.sessions import awaited, environment_here, report
 from rookery.cli.words import prompt_of
 
@@ -20,7 +20,12 @@ def _how(command: C) -> C:
     """Let a command be told what to take up, and how it goes on."""
     for option in reversed(
         (
-            click.option("--name", "-n", default="", help="Else its old one, if that is free."),
+            click.option(
+                *("--name", "-n"),
+                default="",
+                callback=not_empty,
+                help="Else its old one, if that is free.",
+            ),
             click.option(
                 *("--agent", "-a"),
                 default="",
@@ -29,10 +34,10 @@ def _how(command: C) -> C:
             ),
             click.option("--project", "-p", default="", help="And the folder to go on in."),
             click.option(
-                "--file", "-f", type=click.File(), help="Read the prompt from a file."
+                "--file", "-f", type=click.File("rb"), help="Read the prompt from a file."
             ),
             click.option("--wait", is_flag=True, help="Until it is up, or has answered."),
-            click.option("--timeout", type=float, help="Seconds to wait; else for ever."),
+            click.option("--timeout", type=SECONDS, help="Seconds to wait; else for ever."),
             as_json,
             click.argument("session", shell_complete=session_names),
             click.argument("prompt", nargs=-1),

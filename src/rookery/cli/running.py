@@ -16,15 +16,8 @@ import click
 
 from rookery import __version__
 from rookery.cli.group import as_json, client, home, rookery
-from rookery.cli.show import (
-    HELD,
-    complain,
-    count,
-    remark,
-    rules_warning,
-    say,
-    show_json,
-)
+from rookery.cli.show import HELD, complain, count, remark, rules_warning, say, show_json
+from rookery.cli.versions import skew
 from rookery.cli.waiting import pause
 from rookery.client import Client
 from rookery.home import Home, open_private
@@ -47,6 +40,8 @@ def up(*, detach: bool) -> None:
     here = home()
     if running := _status(here):
         say(f"Rookery already runs, pid {running['pid']}, in {running['home']}.")
+        if other := skew(running["version"]):
+            say(other)
         say(_next(running, are="live"))
         _warn(running)
     elif detach:
@@ -201,8 +196,8 @@ def status(*, as_json: bool) -> None:
         show_json(found)
         return
     say(f"Rookery {found['version']} is up, pid {found['pid']}, on {found['computer']}.")
-    if found["version"] != __version__:
-        say(f"This command is {__version__}: restart the daemon with `rookery down` and `up`.")
+    if other := skew(found["version"]):
+        say(other)
     say(f"{count(found['sessions'], 'live session')}, {found['waiting']} waiting for you.")
     if found.get("holding"):
         say(HELD)

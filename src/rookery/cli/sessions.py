@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from rookery.cli.complete import agent_names, of_session, session_names
-from rookery.cli.group import as_json, client, examples, rookery
+from rookery.cli.group import SECONDS, as_json, client, examples, not_empty, rookery
 from rookery.cli.obstacles import Obstacles, how_to_answer
 from rookery.cli.show import (
     HELD,
@@ -58,15 +58,15 @@ SETTINGS: Mapping[str, tuple[str, ...]] = {
     shell_complete=agent_names,
     help="claude, codex, gemini, opencode, shell, demo.",
 )
-@click.option("--name", "-n", default="", help="Else made of the prompt.")
+@click.option("--name", "-n", default="", callback=not_empty, help="Else made of the prompt.")
 @click.option("--project", "-p", default=".", help="Folder to work in; else this one.")
 @click.option("--runtime", default="tmux", show_default=True)
 @click.option("--model", "-m", default="", help="Else the agent's own choice.")
 @click.option("--permission-mode", default="", help="Else the agent's own.")
 @click.option("--no-tools", is_flag=True, help="Without Rookery's own tools (MCP).")
-@click.option("--file", "-f", type=click.File(), help="Read the prompt from a file.")
+@click.option("--file", "-f", type=click.File("rb"), help="Read the prompt from a file.")
 @click.option("--wait", is_flag=True, help="Until it is up and, with a prompt, has answered.")
-@click.option("--timeout", type=float, help="Seconds to wait; else for ever.")
+@click.option("--timeout", type=SECONDS, help="Seconds to wait; else for ever.")
 @as_json
 @click.argument("prompt", nargs=-1)
 def start(**given: Any) -> None:  # noqa: ANN401 - the options above
@@ -249,7 +249,7 @@ def _present_session(socket: str, pane: str | None) -> str:
 @rookery.command()
 @click.option("--all", "everything", is_flag=True, help="Every session that Rookery started.")
 @click.option("--force", is_flag=True, help="Also one that Rookery did not start.")
-@click.option("--timeout", type=float, default=30.0, show_default=True, help="Seconds.")
+@click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds.")
 @as_json
 @click.argument("name", required=False, shell_complete=session_names)
 def end(
@@ -302,7 +302,7 @@ def _end(daemon: Client, name: str, timeout: float, *, force: bool) -> _Ending:
     "--until", type=click.Choice(["up", "stop", "end"]), default="stop", show_default=True
 )
 @how_many
-@click.option("--timeout", type=float, help="Seconds to wait; else for ever.")
+@click.option("--timeout", type=SECONDS, help="Seconds to wait; else for ever.")
 @as_json
 @click.argument("names", nargs=-1, required=True, shell_complete=session_names)
 def wait(**given: Any) -> None:  # noqa: ANN401 - the options above

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from rookery.cli.complete import session_names
-from rookery.cli.group import as_json, client, examples, rookery
+from rookery.cli.group import SECONDS, as_json, client, examples, rookery
 from rookery.cli.naming import known_sessions, name_of, with_names
 from rookery.cli.obstacles import obstacle, why_kept
 from rookery.cli.show import HELD, ago, first_line, local, plain, say, say_line, show_json
@@ -45,7 +45,7 @@ _UNTIL = {
 @click.option("--until", type=click.Choice([*_UNTIL]), default="stop", show_default=True)
 @click.option("--repeat", is_flag=True, help="Tell it each time, not only once.")
 @how_many
-@click.option("--timeout", type=float, help="Seconds after which it is told who is missing.")
+@click.option("--timeout", type=SECONDS, help="Seconds after which it is told who is missing.")
 @click.option("--stop", is_flag=True, help="Let it wait no more for TARGETS, which go on.")
 @as_json
 @click.argument("targets", nargs=-1, shell_complete=session_names)

@@ -15,7 +15,8 @@ import click
 from rookery.cli.codes import NOT_RUNNING
 from rookery.cli.group import as_json, client, home, rookery
 from rookery.cli.show import count, is_colourful, local, remark, say, show_json
-from rookery.model.errors import AgentUnknown, NotRunning
+from rookery.cli.versions import skew
+from rookery.model.errors import NotRunning
 
 #: Variables of whose values nothing is shown.
 _SECRET = re.compile("KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
@@ -80,6 +81,10 @@ def doctor(*, environment: bool, as_json: bool) -> None:
     """Look for trouble, and say what to do about it; without a daemon, where it can."""
     try:
         found = client().get("doctor")
+        if other := skew(client().get("status")["version"]):
+            version = {"name": "version", "ok": False, "detail": other}
+            checks = [*found["checks"], {**version, "advice": "", "items": []}]
+            found = {**found, "ok": False, "checks": checks}
         code = 0 if found["ok"] else 1
     except NotRunning:
         found, code = _examined_here(), NOT_RUNNING
@@ -95,7 +100,8 @@ def doctor(*, environment: bool, as_json: bool) -> None:
 
 def _examined_here() -> Mapping[str, Any]:
     # Only here: what it needs would slow every other command down.
-    checks = importlib.import_module("rookery.doctor").examine_alone(home())
+    check_agents = importlib.import_module("rookery.daemon").check_agents
+    checks = importlib.import_module("rookery.doctor").examine_alone(home(), check_agents)
     return {"ok": False, "checks": [asdict(each) for each in checks], "environment": {}}
 
 
@@ -135,7 +141,7 @@ def config(*, what: str, as_json: bool) -> None:
     # Only here: what reads it would slow every other command down.
     settings = importlib.import_module("rookery.config").load(file)
     if what == "check":
-        _check_agents(settings.agents)
+        importlib.import_module("rookery.daemon").check_agents(settings)
         right = f"{file} is right." if file.exists() else f"There is no {file}: defaults hold."
         _answer(right, {"file": str(file), "exists": file.exists()}, as_json=as_json)
         return
@@ -148,14 +154,6 @@ def _answer(text: str, value: object, *, as_json: bool) -> None:
         show_json(value)
     else:
         say(text)
-
-
-def _check_agents(configured: Mapping[str, Any]) -> None:
-    """Refuse settings of an agent that nobody knows: they would hold for nothing."""
-    known = importlib.import_module("rookery.daemon").AGENTS
-    for name in configured:
-        if name not in known:
-            raise AgentUnknown(f"[agents.{name}]. There are: {', '.join(sorted(known))}.")
 
 
 def masked(settings: Mapping[str, Any]) -> dict[str, Any]:

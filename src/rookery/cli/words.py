@@ -10,7 +10,7 @@ from typing import IO, Any
 import click
 
 from rookery.cli.complete import of_session
-from rookery.cli.group import as_json, client, rookery
+from rookery.cli.group import SECONDS, as_json, client, rookery
 from rookery.cli.obstacles import how_to_answer, obstacle, why_kept
 from rookery.cli.show import (
     HELD,
@@ -34,15 +34,24 @@ LEAVING = 1.0
 UNHEARD = {"failed": "never delivered", "unsure": "it may not have arrived"}
 
 
-def prompt_of(words: tuple[str, ...], file: IO[str] | None = None) -> str:
+def prompt_of(words: tuple[str, ...], file: IO[bytes] | None = None) -> str:
     """Return what was given as words, in a file, or on standard input."""
     if file and words:
         raise BadInput("give a prompt or a file, not both.")
     if file:
-        return str(file.read())
+        return as_text(file.read(), file.name)
     if words == ("-",):
-        return sys.stdin.read()
-    return " ".join(words)
+        return as_text(sys.stdin.buffer.read(), "the input")
+    # What the system could not decode is in there as halves of characters.
+    return as_text(" ".join(words).encode(errors="surrogateescape"), "the text")
+
+
+def as_text(data: bytes, what: str) -> str:
+    """Decode UTF-8, whatever the locale is. Raises ``BadInput`` for binary data."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{what} is not UTF-8 text (byte {error.start}).") from error
 
 
 @rookery.command()
@@ -94,7 +103,7 @@ def fate(message: Mapping[str, Any], session: Mapping[str, Any], *, held: bool =
 
 
 @rookery.command()
-@click.option("--timeout", type=float, default=600.0, show_default=True, help="Seconds.")
+@click.option("--timeout", type=SECONDS, default=600.0, show_default=True, help="Seconds.")
 @as_json
 @of_session
 @click.argument("words", nargs=-1, required=True)

@@ -180,7 +180,9 @@ async def _apologise(request: Request, error: Exception) -> Response:
 
 
 async def _refuse_strange(request: Request, error: Exception) -> Response:
-    return _error(400, "bad-input", f"This cannot be taken as it is: {error}"[:300])
+    is_half = "surrogate" in str(error)
+    why = "the text is not valid Unicode: it has half of a character." if is_half else error
+    return _error(400, "bad-input", f"This cannot be taken as it is: {why}"[:300])
 
 
 def _error(

@@ -30,9 +30,11 @@ RookeryError
 ├── StoreBroken
 ├── StoreLost
 ├── CommitFailed
+│   └── DiskFull
 ├── RuntimeFailed
 │   ├── ScreenUnread
-│   └── RuntimeUnreachable
+│   ├── RuntimeUnreachable
+│   └── TmuxUnusable
 ├── Occupied
 ├── NotRunning
 ├── Unreadable
@@ -165,6 +167,10 @@ class CommitFailed(RookeryError):
     """It is not known to be on disk; look, then ask again:"""
 
 
+class DiskFull(CommitFailed):
+    """The disk is full, and nothing was saved. Free some space, then try again:"""
+
+
 class RuntimeFailed(RookeryError):
     """The runtime could not do it, or cannot say whether it did:"""
 
@@ -175,6 +181,10 @@ class RuntimeUnreachable(RuntimeFailed):
 
 class ScreenUnread(RuntimeFailed):
     """Its screen cannot be read now; is the disk full?"""
+
+
+class TmuxUnusable(RuntimeFailed):
+    """Rookery needs tmux 3.2 or newer:"""
 
 
 class Occupied(RookeryError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -12,14 +13,16 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from sqlite3 import Connection, DatabaseError, Row, connect
+from sqlite3 import SQLITE_FULL, Connection, DatabaseError, Row, connect
 from threading import Thread
 from typing import Any, Self, TypeAlias, TypeVar
 
 import anyio
 
-from rookery.model.errors import CommitFailed, StoreBroken, StoreLost
+from rookery.model.errors import CommitFailed, DiskFull, RookeryError, StoreBroken, StoreLost
 from rookery.store.migrations import migrate
+
+_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[Connection], T]
@@ -162,15 +165,32 @@ class Database:
             replies = together or self._do_each(jobs)
             last = last_entry(self._db)
             self._db.commit()
-            self._failure = ""
+            self._note_success()
         except BaseException as failure:  # noqa: BLE001 - everyone who waits must hear of it
             with suppress(DatabaseError):
                 self._db.rollback()
-            self._failure = f"Nothing can be written to {self.path} now: {failure}"
-            last, replies = self._last, [_failed(job, failure) for job in jobs]
+            why = self._note_failure(failure)
+            last, replies = self._last, [_failed(job, why) for job in jobs]
         news, self._last = last > self._last, last
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             self._loop.call_soon_threadsafe(self._hand_out, replies, news)
+
+    def _note_failure(self, failure: BaseException) -> BaseException:
+        """Remember why nothing can be written, for ``trouble``; log a full disk once."""
+        if not _is_full(failure):
+            self._failure = f"Nothing can be written to {self.path} now: {failure}"
+            return failure
+        full = DiskFull(f"{self.path}")
+        full.__cause__ = failure
+        if self._failure != str(full):
+            _log.error("%s", full)
+        self._failure = str(full)
+        return full
+
+    def _note_success(self) -> None:
+        if self._failure:
+            _log.info("The database can be written again.")
+            self._failure = ""
 
     def _do_all(self, jobs: Sequence[_Job]) -> Sequence[Reply]:
         """Do the works as if none could fail. Nothing is done, and returned, if one does."""
@@ -212,8 +232,13 @@ class Database:
 
 def _failed(job: _Job, failure: BaseException) -> Reply:
     # One error for each: raised in two tasks, an exception would mix their tracebacks.
-    lost = isinstance(failure, StoreLost)
-    error = StoreLost(*failure.args) if lost else CommitFailed(failure)
+    error: RookeryError
+    if isinstance(failure, StoreLost):
+        error = StoreLost(*failure.args)
+    elif isinstance(failure, DiskFull):
+        error = DiskFull(*failure.args)
+    else:
+        error = CommitFailed(failure)
     error.__cause__ = failure
     return partial(job.answer.set_exception, error)
 
@@ -226,6 +251,11 @@ def _touch(db: Connection) -> None:
     """Write something that changes nothing."""
     (version,) = db.execute("pragma user_version").fetchone()
     db.execute(f"pragma user_version = {version}")
+
+
+def _is_full(failure: BaseException) -> bool:
+    code = getattr(failure, "sqlite_errorcode", None)
+    return isinstance(failure, DatabaseError) and code == SQLITE_FULL
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

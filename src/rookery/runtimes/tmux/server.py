@@ -23,7 +23,7 @@ from typing import Protocol
 import psutil
 
 from rookery import supervise
-from rookery.model.errors import RuntimeFailed, RuntimeUnreachable
+from rookery.model.errors import RuntimeFailed, RuntimeUnreachable, TmuxUnusable
 from rookery.ports import Clock
 from rookery.processes import Process
 from rookery.runtimes.tmux.control import ControlClient, TmuxGone
@@ -272,17 +272,17 @@ def version_of(tmux: str) -> tuple[int, int]:
             [tmux, "-V"], capture_output=True, text=True, timeout=DEADLINE, check=False
         ).stdout
     except FileNotFoundError as error:
-        raise RuntimeFailed(
+        raise TmuxUnusable(
             "tmux was not found. Install it:  apt install tmux  (or: brew install tmux)"
         ) from error
     except OSError as error:
-        raise RuntimeFailed(f"tmux cannot be run: {error}") from error
+        raise TmuxUnusable(f"tmux cannot be run: {error}") from error
     except subprocess.TimeoutExpired as error:
-        raise RuntimeFailed(f"tmux did not answer within {DEADLINE:g} s; try again.") from error
+        raise TmuxUnusable(f"tmux did not answer within {DEADLINE:g} s; try again.") from error
     found = re.search(r"(\d+)\.(\d+)", said)
     version = (int(found[1]), int(found[2])) if found else (9, 9)  # "tmux master"
     if version < OLDEST:
-        raise RuntimeFailed(f"{said.strip()} is too old; Rookery needs tmux 3.2 or newer.")
+        raise TmuxUnusable(f"this is {said.strip()}.")
     return version
 
 
