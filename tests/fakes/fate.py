@@ -65,6 +65,12 @@ class MortalRuntime:
         await self._runtime.submit(parcel)
         self._fate.moment()
 
+    async def clear(self, parcel: Parcel) -> bool:
+        self._fate.moment()
+        cleared = await self._runtime.clear(parcel)
+        self._fate.moment()
+        return cleared
+
     async def look(self, parcel: Parcel) -> Sight:
         self._fate.moment()
         sight = await self._runtime.look(parcel)

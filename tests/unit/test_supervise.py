@@ -15,6 +15,7 @@ from rookery import supervise
 from rookery.answers import Answers
 from rookery.config import Settings
 from rookery.conversations import Conversations
+from rookery.corrections import Corrections
 from rookery.daemon import AGENTS, claude_folders
 from rookery.discovery import Discovery
 from rookery.model.errors import CommitFailed
@@ -160,7 +161,9 @@ async def test_a_full_disk_does_not_keep_a_registry_file_from_being_believed_lat
     _write_registry_file(tmp_path / "sessions", this, clock.now() + timedelta(seconds=1))
 
     async with anyio.create_task_group() as tasks:
-        registry = Registry(database, journal, Conversations({}, clock))
+        conversations = Conversations({}, clock)
+        corrections = Corrections(database, journal, conversations)
+        registry = Registry(database, journal, conversations, corrections)
         tasks.start_soon(registry.watch, [tmp_path])
         await clock.someone_sleeps()
         database.failing_writes = 2
