@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, field, fields
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,17 @@ from rookery.gateway.table import House
 from rookery.model.facts import SessionFound, SessionId
 from rookery.model.scopes import Identity, Scope
 from rookery.model.sessions import Session
+from rookery.permissions import Permissions
+from rookery.rulebook import Rulebook
 from rookery.store import sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from tests.fakes.runtime import FakeRuntime
 
 PERSON = Identity(Scope.OWNER, "unix")
+
+#: No file: there are no rules.
+NO_RULES = Path("/nonexistent/rules.toml")
 
 #: Stands for the program of every agent: starting is checked, and nothing is run.
 PROGRAM = "/bin/true"
@@ -52,6 +58,7 @@ class Desk:
             "commands": {},
             "login": {"PATH": "/usr/bin:/bin"},
             "settings": with_programs(self.settings),
+            "permissions": Permissions(self.journal, Rulebook(NO_RULES), timedelta(minutes=5)),
         }
         every: dict[str, Any] = {
             each.name: None for each in fields(House) if each.default_factory is MISSING

@@ -259,7 +259,13 @@ def test_what_our_plugin_tells_becomes_facts(name: str, told: list[Fact]) -> Non
 def test_what_our_plugin_tells_says_who_sent_it() -> None:
     started = OpenCode().identify(hook("SessionStart"))
 
-    assert started == Sender("opencode", NativeId(NATIVE), "/code/project", "SessionStart")
+    assert started == Sender(
+        "opencode",
+        NativeId(NATIVE),
+        "/code/project",
+        "SessionStart",
+        model="fake/fake-model",
+    )
     assert started.is_new
 
 
