@@ -146,8 +146,9 @@ async def running(
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(world.agents.speak, intake)
         await keeper.recover()
+        conversations = Conversations({}, world.clock)
         tasks.start_soon(
-            Watch(database, journal, runtime, AGENTS, Conversations({}, world.clock)).watch
+            Watch(database, journal, runtime, AGENTS, conversations, intake.permissions).watch
         )
         tasks.start_soon(keeper.tend)
         tasks.start_soon(Courier(database, journal, runtime, AGENTS).deliver)

@@ -1,7 +1,8 @@
 """Presses a person's answers into agents' own dialogs, where no hook carries them.
 
-A key is pressed only into the very dialog that the answer is for, and looked after: an agent
-may ignore it in a dialog's first moments.
+A key is pressed only into the very dialog that the answer is for. The intent is on disk before
+the key is pressed, and the pane keeps a receipt of it: whenever the daemon dies, an answer is
+neither pressed twice nor forgotten.
 """
 
 from __future__ import annotations
@@ -13,27 +14,66 @@ from functools import partial
 from sqlite3 import Connection
 
 from rookery.agents import keys
+from rookery.dialogs import about, call_of
 from rookery.model.errors import RuntimeFailed
-from rookery.model.facts import DeliveryWaited, KeysPressed, SessionId
-from rookery.model.permissions import Call, Request, Verdict, telling
-from rookery.model.screens import Dialog, View, squeeze
+from rookery.model.facts import KeysPressed, KeysWithheld, SessionId
+from rookery.model.permissions import Request, Verdict
+from rookery.model.screens import Dialog, Press
+from rookery.model.sessions import HEADLESS, Session
 from rookery.permissions import Permissions
 from rookery.ports import Agent, Clock, Runtime
-from rookery.store import requests, sessions
+from rookery.store import dialogs, requests, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.store.serving import serve
 
 _log = logging.getLogger(__name__)
 
-#: Seconds for a dialog to be drawn, or to be gone after a key.
-REACTION = 0.3
+#: Seconds between two looks at a dialog.
+LOOK_SECONDS = 0.3
 
-#: How often it is looked for the dialog, and a key pressed; and how often at most in vain.
-TRIES, LATEST = 20, 8
+#: Looks at most; those for a dialog that is still to be drawn; those before a step that changed
+#: nothing is taken once more; and those before a dialog is gone that left nothing behind.
+MOST_LOOKS, LOOKS_BEFORE, LOOKS_AFTER, LOOKS_GONE = 40, 9, 7, 4
+
+#: How often a key that ends a dialog is pressed at most: agents ignore some at first.
+MOST_PRESSES = 3
 
 #: Seconds before something that should not have happened may happen again.
-TROUBLE = 10.0
+ERROR_BACKOFF_SECONDS = 10.0
+
+NO_DIALOG = "its dialog was gone before the answer could be given"
+OTHER_DIALOG = "the dialog on its screen is not the one that was answered"
+UNCLEAR = "more than one request fits the dialog on its screen"
+NO_KEY = "no key is known that is sure to give this answer in its dialog"
+NOT_TAKEN = "its dialog did not take the key"
+NO_TERMINAL = "it has no terminal to press a key in"
+UNREACHABLE = "its pane could not be reached"
+CHANGED = "its dialog changed just before the key was pressed"
+OVER = "its session ended before the answer was seen to take effect"
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """What is known of an answer before each look."""
+
+    session: Session
+    verdict: Verdict
+    presses: int  #: keys that were meant to end its dialog
+    has_moved: bool  #: the agent has told of something since the last of them
+
+
+@dataclass(slots=True)
+class _Course:
+    """How far the steps towards one answer have come."""
+
+    request: Request
+    looks: int = 0
+    absent: int = 0  #: the last of them at which there was no dialog
+    step: Press | None = None
+    dialog: Dialog | None = None  #: that the step was taken in
+    waited: int = 0  #: looks since then
+    why: str = NO_DIALOG  #: no step was taken at the last look
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,58 +93,151 @@ class Answers:
             request = await self.database.read(partial(requests.next_press, session=session))
             if request is None:
                 return False
-            await self._see_through(request)
-        except RuntimeFailed:
-            await self._clock.sleep(REACTION)
+            await self._see_through(_Course(request))
         except Exception:  # noqa: BLE001 - a supervised boundary
             _log.exception("An answer for %s is in trouble.", session)
-            await self._clock.sleep(TROUBLE)
+            await self._clock.sleep(ERROR_BACKOFF_SECONDS)
         return True
 
-    async def _see_through(self, request: Request) -> None:
+    async def _see_through(self, course: _Course) -> None:
         """Press until the dialog is gone; or take the answer back, if it cannot be given."""
-        verdict = await self.database.read(partial(requests.verdict_of, request=request.id))
-        known = await self.database.read(lambda db: sessions.get(db, request.session))
-        was_there = False
-        for tries in range(TRIES if verdict and not known.status.is_over else 0):
-            view = await self.runtime.view(request.session)
-            # What is not there may be still to come: a hook tells before the dialog is drawn.
-            if view.dialog is None and (was_there or tries > LATEST):
-                await self.database.write(partial(self._note, request=request))
+        while course.looks < MOST_LOOKS:
+            standing = await self.database.read(partial(_standing, request=course.request))
+            if standing is None:
                 return
-            if view.dialog is not None and verdict:
-                was_there = True
-                await self._press(request, view, verdict, self.agents[known.agent])
-            await self._clock.sleep(REACTION)
-        await self.database.write(partial(self._give_up, request=request))
+            if standing.session.status.is_over:
+                await self._let_go(course.request, OVER)
+                return
+            if standing.session.runtime == HEADLESS:
+                break
+            try:
+                if await self._look(course, standing):
+                    return
+            except RuntimeFailed:
+                course.why = UNREACHABLE
+            course.looks += 1
+            await self._clock.sleep(LOOK_SECONDS)
+        why = NO_TERMINAL if course.looks == 0 else course.why
+        give_up = self._let_go if why == NO_DIALOG else self._give_up
+        await give_up(course.request, why)
+
+    async def _look(self, course: _Course, standing: _Standing) -> bool:
+        """Look at the dialog once, and take the next step in it. True if all is done."""
+        request, view = course.request, await self.runtime.view(course.request.session)
+        dialog = view.dialog
+        course.absent = course.absent + 1 if dialog is None else 0
+        # A pane whose program has just died shows no dialog either.
+        is_alive = view.box is not None or view.is_working or course.absent > LOOKS_GONE
+        if standing.presses and (standing.has_moved or (dialog is None and is_alive)):
+            await self.database.write(partial(self._note, request=request))
+            return True
+        if dialog is None:
+            # It may be still to come: a hook tells before the dialog is drawn.
+            course.why = NO_DIALOG
+            if course.absent > LOOKS_BEFORE:
+                course.looks = MOST_LOOKS
+            return False
+        fits = await self.database.read(partial(about, session=request.session, dialog=dialog))
+        is_next = bool(standing.presses) and keys.asks_back(dialog)
+        if not is_next and request.id not in {each.id for each in fits}:
+            if standing.presses:  # ours is gone; another one came
+                await self.database.write(partial(self._note, request=request))
+                return True
+            course.why = OTHER_DIALOG
+        elif len(fits) > 1:
+            course.why = UNCLEAR
+        else:
+            await self._step(course, standing, dialog)
+        return False
+
+    async def _step(self, course: _Course, standing: _Standing, dialog: Dialog) -> None:
+        agent, request = self.agents[standing.session.agent], course.request
+        step = agent.keys_for(dialog, call_of(request), standing.verdict)
+        if step is None:
+            course.why = NO_KEY
+        elif step.is_last and standing.presses >= MOST_PRESSES:
+            course.why = NOT_TAKEN
+        elif await self._is_due(course, standing, step, dialog):
+            course.step, course.dialog, course.waited = step, dialog, 0
+            await self._press(request, standing, step, dialog)
+
+    async def _is_due(
+        self, course: _Course, standing: _Standing, step: Press, dialog: Dialog
+    ) -> bool:
+        """Return whether a step is to be taken now: not again before the last one shows."""
+        request = course.request
+        is_same = (course.step, course.dialog) == (step, dialog)
+        if is_same or (step.is_last and standing.presses):
+            course.waited += 1
+            course.why = NOT_TAKEN
+            sent = await self.runtime.given(request.session)
+            if step.is_last and sent != _receipt(request, standing.presses):
+                return True  # we died before it was pressed
+            if step.is_last and request.source == "screen":
+                return False  # the next dialog may look just like this one
+            return course.waited > LOOKS_AFTER
+        return True
 
     async def _press(
-        self, request: Request, view: View, verdict: Verdict, agent: Agent
+        self, request: Request, standing: _Standing, step: Press, dialog: Dialog
     ) -> None:
-        if view.dialog is None or not _is_about(view.dialog, request):
+        intend = partial(self._intend, request=request, step=step, by=standing.verdict.by)
+        await self.database.write(intend)
+        # Once more: to write it down took a while.
+        if (await self.runtime.view(request.session)).dialog != dialog:
+            await self.database.write(partial(self._withhold, request=request, step=step))
             return
-        if named := agent.keys_for(view.dialog, verdict):
-            pressed = KeysPressed(request.session, " ".join(named), verdict.by)
-            # Written down first: who reads the journal knows of every key.
-            await self.database.write(lambda db: self.journal.append(db, pressed))
-            await self.runtime.press(request.session, *named)
+        number = standing.presses + step.is_last
+        await self.runtime.give(request.session, step, receipt=_receipt(request, number))
+
+    def _intend(self, db: Connection, request: Request, step: Press, by: str) -> None:
+        named = " ".join(step.keys) or "words"
+        seq = self.journal.append(db, KeysPressed(request.session, named, by, request.id))
+        dialogs.note_press(db, request.id, seq=seq, is_last=step.is_last)
+
+    def _withhold(self, db: Connection, request: Request, step: Press) -> None:
+        if step.is_last:
+            dialogs.withhold(db, request.id)
+        self.journal.append(db, KeysWithheld(request.session, request.id, CHANGED))
 
     def _note(self, db: Connection, request: Request) -> None:
         self.permissions.note_press(db, request)
 
-    def _give_up(self, db: Connection, request: Request) -> None:
+    async def _give_up(self, request: Request, why: str) -> None:
         """Let it be asked again: it stands as if nobody had answered."""
-        requests.reopen(db, request.id)
-        reason = "the answer could not be pressed; give it in its terminal."
-        self.journal.append(db, DeliveryWaited(request.session, reason))
+
+        def give_up(db: Connection) -> None:
+            self.permissions.keep_undelivered(db, request, why)
+            requests.reopen(db, request.id, reason=why)
+            self.journal.append(db, KeysWithheld(request.session, request.id, why))
+
+        await self.database.write(give_up)
+
+    async def _let_go(self, request: Request, why: str) -> None:
+        """Settle what cannot be answered any more."""
+
+        def let_go(db: Connection) -> None:
+            self.permissions.keep_undelivered(db, request, why)
+            requests.let_go(db, request.id, reason=why)
+            self.journal.append(db, KeysWithheld(request.session, request.id, why))
+            self.permissions.settle(db, request.session)
+
+        await self.database.write(let_go)
 
     @property
     def _clock(self) -> Clock:
         return self.journal.clock
 
 
-def _is_about(dialog: Dialog, request: Request) -> bool:
-    """Whether a dialog is what was asked: what was said before it may name the same."""
-    if not telling(request.input):
-        return squeeze(request.tool) in squeeze(dialog.text)
-    return keys.is_about(dialog, Call(request.tool, request.input))
+def _receipt(request: Request, number: int) -> str:
+    return f"{request.id}.{number}"
+
+
+def _standing(db: Connection, request: Request) -> _Standing | None:
+    """Read what is known of an answer. None if it is not to be pressed any more."""
+    verdict = requests.verdict_of(db, request.id)
+    if verdict is None or requests.get(db, request.id).delivery != "due":
+        return None
+    presses = dialogs.was_pressed(db, request.id)
+    moved = presses > 0 and dialogs.has_moved_on(db, request.id)
+    return _Standing(sessions.get(db, request.session), verdict, presses, moved)

@@ -56,7 +56,11 @@ class Trust(_Section):
 class Permissions(_Section):
     """Tool calls that a person is asked about. The rules are in a file of their own."""
 
-    deadline_seconds: float = Field(300.0, gt=0, le=350)  #: then the answer is no
+    #: Seconds for an answer in mode remote; what happens then, ``on_timeout`` says.
+    deadline_seconds: float = Field(300.0, gt=0, le=350)
+    #: What happens at the deadline: the agent's own dialog takes over (``terminal``), or the
+    #: answer is no (``deny``). A session without a terminal is always denied.
+    on_timeout: Literal["terminal", "deny"] = "terminal"
     #: What a hook that should decide says while no daemon runs: let the agent ask, say no, or
     #: say nothing.
     when_away: Literal["ask", "deny", "pass"] = "ask"

@@ -20,7 +20,7 @@ import anyio
 import uvloop
 from anyio.abc import TaskGroup
 
-from rookery import __version__, hook_program, listeners, permissions, relays, transcripts
+from rookery import __version__, hook_program, listeners, relays, terminal, transcripts
 from rookery.absence import Absence
 from rookery.agents.claude import Claude
 from rookery.agents.codex import Codex
@@ -34,6 +34,7 @@ from rookery.config import Settings, load
 from rookery.conversations import Conversations
 from rookery.corrections import Corrections
 from rookery.courier import Courier
+from rookery.dialogs import Dialogs
 from rookery.discovery import Discovery
 from rookery.environment import login_environment, session_environment
 from rookery.gateway.doors import opened
@@ -55,6 +56,7 @@ from rookery.model.facts import (
     EndRequested,
     InputSettled,
     SessionEnded,
+    SessionStarted,
     TurnEnded,
     TurnStarted,
 )
@@ -69,7 +71,7 @@ from rookery.runtimes.tmux.observed import ObservedRuntime
 from rookery.runtimes.tmux.runtime import TmuxRuntime
 from rookery.runtimes.tmux.server import Site, version_of
 from rookery.stops import Stops
-from rookery.store import tokens
+from rookery.store import switches, tokens
 from rookery.store.database import Database
 from rookery.store.journal import Journal, Reader
 from rookery.store.listeners import forget_all
@@ -82,8 +84,13 @@ _log = logging.getLogger(__name__)
 #: Who reacts to the journal. New behaviour is a new line here.
 READERS: Mapping[str, Reader] = {
     "permissions": Reader(
-        frozenset({InputSettled, TurnStarted, TurnEnded, EndRequested, SessionEnded}),
-        permissions.close,
+        frozenset(
+            {
+                *(InputSettled, TurnStarted, TurnEnded),
+                *(SessionStarted, EndRequested, SessionEnded),
+            }
+        ),
+        terminal.close,
     ),
     "transcripts": transcripts.READER,
     "listeners": listeners.READER,
@@ -246,6 +253,8 @@ async def _take_up(
     await journal.catch_up(database)
     if not settings.listeners.survive_restart:
         await database.write(forget_all)
+    may = settings.permissions.parents_may_answer
+    await database.write(partial(switches.let_parents_answer, on=may))
     await _know_the_owner(home, database, clock)
     return journal
 
@@ -256,7 +265,8 @@ def _set_to_work(house: House, tasks: TaskGroup) -> None:
     database, journal, clock = house.database, house.journal, house.journal.clock
     held = (database, journal, house.runtime)
     conversations = house.conversations
-    tasks.start_soon(Watch(*held, AGENTS, conversations).watch)
+    tasks.start_soon(Watch(*held, AGENTS, conversations, decider).watch)
+    tasks.start_soon(Dialogs(database, house.runtime, AGENTS, decider).watch)
     tasks.start_soon(house.discovery.run)
     corrections = Corrections(database, journal, conversations)
     registry = Registry(database, journal, conversations, corrections)
@@ -386,7 +396,8 @@ def claude_folders(settings: Settings, login: Mapping[str, str]) -> set[Path]:
 
 def _permissions(home: Home, settings: Settings, journal: Journal) -> Permissions:
     deadline = timedelta(seconds=settings.permissions.deadline_seconds)
-    return Permissions(journal, Rulebook(home.rules), deadline)
+    on_timeout = settings.permissions.on_timeout
+    return Permissions(journal, Rulebook(home.rules), deadline, on_timeout)
 
 
 def _hooks(house: House) -> HookDoor:

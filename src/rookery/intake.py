@@ -31,7 +31,7 @@ from rookery.permissions import Pass, Permissions, Ruling, Wait
 from rookery.ports import Agent
 from rookery.processes import Process, caller_of, is_running, is_shared, run_as
 from rookery.stops import GoOn, Stops
-from rookery.store import evidence, messages, observed, requests, sessions, tokens
+from rookery.store import dialogs, evidence, messages, observed, requests, sessions, tokens
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 
@@ -167,6 +167,8 @@ class Intake:
     async def answer(self, hook: Hook, request: RequestId) -> str:
         """Return what a hook says once somebody has answered."""
         verdict, agent = await self._verdict(request), self.agent(hook)
+        if verdict is None:
+            return agent.answer(hook.payload, None)
         if (stop := agent.read_stop(hook.payload)) is None:
             return agent.answer(hook.payload, verdict)
 
@@ -177,10 +179,12 @@ class Intake:
         reason = await self.database.write(conclude)
         return agent.go_on(hook.payload, reason) if reason else ""
 
-    async def _verdict(self, request: RequestId) -> Verdict:
-        """Wait for the answer to a request; there is one at the latest at its deadline."""
+    async def _verdict(self, request: RequestId) -> Verdict | None:
+        """Wait for the answer to a request; none if its agent's own dialog takes over."""
         while True:
             bell = self.database.bell()
+            if await self.database.read(partial(dialogs.is_handed, request=request)):
+                return None
             if verdict := await self.database.read(
                 partial(requests.verdict_of, request=request)
             ):
@@ -188,10 +192,10 @@ class Intake:
             await bell.wait()
 
     async def withdraw(self, request: RequestId) -> None:
-        """Let go of what nobody waits for any more."""
+        """Note that the hook call which waited for an answer is gone."""
 
         def withdraw(db: Connection) -> None:
-            self.permissions.withdraw(db, request)
+            self.permissions.hang_up(db, request)
 
         await self.database.write(withdraw)
 

@@ -16,7 +16,6 @@ from rookery.model.facts import Fact, SessionId
 from rookery.model.listeners import (
     FINISHED,
     INTERRUPTED,
-    NEEDS_INPUT,
     OBEYED,
     RING,
     TURN_FAILED,
@@ -29,7 +28,8 @@ from rookery.model.listeners import (
 )
 from rookery.model.messages import Origin, clean
 from rookery.model.sessions import Session
-from rookery.store import listeners, messages, sessions
+from rookery.needs import need
+from rookery.store import dialogs, listeners, messages, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Entry, Journal, Reader
 
@@ -126,8 +126,8 @@ def react(db: Connection, entry: Entry) -> None:
         case facts.TurnEnded(_, last_words, how):
             words = {"interrupted": INTERRUPTED, "failed": TURN_FAILED}.get(how, FINISHED)
             _fire(db, entry, listeners.of_stop(db, target, seq=seq), words, last_words)
-        case facts.InputAsked(_, _, message, request):
-            _tell_of_asking(db, entry, message, request or str(seq))
+        case facts.InputAsked():
+            _tell_of_asking(db, entry, entry.fact)
         case facts.CommandTaken(_, parcel):
             callers = listeners.of_command(db, target, seq=seq, parcel=parcel)
             _fire(db, entry, callers, OBEYED)
@@ -142,16 +142,19 @@ def react(db: Connection, entry: Entry) -> None:
             pass
 
 
-def _tell_of_asking(db: Connection, entry: Entry, message: str, request: str) -> None:
+def _tell_of_asking(db: Connection, entry: Entry, asked: facts.InputAsked) -> None:
     """Tell all who wait that somebody is needed; for some that is what they waited for."""
-    target = entry.fact.session
-    callers = listeners.of_asking(db, target, seq=entry.seq, request=request)
-    final = [each for each in callers if each.until in {Until.INPUT, Until.ANY}]
-    _fire(db, entry, final, NEEDS_INPUT, message)
-    for each in callers:
-        if each not in final:
-            told = news(NEEDS_INPUT, sessions.get(db, target), message)
-            _write(db, each.caller, told, entry.seq, hops=_hops(db, entry))
+    target, request = sessions.get(db, asked.session), asked.request or str(entry.seq)
+    for each in listeners.of_asking(db, target.id, seq=entry.seq, request=request):
+        words = need(db, each.caller, target, asked)
+        dialogs.tell(db, request, each.caller)
+        if each.until not in {Until.INPUT, Until.ANY}:
+            _write(db, each.caller, words, entry.seq, hops=_hops(db, entry))
+        elif each.is_lasting:
+            listeners.renew(db, each, seq=entry.seq)
+            _tell_one(db, entry, each, words)
+        else:
+            _tell(db, entry, [each], words)
 
 
 READER = Reader(

@@ -8,19 +8,29 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from sqlite3 import Connection
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from rookery.model.errors import RequestClosed
-from rookery.model.facts import CallDecided, InputAsked, InputSettled, ToolUsed, TurnStarted
+from rookery.model.facts import (
+    AnswerTaken,
+    CallDecided,
+    InputAsked,
+    InputLeft,
+    InputSettled,
+    SessionId,
+    ToolUsed,
+)
 from rookery.model.permissions import Call, Outcome, Request, RequestId, Verdict
 from rookery.model.rules import Circumstances, Rule, decide
-from rookery.model.sessions import Session
+from rookery.model.sessions import HEADLESS, Session
 from rookery.rulebook import Rulebook
-from rookery.store import requests, sessions, switches
+from rookery.store import dialogs, requests, sessions, switches
 from rookery.store.database import Database
-from rookery.store.journal import Entry, Journal
+from rookery.store.journal import Journal
 from rookery.store.requests import Asking, Decided
+from rookery.terminal import TERMINAL, settle_in_terminal
 
 _log = logging.getLogger(__name__)
 
@@ -30,8 +40,14 @@ SECOND_ASKING = timedelta(seconds=30)
 #: Seconds between two looks at the clock.
 ROUND = 1.0
 
+#: A longer one than this means that the clock has jumped.
+LONGEST_ROUND = timedelta(seconds=10)
+
+#: A call that was allowed in the terminal has run, at the latest, after this time.
+LONGEST_CALL = timedelta(hours=24)
+
 #: Who has decided, if it was no person or session that answered us.
-RULE, GRANT, CLOCK, TERMINAL = "rule", "grant", "the clock", "terminal"
+RULE, GRANT, CLOCK = "rule", "grant", "the clock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +75,8 @@ class Permissions:
     journal: Journal
     rulebook: Rulebook
     deadline: timedelta
+    #: What happens to a request that nobody answers in time.
+    on_timeout: Literal["terminal", "deny"] = "terminal"
 
     def consider(
         self, db: Connection, session: Session, call: Call, *, hook: str, can_ask: bool
@@ -79,9 +97,17 @@ class Permissions:
         is_remote = switches.mode(db) == "remote"
         if not call.is_asked and not is_remote and can_ask:
             return Ask()
+        since = self.journal.clock.now() - SECOND_ASKING
+        if call.is_asked and dialogs.was_just_handed(db, session.id, call.digest, since=since):
+            # Nobody answered before its dialog came: it is the dialog's turn now.
+            self._ask(db, session, call, hook=None, is_timed=False)
+            return Pass()
         waits = (is_remote or not call.is_asked) and not call.by_keys
         timed = waits or (is_remote and call.by_keys)
-        request = self._ask(db, session, call, hook=hook if waits else None, is_timed=timed)
+        asks = call.is_asked or can_ask
+        request = self._ask(
+            db, session, call, hook=hook if waits else None, is_timed=timed, asks=asks
+        )
         return Wait(request) if waits else Pass()
 
     def repeat(self, db: Connection, session: Session, call: Call) -> Ruling:
@@ -112,11 +138,19 @@ class Permissions:
             return Verdict(Outcome.ALLOWED, "the answer just given")
         return None
 
-    def _ask(
-        self, db: Connection, session: Session, call: Call, *, hook: str | None, is_timed: bool
+    def _ask(  # noqa: PLR0913 - how somebody is asked
+        self,
+        db: Connection,
+        session: Session,
+        call: Call,
+        *,
+        hook: str | None,
+        is_timed: bool,
+        asks: bool = True,
     ) -> RequestId:
         now = self.journal.clock.now()
-        asking = Asking(now, now + self.deadline if is_timed else None, hook)
+        deadline = now + self.deadline if is_timed else None
+        asking = Asking(now, deadline, hook, has_dialog=asks)
         request = requests.add(db, session.id, call, asking)
         asked = InputAsked(session.id, call.kind, call.summary[:2_000], request)
         self.journal.append(db, asked)
@@ -137,12 +171,35 @@ class Permissions:
     def note_press(self, db: Connection, request: Request) -> None:
         """Note that an answer was pressed, and that its dialog is gone."""
         requests.note_press(db, request.id)
+        self.journal.append(db, AnswerTaken(request.session, request.id))
         self._settle(db, sessions.get(db, request.session), by=request.answered_by)
 
+    def keep_undelivered(self, db: Connection, request: Request, why: str) -> None:
+        """Keep for the audit that an answer never reached its agent, or may not have."""
+        verdict = requests.verdict_of(db, request.id)
+        by = verdict.by if verdict else request.answered_by
+        decided = Verdict(Outcome.GONE, by, why)
+        kept = self._decided(
+            sessions.get(db, request.session), Call(request.tool, request.input), decided
+        )
+        pressed = dialogs.was_pressed(db, request.id) > 0
+        decision = "unsure" if pressed else "undelivered"
+        requests.keep(db, replace(kept, decision=decision, request=request.id))
+
+    def settle(self, db: Connection, session: SessionId) -> None:
+        """Say that nothing is asked of a session any more, if so."""
+        self._settle(db, sessions.get(db, session), by=TERMINAL)
+
     async def keep_time(self, database: Database) -> None:
-        """Deny what nobody answers in time; for ever."""
+        """Deny what nobody answers in time, or leave it to its dialog; for ever."""
+        before = self.journal.clock.now()
         while True:
+            now = self.journal.clock.now()
+            jump, before = now - before - timedelta(seconds=ROUND), now
             try:
+                if abs(jump) > LONGEST_ROUND:
+                    # The computer slept, or its clock was set: nobody could answer meanwhile.
+                    await database.write(partial(dialogs.put_off, by=jump))
                 if await database.read(self._has_overdue):
                     await database.write(self.expire)
             except Exception:  # noqa: BLE001 - a supervised boundary
@@ -153,29 +210,75 @@ class Permissions:
         return bool(requests.overdue(db, now=self.journal.clock.now()))
 
     def expire(self, db: Connection) -> int:
-        """Deny what nobody has answered in time. Returns how many those were."""
+        """Deny what nobody has answered in time, or leave it to its agent's own dialog.
+
+        Returns how many those were.
+        """
         due = requests.overdue(db, now=self.journal.clock.now())
         for request in due:
-            verdict = Verdict(Outcome.DENIED, CLOCK, "Nobody answered in time.")
-            self.answer(db, requests.get(db, request), verdict)
+            found = requests.get(db, request)
+            if self.on_timeout == "terminal" and self._has_dialog(db, found):
+                self._leave(db, found)
+            else:
+                verdict = Verdict(Outcome.DENIED, CLOCK, "Nobody answered in time.")
+                self.answer(db, found, verdict)
+            dialogs.miss(db, request)
         return len(due)
+
+    def _has_dialog(self, db: Connection, request: Request) -> bool:
+        """Return whether its agent can ask the same in a terminal."""
+        has_terminal = sessions.get(db, request.session).runtime != HEADLESS
+        return has_terminal and dialogs.has_dialog(db, request.id)
+
+    def _leave(self, db: Connection, request: Request) -> None:
+        """Leave a request to its agent's own dialog, where it can still be answered."""
+        self._hand_over(db, request, "nobody answered in time")
+        if not dialogs.is_asked(db, request.id):
+            # Its dialog is still to come, and is a request of its own.
+            self.withdraw(db, request.id, reason="left to its terminal")
+
+    def _hand_over(self, db: Connection, request: Request, why: str) -> None:
+        dialogs.hand_over(db, request.id)
+        self.journal.append(db, InputLeft(request.session, request.id, why))
+
+    def hang_up(self, db: Connection, request: RequestId) -> None:
+        """Note that the hook which waited is gone: killed, or answered in the terminal.
+
+        Which of the two, the screen tells: see ``Dialogs``.
+        """
+        found = requests.get(db, request)
+        if self._has_dialog(db, found) and dialogs.is_asked(db, request):
+            self._hand_over(db, found, "its hook is gone")
+        else:
+            self.withdraw(db, request)
 
     def note_use(self, db: Connection, used: ToolUsed) -> None:
         """Close what was asked about a call that has run: somebody has allowed it elsewhere."""
         if asked := requests.of_call(db, used.session, tool=used.tool, digest=used.call):
-            self.withdraw(db, asked.id)
-        else:
-            self._settle(db, sessions.get(db, used.session), by=TERMINAL)
+            self.withdraw(db, asked.id, decision="allowed")
+            return
+        since = self.journal.clock.now() - LONGEST_CALL
+        dialogs.learn_choice(db, used.session, tool=used.tool, digest=used.call, since=since)
+        self._settle(db, sessions.get(db, used.session), by=TERMINAL)
 
-    def withdraw(self, db: Connection, request: RequestId) -> None:
+    def withdraw(
+        self,
+        db: Connection,
+        request: RequestId,
+        *,
+        decision: str = "answered",
+        reason: str = "",
+    ) -> None:
         """Let go of what is asked no more: whoever is at the terminal has settled it."""
-        gone = Verdict(Outcome.GONE, TERMINAL)
-        if requests.settle(db, request, gone, at=self.journal.clock.now()):
+        at = self.journal.clock.now()
+        if settle_in_terminal(db, request, at=at, decision=decision, reason=reason):
             session = requests.get(db, request).session
             self._settle(db, sessions.get(db, session), by=TERMINAL)
 
     def _settle(self, db: Connection, session: Session, *, by: str) -> None:
         """Say that nothing is asked any more, if so."""
+        if session.started_at is None:
+            return  # it is still coming up: only its start makes it idle
         if session.is_asking and not requests.is_asking(db, session.id):
             self.journal.append(db, InputSettled(session.id, by))
 
@@ -199,6 +302,8 @@ class Permissions:
             self.journal.append(db, CallDecided(decided.session, decided.tool, "allow", *who))
         elif decided.decision == Outcome.DENIED:
             self.journal.append(db, CallDecided(decided.session, decided.tool, "deny", *who))
+        elif decided.decision == Outcome.ANSWERED:
+            self.journal.append(db, CallDecided(decided.session, decided.tool, "answer", *who))
 
 
 def _by_rule(rule: Rule) -> Verdict:
@@ -207,15 +312,6 @@ def _by_rule(rule: Rule) -> Verdict:
     return Verdict(
         Outcome.DENIED, RULE, rule.reason or f"It is against the rule {rule.name!r}."
     )
-
-
-def close(db: Connection, entry: Entry) -> None:
-    """Let go of what is asked about a session once nothing waits for it any more."""
-    if isinstance(entry.fact, TurnStarted) and entry.fact.resumes:
-        return  # one background subagent has reported; another one may still ask
-    gone = Verdict(Outcome.GONE, TERMINAL)
-    for request in requests.open_of(db, entry.fact.session):
-        requests.settle(db, request.id, gone, at=entry.at)
 
 
 def _given(verdict: Verdict) -> str:

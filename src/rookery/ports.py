@@ -14,7 +14,7 @@ from rookery.model.messages import Parcel
 from rookery.model.permissions import Call, Stop, Verdict
 from rookery.model.reach import Reach
 from rookery.model.rewriting import Rewriting
-from rookery.model.screens import Dialog, Screen, View
+from rookery.model.screens import Dialog, Press, Screen, View
 from rookery.model.sessions import NativeId, Sender
 
 Payload: TypeAlias = Mapping[str, Any]
@@ -185,8 +185,8 @@ class Agent(Protocol):
         """Say what the screen shows. Only where it has a box."""
         ...
 
-    def keys_for(self, dialog: Dialog, verdict: Verdict) -> tuple[str, ...]:
-        """Name the keys that give an answer in its dialog; none if keys cannot."""
+    def keys_for(self, dialog: Dialog, call: Call, verdict: Verdict) -> Press | None:
+        """Name the next step that gives an answer in its dialog; none if that is not sure."""
         ...
 
     def why_not(self, words: str) -> str:
@@ -331,6 +331,14 @@ class Runtime(Protocol):
 
     async def press(self, session: SessionId, *keys: str) -> None:
         """Press keys by name, whatever is on the screen."""
+        ...
+
+    async def give(self, session: SessionId, press: Press, *, receipt: str) -> None:
+        """Take a step in an open dialog, and leave the receipt where it outlives us."""
+        ...
+
+    async def given(self, session: SessionId) -> str:
+        """Return the receipt of the last step that was taken in a dialog; empty if none."""
         ...
 
     def check_keys(self, *keys: str) -> None:

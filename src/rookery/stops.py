@@ -61,7 +61,8 @@ class Stops:
         now = self.journal.clock.now()
         text = f"It stopped: {' '.join(stop.words.split())[:500]} Shall it go on?"
         call = Call(TOOL, {"words": stop.words}, (Question(text, (GO_ON, LET_STOP)),))
-        request = requests.add(db, session.id, call, Asking(now, now + self.deadline, hook))
+        asking = Asking(now, now + self.deadline, hook, has_dialog=False)
+        request = requests.add(db, session.id, call, asking)
         self.journal.append(db, InputAsked(session.id, "question", text, request))
         return request
 

@@ -11,7 +11,7 @@ from functools import partial
 from sqlite3 import Connection
 from typing import assert_never
 
-from rookery import endings
+from rookery import dialogs, endings
 from rookery.agents import shell
 from rookery.agents.spoken import read_off, read_prompt_off
 from rookery.conversations import NOTHING, Answer, Conversations
@@ -28,6 +28,7 @@ from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
 from rookery.model.screens import View, tail
 from rookery.model.sessions import Session
+from rookery.permissions import Permissions
 from rookery.ports import (
     Agent,
     Changed,
@@ -38,7 +39,7 @@ from rookery.ports import (
     Skipped,
     Vanished,
 )
-from rookery.store import observed, sessions, turns
+from rookery.store import evidence, observed, sessions, turns
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 
@@ -55,6 +56,7 @@ class Watch:
     runtime: Runtime
     agents: Mapping[str, Agent]
     conversations: Conversations
+    permissions: Permissions
     #: The beginning of the turn in which each was last seen to work.
     at_work: dict[SessionId, datetime] = field(default_factory=dict)
 
@@ -154,7 +156,14 @@ class Watch:
         told = seen(now, view, began=self._is_known_to_work(db, now, view))
         if answer is None and any(isinstance(each, facts.TurnEnded) for each in told):
             return True
+        if view.dialog and now.status in ASKABLE:
+            dialogs.note(db, self.permissions, now, view.dialog)
+            return False
         self.journal.append(db, *(answer or NOTHING).added_to(told))
+        if told:
+            shown = "its input box" if view.is_resting else "its screen"
+            at = self.journal.clock.now()
+            evidence.note_state(db, session, "screen", at=at, detail=shown)
         return False
 
     def _is_known_to_work(self, db: Connection, session: Session, view: View) -> bool:
@@ -172,11 +181,14 @@ class Watch:
                 await self._end_quiet_turn(session_id)
         elif session.started_at is None:
             await self._tell(session_id, await self.runtime.view(session_id))
-        elif session.activity not in {None, Activity.IDLE} and not word.of_file:
+        elif session.activity is not None and not word.of_file:
             # An agent that works moves its screen all the time. One that has fallen quiet was
             # interrupted at the keyboard, of which Claude's hooks say nothing; or it asks.
             view = await self.runtime.view(session_id)
-            if view.is_resting:
+            if view.dialog:
+                # Its hook was lost, or nobody told of it at all.
+                await self._tell(session_id, view)
+            elif view.is_resting and session.activity is not Activity.IDLE:
                 answer = NOTHING if word.of_hooks else await self._answer(session_id)
                 missed = MissedStops(self.database, self.conversations)
                 ending = await missed.ending(session_id) if word.of_hooks else ()
@@ -275,6 +287,10 @@ def _seen_at_start(session: Session, view: View) -> list[facts.Fact]:
     if view.dialog and session.activity is None:
         return [facts.InputAsked(session.id, "question", view.dialog.text)]
     return [facts.SessionStarted(session.id)] if view.box is not None else []
+
+
+#: A dialog of such a session is for a person to answer.
+ASKABLE = frozenset({Status.STARTING, Status.RUNNING})
 
 
 def how_it_ended(exited: Exited) -> str:

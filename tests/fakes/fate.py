@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Mapping
 
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel
-from rookery.model.screens import View
+from rookery.model.screens import Press, View
 from rookery.ports import Agent, Launch, Place, Printed, Runtime, Sight, Sighting
 
 
@@ -100,6 +100,12 @@ class MortalRuntime:
 
     async def press(self, session: SessionId, *keys: str) -> None:
         await self._runtime.press(session, *keys)
+
+    async def give(self, session: SessionId, press: Press, *, receipt: str) -> None:
+        await self._runtime.give(session, press, receipt=receipt)
+
+    async def given(self, session: SessionId) -> str:
+        return await self._runtime.given(session)
 
     async def shown(self, parcel: Parcel, *, within: float) -> bool:
         return await self._runtime.shown(parcel, within=within)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from rookery.model.errors import BadInput, Occupied, RuntimeFailed, WordsRefused
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel
-from rookery.model.screens import Dialog, View
+from rookery.model.screens import Dialog, Press, View
 from rookery.model.sessions import tmux_name
 from rookery.ports import Agent, Exited, Launch, Place, Printed, Sight, Sighting, Vanished
 from rookery.runtimes.tmux.typist import MOST_ENTERS
@@ -42,6 +42,8 @@ class Program:
     pasted: str = ""  #: the receipt of what was last typed
     entered: str = ""  #: and of what Enter was last pressed on
     enters: int = 0  #: how often that was
+    given: str = ""  #: the receipt of the last step in a dialog
+    asks: Dialog | None = None  #: the same dialog, as it is read off the screen
     screen: list[str] = field(default_factory=list)
     mark: int = 0  #: the line that words were last typed on
     rest: str = ""  #: what stood there before
@@ -61,7 +63,8 @@ class Program:
         """Why nothing may be typed now."""
         if self.is_over:
             return "its input box cannot be seen."
-        return f"a dialog is open: {self.dialog}" if self.dialog else ""
+        shown = self.dialog or (self.asks.text if self.asks else "")
+        return f"a dialog is open: {shown}" if shown else ""
 
 
 class FakeRuntime:
@@ -76,12 +79,14 @@ class FakeRuntime:
         self.heard: list[tuple[SessionId, str]] = []
         self.cleared: list[tuple[SessionId, str]] = []
         self.pressed: list[tuple[SessionId, tuple[str, ...]]] = []
+        self.typed: list[tuple[SessionId, str]] = []  #: into dialogs
         self.asked_to_leave: list[tuple[SessionId, str]] = []
         self.released: list[SessionId] = []
         self.attached: set[SessionId] = set()
         self.unattended: set[SessionId] = set()
         self.on_start: Callable[[SessionId, Program], None] = lambda session, program: None
         self.on_submit: Callable[[SessionId, str], None] = lambda session, words: None
+        self.on_give: Callable[[Program, Press], None] = lambda program, press: None
         self._panes = 0
         self.begin_life()
 
@@ -198,6 +203,18 @@ class FakeRuntime:
         self._find(session)
         self.pressed.append((session, keys))
 
+    async def give(self, session: SessionId, press: Press, *, receipt: str) -> None:
+        program = self._find(session)
+        program.given = receipt
+        if press.words:
+            self.typed.append((session, press.words))
+        else:
+            self.pressed.append((session, press.keys))
+        self.on_give(program, press)
+
+    async def given(self, session: SessionId) -> str:
+        return self._find(session).given
+
     def check_keys(self, *keys: str) -> None:
         if unknown := [key for key in keys if key not in KEYS]:
             raise BadInput(unknown)
@@ -219,7 +236,9 @@ class FakeRuntime:
     async def view(self, session: SessionId) -> View:
         program = self._find(session)
         is_up = program.manner.comes_up and not program.occupied
-        dialog = Dialog("permission", program.dialog) if program.dialog else None
+        dialog = program.asks or (
+            Dialog("permission", program.dialog) if program.dialog else None
+        )
         return View(program.box if is_up else None, dialog, program.is_working)
 
     async def printed(self, session: SessionId) -> Printed:

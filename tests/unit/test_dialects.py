@@ -187,12 +187,21 @@ def test_what_was_not_asked_for_is_the_agents_own_choice() -> None:
         (["(esc to interrupt)", *"abcd", RULE, "❯", RULE], View(box="")),
         ([RULE, "not a box", RULE], View()),
         (
-            [RULE, "Permission", "May it run rm?", "❯ 1. Yes", "  2. No", RULE],
-            View(dialog=Dialog("permission", "Permission May it run rm?")),
+            [RULE, " Bash", "   rm", " Do you want to proceed?", " ❯ 1. Yes", "   2. No", RULE],
+            View(
+                dialog=Dialog(
+                    *("permission", "Bash rm Do you want to proceed?", ("Yes", "No"), 0),
+                    subjects=("rm",),
+                )
+            ),
         ),
         (
-            [RULE, "Question", "Which?", "  1. This", "❯ 2. That", RULE],
-            View(dialog=Dialog("question", "Question Which?")),
+            [RULE, " Question", "   Which?", "   1. This", " ❯ 2. That", RULE],
+            View(
+                dialog=Dialog(
+                    *("question", "Question Which?", ("This", "That"), 1), subjects=("Which?",)
+                )
+            ),
         ),
     ],
 )

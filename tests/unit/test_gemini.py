@@ -331,7 +331,9 @@ def test_a_question_is_asked_once_before_its_dialog() -> None:
     shown = Gemini().read_call(hook("Notification.ToolPermission.ask_user"))
 
     assert asked
-    assert asked.questions == (Question("Which colour?", ("Red", "Blue")),)
+    assert asked.questions == (
+        Question("Which colour?", ("Red", "Blue"), descriptions=("warm", "cold")),
+    )
     assert (asked.is_asked, asked.by_keys) == (True, False)
     assert shown is None
 

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from rookery.agents import keys
+from rookery.agents import keys, subjects
 from rookery.agents.claude import Claude
 from rookery.agents.codex import Codex
 from rookery.agents.gemini import Gemini
 from rookery.agents.opencode import OpenCode
-from rookery.model.permissions import Call, Outcome, Verdict
-from rookery.model.screens import Dialog, read_styled
+from rookery.model.permissions import DIALOG, Call, Outcome, Question, Verdict
+from rookery.model.screens import Dialog, Press, read_styled
 from rookery.ports import Agent
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
@@ -24,12 +24,38 @@ AGENTS: dict[str, tuple[Agent, str]] = {
 }
 
 YES = Verdict(Outcome.ALLOWED, "person")
-NO = Verdict(Outcome.DENIED, "person", "Not on a Sunday.")
+NO = Verdict(Outcome.DENIED, "person")
+WHY_NOT = Verdict(Outcome.DENIED, "person", "not on a\nSunday")
+CALL = Call("tool", {})
+PLANNED = Call("ExitPlanMode", {"plan": "# The plan"})
+COLOUR = Question("Which colour?", ("Red", "Blue"))
+TESTS = Question("Which tests?", ("unit", "e2e"), takes_several=True)
+
+
+def press(*named: str, is_last: bool = True) -> Press:
+    return Press(named, is_last=is_last)
+
+
+def chose(**answers: tuple[str, ...]) -> Verdict:
+    given = {
+        {"colour": COLOUR.text, "tests": TESTS.text}[name]: a for name, a in answers.items()
+    }
+    return Verdict(Outcome.ANSWERED, "person", answers=given)
+
 
 #: What each recorded permission offers, and the keys for yes and no.
 OFFERED = {
     ("claude", "permission-bash"): ("Yes", "No", "1", "escape"),
     ("claude", "permission-edit"): ("Yes", "No", "1", "escape"),
+    ("claude", "permission-lines"): ("Yes", "No", "1", "escape"),
+    ("claude", "permission-read"): ("Yes", "No", "1", "escape"),
+    ("claude", "permission-fetch"): (
+        *("Yes", "No, and tell Claude what to do differently (esc)", "1", "escape"),
+    ),
+    ("claude", "permission-refusing"): (
+        *("Yes", "No, and tell Claude what to do differently", "1", "escape"),
+    ),
+    ("claude", "permission-refused"): ("Yes", "No, not on a Sunday", "1", "escape"),
     ("codex", "permission"): (
         *("Yes, proceed (y)", "No, and tell Codex what to do differently (esc)"),
         *("y", "escape"),
@@ -45,6 +71,10 @@ OFFERED = {
     # It asks back: whichever it was, one cancels.
     ("opencode", "permission-always"): ("Confirm", "Cancel", "escape", "escape"),
 }
+
+
+#: How Claude asks whether it may carry out a plan.
+PLANS = ("plan", "plan-change", "plan-changed", "plan-short")
 
 
 def dialog_of(agent: str, name: str) -> Dialog:
@@ -70,7 +100,7 @@ def permissions(agent: str) -> set[str]:
 def test_every_recorded_permission_is_looked_at() -> None:
     found = {(agent, name) for agent in AGENTS for name in permissions(agent)}
 
-    assert found == set(OFFERED)
+    assert found == {*OFFERED, *(("claude", name) for name in PLANS)}
 
 
 @pytest.mark.spec("D2")
@@ -83,8 +113,8 @@ def test_a_permission_is_answered_by_the_keys_of_what_it_offers(
 
     first, last, yes, no = offered
     assert (shown.options[0], shown.options[-1]) == (first, last)
-    assert keys.keys_for(agent, shown, YES) == (yes,)
-    assert keys.keys_for(agent, shown, NO) == (no,)
+    assert keys.keys_for(agent, shown, CALL, YES) == press(yes)
+    assert keys.keys_for(agent, shown, CALL, NO) == press(no)
 
 
 @pytest.mark.spec("D3")
@@ -104,8 +134,8 @@ def test_what_does_not_read_as_expected_is_not_answered(
 ) -> None:
     shown = Dialog("permission", "Do you want to proceed?", options)
 
-    assert keys.keys_for(agent, shown, YES) == ()
-    assert agent == "claude" or keys.keys_for(agent, shown, NO) == ()
+    assert keys.keys_for(agent, shown, CALL, YES) is None
+    assert agent == "claude" or keys.keys_for(agent, shown, CALL, NO) is None
 
 
 @pytest.mark.spec("D3")
@@ -113,7 +143,7 @@ def test_what_does_not_read_as_expected_is_not_answered(
 def test_only_yes_and_no_are_keys(outcome: Outcome) -> None:
     shown = dialog_of("gemini", "permission-shell")
 
-    assert keys.keys_for("gemini", shown, Verdict(outcome, "person")) == ()
+    assert keys.keys_for("gemini", shown, CALL, Verdict(outcome, "person")) is None
 
 
 @pytest.mark.spec("D3")
@@ -121,7 +151,7 @@ def test_only_yes_and_no_are_keys(outcome: Outcome) -> None:
 def test_a_question_takes_no_keys_for_yes(agent: str) -> None:
     asked = Dialog("question", "Which?", ("Yes", "No"))
 
-    assert keys.keys_for(agent, asked, YES) == ()
+    assert keys.keys_for(agent, asked, CALL, YES) is None
 
 
 @pytest.mark.spec("D2")
@@ -129,9 +159,9 @@ def test_a_refusal_that_opencode_asks_back_about_is_confirmed_unless_somebody_wr
     back = Dialog("permission", "Reject permission Tell OpenCode what to do differently")
     written = replace(back, text=f"{back.text} Please do not")
 
-    assert keys.keys_for("opencode", back, NO) == ("enter",)
-    assert keys.keys_for("opencode", back, YES) == ("escape",)
-    assert keys.keys_for("opencode", written, NO) == ()
+    assert keys.keys_for("opencode", back, CALL, NO) == press("enter")
+    assert keys.keys_for("opencode", back, CALL, YES) == press("escape")
+    assert keys.keys_for("opencode", written, CALL, NO) is None
 
 
 @pytest.mark.spec("D2")
@@ -158,28 +188,188 @@ def test_numbered_answers_are_read_in_their_order(
     ("agent", "name", "given", "is_about"),
     [
         ("claude", "permission-bash", {"command": "touch made"}, True),
-        ("claude", "permission-bash", {"command": "touch"}, True),
+        ("claude", "permission-bash", {"command": "touch"}, False),
         ("claude", "permission-bash", {"command": "touch mad"}, False),
+        ("claude", "permission-lines", {"command": "echo one\necho two && touch made"}, True),
+        ("claude", "permission-lines", {"command": "echo one"}, False),
+        ("claude", "permission-lines", {"command": "echo two && touch made"}, False),
         ("claude", "permission-edit", {"file_path": "/code/project/foo.txt"}, True),
+        ("claude", "permission-edit", {"file_path": "/code/project/afoo.txt"}, False),
+        ("claude", "permission-read", {"file_path": "/etc/shadow"}, True),
+        ("claude", "permission-read", {"file_path": "/home/etc/passwd"}, False),
+        ("claude", "permission-fetch", {"url": "https://example.org/a"}, True),
+        ("claude", "permission-fetch", {"url": "https://example.org/"}, False),
+        ("claude", "permission-fetch", {"command": "x"}, False),
         ("codex", "permission", {"command": "touch made"}, True),
+        ("codex", "permission", {"command": "touch"}, False),
         ("codex", "permission", {"command": "rm -r made"}, False),
         ("gemini", "permission-shell", {"command": "touch  made"}, True),
+        ("gemini", "permission-shell", {"command": "touch"}, False),
+        ("gemini", "permission-above-the-box", {"command": "touch made"}, True),
         ("gemini", "permission-edit", {"file_path": "foo.txt", "content": "x"}, True),
         ("gemini", "permission-edit", {"file_path": "bar.txt"}, False),
         ("opencode", "permission-shell", {"command": "touch made"}, True),
+        ("opencode", "permission-shell", {"command": "made"}, False),
         ("opencode", "permission-edit", {"filePath": "/code/foo.txt"}, True),
+        ("opencode", "wide-permission", {"command": "sleep 4"}, True),
         ("opencode", "permission-shell", {}, False),
         ("opencode", "permission-shell", {"command": 5}, False),
     ],
 )
-def test_a_dialog_is_about_a_call_if_it_shows_what_that_does(
+def test_a_dialog_is_about_a_call_if_it_shows_the_whole_of_it(
     agent: str, name: str, given: dict[str, object], *, is_about: bool
 ) -> None:
-    assert keys.is_about(dialog_of(agent, name), Call("tool", given)) is is_about
+    assert subjects.is_about(dialog_of(agent, name), Call("tool", given)) is is_about
 
 
 def test_a_long_command_is_known_again_wherever_it_is_broken() -> None:
     command = "curl https://example.org/" + "x" * 80
-    shown = Dialog("permission", f"? Shell {command[:60]} {command[60:]} Allow?")
+    shown = Dialog("permission", "?", subjects=(f"{command[:60]}\n{command[60:]}",))
 
-    assert keys.is_about(shown, Call("tool", {"command": command}))
+    assert subjects.is_about(shown, Call("tool", {"command": command}))
+
+
+def test_a_tool_of_a_server_is_known_by_its_name() -> None:
+    shown = Dialog("permission", "?", subjects=("docs - find_pages(query: x) (MCP)",))
+
+    assert subjects.is_about(shown, Call("mcp__docs__find_pages", {}))
+    assert not subjects.is_about(shown, Call("mcp__docs__find", {}))
+
+
+@pytest.mark.spec("D2", "D5")
+@pytest.mark.parametrize(
+    ("name", "verdict", "step"),
+    [
+        ("plan", YES, press("2")),
+        ("plan-short", YES, press("1")),
+        ("plan", NO, press("escape")),
+        ("plan-short", NO, press("escape")),
+        ("plan", Verdict(Outcome.DENIED, "p", "use other words"), press("down", is_last=False)),
+        (
+            "plan-change",
+            Verdict(Outcome.DENIED, "p", "use other\nwords"),
+            Press(words="use other words", is_last=False),
+        ),
+        ("plan-changed", Verdict(Outcome.DENIED, "p", "use other words"), press("enter")),
+        ("plan-changed", Verdict(Outcome.DENIED, "p", "something else"), None),
+    ],
+)
+def test_a_plan_is_approved_without_freer_hands_or_sent_back_with_a_reason(
+    name: str, verdict: Verdict, step: Press | None
+) -> None:
+    shown = dialog_of("claude", name)
+
+    assert subjects.is_about(shown, PLANNED)
+    assert keys.keys_for("claude", shown, PLANNED, verdict) == step
+
+
+@pytest.mark.spec("D2")
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [
+        ("permission-lines", press("down", is_last=False)),
+        ("permission-refusing", Press(words="not on a Sunday", is_last=False)),
+        ("permission-refused", press("enter")),
+    ],
+)
+def test_a_reason_is_typed_where_claude_takes_one(name: str, step: Press) -> None:
+    assert keys.keys_for("claude", dialog_of("claude", name), CALL, WHY_NOT) == step
+
+
+@pytest.mark.spec("D5")
+@pytest.mark.parametrize(
+    ("agent", "name", "verdict", "step"),
+    [
+        (
+            "claude",
+            "questions",
+            chose(colour=("Blue",), tests=("e2e",)),
+            press("2", is_last=False),
+        ),
+        (
+            "claude",
+            "questions-ticks",
+            chose(colour=("Blue",), tests=("e2e",)),
+            press("2", is_last=False),
+        ),
+        (
+            "claude",
+            "questions-ticked",
+            chose(colour=("Blue",), tests=("e2e",)),
+            press("1", is_last=False),
+        ),
+        (
+            "claude",
+            "questions-ticked",
+            chose(colour=("Blue",), tests=("unit",)),
+            press("right", is_last=False),
+        ),
+        ("claude", "questions-review", chose(colour=("Blue",), tests=("unit",)), press("1")),
+        ("claude", "questions-review", chose(colour=("Red",), tests=("unit",)), None),
+        ("claude", "questions", chose(tests=("unit",)), None),
+    ],
+)
+def test_several_questions_are_answered_one_after_the_other(
+    agent: str, name: str, verdict: Verdict, step: Press | None
+) -> None:
+    call, shown = Call("AskUserQuestion", {}, (COLOUR, TESTS)), dialog_of(agent, name)
+
+    assert subjects.is_about(shown, call)
+    assert keys.keys_for(agent, shown, call, verdict) == step
+
+
+@pytest.mark.spec("D5")
+@pytest.mark.parametrize(
+    ("agent", "name", "answer", "step"),
+    [
+        ("claude", "question", "Blue", press("2")),
+        ("claude", "question", "green", press("3", is_last=False)),
+        ("claude", "question-free", "my own words", Press(words="my own words", is_last=False)),
+        ("claude", "question-typed", "my own words", press("enter")),
+        ("claude", "question-typed", "other words", None),
+        ("gemini", "question", "Red", press("1")),
+        ("opencode", "question", "Blue", press("2")),
+    ],
+)
+def test_a_question_is_answered_by_the_key_of_its_option_or_by_words(
+    agent: str, name: str, answer: str, step: Press | None
+) -> None:
+    call, shown = Call("AskUserQuestion", {}, (COLOUR,)), dialog_of(agent, name)
+
+    assert subjects.is_about(shown, call)
+    assert not subjects.is_about(shown, Call("AskUserQuestion", {}, (Question("Which?"),)))
+    assert keys.keys_for(agent, shown, call, chose(colour=(answer,))) == step
+
+
+@pytest.mark.spec("D5")
+@pytest.mark.parametrize(
+    ("agent", "name", "answer", "step"),
+    [
+        ("claude", "start-trust", "No, exit", press("enter")),
+        ("claude", "start-trust", "Yes, I trust this folder", press("down", is_last=False)),
+        ("claude", "start-api-key", "Yes", press("up", is_last=False)),
+        ("claude", "start-auto-mode", "No, keep manual mode", press("down", is_last=False)),
+        ("codex", "start-trust", "Trust and continue", press("enter")),
+        ("codex", "start-model-offer", "Use existing model", press("down", is_last=False)),
+        ("gemini", "start-trust", "Don't trust", press("3")),
+        ("gemini", "start-trust", "Trust", None),
+    ],
+)
+def test_a_dialog_that_only_the_screen_tells_of_is_answered_by_its_options(
+    agent: str, name: str, answer: str, step: Press | None
+) -> None:
+    shown = dialog_of(agent, name)
+    asked = Call(DIALOG, {"text": shown.text, "options": list(shown.options)})
+    verdict = Verdict(Outcome.ANSWERED, "person", answers={shown.text: (answer,)})
+
+    assert subjects.is_about(shown, asked)
+    assert not subjects.is_about(replace(shown, text="another"), asked)
+    assert keys.keys_for(agent, shown, asked, verdict) == step
+
+
+def test_gemini_takes_no_keys_while_it_starts_itself_again() -> None:
+    dialect, folder = AGENTS["gemini"]
+    text = (RECORDINGS / folder / "start-trust.txt").read_text().rstrip()
+    again = f"{text}\n Gemini CLI is restarting to apply the trust changes...\n"
+
+    assert dialect.read_screen(read_styled(again)).dialog is None

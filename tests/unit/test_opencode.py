@@ -315,7 +315,7 @@ def test_a_question_is_read_with_its_options(*, several: bool) -> None:
     call = OpenCode().read_call(payload)
 
     assert call
-    asked = Question("Which colour?", ("Red", "Blue"), takes_several=several)
+    asked = Question("Which colour?", ("Red", "Blue"), several, ("warm", "cold"))
     assert (call.tool, call.questions) == ("question", (asked,))
 
 

@@ -1,21 +1,24 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from sqlite3 import Connection
 
+import anyio
 import pytest
 
-from rookery import endings, permissions
+from rookery import endings, terminal
 from rookery.model import facts
 from rookery.model.errors import RequestClosed
 from rookery.model.facts import InputSettled, SessionEnded, TurnEnded
 from rookery.model.permissions import Call, Outcome, Question, RequestId, Verdict
 from rookery.permissions import Ask, Pass, Permissions, Ruling, Wait
 from rookery.rulebook import Rulebook
-from rookery.store import requests, sessions, switches
+from rookery.store import dialogs, requests, sessions, switches
 from rookery.store.journal import Journal, Reader
 from tests.fakes.clock import FakeClock
+from tests.fakes.database import ObservedDatabase
 from tests.sessions import WORKER, settle_in
 from tests.waiting import kinds
 
@@ -44,7 +47,7 @@ class Bench:
 
     def __init__(self, db: Connection, clock: FakeClock, folder: Path) -> None:
         heard = frozenset({InputSettled, TurnEnded, SessionEnded})
-        readers = {"permissions": Reader(heard, permissions.close)}
+        readers = {"permissions": Reader(heard, terminal.close)}
         self.db, self.clock = db, clock
         self.journal = Journal("here", clock, readers, {"permissions"})
         self.rules = folder / "rules.toml"
@@ -54,6 +57,11 @@ class Bench:
         settle_in(db, self.journal)
         self.journal.append(db, facts.TurnStarted(WORKER, "go"))
         self._keys = 0
+
+    def at(self, db: Connection) -> Bench:
+        """Work on another connection from now on."""
+        self.db = db
+        return self
 
     def consider(self, call: Call, *, can_ask: bool = True) -> Ruling:
         self._keys += 1
@@ -203,6 +211,7 @@ def test_an_answer_to_what_an_agent_asked_is_not_good_for_the_next_time(remote: 
 def test_silence_is_a_no_and_comes_too_late_for_any_yes(
     remote: Bench, clock: FakeClock
 ) -> None:
+    remote.permissions = replace(remote.permissions, on_timeout="deny")
     request = remote.ask()
     clock.advance(299)
     early = remote.permissions.expire(remote.db)
@@ -212,6 +221,147 @@ def test_silence_is_a_no_and_comes_too_late_for_any_yes(
     with pytest.raises(RequestClosed, match="denied by the clock"):
         remote.answer(request, YES)
     assert remote.activity == "working"
+    assert dialogs.missed(remote.db) == [request]
+
+
+@pytest.mark.spec("D3")
+def test_what_nobody_answers_in_time_is_left_to_its_own_dialog(
+    remote: Bench, clock: FakeClock
+) -> None:
+    request = remote.ask()
+    clock.advance(301)
+    expired = remote.permissions.expire(remote.db)
+
+    found = requests.get(remote.db, request)
+    assert (expired, found.outcome, found.deadline) == (1, "open", None)
+    assert (found.by_keys, found.missed) == (True, True)
+    assert remote.activity == "permission"
+    assert requests.decided(remote.db, limit=9) == []
+    assert dialogs.see(remote.db, (request,)) == 1
+    assert dialogs.missed(remote.db) == []
+    remote.answer(request, YES)  # and can still be answered, by keys
+    assert requests.to_press(remote.db) == [WORKER]
+
+
+@pytest.mark.spec("D3", "C3")
+def test_what_was_not_answered_before_its_dialog_came_is_asked_there_and_not_twice(
+    remote: Bench, clock: FakeClock
+) -> None:
+    before = remote.ask(WRITE)
+    clock.advance(301)
+    remote.permissions.expire(remote.db)
+
+    assert remote.outcome(before) == ("gone", "terminal")
+    assert dialogs.is_handed(remote.db, before)
+    assert remote.consider(replace(WRITE, is_asked=True)) == Pass()
+    (asked,) = requests.open_of(remote.db, WORKER)
+    assert (asked.by_keys, asked.deadline) == (True, None)
+
+
+@pytest.mark.spec("D3")
+@pytest.mark.parametrize("has_terminal", [True, False])
+def test_what_cannot_be_asked_in_a_terminal_is_denied_at_the_deadline(
+    remote: Bench, clock: FakeClock, *, has_terminal: bool
+) -> None:
+    if not has_terminal:
+        remote.db.execute("update sessions set runtime = 'headless'")
+    ruling = remote.consider(LIST if not has_terminal else WRITE, can_ask=not has_terminal)
+    assert isinstance(ruling, Wait)
+    clock.advance(301)
+    remote.permissions.expire(remote.db)
+
+    assert remote.outcome(ruling.request) == ("denied", "the clock")
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("D3")
+async def test_a_deadline_does_not_count_time_asleep(
+    database: ObservedDatabase, clock: FakeClock, tmp_path: Path
+) -> None:
+    bench = await database.write(lambda db: Bench(db, clock, tmp_path))
+    await database.write(lambda db: switches.set_mode(db, "remote"))
+    request = await database.write(lambda db: bench.at(db).ask())
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(bench.permissions.keep_time, database)
+        await database.rest()
+        clock.advance(3600)
+        await database.rest()
+        deadline = await database.read(lambda db: requests.get(db, request).deadline)
+        tasks.cancel_scope.cancel()
+
+    assert deadline is not None
+    assert timedelta(seconds=290) < deadline - clock.now() < timedelta(seconds=310)
+
+
+@pytest.mark.spec("D4")
+def test_an_answer_at_the_keyboard_is_in_the_audit(remote: Bench) -> None:
+    request = remote.ask()
+    used = facts.ToolUsed(WORKER, "Bash", LIST.digest)
+    remote.permissions.note_use(remote.db, used)
+
+    (kept,) = requests.decided(remote.db, limit=9)
+    assert (kept.decision, kept.by, kept.request) == ("allowed", "terminal", request)
+    assert kept.reason == "answered in the terminal"
+
+
+@pytest.mark.spec("D4")
+def test_what_was_chosen_at_the_keyboard_is_learnt_later(remote: Bench) -> None:
+    request = remote.ask()
+    remote.permissions.withdraw(remote.db, request)
+    before = requests.decided(remote.db, limit=9)
+    remote.permissions.note_use(remote.db, facts.ToolUsed(WORKER, "Bash", LIST.digest))
+
+    assert [each.decision for each in before] == ["answered"]
+    assert [each.decision for each in requests.decided(remote.db, limit=9)] == ["allowed"]
+
+
+@pytest.mark.spec("D4")
+def test_a_refusal_at_the_keyboard_is_in_the_audit(remote: Bench) -> None:
+    remote.ask()
+    remote.journal.append(remote.db, TurnEnded(WORKER, "", "interrupted"))
+
+    (kept,) = requests.decided(remote.db, limit=9)
+    assert (kept.decision, kept.by) == ("denied", "terminal")
+
+
+@pytest.mark.spec("D4")
+def test_a_request_that_ended_with_an_interruption_says_so(remote: Bench) -> None:
+    request = remote.ask()
+    dialogs.mark_interrupted(remote.db, WORKER, "anna")
+    remote.journal.append(remote.db, TurnEnded(WORKER, "", "interrupted"))
+
+    (kept,) = requests.decided(remote.db, limit=9)
+    assert (kept.decision, kept.by, kept.reason) == ("gone", "anna", "interrupted by anna")
+    assert requests.get(remote.db, request).reason == "interrupted by anna"
+
+
+@pytest.mark.spec("D5")
+def test_a_hook_that_is_gone_leaves_the_request_to_its_dialog(remote: Bench) -> None:
+    request = remote.ask()
+    remote.permissions.hang_up(remote.db, request)
+
+    assert requests.get(remote.db, request).by_keys
+    assert dialogs.watched(remote.db) == [WORKER]
+    assert remote.activity == "permission"
+
+
+@pytest.mark.spec("D5")
+def test_all_questions_are_told_with_what_the_options_mean(remote: Bench) -> None:
+    asked = (Question("Which?", ("A", "B"), descriptions=("first", "")), Question("Why?"))
+    request = remote.ask(Call("AskUserQuestion", {}, asked))
+
+    found = requests.get(remote.db, request)
+    assert found.questions == asked
+    assert found.message == "1. Which? 2. Why?"
+
+
+@pytest.mark.spec("D5")
+def test_a_plan_is_told_with_its_text(remote: Bench) -> None:
+    request = remote.ask(Call("ExitPlanMode", {"plan": "# Plan\n\nDo it."}))
+
+    found = requests.get(remote.db, request)
+    assert found.message == "May it carry out its plan? # Plan Do it."
+    assert found.input["plan"] == "# Plan\n\nDo it."
 
 
 @pytest.mark.spec("D2")
@@ -260,7 +410,7 @@ def test_the_dead_ask_for_nothing(remote: Bench) -> None:
 
     endings.end(remote.db, remote.journal, WORKER, outcome="failed", reason="x")
 
-    assert remote.outcome(request) == ("gone", "terminal")
+    assert remote.outcome(request) == ("gone", "the end of its session")
 
 
 @pytest.mark.spec("D5")
@@ -274,7 +424,8 @@ def test_a_question_is_answered_in_words(remote: Bench) -> None:
     verdict = requests.verdict_of(remote.db, request)
     assert verdict is not None
     assert verdict.answers == {"Which?": ("A",)}
-    assert "call-decided" not in kinds(remote.db)
+    assert "call-decided" in kinds(remote.db)
+    assert sessions.get(remote.db, WORKER).denial_count == 0
 
 
 @pytest.mark.spec("C3", "D2")

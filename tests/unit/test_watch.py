@@ -324,7 +324,7 @@ async def test_a_box_that_is_drawn_may_not_listen_yet(
 @pytest.mark.spec("C8")
 @pytest.mark.parametrize(
     ("is_working", "dialog", "activity"),
-    [(False, "", "idle"), (True, "", "working"), (False, "May it?", "working")],
+    [(False, "", "idle"), (True, "", "working"), (False, "May it?", "permission")],
 )
 async def test_an_agent_that_rests_in_mid_turn_was_interrupted_at_the_keyboard(
     database: ObservedDatabase, world: World, *, is_working: bool, dialog: str, activity: str

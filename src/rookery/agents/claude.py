@@ -6,12 +6,12 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from rookery.agents import elicitations, hooks, keys
+from rookery.agents import choices, elicitations, hooks, keys
 from rookery.model.facts import Fact, SessionId
-from rookery.model.permissions import Call, Stop, Verdict
+from rookery.model.permissions import PLAN, Call, Stop, Verdict
 from rookery.model.reach import Reach
 from rookery.model.rewriting import DIRECTIONS, Rewriting
-from rookery.model.screens import Dialog, Screen, View, squeeze
+from rookery.model.screens import Dialog, Press, Screen, View, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
 
@@ -25,8 +25,16 @@ EVENTS = (
 _RULE = re.compile(r"[─━]{20,}.*")
 #: The upper edge of what asks something.
 _EDGE = re.compile(r"[─━▔]{20,}.*")
-#: The answer that Enter would give, where nothing else tells that it asks.
+#: The answer that Enter would give, where nothing else tells that it asks: below the last rule
+#: no box can stand.
 _CHOSEN = re.compile(r" {2,}❯ \S")
+#: The lines above and below what a dialog is about.
+_DASHES = re.compile(r"╌{20,}.*")
+#: One tool with its one argument, as in ``Read(/etc/hosts)``; and an address.
+_ARGUMENT = re.compile(r"\w+\((?P<value>.+)\)")
+_NAMED = re.compile(r"url: (?P<value>.+)")
+#: How it asks whether its plan may be carried out.
+_PLAN = re.compile(r"Would you like to proceed\?|Exit plan mode\?")
 #: The line above the box while it works.
 _SPINNER = re.compile(r"[·✢✳✶✻✽*] \S.*…(?: \(.*)?\s*")
 #: The last line of whatever asks something: permissions, questions, trust, menus.
@@ -124,8 +132,8 @@ class Claude:
     def explain(self, payload: Payload, context: str) -> str:
         return hooks.explain(payload, context)
 
-    def keys_for(self, dialog: Dialog, verdict: Verdict) -> tuple[str, ...]:
-        return keys.keys_for(self.name, dialog, verdict)
+    def keys_for(self, dialog: Dialog, call: Call, verdict: Verdict) -> Press | None:
+        return keys.keys_for(self.name, dialog, call, verdict)
 
     def why_not(self, words: str) -> str:
         if words.lstrip().startswith("!"):
@@ -139,13 +147,14 @@ class Claude:
         if any(_FOOTER.search(line) for line in last):
             return View(None, _dialog(screen.lines))
         rules = [row for row, line in enumerate(screen.lines) if _RULE.fullmatch(line.strip())]
+        below_all = screen.lines[rules[-1] + 1 :] if rules else ()
+        if any(_SELECTED.match(line) for line in below_all):
+            return View(None, _dialog(screen.lines))
         if len(rules) < 2:  # noqa: PLR2004 - the box stands between two
             asks = any(_CHOSEN.match(line) for line in last)
             return View(None, _dialog(screen.lines)) if asks else _cut_view(screen, rules)
         above, below = rules[-2:]
         status = [line for line in screen.lines[below + 1 :] if line.strip()]
-        if any(_SELECTED.match(line) for line in status):
-            return View(None, _dialog(screen.lines))
         if obstacle := _overlay(status):
             return View(obstacle=obstacle)
         working = any("esc to interrupt" in line for line in status) or any(
@@ -196,12 +205,54 @@ def _draft(inside: Sequence[str]) -> str | None:
 
 def _dialog(lines: Sequence[str]) -> Dialog:
     """Read what is asked: all that stands below the last rule but one, without the options."""
-    edges = [row for row, line in enumerate(lines) if _EDGE.fullmatch(line.strip())]
+    # Edges begin in the first column, where nothing that an agent says ever does.
+    edges = [row for row, line in enumerate(lines) if _EDGE.fullmatch(line)]
     parts = [lines[row + 1 :] for row in reversed(edges)] or [lines]
     asking = [part for part in parts if "?" in " ".join(part)]
     inside = (asking or parts)[0]
-    said = [line.strip() for line in inside if not _OPTION.match(line) and line.strip(" ╌─━")]
+    found = choices.read(inside)
+    unnumbered = () if found.is_numbered else found.rows
+    said = [
+        line.strip()
+        for row, line in enumerate(inside)
+        if row not in unnumbered and not _OPTION.match(line) and line.strip(" ╌─━")
+    ]
     text = " ".join(line for line in said if not _FOOTER.search(line))
-    permission = "Do you want to" in text
-    choices = keys.options(inside)
-    return Dialog("permission" if permission else "question", text[:500], choices)
+    is_plan = _PLAN.search(text) is not None
+    permission = is_plan or "Do you want to" in text
+    return Dialog(
+        "permission" if permission else "question",
+        text[:500],
+        found.options,
+        found.chosen,
+        found.is_numbered,
+        (PLAN,) if is_plan else _subjects(inside, found.rows),
+    )
+
+
+def _subjects(inside: Sequence[str], options: Sequence[int]) -> tuple[str, ...]:
+    """Say what a dialog is about: the command between the dashes, whole, or its path."""
+    above = list(inside[: options[0]] if options else inside)
+    title = next((line.strip() for line in above if line.strip()), "")
+    dashes = [row for row, line in enumerate(above) if _DASHES.fullmatch(line)]
+    if len(dashes) < 2:  # noqa: PLR2004 - one above, one below
+        if dashes:
+            return ()  # the rest has scrolled away: nobody can tell what it is
+        asked = [line.strip() for line in above if line.strip() and line[0] not in " ←"]
+        lines = [line.strip() for line in above if line.strip()]
+        return (" ".join(asked), *lines) if asked else tuple(lines)
+    body = [_unmarked(line) for line in above[dashes[0] + 1 : dashes[-1]]]
+    if title.endswith("command"):
+        return ("\n".join(body),)
+    head = [line.strip() for line in above[: dashes[0]] if line.strip()]
+    if title.endswith("file") and len(head) > 1:
+        return (head[1],)
+    first = body[0].strip() if body else ""
+    if found := _ARGUMENT.fullmatch(first) or _NAMED.fullmatch(first):
+        return (found["value"],)
+    return tuple(line.strip() for line in body if line.strip())
+
+
+def _unmarked(line: str) -> str:
+    """Take away the bar before each line of a command that has several."""
+    return line[1:].removeprefix("│").removeprefix(" ").rstrip()

@@ -12,12 +12,12 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from rookery.agents import hooks, keys
+from rookery.agents import choices, hooks, keys
 from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import Call, Outcome, Stop, Verdict
 from rookery.model.reach import Reach
 from rookery.model.rewriting import EXACT
-from rookery.model.screens import Dialog, Screen, View, squeeze
+from rookery.model.screens import Dialog, Press, Screen, View, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
 
@@ -135,8 +135,8 @@ class Codex:
     def explain(self, payload: Payload, context: str) -> str:
         return hooks.explain(payload, context)
 
-    def keys_for(self, dialog: Dialog, verdict: Verdict) -> tuple[str, ...]:
-        return keys.keys_for(self.name, dialog, verdict)
+    def keys_for(self, dialog: Dialog, call: Call, verdict: Verdict) -> Press | None:
+        return keys.keys_for(self.name, dialog, call, verdict)
 
     def why_not(self, words: str) -> str:
         if words.lstrip().startswith("!"):
@@ -232,8 +232,24 @@ def _dialog(lines: Sequence[str]) -> Dialog:
     asked = [line.strip() for line in lines[start:] if not _is_option(line)]
     text = " ".join(line for line in asked if line and not _FOOTER.search(line))
     permission = "Would you like" in text
-    choices = keys.options(lines[start:])
-    return Dialog("permission" if permission else "question", text[:500], choices)
+    found = choices.read(lines[start:])
+    return Dialog(
+        "permission" if permission else "question",
+        text[:500],
+        found.options,
+        found.chosen,
+        is_numbered=False,
+        subjects=_subjects(lines[start:], found.rows),
+    )
+
+
+def _subjects(inside: Sequence[str], options: Sequence[int]) -> tuple[str, ...]:
+    """Say what a dialog is about: all from the first ``$`` down to the options."""
+    above = [line.strip() for line in (inside[: options[0]] if options else inside)]
+    for row, line in enumerate(above):
+        if line.startswith("$ "):
+            return ("\n".join([line[2:], *above[row + 1 :]]).strip(),)
+    return tuple(line for line in above if line)
 
 
 def _is_option(line: str) -> bool:

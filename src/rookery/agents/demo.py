@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from rookery.agents import hooks
+from rookery.agents import choices, hooks, keys
 from rookery.model.facts import Fact, SessionId
-from rookery.model.permissions import Call, Outcome, Stop, Verdict
+from rookery.model.permissions import Call, Stop, Verdict
 from rookery.model.reach import Reach
 from rookery.model.rewriting import EXACT
-from rookery.model.screens import Dialog, Screen, View, squeeze
+from rookery.model.screens import Dialog, Press, Screen, View, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
 
@@ -29,6 +29,8 @@ MODES: Mapping[str, Reach] = {
 _RULE = re.compile(r"─{10,}")
 _OPTION = re.compile(r"\s*(?:❯ )?\d+\. ")
 _WORKING = "esc to interrupt)"
+#: The last line of a permission, above its options.
+_PROMPT = "Do you want to proceed?"
 _PASTED = re.compile(r"\[Pasted text #\d+(?: \+(\d+) lines)?\]")
 
 
@@ -84,10 +86,8 @@ class Demo:
     def explain(self, payload: Payload, context: str) -> str:
         return hooks.explain(payload, context)
 
-    def keys_for(self, dialog: Dialog, verdict: Verdict) -> tuple[str, ...]:
-        if dialog.kind != "permission":
-            return ()
-        return ("1",) if verdict.outcome is Outcome.ALLOWED else ("escape",)
+    def keys_for(self, dialog: Dialog, call: Call, verdict: Verdict) -> Press | None:
+        return keys.keys_for(self.name, dialog, call, verdict)
 
     def why_not(self, words: str) -> str:
         return ""
@@ -113,9 +113,20 @@ class Demo:
 
 
 def _dialog(inside: Sequence[str]) -> Dialog:
-    text = " ".join(line.strip() for line in inside if not _OPTION.match(line))
-    kind = inside[0].strip()
-    return Dialog("question" if kind == "Question" else "permission", text)
+    found = choices.read(inside)
+    asked = inside[: found.rows[0]]
+    text = " ".join(line.strip() for line in asked)
+    # The title begins in the second column, what it is about in the fourth.
+    title = inside[0].strip()
+    about = "\n".join(line[3:] for line in asked[1:] if line.startswith("   "))
+    kind = "permission" if asked[-1].strip() == _PROMPT else "question"
+    return Dialog(
+        "permission" if kind == "permission" else "question",
+        text,
+        found.options,
+        found.chosen,
+        subjects=(about,) if about else (title,),
+    )
 
 
 def _draft(inside: Sequence[str]) -> str | None:

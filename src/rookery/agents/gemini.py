@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from rookery.agents import hooks, keys
+from rookery.agents import choices, hooks, keys
 from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import Call, Outcome, Stop, Verdict, digest
 from rookery.model.reach import Reach
 from rookery.model.rewriting import EXACT
-from rookery.model.screens import Dialog, Screen, View, squeeze
+from rookery.model.screens import Dialog, Press, Screen, View, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
 
@@ -86,6 +86,9 @@ _OPTION = re.compile(r"[ │]*(?:● +)?\d+\. ")
 _FOOTER = re.compile(r"\b(?:Enter to (?:select|submit)|Esc to (?:close|cancel|exit))\b")
 #: Asked before a tool is used; everything else is a question.
 _PERMISSION = re.compile(r"\b(?:Allow once|Do you want to allow)\b")
+#: The left edges of a line in the inner frame; and the file that a dialog is about.
+_INNER = re.compile(r" ?│ │ ?")
+_WRITTEN = re.compile(r"^\? \S+ +(?:Writing to )?(?P<path>\S.*?)(?: => .*)?$")
 #: A word that it completes at Enter, instead of sending it, if there is anything to choose.
 _COMPLETED = re.compile(r"@\S*$")
 _LOADING = re.compile(r"Loading suggestions")
@@ -93,6 +96,9 @@ _LOADING = re.compile(r"Loading suggestions")
 _LABELS = re.compile(r"\(/directory\)|(?:^| )/model$")
 #: How it shows a long paste.
 _PASTED = re.compile(r"(?:\[Pasted Text: \d+ (?:lines|chars)(?: #\d+)?\]\s*)+")
+
+#: It answers no more: it starts itself again, and keys would end up in its next box.
+_RESTARTING = re.compile(r"Gemini CLI is restarting\b")
 
 #: Rows above the box, at most: down from a turn's, and down from the rule.
 _STATUS, _MODE = 5, 3
@@ -188,8 +194,8 @@ class Gemini:
     def explain(self, payload: Payload, context: str) -> str:
         return hooks.explain(payload, context)
 
-    def keys_for(self, dialog: Dialog, verdict: Verdict) -> tuple[str, ...]:
-        return keys.keys_for(self.name, dialog, verdict)
+    def keys_for(self, dialog: Dialog, call: Call, verdict: Verdict) -> Press | None:
+        return keys.keys_for(self.name, dialog, call, verdict)
 
     def why_not(self, words: str) -> str:
         return ""
@@ -388,6 +394,8 @@ def _dialog(lines: Sequence[str]) -> Dialog | None:
     ends = [row for row, line in enumerate(lines) if _FRAME_END.match(line)]
     if not ends or sum(bool(line.strip()) for line in lines[ends[-1] + 1 :]) > _TOASTS:
         return None
+    if any(_RESTARTING.search(line) for line in lines[ends[-1] + 1 :]):
+        return None
     tops = [row for row in range(ends[-1]) if _FRAME_TOP.match(lines[row])]
     inside = lines[tops[-1] + 1 if tops else 0 : ends[-1]]
     if not any(_CHOSEN.match(line) or _FOOTER.search(line) for line in inside):
@@ -395,5 +403,23 @@ def _dialog(lines: Sequence[str]) -> Dialog | None:
     asked = [line.strip(" │╭╮╰╯─") for line in inside if not _OPTION.match(line)]
     text = " ".join(line for line in asked if line and not _FOOTER.search(line))
     is_permission = any(_PERMISSION.search(line) for line in inside)
-    choices = keys.options(inside)
-    return Dialog("permission" if is_permission else "question", text[:500], choices)
+    found = choices.read(inside)
+    return Dialog(
+        "permission" if is_permission else "question",
+        text[:500],
+        found.options,
+        found.chosen,
+        subjects=_subjects(inside, found.rows),
+    )
+
+
+def _subjects(inside: Sequence[str], options: Sequence[int]) -> tuple[str, ...]:
+    """Say what a dialog is about: the command in the inner frame, whole, or its path."""
+    above = list(inside[: options[0]] if options else inside)
+    framed = [line for line in above if _INNER.match(line)]
+    head = next((line.strip(" │") for line in above if line.strip(" │")), "")
+    if head.startswith("? Shell"):
+        return ("\n".join(_INNER.sub("", line).rstrip(" │") for line in framed),)
+    if found := _WRITTEN.search(head):
+        return (found["path"],)
+    return tuple(line.strip(" │╭╮╰╯─") for line in above if line.strip(" │╭╮╰╯─"))

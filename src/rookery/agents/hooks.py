@@ -10,7 +10,7 @@ from rookery.agents import background
 from rookery.model import facts
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import SessionId
-from rookery.model.permissions import Call, Outcome, Question, Stop, Verdict, digest
+from rookery.model.permissions import PLAN, Call, Outcome, Question, Stop, Verdict, digest
 from rookery.model.sessions import NativeId, Sender
 from rookery.ports import Payload
 
@@ -174,6 +174,9 @@ def _said_before(verdict: Verdict | None) -> dict[str, object]:
 
 def _said_when_asked(payload: Payload, verdict: Verdict) -> dict[str, object]:
     match verdict.outcome:
+        case Outcome.ALLOWED if payload.get("tool_name") == PLAN and _has_input(payload):
+            # Without an input Claude takes no notice of it: the dialog would stay.
+            return {"behavior": "allow", "updatedInput": payload["tool_input"]}
         case Outcome.ALLOWED:
             return {"behavior": "allow"}
         case Outcome.ANSWERED:
@@ -189,10 +192,15 @@ def _said_when_asked(payload: Payload, verdict: Verdict) -> dict[str, object]:
 def question(asked: Any) -> Question:  # noqa: ANN401 - JSON of others
     match asked:
         case {"question": str(text), "options": [*options]}:
-            labels = (each.get("label") for each in options if isinstance(each, dict))
+            labelled = [
+                each
+                for each in options
+                if isinstance(each, dict) and isinstance(each.get("label"), str)
+            ]
             several = bool(asked.get("multiSelect"))
-            named = tuple(label[:LONGEST] for label in labels if isinstance(label, str))
-            return Question(text[:LONGEST], named, several)
+            named = tuple(each["label"][:LONGEST] for each in labelled)
+            described = tuple(_text(each, "description")[:LONGEST] for each in labelled)
+            return Question(text[:LONGEST], named, several, described if any(described) else ())
         case {"question": str(text)}:
             return Question(text[:LONGEST])
         case _:

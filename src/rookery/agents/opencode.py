@@ -22,14 +22,14 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from rookery.agents import hooks, installations, keys
+from rookery.agents import choices, hooks, installations, keys
 from rookery.model import facts
 from rookery.model.errors import BadInput
 from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import Call, Outcome, Question, Stop, Verdict
 from rookery.model.reach import Reach
 from rookery.model.rewriting import EXACT
-from rookery.model.screens import Dialog, Screen, View, squeeze
+from rookery.model.screens import Dialog, Press, Screen, View, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
 
@@ -83,6 +83,8 @@ _ANSWER = re.compile(r" *▣ ")
 _FOOTER = re.compile(r"\b(?:enter (?:confirm|submit|toggle|select)|esc (?:dismiss|cancel))\b")
 #: Asked before a tool is used; everything else is a question.
 _PERMISSION = re.compile(r"△ (?:Permission required|Always allow|Reject permission)")
+#: The file that a permission is about.
+_FILE = re.compile(r"[→←] \w+ (?P<path>\S.*)")
 #: An answer that one may choose.
 _OPTION = re.compile(r"\d+\. ")
 #: The head of a list or a notice that is laid over all the rest; above and below it is nothing.
@@ -174,8 +176,8 @@ class OpenCode:
     def explain(self, payload: Payload, context: str) -> str:
         return ""
 
-    def keys_for(self, dialog: Dialog, verdict: Verdict) -> tuple[str, ...]:
-        return keys.keys_for(self.name, dialog, verdict)
+    def keys_for(self, dialog: Dialog, call: Call, verdict: Verdict) -> Press | None:
+        return keys.keys_for(self.name, dialog, call, verdict)
 
     def why_not(self, words: str) -> str:
         return ""
@@ -379,8 +381,26 @@ def _dialog(lines: Sequence[str]) -> Dialog | None:
     is_permission = any(_PERMISSION.search(line) for line in block)
     asked = [_GAP.split(line)[0].strip(" △") for line in block if not _FOOTER.search(line)]
     text = " ".join(line for line in asked if line and not _OPTION.match(line))
-    choices = keys.options(block) or _buttons(block)
-    return Dialog("permission" if is_permission else "question", text[:500], choices)
+    found = choices.read(block)
+    return Dialog(
+        "permission" if is_permission else "question",
+        text[:500],
+        found.options or _buttons(block),
+        # Its mark is a colour, which is not read.
+        is_numbered=bool(found.options),
+        subjects=_subjects(asked),
+    )
+
+
+def _subjects(asked: Sequence[str]) -> tuple[str, ...]:
+    """Say what a dialog is about: all from the first ``$`` on, or the file, or each line."""
+    lines = [line for line in asked if not _OPTION.match(line)]
+    for row, line in enumerate(lines):
+        if line.startswith("$ "):
+            return ("\n".join([line[2:], *lines[row + 1 :]]).strip(),)
+        if found := _FILE.fullmatch(line):
+            return (found["path"],)
+    return tuple(line for line in lines if line)
 
 
 def _buttons(block: Sequence[str]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from rookery.model.messages import folded
 from rookery.model.permissions import Call, Stop, Verdict
 from rookery.model.reach import Reach
 from rookery.model.rewriting import EXACT
-from rookery.model.screens import Dialog, Screen, View, shape
+from rookery.model.screens import Dialog, Press, Screen, View, shape
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload, Printed
 
@@ -72,8 +72,8 @@ class Shell:
     def explain(self, payload: Payload, context: str) -> str:
         return ""
 
-    def keys_for(self, dialog: Dialog, verdict: Verdict) -> tuple[str, ...]:
-        return ()
+    def keys_for(self, dialog: Dialog, call: Call, verdict: Verdict) -> Press | None:
+        return None
 
     def why_not(self, words: str) -> str:
         return ""

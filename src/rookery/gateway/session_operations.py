@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from sqlite3 import Connection, Row
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -33,8 +33,10 @@ from rookery.model.messages import Step
 from rookery.model.names import checked
 from rookery.model.scopes import Need, Scope
 from rookery.model.sessions import TMUX, Session, Turn, first_line
+from rookery.store import dialogs as asked_now
 from rookery.store import messages, switches, turns
 from rookery.store import sessions as known
+from rookery.store.dialogs import Pending
 
 ONE = "/v1/sessions/{session}"
 
@@ -97,6 +99,9 @@ class Sessions:
     failures: dict[SessionId, str]  #: what was said last in a turn that failed
     holding: bool = False  #: no words leave, until that is released
     rules_problem: str = ""  #: why the rules, as they are written now, are not in force
+    #: Of those whose requests have a deadline, or were not answered in time.
+    pending: dict[SessionId, Pending] = field(default_factory=dict)
+    on_timeout: Literal["terminal", "deny"] = "terminal"  #: what happens at a deadline
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,13 +192,15 @@ async def list_sessions(house: House, caller: Caller, asked: ListAsked) -> Sessi
         allowed = reach(house, db, caller, Need.READ)
         listed = known.listed(db, ended_after=since)
         found = [each for each in listed if allowed is None or each.id in allowed]
-        kept = kept_words(db)
+        kept, pending = kept_words(db), asked_now.pending(db)
         return Sessions(
             found,
             {each.id: kept[each.id] for each in found if each.id in kept},
             {each.id: _failure(db, each.id) for each in found if has_failed_turn(each)},
             switches.is_holding(db),
             rulebook.problem,
+            {each.id: pending[each.id] for each in found if each.id in pending},
+            house.settings.permissions.on_timeout,
         )
 
     return await house.database.read(read)
@@ -357,13 +364,21 @@ async def interrupt(house: House, caller: Caller, asked: OfSession) -> Session:
     tells = agent.has_hooks or agent.has_box
     if tells and session.activity is Activity.IDLE:
         raise CommandRefused(f"{session.name} is idle; there is nothing to interrupt.")
+    keys = " ".join(agent.interrupt)
+
+    def write(db: Connection) -> Session:
+        # Before the key: what was asked ends because of it, and the audit says so.
+        asked_now.mark_interrupted(db, session.id, caller.name)
+        house.journal.append(db, KeysPressed(session.id, keys, caller.name))
+        return known.get(db, session.id)
+
+    done = await once(house, caller, Session, write)
     first, *others = agent.interrupt
     await house.runtime.press(session.id, first)
     for key in others:
         await house.journal.clock.sleep(BETWEEN_KEYS_S)
         await house.runtime.press(session.id, key)
-    keys = " ".join(agent.interrupt)
-    return await _note(house, caller, KeysPressed(session.id, keys, caller.name))
+    return done
 
 
 async def _note(house: House, caller: Caller, pressed: KeysPressed) -> Session:

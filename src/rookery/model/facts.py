@@ -81,10 +81,31 @@ class CommandTaken:  # by the agent's program itself, which makes no turn of it
 
 
 @dataclass(frozen=True, slots=True)
-class KeysPressed:  # by hand, whatever was on the screen
+class KeysPressed:  # by hand, whatever was on the screen; or about to be, as an answer
     session: SessionId
     keys: str
     by: str
+    request: str = ""  #: that they answer
+
+
+@dataclass(frozen=True, slots=True)
+class KeysWithheld:  # an answer was not pressed, and this is why
+    session: SessionId
+    request: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerTaken:  # an answer by keys was seen to take effect: its dialog is gone
+    session: SessionId
+    request: str
+
+
+@dataclass(frozen=True, slots=True)
+class InputLeft:  # what was asked is left to the agent's own dialog, and this is why
+    session: SessionId
+    request: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +170,10 @@ class InputSettled:  # nothing is asked any more, whoever answered
 
 
 @dataclass(frozen=True, slots=True)
-class CallDecided:  # whether a tool call may run
+class CallDecided:  # whether a tool call may run, or what was answered to a question
     session: SessionId
     tool: str
-    decision: Literal["allow", "deny"]
+    decision: Literal["allow", "deny", "answer"]
     by: str
     rule: str = ""
     request: str = ""
@@ -295,6 +316,9 @@ Fact: TypeAlias = (
     | DeliveryDoubted
     | CommandTaken
     | KeysPressed
+    | KeysWithheld
+    | AnswerTaken
+    | InputLeft
     | SessionRenamed
     | ModelChosen
     | TurnStarted
@@ -338,6 +362,9 @@ KINDS: Mapping[str, type[Fact]] = {
     "delivery-doubted": DeliveryDoubted,
     "command-taken": CommandTaken,
     "keys-pressed": KeysPressed,
+    "keys-withheld": KeysWithheld,
+    "answer-taken": AnswerTaken,
+    "input-left": InputLeft,
     "session-renamed": SessionRenamed,
     "model-chosen": ModelChosen,
     "turn-started": TurnStarted,

@@ -13,10 +13,18 @@ from rookery.model.sessions import Session, first_line
 
 _SESSION = "Session {id} on {computer}"
 _READ = "Use rookery__get_session_data(computer='{computer}', session_id='{id}')"
-_SEND = "Use rookery__send_message(computer='{computer}', session_id='{id}', ...)"
+_ANSWER = (
+    "Use rookery__send_message(computer='{computer}', session_id='{id}',"
+    " answer_to='{request}', ...)"
+)
+_DECIDE = "Use rookery__answer_permission(computer='{computer}', permission='{request}', ...)"
 
 FINISHED = _SESSION + ' "{title}" finished its turn.{background} ' + _READ
-NEEDS_INPUT = _SESSION + " needs input: {message} " + _SEND
+_NEEDS_INPUT = _SESSION + " needs input: {message} "
+NEEDS_ANSWER = _NEEDS_INPUT + _ANSWER
+NEEDS_DECISION = _NEEDS_INPUT + _DECIDE
+NEEDS_PERSON = _NEEDS_INPUT + "A person must allow or deny it."
+NEEDS_PERSON_TO_ANSWER = _NEEDS_INPUT + "A person must answer it."
 INTERRUPTED = _SESSION + ' "{title}" was interrupted. ' + _READ
 TURN_FAILED = _SESSION + ' "{title}" failed in its turn: {message} ' + _READ
 ENDED = _SESSION + ' "{title}" {status}: {message}. ' + _READ
@@ -53,7 +61,7 @@ class Listener:
     since: datetime | None = None  #: where somebody looks who waits
 
 
-def news(template: str, target: Session, message: str = "") -> str:
+def news(template: str, target: Session, message: str = "", *, request: str = "") -> str:
     """Say what happened to a session, in one line."""
     said = " ".join(message.split())
     shown = said if len(said) <= LONGEST else said[: LONGEST - 1] + "…"
@@ -64,6 +72,7 @@ def news(template: str, target: Session, message: str = "") -> str:
         status=target.status,
         message=cited(shown),
         background=f" {still_run(target.background)}" if target.background else "",
+        request=request,
     )
 
 

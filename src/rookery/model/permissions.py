@@ -16,6 +16,12 @@ RequestId = NewType("RequestId", str)
 
 Kind: TypeAlias = Literal["permission", "question"]
 
+#: How a request became known: its agent told of it, or only its screen shows it.
+Source: TypeAlias = Literal["hook", "screen"]
+
+#: What a request is called of whose dialog only the screen tells.
+DIALOG = "dialog"
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -24,6 +30,7 @@ class Question:
     text: str
     options: tuple[str, ...] = ()  #: none: any words will do
     takes_several: bool = False
+    descriptions: tuple[str, ...] = ()  #: of the options, where there are any
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +51,12 @@ class Call:
     #: Fields whose value is not known for certain: rules never allow by them.
     uncertain: frozenset[str] = field(default=frozenset(), compare=False)
 
+    #: Of a dialog that only the screen shows: what it asks for.
+    shown: Kind | None = None
+
     @property
     def kind(self) -> Kind:
-        return "question" if self.questions else "permission"
+        return self.shown or ("question" if self.questions else "permission")
 
     @property
     def digest(self) -> str:
@@ -56,9 +66,24 @@ class Call:
     @property
     def summary(self) -> str:
         """Say in a line what is wanted."""
+        if len(self.questions) > 1:
+            asked = (f"{number}. {each.text}" for number, each in enumerate(self.questions, 1))
+            return " ".join(asked)
         if self.questions:
             return self.questions[0].text
+        if plan := self.plan:
+            return " ".join(["May it carry out its plan?", *plan.split()])
         return " ".join([f"May it use {self.tool}?", *telling(self.input).split()])
+
+    @property
+    def plan(self) -> str:
+        """Return the plan that an agent wants to carry out; empty for every other call."""
+        plan = self.input.get("plan") if self.tool == PLAN else ""
+        return plan if isinstance(plan, str) else ""
+
+
+#: The tool by which an agent asks whether it may carry out its plan.
+PLAN = "ExitPlanMode"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +155,12 @@ class Request:
     asked_at: datetime
     deadline: datetime | None  #: then it is denied; none if its agent asks in its own terminal
     by_keys: bool  #: an answer is pressed in the agent's own dialog: no hook waits for it
+    source: Source = "hook"
+    missed: bool = False  #: nobody answered in time, and nobody has looked at it since
+    #: Of an answer by keys: none was given, it is to be pressed, or it was seen to take effect.
+    delivery: Literal["none", "due", "pressed"] = "none"
+    answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    note: str = ""  #: what else a person who answers must know
     answered_by: str = ""
     answered_at: datetime | None = None
     reason: str = ""

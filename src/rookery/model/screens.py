@@ -26,6 +26,20 @@ class Dialog:
     kind: Literal["permission", "question"]
     text: str
     options: tuple[str, ...] = ()  #: what may be chosen, in its order, where that can be read
+    #: The option that Enter would give, counted from 0; none if the screen does not tell.
+    chosen: int | None = None
+    is_numbered: bool = True  #: a digit chooses an option; else arrows and Enter do
+    #: What it is about, each as the dialog itself shows it: the command, the path, the tool.
+    subjects: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Press:
+    """One step towards an answer in a dialog: keys to press, or words to type."""
+
+    keys: tuple[str, ...] = ()
+    words: str = ""  #: typed instead of keys
+    is_last: bool = True  #: it ends the dialog; else the dialog is read again
 
 
 @dataclass(frozen=True, slots=True)

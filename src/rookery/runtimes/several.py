@@ -8,7 +8,7 @@ from typing import Protocol
 
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel
-from rookery.model.screens import View
+from rookery.model.screens import Press, View
 from rookery.ports import Agent, Launch, Place, Printed, Runtime, Sight, Sighting
 
 
@@ -73,6 +73,12 @@ class Several:
 
     async def press(self, session: SessionId, *keys: str) -> None:
         await self._of(session).press(session, *keys)
+
+    async def give(self, session: SessionId, press: Press, *, receipt: str) -> None:
+        await self._of(session).give(session, press, receipt=receipt)
+
+    async def given(self, session: SessionId) -> str:
+        return await self._of(session).given(session)
 
     def check_keys(self, *keys: str) -> None:
         self._first.check_keys(*keys)

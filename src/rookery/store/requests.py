@@ -12,7 +12,15 @@ from typing import Any
 
 from rookery.model.errors import RequestUnknown
 from rookery.model.facts import SessionId
-from rookery.model.permissions import Call, Outcome, Question, Request, RequestId, Verdict
+from rookery.model.permissions import (
+    Call,
+    Outcome,
+    Question,
+    Request,
+    RequestId,
+    Source,
+    Verdict,
+)
 from rookery.store.times import read_stamp
 
 #: Characters kept of a call's input; its agent's transcript has the rest.
@@ -26,6 +34,8 @@ class Asking:
     at: datetime
     deadline: datetime | None  #: none if the agent asks in its own terminal
     hook: str | None  #: the key of the hook call that waits for the answer
+    source: Source = "hook"
+    has_dialog: bool = True  #: its agent can ask the same in its own terminal
 
 
 def add(db: Connection, session: SessionId, call: Call, asking: Asking) -> RequestId:
@@ -33,29 +43,34 @@ def add(db: Connection, session: SessionId, call: Call, asking: Asking) -> Reque
     request = RequestId(secrets.token_hex(4))
     deadline = asking.deadline.isoformat() if asking.deadline else None
     db.execute(
-        "insert into requests (id, session, kind, tool, input, questions, message, digest,"
-        " hook, asked_at, deadline, is_spent) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "insert into requests (id, session, source, kind, tool, input, questions, message,"
+        " digest, hook, asked_at, deadline, is_spent, has_dialog)"
+        " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            *(request, session, call.kind, call.tool, _json(call.input)),
+            *(request, session, asking.source, call.kind, call.tool, _json(call.input)),
             json.dumps([asdict(question) for question in call.questions]),
             *(call.summary[:2_000], call.digest, asking.hook),
             # Only an answer to what it was about to do is still good when it then asks.
-            *(asking.at.isoformat(), deadline, call.is_asked),
+            *(asking.at.isoformat(), deadline, call.is_asked, asking.has_dialog),
         ),
     )
     return request
 
 
 def get(db: Connection, request: RequestId) -> Request:
+    if found := find(db, request):
+        return found
+    raise RequestUnknown(f"{request!r}. See them with:  rookery permissions")
+
+
+def find(db: Connection, request: RequestId) -> Request | None:
     row = db.execute("select * from requests where id = ?", (request,)).fetchone()
-    if row is None:
-        raise RequestUnknown(f"{request!r}. See them with:  rookery permissions")
-    return _request(row)
+    return _request(row) if row else None
 
 
 def listed(db: Connection, *, limit: int, only_open: bool) -> list[Request]:
-    """Return the newest, oldest of them first."""
-    condition = "where outcome = 'open'" if only_open else ""
+    """Return the newest, oldest of them first; with the open those that were missed."""
+    condition = "where outcome = 'open' or missed" if only_open else ""
     rows = db.execute(
         f"select * from requests {condition} order by asked_at desc limit ?", (limit,)
     ).fetchall()
@@ -122,14 +137,30 @@ def note_press(db: Connection, request: RequestId) -> None:
     db.execute("update requests set keys = 'pressed' where id = ?", (request,))
 
 
-def reopen(db: Connection, request: RequestId) -> None:
+def reopen(db: Connection, request: RequestId, *, reason: str = "") -> None:
     """Take back an answer that could not be pressed: it never reached its agent."""
     db.execute(
         "update requests set outcome = 'open', keys = 'none', answered_by = '',"
-        " answered_at = null, reason = '', answers = '{}', for_session = 0, deadline = null"
-        " where id = ? and keys = 'due'",
-        (request,),
+        " answered_at = null, reason = ?, answers = '{}', for_session = 0, deadline = null,"
+        " presses = 0, pressed_at = null where id = ? and keys = 'due'",
+        (reason, request),
     )
+    ungrant(db, request)
+
+
+def let_go(db: Connection, request: RequestId, *, reason: str) -> None:
+    """Settle as gone what was answered, but whose answer never reached its agent."""
+    db.execute(
+        "update requests set outcome = 'gone', keys = 'none', reason = ?, for_session = 0"
+        " where id = ? and keys = 'due'",
+        (reason, request),
+    )
+    ungrant(db, request)
+
+
+def ungrant(db: Connection, request: RequestId) -> None:
+    """Forget what an answer allowed for the rest of its session."""
+    db.execute("delete from grants where request = ?", (request,))
 
 
 def settle(db: Connection, request: RequestId, verdict: Verdict, *, at: datetime) -> bool:
@@ -247,7 +278,11 @@ def _request(row: Row) -> Request:
         outcome=Outcome(row["outcome"]),
         asked_at=datetime.fromisoformat(row["asked_at"]),
         deadline=read_stamp(row["deadline"]),
-        by_keys=row["hook"] is None,
+        by_keys=row["hook"] is None or bool(row["handed"]),
+        source=row["source"],
+        missed=bool(row["missed"]),
+        delivery=row["keys"],
+        answers={name: tuple(each) for name, each in json.loads(row["answers"]).items()},
         answered_by=row["answered_by"],
         answered_at=read_stamp(row["answered_at"]),
         reason=row["reason"],
@@ -255,7 +290,8 @@ def _request(row: Row) -> Request:
 
 
 def _question(found: Mapping[str, Any]) -> Question:
-    return Question(found["text"], tuple(found["options"]), found["takes_several"])
+    options, described = tuple(found["options"]), tuple(found.get("descriptions", ()))
+    return Question(found["text"], options, found["takes_several"], described)
 
 
 def _json(given: Mapping[str, Any]) -> str:

@@ -47,7 +47,7 @@ _TALLY = f"""
 
 
 _OF_SESSIONS = (
-    *("tokens", "grants", "requests", "evidence", "transcripts"),
+    *("tokens", "grants", "requests", "evidence", "transcripts", "told"),
     *("relay_members", "foregrounds"),
 )
 

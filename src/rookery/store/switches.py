@@ -32,6 +32,16 @@ def hold(db: Connection, *, on: bool) -> bool:
     return True
 
 
+def may_parents_answer(db: Connection) -> bool:
+    """Return whether a session may decide for those that it started."""
+    row = db.execute("select value from switches where name = 'parents_may_answer'").fetchone()
+    return row is not None and row["value"] == "on"
+
+
+def let_parents_answer(db: Connection, *, on: bool) -> None:
+    _set(db, "parents_may_answer", "on" if on else "off")
+
+
 def _set(db: Connection, name: str, value: str) -> None:
     db.execute(
         "insert into switches values (?, ?) on conflict do update set value = excluded.value",

@@ -105,7 +105,7 @@ async def paste(
 
     The receipt and the mark stay with the pane.
     """
-    file = _written(server.site.folder, words)
+    file = written(server.site.folder, words)
     try:
         await server.ask(line("load-buffer", "-b", file.name, literal(str(file))))
     finally:
@@ -151,7 +151,8 @@ def occupied(reason: str) -> Occupied:
     return Occupied(f"{reason}.")
 
 
-def _written(folder: Path, words: str) -> Path:
+def written(folder: Path, words: str) -> Path:
+    """Write words to a private file, for tmux to read. Raises ``RuntimeFailed``."""
     file = folder / f"words-{secrets.token_hex(8)}"
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

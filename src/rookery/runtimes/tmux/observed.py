@@ -16,7 +16,7 @@ import psutil
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel
-from rookery.model.screens import View
+from rookery.model.screens import Press, View
 from rookery.model.sessions import Spot
 from rookery.ports import (
     Agent,
@@ -32,7 +32,7 @@ from rookery.ports import (
     Vanished,
 )
 from rookery.processes import Process, Seen, Table, ancestors
-from rookery.runtimes.tmux import captures, exits, inputs
+from rookery.runtimes.tmux import captures, dialog_keys, exits, inputs
 from rookery.runtimes.tmux.control import TmuxRefused
 from rookery.runtimes.tmux.foreign import ForeignServer, list_panes
 from rookery.runtimes.tmux.panes import Pane
@@ -194,6 +194,18 @@ class ObservedRuntime:
             if (await captures.look_around(seat.server, seat.spot.pane)).is_synchronized:
                 raise inputs.occupied(inputs.SYNCHRONIZED)
             await inputs.press(seat.server, seat.spot.pane, *keys)
+
+    async def give(self, session: SessionId, press: Press, *, receipt: str) -> None:
+        seat = self._seat(session)
+        async with seat.pane.lock:
+            self._require_in_front(seat)
+            if (await captures.look_around(seat.server, seat.spot.pane)).is_synchronized:
+                raise inputs.occupied(inputs.SYNCHRONIZED)
+            await dialog_keys.give(seat.server, seat.spot.pane, press, receipt=receipt)
+
+    async def given(self, session: SessionId) -> str:
+        seat = self._seat(session)
+        return await dialog_keys.receipt_of(seat.server, seat.spot.pane)
 
     def check_keys(self, *keys: str) -> None:
         inputs.check_keys(*keys)

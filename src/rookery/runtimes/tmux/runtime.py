@@ -19,7 +19,7 @@ import psutil
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel
-from rookery.model.screens import View
+from rookery.model.screens import Press, View
 from rookery.model.sessions import tmux_name
 from rookery.ports import (
     Agent,
@@ -36,7 +36,7 @@ from rookery.ports import (
     Vanished,
 )
 from rookery.processes import Process, is_running
-from rookery.runtimes.tmux import captures, exits, floods, inputs, listing
+from rookery.runtimes.tmux import captures, dialog_keys, exits, floods, inputs, listing
 from rookery.runtimes.tmux.control import TmuxRefused
 from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.protocol import Event, Notice, Output, Paused, line
@@ -174,6 +174,14 @@ class TmuxRuntime:
         pane = self._pane(session)
         async with pane.lock:
             await inputs.press(self.server, pane.place.tmux_pane, *keys)
+
+    async def give(self, session: SessionId, press: Press, *, receipt: str) -> None:
+        pane = self._pane(session)
+        async with pane.lock:
+            await dialog_keys.give(self.server, pane.place.tmux_pane, press, receipt=receipt)
+
+    async def given(self, session: SessionId) -> str:
+        return await dialog_keys.receipt_of(self.server, self._pane(session).place.tmux_pane)
 
     def check_keys(self, *keys: str) -> None:
         inputs.check_keys(*keys)

@@ -10,6 +10,23 @@ alter table messages add column changed text not null default '';
 alter table messages add column refused text not null default ''; -- by its agent; being taken out of the box
 
 -- Dialogs: requests that are known by the screen only, keys that were pressed.
+alter table requests add column source text not null default 'hook'
+    check (source in ('hook', 'screen'));
+alter table requests add column handed integer not null default 0;  -- the agent's own dialog has it
+alter table requests add column has_dialog integer not null default 1; -- its agent can ask by itself
+alter table requests add column missed integer not null default 0;  -- nobody answered in time, not seen yet
+alter table requests add column presses integer not null default 0; -- keys meant to end its dialog
+alter table requests add column pressed_at integer;                 -- the entry of the last of them
+create index requests_by_screen on requests (session)
+    where outcome = 'open' and (handed or source = 'screen');
+create index requests_missed on requests (session) where missed;
+
+-- Which sessions were told of a question, and so may answer it.
+create table told (
+    request text not null,
+    session text not null references sessions (id),
+    primary key (request, session)
+) strict, without rowid;
 
 -- Rules: the last valid rules, spooled calls.
 

@@ -1,0 +1,65 @@
+"""Whether a dialog on a screen is about a call. Pure.
+
+That the words of a call occur somewhere in a dialog is not enough: another call may contain
+them. What a dialog is about is read per agent, and must be the whole of the call.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from rookery.model.permissions import DIALOG, TELLING, Call, Question
+from rookery.model.screens import Dialog, squeeze
+
+#: The page on which several answers are handed in, and the option that does so.
+_REVIEW, _SUBMIT = "Review your answers", "Submit answers"
+
+
+def is_about(dialog: Dialog, call: Call) -> bool:
+    """Return whether a dialog shows this very call: its whole command, path, tool, question."""
+    if call.tool == DIALOG:
+        shown = (dialog.text, list(dialog.options))
+        return shown == (call.input.get("text"), call.input.get("options"))
+    if call.questions:
+        return is_review(dialog) or asked_in(dialog, call) is not None
+    name = next((name for name in TELLING if name in call.input), "")
+    value = call.input.get(name)
+    if not name:
+        return any(_names(each, call.tool) for each in dialog.subjects)
+    if not isinstance(value, str) or not value.strip():
+        return False
+    if "path" in name.lower():
+        return any(_is_path(each, value) for each in dialog.subjects)
+    return any(flat(each) == flat(value) for each in dialog.subjects)
+
+
+def _names(subject: str, tool: str) -> bool:
+    """Return whether a line of a dialog names a tool; of a server's: ``server - tool(…)``."""
+    wanted = squeeze(tool.removeprefix("mcp__"))
+    return squeeze(subject) == wanted or (
+        tool.startswith("mcp__") and squeeze(subject.partition("(")[0]) == wanted
+    )
+
+
+def _is_path(subject: str, path: str) -> bool:
+    """Return whether a path is shown, whole or relative to somewhere."""
+    parts = PurePath("".join(subject.split("\n"))).parts
+    shown = tuple(each for each in parts if each not in {"/", "..", ".", "~"})
+    return bool(shown) and PurePath(path).parts[-len(shown) :] == shown
+
+
+def asked_in(dialog: Dialog, call: Call) -> Question | None:
+    """Return the one question of a call that a dialog shows, by its text and its options."""
+    shown = {flat(each) for each in dialog.subjects}
+    fits = [each for each in call.questions if flat(each.text) in shown]
+    return fits[0] if len(fits) == 1 else None
+
+
+def is_review(dialog: Dialog) -> bool:
+    is_titled = any(each.startswith(_REVIEW) for each in dialog.subjects)
+    return is_titled and dialog.options[:1] in {(), (_SUBMIT,)}
+
+
+def flat(text: str) -> str:
+    """Take out all blanks: a terminal breaks lines anywhere."""
+    return "".join(text.split())

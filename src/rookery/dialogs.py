@@ -1,0 +1,157 @@
+"""Dialogs that only an agent's screen tells of: they become requests, and end as such.
+
+Trust dialogs, offers of models, agents without hooks, and every dialog whose hook was lost.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from sqlite3 import Connection
+
+from rookery.agents import keys
+from rookery.agents.subjects import is_about
+from rookery.model.errors import RuntimeFailed, SessionUnknown
+from rookery.model.facts import InputAsked, SessionId
+from rookery.model.permissions import DIALOG, Call, Question, Request, RequestId, digest
+from rookery.model.screens import Dialog, View
+from rookery.model.sessions import Session
+from rookery.permissions import Permissions
+from rookery.ports import Agent, Clock, Runtime
+from rookery.store import dialogs, evidence, requests, sessions
+from rookery.store.database import Database
+from rookery.store.requests import Asking
+from rookery.store.serving import serve
+
+_log = logging.getLogger(__name__)
+
+#: Seconds between two looks at a dialog that stands, and before a second look at one that is
+#: gone: while a screen is drawn anew, it may seem so.
+LOOK_SECONDS, SECOND_LOOK_SECONDS = 1.0, 0.3
+
+#: Seconds before something that should not have happened may happen again.
+ERROR_BACKOFF_SECONDS = 10.0
+
+
+def call_of(request: Request) -> Call:
+    """Return the call that a request is about."""
+    return Call(request.tool, request.input, request.questions)
+
+
+def about(db: Connection, session: SessionId, dialog: Dialog) -> list[Request]:
+    """Return the requests of a session that a dialog shows: open, or answered and not given."""
+    due = requests.next_press(db, session)
+    known = [*requests.open_of(db, session), *([due] if due else [])]
+    return [each for each in known if is_about(dialog, call_of(each))]
+
+
+def note(
+    db: Connection,
+    permissions: Permissions,
+    session: Session,
+    dialog: Dialog,
+    *,
+    is_told: bool = False,
+) -> bool:
+    """Make a request of a dialog, unless it is one already. False if it is.
+
+    ``is_told`` is whether it is known already that something is asked.
+    """
+    if about(db, session.id, dialog) or keys.asks_back(dialog):
+        return False
+    for stale in requests.open_of(db, session.id):
+        if stale.source == "screen":
+            permissions.withdraw(db, stale.id)
+    asked = _ask(db, permissions, session, dialog)
+    if not is_told:
+        permissions.journal.append(db, asked)
+    now = permissions.journal.clock.now()
+    evidence.note_state(db, session.id, "screen", at=now, detail=dialog.text)
+    return True
+
+
+def _ask(
+    db: Connection, permissions: Permissions, session: Session, dialog: Dialog
+) -> InputAsked:
+    call, now = _seen(dialog), permissions.journal.clock.now()
+    request = requests.add(db, session.id, call, Asking(now, None, None, source="screen"))
+    # Before it is up nobody asks for the kind.
+    kind = call.kind if session.started_at else "question"
+    return InputAsked(session.id, kind, call.summary[:2_000], request)
+
+
+def _seen(dialog: Dialog) -> Call:
+    """Describe a dialog that only the screen shows as what is asked."""
+    asked = Question(dialog.text, dialog.options)
+    given = {"text": dialog.text, "options": list(dialog.options)}
+    return Call(
+        DIALOG, given, (asked,), by_keys=True, shown=dialog.kind, mark=digest(DIALOG, given)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogs:
+    """Watches the dialogs whose end no hook will tell."""
+
+    database: Database
+    runtime: Runtime
+    agents: Mapping[str, Agent]
+    permissions: Permissions
+
+    async def watch(self) -> None:
+        """Look after the dialogs that only a screen tells of; for ever."""
+        await serve(self.database, _to_look_at, self._take_a_step)
+
+    async def _take_a_step(self, session: SessionId) -> bool:
+        if session not in await self.database.read(_to_look_at):
+            return False
+        try:
+            await self._look(session)
+        except (RuntimeFailed, SessionUnknown):
+            pass  # no pane now; its end, or another look, tells more
+        except Exception:  # noqa: BLE001 - a supervised boundary
+            _log.exception("The dialog of %s cannot be looked at.", session)
+            await self._clock.sleep(ERROR_BACKOFF_SECONDS)
+        await self._clock.sleep(LOOK_SECONDS)
+        return True
+
+    async def _look(self, session: SessionId) -> None:
+        view = await self.runtime.view(session)
+        if session in await self.database.read(dialogs.unexplained):
+            await self.database.write(partial(self._explain, session=session, view=view))
+            return
+        gone = await self.database.read(partial(_gone, session=session, view=view))
+        if not gone:
+            return
+        await self._clock.sleep(SECOND_LOOK_SECONDS)
+        view = await self.runtime.view(session)
+        await self.database.write(partial(self._withdraw, session=session, view=view))
+
+    def _explain(self, db: Connection, session: SessionId, view: View) -> None:
+        """Make a request of what a session is known to ask, once its screen shows it."""
+        if view.dialog and session in dialogs.unexplained(db):
+            known = sessions.get(db, session)
+            note(db, self.permissions, known, view.dialog, is_told=True)
+
+    def _withdraw(self, db: Connection, session: SessionId, view: View) -> None:
+        for each in _gone(db, session, view):
+            self.permissions.withdraw(db, each)
+        known = sessions.get(db, session)
+        if view.dialog and known.started_at:
+            note(db, self.permissions, known, view.dialog)
+
+    @property
+    def _clock(self) -> Clock:
+        return self.permissions.journal.clock
+
+
+def _to_look_at(db: Connection) -> list[SessionId]:
+    return [*{*dialogs.watched(db), *dialogs.unexplained(db)}]
+
+
+def _gone(db: Connection, session: SessionId, view: View) -> list[RequestId]:
+    """Return the requests whose dialog a screen shows no more."""
+    shown = {each.id for each in about(db, session, view.dialog)} if view.dialog else set()
+    return [each for each in dialogs.watched_of(db, session) if each not in shown]

@@ -1,0 +1,45 @@
+"""What a session that waits is told when another needs input, and how it may answer."""
+
+from __future__ import annotations
+
+from sqlite3 import Connection
+
+from rookery.model import facts
+from rookery.model.facts import SessionId
+from rookery.model.listeners import (
+    NEEDS_ANSWER,
+    NEEDS_DECISION,
+    NEEDS_PERSON,
+    NEEDS_PERSON_TO_ANSWER,
+    news,
+)
+from rookery.model.permissions import Request, RequestId
+from rookery.model.sessions import Session
+from rookery.store import families, requests, switches
+
+
+def need(db: Connection, caller: SessionId, target: Session, asked: facts.InputAsked) -> str:
+    """Say what a session asks, and who can answer it how."""
+    template, message = NEEDS_PERSON_TO_ANSWER, asked.message
+    found = requests.find(db, RequestId(asked.request)) if asked.request else None
+    if asked.kind == "permission":
+        may = switches.may_parents_answer(db) and found and found.source == "hook"
+        is_above = target.id in families.descendants(db, caller)
+        template = NEEDS_DECISION if may and is_above else NEEDS_PERSON
+    elif found and found.source == "hook" and _is_answerable(found):
+        template, message = NEEDS_ANSWER, _with_options(found)
+    return news(template, target, message, request=asked.request)
+
+
+def _is_answerable(request: Request) -> bool:
+    """Return whether words are taken: in its own terminal, only the name of an option is."""
+    return not request.by_keys or all(each.options for each in request.questions)
+
+
+def _with_options(request: Request) -> str:
+    """Say what is asked with what may be chosen."""
+    told = []
+    for question in request.questions:
+        listed = ", ".join(f"{n}. {each}" for n, each in enumerate(question.options, 1))
+        told.append(f"{question.text} ({listed})" if listed else question.text)
+    return " ".join(told)

@@ -1,0 +1,49 @@
+"""Presses keys and types words into an open dialog, and leaves a receipt with the pane.
+
+The receipt outlives the daemon: a step that was taken just before it died is not taken again.
+"""
+
+from __future__ import annotations
+
+from rookery.model.screens import Press
+from rookery.runtimes.tmux import inputs
+from rookery.runtimes.tmux.protocol import command, line
+from rookery.runtimes.tmux.server import AnyServer
+
+#: Option of the pane: the last step that was taken in a dialog.
+PRESSED = "@rookery-pressed"
+
+
+async def give(server: AnyServer, pane: str, press: Press, *, receipt: str) -> None:
+    """Take one step in the dialog of a pane."""
+    noted = line("set-option", "-p", "-t", pane, PRESSED, receipt)
+    # In one write, which tmux gets whole or not at all, whenever we die.
+    if press.words:
+        await _type(server, pane, press.words, noted)
+    else:
+        names = [inputs.KEYS[key] for key in press.keys]
+        await server.ask(
+            line("copy-mode", "-q", "-t", pane), line("send-keys", "-t", pane, *names), noted
+        )
+
+
+async def _type(server: AnyServer, pane: str, words: str, noted: bytes) -> None:
+    file = inputs.written(server.site.folder, words)
+    try:
+        await server.ask(line("load-buffer", "-b", file.name, str(file)))
+    finally:
+        file.unlink(missing_ok=True)
+    # Of a paste into a dead pane, tmux 3.3 dies, and all that it holds: tmux/tmux#3830.
+    dropped = command("delete-buffer", "-b", file.name)
+    typed = command("paste-buffer", "-d", "-p", "-r", "-b", file.name, "-t", pane)
+    await server.ask(
+        line("copy-mode", "-q", "-t", pane),
+        line("if-shell", "-F", "-t", pane, "#{pane_dead}", dropped, typed),
+        noted,
+    )
+
+
+async def receipt_of(server: AnyServer, pane: str) -> str:
+    """Return the receipt of the last step that was taken in a dialog of the pane."""
+    (said,) = await server.ask(line("display-message", "-p", "-t", pane, f"#{{{PRESSED}}}"))
+    return b"".join(said).decode(errors="replace").strip()

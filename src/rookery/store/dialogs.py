@@ -1,0 +1,231 @@
+"""Requests that live in an agent's own dialog: seen there, left to it, answered by keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from sqlite3 import Connection
+
+from rookery.model.facts import SessionId
+from rookery.model.permissions import RequestId
+from rookery.store.sessions import LIVE
+from rookery.store.times import read_stamp
+
+#: Facts after which a dialog that was pressed into is another one, however alike it looks.
+_MOVED = (
+    *("tool-called", "tool-used", "input-asked", "input-settled"),
+    *("turn-started", "turn-ended", "session-started"),
+)
+
+
+def watched(db: Connection) -> list[SessionId]:
+    """Return the sessions with a request whose end only their screen can tell."""
+    rows = db.execute(
+        "select distinct session from requests"
+        " where outcome = 'open' and (handed or source = 'screen')"
+    )
+    return [SessionId(row["session"]) for row in rows]
+
+
+def watched_of(db: Connection, session: SessionId) -> list[RequestId]:
+    rows = db.execute(
+        "select id from requests where session = ?"
+        " and outcome = 'open' and (handed or source = 'screen') order by asked_at",
+        (session,),
+    )
+    return [RequestId(row["id"]) for row in rows]
+
+
+def hand_over(db: Connection, request: RequestId) -> None:
+    """Leave an open request to its agent's own dialog."""
+    db.execute(
+        "update requests set handed = 1, deadline = null where id = ? and outcome = 'open'",
+        (request,),
+    )
+
+
+def miss(db: Connection, request: RequestId) -> None:
+    """Note that nobody answered in time."""
+    db.execute("update requests set missed = 1 where id = ?", (request,))
+
+
+def is_handed(db: Connection, request: RequestId) -> bool:
+    return _is(db, request, "handed")
+
+
+def has_dialog(db: Connection, request: RequestId) -> bool:
+    """Return whether its agent can ask the same in its own terminal."""
+    return _is(db, request, "has_dialog")
+
+
+def is_asked(db: Connection, request: RequestId) -> bool:
+    """Return whether its agent asks already; else it only tells what it is about to do."""
+    row = db.execute(
+        "select 1 from requests where id = ? and (is_spent or not has_dialog)", (request,)
+    ).fetchone()
+    return row is not None
+
+
+def _is(db: Connection, request: RequestId, column: str) -> bool:
+    row = db.execute(f"select {column} as it from requests where id = ?", (request,)).fetchone()
+    return row is not None and bool(row["it"])
+
+
+def was_just_handed(
+    db: Connection, session: SessionId, digest: str, *, since: datetime
+) -> bool:
+    """Return whether this very call was left to its dialog a moment ago, unanswered."""
+    row = db.execute(
+        "select 1 from requests where session = ? and digest = ? and handed"
+        " and (outcome = 'open' or answered_at >= ?)",
+        (session, digest, since.isoformat()),
+    ).fetchone()
+    return row is not None
+
+
+def note_press(db: Connection, request: RequestId, *, seq: int, is_last: bool) -> None:
+    """Note the intent to press, in the transaction of its fact and before it is done."""
+    if is_last:
+        db.execute(
+            "update requests set presses = presses + 1, pressed_at = ? where id = ?",
+            (seq, request),
+        )
+
+
+def withhold(db: Connection, request: RequestId) -> None:
+    """Take back the intent: the key was not pressed after all."""
+    db.execute(
+        "update requests set presses = presses - 1, pressed_at = null"
+        " where id = ? and presses > 0",
+        (request,),
+    )
+
+
+def was_pressed(db: Connection, request: RequestId) -> int:
+    """Return how often a key was meant to end the dialog of a request; 0 if never."""
+    row = db.execute("select presses from requests where id = ?", (request,)).fetchone()
+    return int(row["presses"]) if row else 0
+
+
+def has_moved_on(db: Connection, request: RequestId) -> bool:
+    """Return whether the agent has told of anything since the last key was pressed."""
+    marks = ", ".join("?" for _ in _MOVED)
+    row = db.execute(
+        f"select 1 from requests r join entries e on e.session = r.session"
+        f" and e.seq > r.pressed_at where r.id = ? and e.kind in ({marks}) limit 1",
+        (request, *_MOVED),
+    ).fetchone()
+    return row is not None
+
+
+def mark_interrupted(db: Connection, session: SessionId, by: str) -> None:
+    """Note who is about to end the open requests of a session, without an answer."""
+    db.execute(
+        "update requests set answered_by = ? where session = ? and outcome = 'open'",
+        (by, session),
+    )
+
+
+def interrupted_by(db: Connection, request: RequestId) -> str:
+    """Return who has interrupted what a request is about; empty if nobody has."""
+    row = db.execute(
+        "select answered_by from requests where id = ? and outcome = 'open'", (request,)
+    ).fetchone()
+    return str(row["answered_by"]) if row else ""
+
+
+def learn_choice(
+    db: Connection, session: SessionId, *, tool: str, digest: str, since: datetime
+) -> RequestId | None:
+    """Find a request that was answered in the terminal, of a call that turns out to have run.
+
+    Its line in the audit then says so.
+    """
+    row = db.execute(
+        "select id from requests where session = ? and tool = ? and (digest = ? or ? = '')"
+        " and outcome = 'gone' and answered_by = 'terminal' and answered_at >= ?"
+        " order by answered_at desc limit 1",
+        (session, tool, digest, digest, since.isoformat()),
+    ).fetchone()
+    if row is None:
+        return None
+    learnt = db.execute(
+        "update audit set decision = 'allowed'"
+        " where request = ? and by = 'terminal' and decision = 'answered'",
+        (row["id"],),
+    )
+    return RequestId(row["id"]) if learnt.rowcount else None
+
+
+def missed(db: Connection) -> list[RequestId]:
+    """Return the requests that nobody answered in time, and nobody has looked at since."""
+    rows = db.execute("select id from requests where missed order by asked_at")
+    return [RequestId(row["id"]) for row in rows]
+
+
+def see(db: Connection, requests: tuple[str, ...]) -> int:
+    """Note that a person has seen that these were missed. Returns how many were."""
+    done = (
+        db.execute("update requests set missed = 0 where id = ? and missed", (each,))
+        for each in requests
+    )
+    return sum(each.rowcount for each in done)
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """What a session's open requests come to, if nobody answers."""
+
+    deadline: datetime | None  #: then the first of them is decided without a person
+    missed: int  #: so many were not answered in time, and nobody has looked at them since
+
+
+def pending(db: Connection) -> dict[SessionId, Pending]:
+    """Return the deadlines of what is asked, and what was missed, by session."""
+    rows = db.execute(
+        "select session, min(iif(outcome = 'open', deadline, null)) as deadline,"
+        " sum(missed) as missed from requests where outcome = 'open' or missed group by session"
+    )
+    return {
+        SessionId(row["session"]): Pending(read_stamp(row["deadline"]), row["missed"])
+        for row in rows
+        if row["deadline"] or row["missed"]
+    }
+
+
+def unexplained(db: Connection) -> list[SessionId]:
+    """Return the sessions that ask something in a terminal of which no request tells."""
+    rows = db.execute(
+        f"select id from sessions indexed by sessions_live where {LIVE}"
+        " and activity in ('permission', 'question') and runtime <> 'headless'"
+        " and started_at is not null and not exists (select 1 from requests where"
+        " requests.session = sessions.id and (outcome = 'open' or keys = 'due'))"
+    )
+    return [SessionId(row["id"]) for row in rows]
+
+
+def put_off(db: Connection, by: timedelta) -> None:
+    """Move all deadlines: the clock jumped, or the computer slept."""
+    rows = db.execute(
+        "select id, deadline from requests where outcome = 'open' and deadline is not null"
+    ).fetchall()
+    for row in rows:
+        later = datetime.fromisoformat(row["deadline"]) + by
+        db.execute(
+            "update requests set deadline = ? where id = ?", (later.isoformat(), row["id"])
+        )
+
+
+def tell(db: Connection, request: str, session: SessionId) -> None:
+    """Note that a session was told of a question."""
+    db.execute(
+        "insert into told (request, session) values (?, ?) on conflict do nothing",
+        (request, session),
+    )
+
+
+def was_told(db: Connection, request: RequestId, session: SessionId) -> bool:
+    found = db.execute(
+        "select 1 from told where request = ? and session = ?", (request, session)
+    ).fetchone()
+    return found is not None

@@ -1,0 +1,70 @@
+"""Requests that end at an agent's own terminal, and what the audit says of them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from sqlite3 import Connection
+
+from rookery.model.facts import (
+    EndRequested,
+    Fact,
+    SessionEnded,
+    SessionStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from rookery.model.permissions import Outcome, RequestId, Verdict
+from rookery.store import dialogs, requests, sessions
+from rookery.store.journal import Entry
+from rookery.store.requests import Decided
+
+#: Who has decided at the keyboard; and what ended a request that nobody has decided.
+TERMINAL, SESSION = "terminal", "the end of its session"
+
+
+def close(db: Connection, entry: Entry) -> None:
+    """Let go of what is asked about a session once nothing waits for it any more."""
+    if isinstance(entry.fact, TurnStarted) and entry.fact.resumes:
+        return  # one background subagent has reported; another one may still ask
+    decision, reason = _ending(entry.fact)
+    for request in requests.open_of(db, entry.fact.session):
+        if isinstance(entry.fact, SessionStarted) and request.source != "screen":
+            continue  # said again in mid-turn, after compaction
+        settle_in_terminal(db, request.id, at=entry.at, decision=decision, reason=reason)
+
+
+def _ending(fact: Fact) -> tuple[str, str]:
+    """Say what a fact tells of the decision on all that was open; nothing: it was none."""
+    match fact:
+        case TurnEnded(_, _, "interrupted"):
+            return "denied", "refused in the terminal"
+        case EndRequested() | SessionEnded():
+            return "", "its session ended"
+        case _:
+            return "answered", ""
+
+
+def settle_in_terminal(
+    db: Connection, request: RequestId, *, at: datetime, decision: str, reason: str
+) -> bool:
+    """Settle what ended at the terminal, and keep the decision for the audit, if it was one."""
+    by = TERMINAL if decision else SESSION
+    if interrupter := dialogs.interrupted_by(db, request):
+        decision, by, reason = "", interrupter, f"interrupted by {interrupter}"
+    why = reason or "answered in the terminal"
+    if not requests.settle(db, request, Verdict(Outcome.GONE, by, why), at=at):
+        return False
+    found = requests.get(db, request)
+    kept = Decided(
+        at=at,
+        session=found.session,
+        agent=sessions.get(db, found.session).agent,
+        tool=found.tool,
+        input=found.input,
+        decision=decision or "gone",
+        by=by,
+        reason=why,
+        request=request,
+    )
+    requests.keep(db, kept)
+    return True

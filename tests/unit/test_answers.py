@@ -1,0 +1,337 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from sqlite3 import Connection
+
+import pytest
+
+from rookery import answers, endings
+from rookery.answers import Answers
+from rookery.daemon import AGENTS
+from rookery.dialogs import Dialogs
+from rookery.model.facts import SessionId
+from rookery.model.permissions import DIALOG, Call, Outcome, Request, RequestId, Verdict
+from rookery.model.screens import Dialog, Press
+from rookery.permissions import Permissions
+from rookery.ports import FellQuiet
+from rookery.store import dialogs, requests, sessions
+from tests.fakes.database import ObservedDatabase
+from tests.fakes.runtime import Program
+from tests.house import House, World, passing_time, running
+
+pytestmark = pytest.mark.anyio
+
+YES = Verdict(Outcome.ALLOWED, "anna", for_session=True)
+NO = Verdict(Outcome.DENIED, "anna")
+
+
+def asks_for(command: str) -> Dialog:
+    return Dialog(
+        "permission",
+        f"Bash {command} Do you want to proceed?",
+        ("Yes", "No, and tell demo what to do differently (esc)"),
+        0,
+        subjects=(command,),
+    )
+
+
+@dataclass
+class Bench:
+    """A session in whose dialog answers are pressed."""
+
+    house: House
+    session: SessionId
+    permissions: Permissions
+
+    @property
+    def program(self) -> Program:
+        return self.house.world.runtime.program(self.session)
+
+    @property
+    def pressed(self) -> list[str]:
+        return [" ".join(named) for _, named in self.house.world.runtime.pressed]
+
+    async def ask(self, command: str = "ls") -> RequestId:
+        """Have its agent tell of a call; its dialog is drawn by the test."""
+
+        def ask(db: Connection) -> RequestId:
+            session = sessions.get(db, self.session)
+            call = Call("Bash", {"command": command})
+            self.permissions.note(db, session, call)
+            return requests.open_of(db, self.session)[-1].id
+
+        return await self.house.database.write(ask)
+
+    async def answer(self, request: RequestId, verdict: Verdict = YES) -> None:
+        def answer(db: Connection) -> None:
+            self.permissions.answer(db, requests.get(db, request), verdict)
+
+        await self.house.database.write(answer)
+
+    async def get(self, request: RequestId) -> Request:
+        return await self.house.database.read(partial(requests.get, request=request))
+
+    async def audit(self) -> list[tuple[str, str]]:
+        kept = await self.house.database.read(partial(requests.decided, limit=99))
+        return [(each.decision, each.reason) for each in kept]
+
+    async def grants(self) -> int:
+        def count(db: Connection) -> int:
+            return int(db.execute("select count(*) from grants").fetchone()[0])
+
+        return await self.house.database.read(count)
+
+    @asynccontextmanager
+    async def pressing(self) -> AsyncIterator[None]:
+        """Have answers pressed while the block lasts, and time pass."""
+        house, database = self.house, self.house.database
+        given = (database, house.journal, house.world.runtime, AGENTS, self.permissions)
+        async with house.beside(Answers(*given).press):
+            yield
+
+    async def settle(self) -> None:
+        """Let time pass until nothing is to be pressed any more."""
+        async with self.pressing(), passing_time(self.house.database, self.house.world.clock):
+            while await self.house.database.read(requests.to_press):
+                bell = self.house.database.bell()
+                if await self.house.database.read(requests.to_press):
+                    await bell.wait()
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    world = World(tmp_path)
+    world.agents.answers_at_once = False
+    return world
+
+
+@pytest.fixture
+async def bench(database: ObservedDatabase, world: World) -> AsyncIterator[Bench]:
+    async with running(database, world) as house:
+        session = await house.start("go")
+        permissions = world.permissions(house.journal)
+        yield Bench(house, session, permissions)
+
+
+def close_dialog(program: Program, press: Press) -> None:
+    if press.is_last:
+        program.asks = None
+
+
+@pytest.mark.spec("D2")
+async def test_an_answer_is_pressed_once_and_seen_to_take_effect(bench: Bench) -> None:
+    bench.house.world.runtime.on_give = close_dialog
+    request = await bench.ask()
+    bench.program.asks = asks_for("ls")
+    await bench.answer(request)
+
+    await bench.settle()
+
+    found = await bench.get(request)
+    assert bench.pressed == ["1"]
+    assert (found.outcome, found.delivery) == ("allowed", "pressed")
+    assert [decision for decision, _ in await bench.audit()] == ["allowed"]
+
+
+@pytest.mark.spec("D2", "B0")
+@pytest.mark.parametrize("shown", ["ls -l", "rm -rf ls", "echo ls"])
+async def test_nothing_is_pressed_into_a_dialog_that_merely_contains_the_words(
+    bench: Bench, shown: str
+) -> None:
+    request = await bench.ask("ls")
+    bench.program.asks = asks_for(shown)
+    await bench.answer(request)
+
+    await bench.settle()
+
+    found = await bench.get(request)
+    assert bench.pressed == []
+    assert (found.outcome, found.reason) == ("open", answers.OTHER_DIALOG)
+    assert ("undelivered", answers.OTHER_DIALOG) in await bench.audit()
+    assert await bench.grants() == 0
+
+
+@pytest.mark.spec("D2", "B0")
+async def test_nothing_is_pressed_where_two_requests_fit_the_same_dialog(bench: Bench) -> None:
+    first, second = await bench.ask(), await bench.ask()
+    bench.program.asks = asks_for("ls")
+    await bench.answer(first)
+
+    await bench.settle()
+
+    assert bench.pressed == []
+    assert (await bench.get(first)).reason == answers.UNCLEAR
+    assert (await bench.get(second)).outcome == "open"
+
+
+@pytest.mark.spec("D2", "K3")
+async def test_a_key_that_was_meant_but_never_sent_is_pressed_after_a_crash(
+    bench: Bench,
+) -> None:
+    bench.house.world.runtime.on_give = close_dialog
+    request = await bench.ask()
+    bench.program.asks = asks_for("ls")
+    await bench.answer(request)
+    note = partial(dialogs.note_press, request=request, seq=10**9, is_last=True)
+    await bench.house.database.write(note)
+
+    await bench.settle()
+
+    assert bench.pressed == ["1"]
+    assert (await bench.get(request)).delivery == "pressed"
+
+
+@pytest.mark.spec("D2", "K3")
+async def test_a_key_that_was_sent_before_a_crash_is_not_sent_again(bench: Bench) -> None:
+    request = await bench.ask()
+    await bench.answer(request)
+    note = partial(dialogs.note_press, request=request, seq=10**9, is_last=True)
+    await bench.house.database.write(note)
+    bench.program.given = f"{request}.1"
+
+    await bench.settle()
+
+    found = await bench.get(request)
+    assert bench.pressed == []
+    assert (found.outcome, found.delivery) == ("allowed", "pressed")
+    assert [decision for decision, _ in await bench.audit()] == ["allowed"]
+
+
+@pytest.mark.spec("D2")
+async def test_a_key_that_is_ignored_is_pressed_again_a_few_times_and_then_no_more(
+    bench: Bench,
+) -> None:
+    request = await bench.ask()
+    bench.program.asks = asks_for("ls")
+    await bench.answer(request, NO)
+
+    await bench.settle()
+
+    found = await bench.get(request)
+    assert bench.pressed == ["escape"] * 3
+    assert (found.outcome, found.reason) == ("open", answers.NOT_TAKEN)
+    assert ("unsure", answers.NOT_TAKEN) in await bench.audit()
+
+
+@pytest.mark.spec("D2")
+async def test_the_next_dialog_that_looks_the_same_is_left_alone(bench: Bench) -> None:
+    request = await bench.ask()
+    bench.program.asks = asks_for("ls")
+
+    def run(program: Program, press: Press) -> None:
+        bench.house.world.agents.hook(
+            bench.session, "PostToolUse", tool_name="Bash", tool_input={"command": "ls"}
+        )
+
+    bench.house.world.runtime.on_give = run
+    await bench.answer(request)
+
+    await bench.settle()
+
+    assert bench.pressed == ["1"]
+    assert (await bench.get(request)).delivery == "pressed"
+
+
+@pytest.mark.spec("D2", "A5")
+async def test_an_answer_for_a_session_that_is_over_is_settled_as_gone(bench: Bench) -> None:
+    request = await bench.ask()
+    await bench.answer(request)
+    await bench.house.database.write(
+        lambda db: endings.end(
+            db, bench.house.journal, bench.session, outcome="failed", reason="killed"
+        )
+    )
+
+    await bench.settle()
+
+    found = await bench.get(request)
+    assert (found.outcome, found.reason) == ("gone", answers.OVER)
+    assert await bench.grants() == 0
+
+
+@pytest.mark.spec("D2")
+async def test_an_answer_whose_dialog_is_gone_is_said_not_to_have_been_given(
+    bench: Bench,
+) -> None:
+    request = await bench.ask()
+    await bench.answer(request)
+
+    await bench.settle()
+
+    assert bench.pressed == []
+    assert (await bench.get(request)).outcome == "gone"
+    assert ("undelivered", answers.NO_DIALOG) in await bench.audit()
+
+
+@pytest.mark.spec("D5", "C8")
+async def test_a_dialog_that_only_the_screen_shows_is_a_request(bench: Bench) -> None:
+    bench.program.asks = Dialog("question", "Trust it?", ("No", "Yes"), 0, is_numbered=False)
+    bench.house.world.runtime.see_again(FellQuiet(bench.session))
+    await bench.house.rest()
+
+    (found,) = await bench.house.database.read(partial(requests.open_of, session=bench.session))
+    assert (found.tool, found.source, found.kind) == (DIALOG, "screen", "question")
+    assert (found.questions[0].text, found.questions[0].options) == ("Trust it?", ("No", "Yes"))
+    assert (await bench.house.session(bench.session)).activity == "question"
+
+
+@pytest.mark.spec("D5")
+async def test_an_option_without_a_number_is_chosen_by_arrows_and_enter(bench: Bench) -> None:
+    def react(program: Program, press: Press) -> None:
+        assert program.asks is not None
+        moved = Dialog("question", "Trust it?", ("No", "Yes"), 1, is_numbered=False)
+        program.asks = moved if press.keys == ("down",) else None
+
+    bench.house.world.runtime.on_give = react
+    bench.program.asks = Dialog("question", "Trust it?", ("No", "Yes"), 0, is_numbered=False)
+    bench.house.world.runtime.see_again(FellQuiet(bench.session))
+    await bench.house.rest()
+    (found,) = await bench.house.database.read(partial(requests.open_of, session=bench.session))
+
+    answer = Verdict(Outcome.ANSWERED, "anna", answers={"Trust it?": ("Yes",)})
+    await bench.answer(found.id, answer)
+    await bench.settle()
+
+    assert bench.pressed == ["down", "enter"]
+    assert (await bench.get(found.id)).delivery == "pressed"
+
+
+@pytest.mark.spec("D4", "D5")
+async def test_a_dialog_that_is_answered_in_its_terminal_is_no_request_any_more(
+    bench: Bench,
+) -> None:
+    bench.program.asks = Dialog("question", "Trust it?", ("No", "Yes"), 0, is_numbered=False)
+    bench.house.world.runtime.see_again(FellQuiet(bench.session))
+    await bench.house.rest()
+    (found,) = await bench.house.database.read(partial(requests.open_of, session=bench.session))
+    world, database = bench.house.world, bench.house.database
+    watcher = Dialogs(database, world.runtime, AGENTS, bench.permissions)
+
+    async with bench.house.beside(watcher.watch), passing_time(database, world.clock):
+        bench.program.asks = None
+        while (await bench.get(found.id)).outcome == "open":
+            await database.bell().wait()
+
+    assert [decision for decision, _ in await bench.audit()] == ["answered"]
+    assert (await bench.house.session(bench.session)).activity == "working"
+
+
+@pytest.mark.spec("D5")
+async def test_a_dialog_whose_hook_was_killed_stays_a_request(bench: Bench) -> None:
+    request = await bench.ask()
+    bench.program.asks = asks_for("ls")
+    hang_up = partial(bench.permissions.hang_up, request=request)
+    await bench.house.database.write(hang_up)
+    world, database = bench.house.world, bench.house.database
+    watcher = Dialogs(database, world.runtime, AGENTS, bench.permissions)
+
+    async with bench.house.beside(watcher.watch):
+        for _ in range(5):
+            await bench.house.pass_time(1.0)
+
+    found = await bench.get(request)
+    assert (found.outcome, found.by_keys) == ("open", True)
