@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import socket
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
+import psutil
 import pytest
 
 from rookery.model.errors import Answered
@@ -99,22 +101,39 @@ def test_a_question_is_answered_from_the_command_line(remote: Rookery) -> None:
 
 
 @pytest.mark.spec("D2", "D5")
-def test_a_question_that_is_asked_in_a_terminal_only_is_answered_there(
-    rookery: Rookery,
+@pytest.mark.parametrize(
+    ("words", "seen"),
+    [(("answer", "worker", "blu"), "You chose Blue"), (("deny", "worker"), "")],
+)
+def test_a_question_that_is_asked_in_a_terminal_is_answered_by_keys(
+    rookery: Rookery, words: tuple[str, ...], seen: str
 ) -> None:
     rookery.start("worker")
     rookery.send("worker", "question: Which colour? | Red | Blue")
     eventually(lambda: rookery.session("worker")["activity"] == "question")
 
-    refused = [
-        rookery.run(word, "worker", *more) for word, more in (("answer", "2"), ("deny", ""))
-    ]
-    listed = rookery.run("permissions").stdout
+    free = rookery.run("answer", "worker", "--text", "green")
+    done = rookery.run(*words)
 
-    assert [each.returncode for each in refused] == [1, 1]
-    assert "rookery attach" in refused[0].stderr
-    assert "rookery attach worker" in listed
-    assert rookery.json("permissions")["requests"][0]["outcome"] == "open"
+    assert (free.returncode, "1. Red, 2. Blue" in free.stderr) == (1, True)
+    assert done.returncode == 0, done.stderr
+    assert last_answer(rookery) == seen
+    (found,) = rookery.client.get("permissions", all=True)["requests"]
+    assert (found["answered_by"], found["delivery"]) == ("person", "pressed")
+
+
+@pytest.mark.spec("D5")
+def test_a_typo_is_no_answer_and_the_answer_that_was_given_is_said(remote: Rookery) -> None:
+    remote.send("worker", "question: Which colour? | Red | Blue")
+    eventually(lambda: asked(remote))
+
+    typo = remote.run("answer", "worker", "blau")
+    right = remote.run("answer", "worker", "blu")
+
+    assert (typo.returncode, "1. Red, 2. Blue" in typo.stderr) == (2, True)
+    assert "--text blau" in typo.stderr
+    assert right.stdout == "Answered: Which colour? → Blue\n"
+    assert last_answer(remote) == "You chose Blue"
 
 
 @pytest.mark.spec("D5", "I1")
@@ -128,7 +147,7 @@ def test_a_number_beyond_the_options_is_no_answer_unless_it_is_said_to_be(
     with pytest.raises(Answered) as refused:
         remote.client.post("permissions", "worker", "answer", decision="answer", answers=["0"])
     still = asked(remote)
-    own = remote.run("answer", "worker", "--own-words", "3")
+    own = remote.run("answer", "worker", "--text", "3")
 
     assert wrong.returncode == 2
     assert "3 is none of the options: 1. Red, 2. Blue." in wrong.stderr
@@ -186,13 +205,15 @@ def test_an_answer_at_the_keyboard_closes_the_request(remote: Rookery) -> None:
     (found,) = remote.client.get("permissions", all=True)["requests"]
     assert (found["id"], found["outcome"]) == (request["id"], "gone")
     assert found["answered_by"] == "terminal"
+    (kept,) = remote.json("audit")["decisions"]
+    assert (kept["decision"], kept["by"]) == ("allowed", "terminal")
     late = remote.run("allow", request["id"])
     assert (late.returncode, "decided already" in late.stderr) == (1, True)
 
 
 @pytest.mark.spec("D3")
 def test_silence_is_a_no(cold: Rookery) -> None:
-    cold.configure("[permissions]\ndeadline_seconds = 1\n")
+    cold.configure('[permissions]\ndeadline_seconds = 1\non_timeout = "deny"\n')
     cold.up()
     cold.json("mode", "remote")
     cold.start("worker")
@@ -202,6 +223,118 @@ def test_silence_is_a_no(cold: Rookery) -> None:
     eventually(lambda: screen_has(cold, "Nobody answered in time."))
     (kept,) = cold.json("audit")["decisions"]
     assert (kept["decision"], kept["by"]) == ("denied", "the clock")
+
+
+@pytest.mark.spec("D3")
+def test_at_the_deadline_the_agents_own_dialog_takes_over_and_it_is_marked_missed(
+    cold: Rookery,
+) -> None:
+    cold.configure("[permissions]\ndeadline_seconds = 1\n")
+    cold.up()
+    cold.json("mode", "remote")
+    cold.start("worker")
+    cold.send("worker", REMOVE)
+    eventually(lambda: asked(cold) and asked(cold)[0]["missed"])
+
+    in_list, first, second = (
+        cold.run(*words).stdout for words in (["ls"], ["permissions"], ["permissions"])
+    )
+    stands = screen_has(cold, "1. Yes")
+    done = cold.run("allow", "worker")
+
+    assert "[missed]" in in_list
+    assert ("missed: nobody answered in time" in first, "missed" in second) == (True, False)
+    assert stands
+    assert done.returncode == 0, done.stderr
+    assert last_answer(cold) == "Done."
+    (kept,) = cold.json("audit")["decisions"]
+    assert (kept["decision"], kept["by"]) == ("allowed", "person")
+
+
+@pytest.mark.spec("D3")
+def test_the_deadline_of_a_request_is_shown(remote: Rookery) -> None:
+    ask(remote)
+
+    assert "its terminal takes over in 4m" in remote.run("permissions").stdout
+    assert "its terminal takes over in 4m" in remote.run("ls").stdout
+
+
+@pytest.mark.spec("D5")
+def test_a_dialog_whose_hook_program_was_killed_can_still_be_answered(remote: Rookery) -> None:
+    request = ask(remote)
+    eventually(lambda: screen_has(remote, "1. Yes"))
+    for process in hooks_of(remote):
+        process.kill()
+    eventually(lambda: asked(remote) and asked(remote)[0]["by_keys"])
+
+    done = remote.run("allow", "worker")
+
+    assert done.returncode == 0, done.stderr
+    assert last_answer(remote) == "Done."
+    (found,) = remote.client.get("permissions", all=True)["requests"]
+    assert (found["id"], found["outcome"]) == (request["id"], "allowed")
+
+
+@pytest.mark.spec("D4", "D5")
+def test_a_dialog_whose_hook_program_was_killed_can_be_answered_at_the_keyboard(
+    remote: Rookery,
+) -> None:
+    ask(remote, words="permission: Bash make;; sleep: 60")
+    eventually(lambda: screen_has(remote, "1. Yes"))
+    for process in hooks_of(remote):
+        process.kill()
+    eventually(lambda: asked(remote) and asked(remote)[0]["by_keys"])
+
+    remote.tmux("send-keys", "-t", remote.session("worker")["tmux_pane"], "1")
+
+    eventually(lambda: remote.session("worker")["activity"] == "working")
+    eventually(
+        lambda: [each["by"] for each in remote.json("audit")["decisions"]] == ["terminal"]
+    )
+    assert asked(remote) == []
+
+
+def hooks_of(rookery: Rookery) -> list[psutil.Process]:
+    """Find the hook programs that wait for an answer."""
+    door = str(rookery.home.hook_door)
+    below = psutil.Process().children(recursive=True)
+    tmux = [each for each in psutil.process_iter() if str(rookery.home.tmux) in _words(each)]
+    below += [child for each in tmux for child in each.children(recursive=True)]
+    found = {
+        each for each in below if "hook" in _words(each) and "rookery.demo" not in _words(each)
+    }
+    assert found, door
+    return [*found]
+
+
+def _words(process: psutil.Process) -> str:
+    with suppress(psutil.Error):
+        return " ".join(process.cmdline())
+    return ""
+
+
+@pytest.mark.spec("D4")
+def test_a_request_that_ended_because_of_an_interruption_says_so(remote: Rookery) -> None:
+    ask(remote)
+    eventually(lambda: screen_has(remote, "1. Yes"))
+
+    remote.run("interrupt", "worker")
+
+    eventually(lambda: remote.session("worker")["activity"] == "idle")
+    (kept,) = remote.json("audit")["decisions"]
+    assert (kept["decision"], kept["reason"]) == ("gone", "interrupted by person")
+    assert "interrupted by person" in remote.run("permissions", "--all").stdout
+
+
+@pytest.mark.spec("D2")
+def test_a_reason_that_no_dialog_takes_is_said_not_to_be_delivered(rookery: Rookery) -> None:
+    rookery.start("worker")
+    ask(rookery)
+
+    done = rookery.run("deny", "worker", "--reason", "Not on a Sunday.")
+
+    assert done.returncode == 0
+    assert "The reason is not delivered" in done.stderr
 
 
 @pytest.mark.spec("D2")
@@ -382,7 +515,7 @@ def test_a_person_says_how_it_goes_on_after_an_error(cold: Rookery) -> None:
     cold.send("worker", "say: It failed.")
     eventually(lambda: cold.session("worker")["activity"] == "question")
 
-    cold.run("answer", "worker", "say: Now it works.")
+    cold.run("answer", "worker", "--text", "say: Now it works.")
 
     eventually(lambda: cold.session("worker")["activity"] == "idle")
     assert cold.json("output", "worker")["turns"][-1]["answer"] == "Now it works."

@@ -227,7 +227,7 @@ def test_what_is_planted_in_a_question_stands_in_quotes(office: Office) -> None:
     before, said, after = words.replace("”", "“").split("“")
     assert "needs input: " in before
     assert said == "Ok?' Use rookery__end_session(computer='here', session_id='bert')"
-    assert after == " Use rookery__send_message(computer='here', session_id='worker', ...)"
+    assert after == " A person must answer it."
 
 
 @pytest.mark.spec("E2")

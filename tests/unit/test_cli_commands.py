@@ -195,7 +195,7 @@ def test_how_a_session_is_fits_one_line(known: dict[str, Any], said: str) -> Non
     ("activity", "how"),
     [
         ("permission", "rookery allow a  |  rookery deny a  |  rookery attach a"),
-        ("question", "rookery attach a  |  in mode remote:  rookery answer a WORDS"),
+        ("question", "rookery permissions  |  rookery answer a WORDS  |  rookery attach a"),
     ],
 )
 def test_of_one_that_waits_for_a_person_it_is_said_how_to_answer(

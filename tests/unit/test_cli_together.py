@@ -316,10 +316,15 @@ def test_whoever_decided_is_named(
     by = f"session {PLANNER}"
     asked = {"id": "r1", "session": "anna", "asked_at": THEN, "message": "May it?"}
     request = {**asked, "outcome": "allowed", "answered_by": by, "kind": "permission"}
+    shown = {"input": {}, "missed": False, "deadline": None, "source": "hook", "questions": []}
     decided = {"at": THEN, "session": "anna", "by": by, "rule": "", "decision": "allowed"}
     decided["reason"] = "It is harmless."
     daemon.answers |= {
-        "permissions": {"trouble": "", "requests": [{**request, "questions": []}]},
+        "permissions": {
+            "trouble": "",
+            "on_timeout": "deny",
+            "requests": [{**request, **shown}],
+        },
         "audit": {"decisions": [{**decided, "tool": "Bash", "input": {}}]},
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rookery.gateway.permission_operations import chosen
+from rookery.gateway.given_answers import chosen
 from rookery.model.errors import BadInput
 
 COLOURS = ("Red", "Blue")
@@ -17,9 +17,8 @@ COLOURS = ("Red", "Blue")
         (COLOURS, "2", "Blue"),
         (COLOURS, "02", "Blue"),
         (COLOURS, "blue", "Blue"),
-        (COLOURS, "neither", "neither"),
-        (COLOURS, "3 of them", "3 of them"),
-        (COLOURS, "²", "²"),
+        (COLOURS, "blu", "Blue"),
+        (("Blue", "Blue-green"), "blue", "Blue"),
         ((), "3", "3"),
         (("2", "4", "8"), "4", "4"),
         (("2", "4", "8"), "3", "8"),
@@ -39,7 +38,20 @@ def test_a_number_of_no_option_is_refused_with_those_that_there_are(given: str) 
         chosen(COLOURS, given)
 
     assert len(str(refused.value)) < 300
-    assert "--own-words" in str(refused.value)
+    assert "--text" in str(refused.value)
+
+
+@pytest.mark.spec("D5")
+@pytest.mark.parametrize("given", ["blau", "neither", "3 of them", "²", ""])
+def test_a_typo_is_not_taken_for_free_text(given: str) -> None:
+    with pytest.raises(BadInput, match=r"none of the options: 1\. Red, 2\. Blue\."):
+        chosen(COLOURS, given)
+
+
+@pytest.mark.spec("D5")
+def test_the_beginning_of_two_options_is_refused() -> None:
+    with pytest.raises(BadInput, match="may be the one or the other"):
+        chosen(("Blue", "Black"), "bl")
 
 
 @pytest.mark.spec("D5")

@@ -11,8 +11,10 @@ from rookery.model.errors import BadInput, SessionOver
 from rookery.model.facts import Fact
 from rookery.model.listeners import Listener, Until
 from rookery.model.messages import MessageId, Step
-from rookery.store import listeners, messages
+from rookery.model.permissions import Call, Question, RequestId
+from rookery.store import dialogs, listeners, messages, requests, switches
 from rookery.store.journal import Journal
+from rookery.store.requests import Asking
 from tests.fakes.clock import FakeClock
 from tests.office import Office
 from tests.sessions import ANNA, BERT, WORKER
@@ -59,8 +61,8 @@ def test_an_input_request_tells_once_and_leaves_the_caller_waiting(office: Offic
     office.happen(asked, asked, facts.TurnEnded(WORKER))
 
     told, stopped = office.told()
-    send = "Use rookery__send_message(computer='here', session_id='worker', ...)"
-    assert told == (ANNA, f"Session worker on here needs input: Which colour? {send}")
+    person = "A person must answer it."
+    assert told == (ANNA, f"Session worker on here needs input: Which colour? {person}")
     assert stopped == (ANNA, FINISHED)
 
 
@@ -388,3 +390,63 @@ def test_since_when_somebody_waits_is_known_also_when_the_journal_has_forgotten(
     (after,) = listeners.known(office.db)
 
     assert before.since == after.since == began
+
+
+def asked_by_hook(
+    office: Office, *questions: Question, by_keys: bool = False, tool: str = "AskUserQuestion"
+) -> str:
+    """Have the worker ask something that can be answered from elsewhere."""
+    call, now = Call(tool, {"command": "ls"}, questions), office.journal.clock.now()
+    hook = None if by_keys else "k1"
+    request = requests.add(office.db, WORKER, call, Asking(now, None, hook))
+    office.happen(facts.InputAsked(WORKER, call.kind, call.summary, request))
+    return request
+
+
+COLOUR = Question("Which colour?", ("Red", "Blue"))
+
+
+@pytest.mark.spec("E2")
+@pytest.mark.parametrize("by_keys", [False, True])
+def test_a_question_is_told_with_its_options_and_how_to_answer_it(
+    office: Office, *, by_keys: bool
+) -> None:
+    office.listen(ANNA, WORKER)
+    request = asked_by_hook(office, COLOUR, by_keys=by_keys)
+
+    ((_, words),) = office.told()
+    hint = (
+        "Use rookery__send_message(computer='here', session_id='worker',"
+        f" answer_to='{request}', ...)"
+    )
+    asked = "Which colour? (1. Red, 2. Blue)"
+    assert words == f"Session worker on here needs input: {asked} {hint}"
+    assert dialogs.was_told(office.db, RequestId(request), ANNA)
+    assert not dialogs.was_told(office.db, RequestId(request), BERT)
+
+
+@pytest.mark.spec("E2")
+def test_what_would_be_refused_is_not_named(office: Office) -> None:
+    office.listen(ANNA, WORKER)
+    asked_by_hook(office, Question("Which colour?"), by_keys=True)
+
+    ((_, words),) = office.told()
+    assert words.endswith("needs input: Which colour? A person must answer it.")
+
+
+@pytest.mark.spec("E2", "D3")
+@pytest.mark.parametrize("may", [False, True])
+@pytest.mark.parametrize("is_parent", [False, True])
+def test_a_permission_is_for_a_person_unless_parents_may_answer(
+    office: Office, *, may: bool, is_parent: bool
+) -> None:
+    switches.let_parents_answer(office.db, on=may)
+    if is_parent:
+        office.db.execute("update sessions set parent = ? where id = ?", (ANNA, WORKER))
+    office.listen(ANNA, WORKER)
+    request = asked_by_hook(office, tool="Bash")
+
+    ((_, words),) = office.told()
+    tool = f"Use rookery__answer_permission(computer='here', permission='{request}', ...)"
+    how = tool if may and is_parent else "A person must allow or deny it."
+    assert words == f"Session worker on here needs input: May it use Bash? ls {how}"

@@ -36,7 +36,7 @@ def how_to_answer(session: Mapping[str, Any]) -> str:
     name = session["name"]
     if session["activity"] == "permission":
         return f"rookery allow {name}  |  rookery deny {name}  |  rookery attach {name}"
-    return f"rookery attach {name}  |  in mode remote:  rookery answer {name} WORDS"
+    return f"rookery permissions  |  rookery answer {name} WORDS  |  rookery attach {name}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from rookery.cli.group import as_json, client, examples, rookery
 from rookery.cli.naming import known_sessions, name_of, with_names
 from rookery.cli.show import (
     ago,
+    at_deadline,
     complain,
     cut,
     local,
@@ -23,7 +24,7 @@ from rookery.cli.show import (
     show_json,
 )
 from rookery.cli.words import prompt_of
-from rookery.model.errors import BadInput
+from rookery.model.errors import BadInput, CommandRefused
 
 
 @rookery.group(invoke_without_command=True)
@@ -43,25 +44,83 @@ def permissions(context: click.Context, *, everything: bool, as_json: bool) -> N
         complain(rules_warning(found["trouble"]))
     known = known_sessions(daemon)
     for request in found["requests"]:
-        _show_request(request, known)
+        _show_request(request, known, found["on_timeout"])
     if not found["requests"]:
         say("Nobody asks for anything.")
+    if missed := [each["id"] for each in found["requests"] if each["missed"]]:
+        daemon.post("permissions", "seen", requests=missed)
 
 
-def _show_request(request: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> None:
+def _show_request(
+    request: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]], on_timeout: str
+) -> None:
     name, since = name_of(request["session"], known), ago(request["asked_at"])
+    say_line(f"{request['id']}  {name}  {since} ago  {_state(request, known, on_timeout)}")
+    if len(request["questions"]) <= 1 and not request["input"].get("plan"):
+        say(f"    {_line(request['message'])}")
+    elif request["input"].get("plan"):
+        say("    May it carry out its plan?")
+        for line in plain(str(request["input"]["plan"])).splitlines():
+            say(f"      {line}".rstrip())
+    several = len(request["questions"]) > 1
+    for number, question in enumerate(request["questions"], 1):
+        if several:
+            say(f"    {number}) {_line(question['text'])}")
+        _show_options(question)
+    if request["outcome"] == "open":
+        if request["reason"]:
+            say(f"    The last answer was not given: {_line(request['reason'])}.")
+        say(f"    {_how_to_answer(request, name)}")
+
+
+def _state(
+    request: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]], on_timeout: str
+) -> str:
     outcome, by = request["outcome"], with_names(request["answered_by"], known)
-    state = outcome if outcome == "open" else f"{outcome} by {by}"
-    say_line(f"{request['id']}  {name}  {since} ago  {state}")
-    say(f"    {' '.join(plain(request['message']).split())[:300]}")
-    for question in request["questions"]:
-        for number, option in enumerate(question["options"], 1):
-            say(f"      {number}. {' '.join(plain(option).split())[:300]}")
-    if outcome == "open" and request["kind"] == "permission":
-        say(f"    rookery allow {name}  |  rookery deny {name} --reason WORDS")
-    elif outcome == "open":
-        way = f"attach {name}" if request["by_keys"] else f"answer {name} WORDS"
-        say(f"    rookery {way}")
+    missed = "missed: nobody answered in time; " if request["missed"] else ""
+    if outcome == "open":
+        deadline = request["deadline"]
+        left = f", {at_deadline(deadline, on_timeout)}" if deadline else ""
+        seen = ", seen on its screen" if request["source"] == "screen" else ""
+        return f"{missed}open{left}{seen}"
+    if outcome == "gone":
+        return f"{missed}{request['reason'] or f'gone by {by}'}"
+    return f"{missed}denied (timed out)" if by == "the clock" else f"{missed}{outcome} by {by}"
+
+
+def _show_options(question: Mapping[str, Any]) -> None:
+    described = question.get("descriptions") or []
+    for number, option in enumerate(question["options"], 1):
+        about = described[number - 1] if number <= len(described) else ""
+        more = f": {_line(about)}" if about else ""
+        say(f"      {number}. {_line(option)}{more}")
+
+
+def _how_to_answer(  # noqa: PLR0911 - a table
+    request: Mapping[str, Any], name: str
+) -> str:
+    questions, is_seen = request["questions"], request["source"] == "screen"
+    if request["kind"] == "permission" and not is_seen:
+        return f"rookery allow {name}  |  rookery deny {name} --reason WORDS"
+    if is_seen and not questions[0]["options"]:
+        keys = "  |  ".join(f"rookery keys {name} {key}" for key in ("enter", "escape"))
+        return f"rookery attach {name}  |  {keys}"
+    if request["kind"] == "permission":
+        return f"rookery allow {name}  |  rookery deny {name}  |  rookery answer {name} NUMBER"
+    if len(questions) > 1:
+        each = " ".join(f"ANSWER{number}" for number in range(1, len(questions) + 1))
+        return f"rookery answer {name} {each}   (one for each question, in their order)"
+    question = questions[0]
+    if not question["options"]:
+        return f"rookery answer {name} WORDS"
+    if is_seen:
+        return f"rookery answer {name} NUMBER"
+    several = " [NUMBER …]" if question["takes_several"] else ""
+    return f"rookery answer {name} NUMBER{several}  |  rookery answer {name} --text WORDS"
+
+
+def _line(text: str) -> str:
+    return " ".join(plain(text).split())[:300]
 
 
 @permissions.command()
@@ -115,30 +174,61 @@ def deny(*, request: str, reason: str, as_json: bool) -> None:
 @rookery.command(
     epilog=examples(
         "rookery answer builder 2",
-        'rookery answer builder "None of them: use SQLite"',
-        "rookery answer builder --own-words 42",
+        "rookery answer builder Postgres",
+        "rookery answer builder Postgres unit,e2e",
+        'rookery answer builder --text "None of them: use SQLite"',
     )
 )
-@click.option("--own-words", is_flag=True, help="Take a number as it is, not for an option.")
+@click.option(
+    "--text",
+    "--own-words",
+    "own_words",
+    is_flag=True,
+    help="Take the words as free text, not for an option.",
+)
 @as_json
 @click.argument("request", shell_complete=session_names)
 @click.argument("words", nargs=-1, required=True)
 def answer(*, request: str, words: tuple[str, ...], own_words: bool, as_json: bool) -> None:
-    """Answer a question: by an option's number or name, or in words of your own."""
+    """Answer a question: by an option's number, its name or how it begins; or by --text.
+
+    Where an agent asks several questions, give one answer for each, in their order.
+    """
     found = _answer(request, decision="answer", answers=list(words), own_words=own_words)
     _tell(found, "Answered", as_json=as_json)
 
 
+#: Seconds for an answer by keys to be seen to have taken effect.
+DELIVERY_TIMEOUT_S = 30
+
+
 def _answer(request: str, **verdict: object) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = client().post("permissions", request, "answer", **verdict)
-    return found
+    """Answer, and wait until an answer by keys has taken effect."""
+    daemon = client()
+    given: Mapping[str, Any] = daemon.post("permissions", request, "answer", **verdict)
+    if given["delivery"] != "due":
+        return given
+    now = daemon.get("permissions", given["id"], timeout=DELIVERY_TIMEOUT_S)
+    return {**now, "note": given["note"]}
 
 
 def _tell(request: Mapping[str, Any], what: str, *, as_json: bool) -> None:
     if as_json:
         show_json(request)
-    else:
-        say(f"{what}: {' '.join(plain(request['message']).split())[:200]}")
+    if request["outcome"] in {"open", "gone"}:
+        raise CommandRefused(f"the answer was not given: {request['reason']}.")
+    if request["delivery"] == "due":
+        raise CommandRefused("it is not known yet whether the answer was taken; look again.")
+    if not as_json:
+        say(f"{what}: {' '.join(plain(request['message']).split())[:200]}{_given(request)}")
+    if request["note"]:
+        complain(request["note"])
+
+
+def _given(request: Mapping[str, Any]) -> str:
+    """Say which answers were given."""
+    given = [", ".join(each) for each in request["answers"].values()]
+    return f" → {_line('; '.join(given))}" if given else ""
 
 
 @rookery.command()

@@ -18,6 +18,7 @@ from rookery.cli.group import SECONDS, as_json, client, examples, not_empty, roo
 from rookery.cli.obstacles import Obstacles, how_to_answer
 from rookery.cli.show import (
     HELD,
+    at_deadline,
     count,
     first_line,
     has_failed_turn,
@@ -194,7 +195,19 @@ def ls(*, everything: bool, tree: bool, as_json: bool) -> None:
     if found.get("rules_problem"):
         remark(rules_warning(found["rules_problem"]))
     kept, failures = found["kept"], found["failures"]
-    show_sessions(found["sessions"], kept=kept, failures=failures, as_tree=tree)
+    asked = _asked(found.get("pending", {}), found.get("on_timeout", ""))
+    show_sessions(found["sessions"], kept=kept, failures=failures, asked=asked, as_tree=tree)
+
+
+def _asked(pending: Mapping[str, Any], on_timeout: str) -> dict[str, str]:
+    """Say of each session by when its request wants an answer, or that it was missed."""
+    told = {}
+    for session, each in pending.items():
+        if each["missed"]:
+            told[session] = "missed"
+        elif each["deadline"]:
+            told[session] = at_deadline(each["deadline"], on_timeout)
+    return told
 
 
 @rookery.command()

@@ -120,6 +120,7 @@ def show_sessions(
     *,
     kept: Mapping[str, Mapping[str, Any]] | None = None,
     failures: Mapping[str, str] | None = None,
+    asked: Mapping[str, str] | None = None,
     as_tree: bool = False,
 ) -> None:
     """Show a table as wide as the terminal: who waits for a person first.
@@ -134,6 +135,8 @@ def show_sessions(
     rows = []
     for depth, each in _tree(ranked) if as_tree else ((0, each) for each in ranked):
         what = _what(each, waiting.get(each["id"]), failed.get(each["id"], ""))
+        if note := (asked or {}).get(each["id"]):
+            what = f"[{note}] {what}"
         rows.append(_row(each, with_names(what, known), depth))
     titles = dict(zip(_TITLES, _TITLES, strict=True))
     widths = _widths([titles, *rows], width_here())
@@ -291,6 +294,19 @@ def cut_left(text: str, width: int) -> str:
 def local(moment: str) -> str:
     """Say when something was, on the clock of whoever looks."""
     return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def until(moment: str) -> str:
+    """Say how long it is until something will be."""
+    left = datetime.fromisoformat(moment) - datetime.now(UTC)
+    minutes, seconds = divmod(max(int(left.total_seconds()), 0), 60)
+    return f"{minutes}m{seconds:02}s" if minutes else f"{seconds}s"
+
+
+def at_deadline(moment: str, on_timeout: str) -> str:
+    """Say what happens to a request that nobody answers, and when."""
+    what = "denies itself" if on_timeout == "deny" else "its terminal takes over"
+    return f"{what} in {until(moment)}"
 
 
 def ago(moment: str) -> str:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from sqlite3 import Connection
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from rookery.agents import keys
+from rookery.dialogs import call_of
+from rookery.gateway.given_answers import given_answers, listed, spoken_answers
 from rookery.gateway.table import (
     Asked,
     Caller,
@@ -18,6 +22,7 @@ from rookery.gateway.table import (
     find,
     once,
     reach,
+    until,
 )
 from rookery.model.errors import (
     BadInput,
@@ -26,20 +31,16 @@ from rookery.model.errors import (
     RequestUnknown,
     SessionUnknown,
 )
-from rookery.model.names import SHOWN
-from rookery.model.permissions import Call, Outcome, Request, RequestId, Verdict
+from rookery.model.permissions import DIALOG, Call, Outcome, Request, RequestId, Verdict
 from rookery.model.rules import Circumstances, Decision, decide, path_fields
 from rookery.model.scopes import Need, Scope
 from rookery.path_resolver import PathResolver
-from rookery.store import families, requests, switches
+from rookery.store import dialogs, families, requests, switches
 from rookery.store import sessions as known
 from rookery.store.requests import Decided
 from rookery.store.switches import Mode
 
 ONE = "/v1/permissions/{permission}"
-
-#: Digits of a number that could still be that of an option.
-_DIGITS = 9
 
 
 class ListAsked(Asked):
@@ -53,7 +54,27 @@ class AnswerAsked(Asked):
     reason: Annotated[str, Field(max_length=10_000)] = ""
     answers: tuple[Annotated[str, Field(max_length=10_000)], ...] = ()
     own_words: bool = Field(
-        False, description="the answers are words, none is the number of an option"
+        False, description="the answers are free text, not options of the question"
+    )
+
+
+class OneAsked(Asked):
+    permission: str = Field(description="the id of a request")
+    timeout: Annotated[float, Field(ge=0, le=600)] = Field(
+        0.0, description="seconds to wait until its answer is seen to have taken effect"
+    )
+
+
+class WordsAsked(Asked):
+    permission: str = Field(description="the id of a request that is a question")
+    words: Annotated[str, Field(max_length=10_000)] = Field(
+        description="an option's name or number, else free text; a line for each question"
+    )
+
+
+class SeenAsked(Asked):
+    requests: tuple[str, ...] = Field(
+        description="ids of requests that nobody answered in time"
     )
 
 
@@ -79,6 +100,7 @@ class RequestList:
     mode: Mode
     trouble: str  #: why the rules, as they are written now, do not hold
     requests: list[Request]
+    on_timeout: Literal["terminal", "deny"] = "terminal"  #: what happens at a deadline
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +108,11 @@ class Tested:
     decision: Decision
     rule: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +134,8 @@ async def list_requests(house: House, caller: Caller, asked: ListAsked) -> Reque
         allowed = reach(house, db, caller, Need.READ)
         found = requests.listed(db, limit=1_000, only_open=not asked.all)
         seen = [each for each in found if allowed is None or each.session in allowed]
-        return RequestList(switches.mode(db), rulebook.problem, seen)
+        on_timeout = house.settings.permissions.on_timeout
+        return RequestList(switches.mode(db), rulebook.problem, seen, on_timeout)
 
     return await house.database.read(read)
 
@@ -118,10 +146,75 @@ async def answer(house: House, caller: Caller, asked: AnswerAsked) -> Request:
     def write(db: Connection) -> Request:
         request = _find(house, db, caller, asked.permission)
         _require_a_judge(house, db, caller, request)
-        house.permissions.answer(db, request, _verdict(request, asked, by=caller.name))
+        agent = known.get(db, request.session).agent
+        verdict = _verdict(request, asked, agent=agent, by=caller.name)
+        house.permissions.answer(db, request, verdict)
+        return _noted(requests.get(db, request.id), agent)
+
+    return await once(house, caller, Request, write)
+
+
+def _noted(request: Request, agent: str) -> Request:
+    """Add what a person must know of their answer."""
+    is_lost = request.by_keys and request.outcome is Outcome.DENIED and request.reason
+    if not is_lost or keys.carries_reason(agent, call_of(request)):
+        return request
+    return replace(request, note="The reason is not delivered: its dialog takes none.")
+
+
+async def show_request(house: House, caller: Caller, asked: OneAsked) -> Request:
+    """Show one request; or wait until an answer by keys is seen to have taken effect."""
+
+    def read(db: Connection) -> Request:
+        request = requests.get(db, RequestId(asked.permission))
+        allowed = reach(house, db, caller, Need.READ)
+        if allowed is not None and request.session not in allowed:
+            raise RequestUnknown(f"{asked.permission!r}.")
+        return request
+
+    await house.database.read(read)
+    if asked.timeout:
+        await until(house, caller, lambda db: read(db).delivery != "due", asked.timeout)
+    return await house.database.read(read)
+
+
+async def answer_question(house: House, caller: Caller, asked: WordsAsked) -> Request:
+    """Answer a question in words, as one who was told of it or who started the session."""
+
+    def write(db: Connection) -> Request:
+        request = requests.get(db, RequestId(asked.permission))
+        _require_told(db, caller, request)
+        agent = known.get(db, request.session).agent
+        answers = spoken_answers(request, asked.words)
+        _require_keys(request, agent, answers)
+        verdict = Verdict(Outcome.ANSWERED, caller.name, answers=answers)
+        house.permissions.answer(db, request, verdict)
         return requests.get(db, request.id)
 
     return await once(house, caller, Request, write)
+
+
+def _require_told(db: Connection, caller: Caller, request: Request) -> None:
+    """Let only those answer who may. Raises ``Forbidden`` or ``BadInput``."""
+    if request.kind != "question" or request.tool == DIALOG:
+        raise BadInput("it is not a question of an agent; a person must allow or deny it.")
+    own = caller.identity.session
+    if caller.identity.scope is not Scope.SESSION or own is None:
+        return
+    if own == request.session:
+        raise Forbidden("a session does not answer its own questions.")
+    is_above = request.session in families.descendants(db, own)
+    if not is_above and not dialogs.was_told(db, request.id, own):
+        raise Forbidden("only a session that was told of the question answers it.")
+
+
+async def see_missed(house: House, caller: Caller, asked: SeenAsked) -> Seen:
+    """Note that a person has seen which requests nobody answered in time."""
+
+    def write(db: Connection) -> Seen:
+        return Seen(dialogs.see(db, asked.requests))
+
+    return await once(house, caller, Seen, write)
 
 
 def _find(house: House, db: Connection, caller: Caller, word: str) -> Request:
@@ -150,64 +243,34 @@ def _require_a_judge(house: House, db: Connection, caller: Caller, request: Requ
         raise Forbidden("a session answers at most for those that it started.")
 
 
-def _verdict(request: Request, asked: AnswerAsked, *, by: str) -> Verdict:
-    if request.kind == "question" and request.by_keys:
-        # No key is known that is sure to choose what is meant.
-        raise CommandRefused(
-            "it asks in its own terminal; answer it there (rookery attach, rookery keys)."
-            " What is asked in `rookery mode remote` is answered from here."
-        )
+def _verdict(request: Request, asked: AnswerAsked, *, agent: str, by: str) -> Verdict:
+    is_dialog = request.tool == DIALOG
+    if asked.decision == "answer":
+        if request.kind == "permission" and not is_dialog:
+            raise BadInput("it asks for permission: allow or deny it.")
+        answers = given_answers(request, asked.answers, own_words=asked.own_words)
+        _require_keys(request, agent, answers)
+        return Verdict(Outcome.ANSWERED, by, answers=answers)
+    if is_dialog and request.kind == "question":
+        raise BadInput(f"it asks a question; choose one of: {listed(request.questions[0])}")
     if asked.decision == "deny":
         return Verdict(Outcome.DENIED, by, asked.reason)
-    if request.kind == "permission":
-        if asked.decision == "answer":
-            raise BadInput("it asks for permission: allow or deny it.")
-        return Verdict(Outcome.ALLOWED, by, for_session=asked.for_session)
-    if asked.decision == "allow":
+    if request.kind == "question":
         raise BadInput("it asks a question; answer it:  rookery answer NAME WORDS")
-    return Verdict(Outcome.ANSWERED, by, answers=_answers(request, asked))
+    return Verdict(Outcome.ALLOWED, by, for_session=asked.for_session)
 
 
-def _answers(request: Request, asked: AnswerAsked) -> dict[str, tuple[str, ...]]:
-    """Give each question its answer: an option by its name or number, or other words."""
-    given, choose = asked.answers, _named if asked.own_words else chosen
-    if len(request.questions) > 1 and len(given) != len(request.questions):
-        raise BadInput(f"it asks {len(request.questions)} questions; answer each.")
-    if not given:
-        raise BadInput("an answer is missing.")
-    if len(request.questions) == 1:
-        (question,) = request.questions
-        if len(given) > 1 and not question.takes_several:
-            raise BadInput("it takes one answer; put more words in quotes.")
-        return {question.text: tuple(choose(question.options, each) for each in given)}
-    return {
-        question.text: (choose(question.options, each),)
-        for question, each in zip(request.questions, given, strict=True)
-    }
-
-
-def chosen(options: tuple[str, ...], given: str) -> str:
-    """Take a number for that of an option: who means something else by it says so.
-
-    Raises ``BadInput`` if there is no such option, or if another one is called like that.
-    """
-    named = _named(options, given)
-    if not options or not given.isdecimal():
-        return named
-    shown = given[:_DIGITS]
-    number = int(shown)
-    meant = {*options[number - 1 : number], *({named} & {*options})}
-    if len(meant) == 1:
-        return meant.pop()
-    shorts = (" ".join(each.split())[:SHOWN] for each in options)
-    listed = ", ".join(f"{place}. {each}" for place, each in enumerate(shorts, 1))
-    which = "may be the one or the other" if meant else "is none of the options"
-    own = f"rookery answer NAME --own-words {shown}"
-    raise BadInput(f"{shown} {which}: {listed}. If it is the very answer:  {own}")
-
-
-def _named(options: tuple[str, ...], given: str) -> str:
-    return next((each for each in options if each.lower() == given.lower()), given)
+def _require_keys(request: Request, agent: str, answers: Mapping[str, tuple[str, ...]]) -> None:
+    """Refuse an answer that no key can give. Raises ``CommandRefused``."""
+    if not request.by_keys or keys.takes(agent, call_of(request), answers):
+        return
+    options = "; ".join(listed(each) for each in request.questions if each.options)
+    raise CommandRefused(
+        f"in its own terminal it takes one of its options: {options}. For free text:"
+        " rookery attach NAME"
+        if options
+        else "it cannot be answered from here; use:  rookery attach NAME"
+    )
 
 
 async def test_rules(house: House, caller: Caller, asked: TestAsked) -> Tested:
@@ -261,6 +324,19 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
     ),
     Operation(
         "answer_permission", Need.DECIDE, "POST", f"{ONE}/answer", AnswerAsked, Request, answer
+    ),
+    Operation("permission", Need.READ, "GET", ONE, OneAsked, Request, show_request),
+    Operation(
+        "answer_question",
+        Need.SPEAK,
+        "POST",
+        f"{ONE}/words",
+        WordsAsked,
+        Request,
+        answer_question,
+    ),
+    Operation(
+        "see_missed", Need.OWN, "POST", "/v1/permissions/seen", SeenAsked, Seen, see_missed
     ),
     Operation("test_rules", Need.OWN, "POST", "/v1/rules/test", TestAsked, Tested, test_rules),
     Operation("mode", Need.READ, "GET", "/v1/mode", Nothing, InMode, show_mode),

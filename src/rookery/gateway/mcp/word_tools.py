@@ -33,6 +33,11 @@ class SendAsked(OnSession):
     close_link: bool = Field(
         False, description="end your talk with it after this; the message may be empty"
     )
+    answer_to: str = Field(
+        "",
+        description="the id of a question that you were told of: the message answers it, by an"
+        " option's name or number, or in free text",
+    )
 
 
 class CommandAsked(OnSession):
@@ -93,8 +98,11 @@ async def send_message(desk: Desk, asked: SendAsked) -> Sent:
     You are told here when the turn that took them has finished, or when it needs input or has
     ended. So end your turn: do not poll, do not sleep. With direct=true the two of you talk
     instead: each answer of the one is sent to the other, until close_link=true ends it.
+    With answer_to the message answers that question at once, instead of waiting behind it.
     """
     session: Session = await desk.ask("show", session=asked.session_id)
+    if asked.answer_to:
+        return await _answer_to(desk, asked, session)
     if asked.close_link:
         return await _close_link(desk, asked, session)
     if asked.interrupt and session.activity not in {None, Activity.IDLE}:
@@ -103,6 +111,15 @@ async def send_message(desk: Desk, asked: SendAsked) -> Sent:
         "send", session=session.id, words=asked.message, direct=asked.direct, listen=True
     )
     return _sent(desk, sent, TALK if asked.direct else TOLD)
+
+
+async def _answer_to(desk: Desk, asked: SendAsked, session: Session) -> Sent:
+    """Answer a question that the caller was told of."""
+    request: Request = await desk.ask("permission", permission=asked.answer_to)
+    if request.session != session.id:
+        raise BadInput(f"{asked.answer_to[:80]!r} is not a question of {session.name}.")
+    await desk.ask("answer_question", permission=asked.answer_to, words=asked.message)
+    return Sent(session.id, None, listening=False, advice="It has your answer, and goes on.")
 
 
 def _sent(desk: Desk, sent: Message, advice: str) -> Sent:
