@@ -1,7 +1,8 @@
 r"""The language of prompts: directives, and the responses they make. Pure.
 
 A directive begins a line or follows ``;;``. Whatever else stands in a prompt is ignored; but
-a prompt without directives that says ``Use rookery__NAME(…)`` is obeyed.
+a prompt without directives that says ``Use rookery__NAME(…)`` is obeyed; a question that is to
+be answered with its second option.
 
     say: TEXT             words; ``\n`` is a new line
     words: N              so many words
@@ -50,7 +51,7 @@ from tests.models.steps import (
     Write,
 )
 
-_HINT = re.compile(r"Use (rookery__\w+)\(((?:\w+='[^']*'(?:, )?)*)\)")
+_HINT = re.compile(r"Use (rookery__\w+)\(((?:\w+='[^']*'(?:, )?)*)(\.\.\.)?\)")
 _ARGUMENT = re.compile(r"(\w+)='([^']*)'")
 _END = re.compile(r"\n|;;|\Z")
 _NAME = re.compile(r"([^\s;{]+)[ \t]*")
@@ -76,8 +77,13 @@ def read(prompt: str) -> Iterator[Step]:
 
 def hinted(prompt: str) -> Iterator[Step]:
     """Read the calls that ``prompt`` tells to make, word for word."""
-    for name, arguments in _HINT.findall(prompt):
-        yield Call(name, dict(_ARGUMENT.findall(arguments)))
+    for name, arguments, more in _HINT.findall(prompt):
+        given = dict(_ARGUMENT.findall(arguments))
+        if more and "answer_to" in given:
+            given["message"] = "2"  # what is left open: it takes the second option
+        elif more:
+            continue
+        yield Call(name, given)
         yield Result()
 
 

@@ -323,3 +323,29 @@ def test_who_is_started_without_tools_has_none(rookery: Rookery) -> None:
 
     assert "No such tool" in answers[0]
     assert '"computers":' in answers[1]
+
+
+@pytest.mark.spec("E2", "D5")
+@pytest.mark.parametrize("mode", ["local", "remote"])
+def test_a_master_answers_its_workers_question_by_the_tool_that_it_is_told(
+    rookery: Rookery, mode: str
+) -> None:
+    rookery.json("mode", mode)
+    rookery.start("master", agent="claude")
+    options = [
+        {"label": "Red", "description": "warm"},
+        {"label": "Blue", "description": "cold"},
+    ]
+    question = {"question": "Which colour?", "header": "Colour", "options": options}
+    asking = {"questions": [{**question, "multiSelect": False}]}
+    start_worker(rookery, "claude", f"tool: AskUserQuestion {json.dumps(asking)};; result:")
+
+    eventually(partial(is_told, rookery, "needs input:"))
+    eventually(partial(is_told, rookery, "finished its turn"))
+
+    (asked,) = (each for each in told(rookery) if "needs input:" in each)
+    assert "Which colour? (1. Red, 2. Blue) Use rookery__send_message(" in asked
+    assert '"Which colour?"="Blue"' in last_answer(rookery, "worker")
+    (kept,) = rookery.json("audit")["decisions"]
+    assert (kept["decision"], kept["reason"]) == ("answered", "Blue")
+    assert kept["by"].startswith("session ")

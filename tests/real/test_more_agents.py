@@ -353,6 +353,57 @@ def test_a_folder_that_gemini_does_not_trust_is_asked_about_and_nothing_is_typed
     assert "say: hello" not in asked
 
 
+@pytest.mark.spec("A3", "D5")
+def test_geminis_trust_dialog_is_answered_once_though_it_starts_itself_again(
+    cold: Rookery, models: ModelServer
+) -> None:
+    prepare(cold, models)
+    settings = cold.home.settings
+    settings.write_text(settings.read_text().replace('GEMINI_CLI_NO_RELAUNCH = "true"\n', ""))
+    cold.up()
+    stranger = cold.folder / "stranger"
+    stranger.mkdir()
+    start(cold, CASES[0], project=str(stranger), prompt="say: hello")
+
+    eventually(lambda: asked(cold), within=SLOWLY)
+    done = cold.run("answer", "it", "trust folder")
+
+    assert done.returncode == 0, done.stderr
+    eventually(lambda: heard(models) == ["say: hello"], within=SLOWLY)
+    pressed = [each for each in events(cold) if each == "keys-pressed"]
+    assert pressed == ["keys-pressed"]
+
+
+@pytest.mark.spec("D2", "D5")
+@pytest.mark.parametrize("decision", ["allow", "deny"])
+def test_what_gemini_asks_without_hooks_is_answered_by_keys(
+    rookery: Rookery, decision: str
+) -> None:
+    start(rookery, CASES[0])
+    rookery.send("it", "bash: touch made;; say: went on")
+    eventually(lambda: asked(rookery), within=SLOWLY)
+    (request,) = asked(rookery)
+
+    done = rookery.run(decision, "it")
+
+    assert (request["source"], request["kind"]) == ("screen", "permission")
+    assert done.returncode == 0, done.stderr
+    eventually(lambda: is_(rookery, "idle"), within=SLOWLY)
+    assert is_made(rookery) is (decision == "allow")
+
+
+@pytest.mark.spec("D5")
+def test_a_question_of_opencode_is_answered_by_keys_in_mode_local(rookery: Rookery) -> None:
+    start(rookery, CASES[1])
+    rookery.send("it", f"tool: question {json.dumps({'questions': [COLOUR]})};; result:")
+    eventually(lambda: asked(rookery), within=SLOWLY)
+
+    done = rookery.run("answer", "it", "blue")
+
+    assert done.returncode == 0, done.stderr
+    assert '"Which colour?"="Blue"' in last_turn(rookery)["answer"]
+
+
 @pytest.mark.spec("A2", "C2", "C6")
 def test_its_hooks_tell_of_a_prompt_a_tool_a_permission_and_the_last_words(
     hooked: Rookery, case: Case

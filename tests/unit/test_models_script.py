@@ -130,6 +130,10 @@ def test_a_prompt_that_only_says_what_to_use_is_obeyed() -> None:
     assert call == Call("rookery__get_session_data", arguments)
     assert isinstance(result, Result)
     assert list(script.hinted("Use rookery__send_message(computer='here', ...)")) == []
+    answer, _ = script.hinted("Use rookery__send_message(computer='h', answer_to='r1', ...)")
+    assert answer == Call(
+        "rookery__send_message", {"computer": "h", "answer_to": "r1", "message": "2"}
+    )
 
 
 @pytest.mark.parametrize(

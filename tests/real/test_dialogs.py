@@ -1,0 +1,183 @@
+"""Dialogs of the real Claude Code that no hook carries an answer to, answered by keys."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from tests.models.server import ModelServer
+from tests.real.agents import configure
+from tests.real.rookery import Rookery, eventually
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
+
+#: Two questions, of which the second takes several answers.
+QUESTIONS = {
+    "questions": [
+        {
+            "question": "Which colour?",
+            "header": "Colour",
+            "options": [
+                {"label": "Red", "description": "warm"},
+                {"label": "Blue", "description": "cold"},
+            ],
+            "multiSelect": False,
+        },
+        {
+            "question": "Which tests?",
+            "header": "Tests",
+            "options": [
+                {"label": "unit", "description": "fast"},
+                {"label": "e2e", "description": "slow"},
+            ],
+            "multiSelect": True,
+        },
+    ]
+}
+
+
+@pytest.fixture
+def rookery(cold: Rookery, models: ModelServer) -> Rookery:
+    configure(cold, models.url)
+    cold.up()
+    return cold
+
+
+def asked(rookery: Rookery) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = rookery.client.get("permissions")["requests"]
+    return found
+
+
+def is_idle(rookery: Rookery) -> bool:
+    return bool(rookery.session("it")["activity"] == "idle")
+
+
+def turns(rookery: Rookery) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = rookery.json("output", "it")["turns"]
+    return found
+
+
+def last_answer(rookery: Rookery) -> str:
+    eventually(lambda: is_idle(rookery))
+    return str(turns(rookery)[-1]["answer"])
+
+
+@pytest.mark.spec("A3", "D5", "C8")
+@pytest.mark.parametrize("mode", ["local", "remote"])
+def test_a_trust_dialog_is_listed_and_answered(rookery: Rookery, mode: str) -> None:
+    rookery.json("mode", mode)
+    stranger = rookery.folder / "stranger"
+    stranger.mkdir()
+    project = str(stranger)
+    rookery.client.post(
+        "sessions", agent="claude", name="it", project=project, prompt="say: hi"
+    )
+    eventually(lambda: asked(rookery))
+
+    listed, why = rookery.run("permissions").stdout, rookery.run("why", "it").stdout
+    typo = rookery.run("answer", "it", "maybe")
+    done = rookery.run("answer", "it", "yes")
+
+    assert ("1. No, exit" in listed, "2. Yes, I trust this folder" in listed) == (True, True)
+    assert "rookery answer it NUMBER" in listed
+    assert "screen" in why
+    assert typo.returncode == 2
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("→ Yes, I trust this folder\n")
+    eventually(lambda: [turn["answer"] for turn in turns(rookery)] == ["hi"])
+    assert asked(rookery) == []
+
+
+def plan(rookery: Rookery, models: ModelServer) -> None:
+    """Have it write a plan, and ask whether it may carry it out."""
+    rookery.start("it", agent="claude", permission_mode="plan")
+    rookery.ask("it", "say: hi")
+    told = " ".join(str(record) for record in models.log)
+    found = re.search(r"[^\s\"`\\]*/plans/[^\s\"`\\]*\.md", told)
+    assert found
+    steps = f"write: {found[0]} # The plan\\n\\n1. Do this;; tool: ExitPlanMode {{}}"
+    rookery.send("it", f"{steps};; result:;; say: carried out")
+    eventually(lambda: asked(rookery))
+
+
+@pytest.mark.spec("D2", "D5")
+@pytest.mark.parametrize("mode", ["local", "remote"])
+def test_a_plan_is_shown_and_approved(rookery: Rookery, models: ModelServer, mode: str) -> None:
+    rookery.json("mode", mode)
+    plan(rookery, models)
+
+    listed = rookery.run("permissions").stdout
+    done = rookery.run("allow", "it")
+
+    assert ("# The plan" in listed, "1. Do this" in listed) == (True, True)
+    assert done.returncode == 0, done.stderr
+    assert "carried out" in last_answer(rookery)
+    assert "manual mode on" in rookery.screen("it")
+
+
+@pytest.mark.spec("D2", "D5")
+def test_a_plan_is_sent_back_with_a_reason(rookery: Rookery, models: ModelServer) -> None:
+    plan(rookery, models)
+
+    done = rookery.run("deny", "it", "--reason", "use other words")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    eventually(lambda: "plan mode on" in rookery.screen("it"))
+    eventually(lambda: any("use other words" in str(record) for record in models.log))
+
+
+@pytest.mark.spec("D2")
+def test_a_reason_reaches_claude_in_its_own_dialog(
+    rookery: Rookery, models: ModelServer
+) -> None:
+    rookery.start("it", agent="claude")
+    rookery.send("it", "bash: touch made;; say: went on")
+    eventually(lambda: asked(rookery))
+
+    done = rookery.run("deny", "it", "--reason", "not on a Sunday")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert last_answer(rookery) == "went on"
+    assert any("not on a Sunday" in str(record) for record in models.log)
+    assert not (rookery.project / "made").exists()
+
+
+@pytest.mark.spec("D5")
+def test_several_questions_are_shown_whole_and_answered_in_its_own_dialog(
+    rookery: Rookery,
+) -> None:
+    rookery.start("it", agent="claude")
+    rookery.send("it", f"tool: AskUserQuestion {json.dumps(QUESTIONS)};; result:")
+    eventually(lambda: asked(rookery))
+
+    listed = rookery.run("permissions").stdout
+    one = rookery.run("answer", "it", "2")
+    done = rookery.run("answer", "it", "blue", "unit,e2e")
+
+    for shown in ("1) Which colour?", "2. Blue: cold", "2) Which tests?", "1. unit: fast"):
+        assert shown in listed
+    assert "rookery answer it ANSWER1 ANSWER2" in listed
+    assert (one.returncode, "2 questions" in one.stderr) == (2, True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("→ Blue; unit, e2e\n")
+    answer = last_answer(rookery)
+    assert ('"Which colour?"="Blue"' in answer, '"Which tests?"="unit, e2e"' in answer) == (
+        True,
+        True,
+    )
+
+
+@pytest.mark.spec("D5")
+def test_free_text_is_typed_into_its_own_dialog(rookery: Rookery) -> None:
+    rookery.start("it", agent="claude")
+    one = {"questions": QUESTIONS["questions"][:1]}
+    rookery.send("it", f"tool: AskUserQuestion {json.dumps(one)};; result:")
+    eventually(lambda: asked(rookery))
+
+    done = rookery.run("answer", "it", "--text", "green, like the 2nd tree")
+
+    assert done.returncode == 0, done.stderr
+    assert '"Which colour?"="green, like the 2nd tree"' in last_answer(rookery)
