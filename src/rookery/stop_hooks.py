@@ -25,6 +25,6 @@ def write(db: Connection, journal: Journal, ended: TurnEnded, *, at: datetime) -
         journal.append(db, ended if is_news else late, at=at)
         return
     journal.append(db, ended, at=at)
-    if not session.status.is_over and turn_changes.has_queued(db, ended.session):
+    if not session.status.is_over and turn_changes.goes_on(db, ended.session):
         # No prompt hook tells that the agent goes on with what was typed during its turn.
         journal.append(db, QueueTaken(ended.session), at=at)

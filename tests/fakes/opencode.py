@@ -124,9 +124,11 @@ class Program:
         event["properties"].update(changes)
         self.has_done(self.call("event", {"event": event}))
 
-    def prompt(self, *, synthetic: bool = False, **changes: object) -> None:
+    def prompt(self, *, synthetic: bool = False, message: str = "", **changes: object) -> None:
         given = recorded("events", "chat.message")
         given["input"].update(changes)
+        if message:
+            given["output"]["message"]["id"] = message
         given["output"]["parts"][0]["synthetic"] = synthetic
         self.has_done(self.call("chat.message", given["input"], given["output"]))
 

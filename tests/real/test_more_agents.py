@@ -639,3 +639,23 @@ def test_opencode_that_a_careful_session_started_asks_first(rookery: Rookery) ->
     eventually(lambda: rookery.session("it")["activity"] == "permission", within=SLOWLY)
     assert made["permission_mode"] == "default"
     assert not (rookery.project / "made").exists()
+
+
+@pytest.mark.spec("E7")
+def test_a_prompt_that_is_typed_during_a_turn_of_opencode_has_an_answer_of_its_own(
+    rookery: Rookery, models: ModelServer
+) -> None:
+    start(rookery, CASES[1])
+    message = rookery.send("it", "gate: one;; say: answer one")
+    eventually(lambda: waits_at(models, "one"), within=SLOWLY)
+    pane = str(rookery.session("it")["tmux_pane"])
+    rookery.tmux("send-keys", "-t", pane, "-l", "say: answer two")
+    eventually(lambda: is_shown(rookery, "say: answer two"), within=SLOWLY)
+    rookery.tmux("send-keys", "-t", pane, "Enter")
+    eventually(lambda: len(rookery.json("output", "it")["turns"]) == 2, within=SLOWLY)
+
+    models.open_gate("one")
+    asked = rookery.client.get("messages", str(message), "answer", timeout=SLOWLY)
+
+    assert asked["answer"] == "answer one"
+    assert last_turn(rookery)["answer"] == "answer two"

@@ -218,3 +218,44 @@ def test_a_command_of_the_program_is_reported_as_taken(rookery: Rookery) -> None
     assert "it has taken the command" in done.stdout or "Context Usage" in done.stdout
     # Claude's file may have said for long enough that it works, to make a turn of it.
     assert {(prompt, how) for prompt, _, how in turns(rookery)} <= {("/context", "finished")}
+
+
+@pytest.mark.spec("A2", "C3", "K3", "K4")
+def test_a_turn_whose_stop_hook_is_lost_ends_with_what_its_agent_wrote_down(
+    rookery: Rookery, models: ModelServer
+) -> None:
+    message = rookery.send("it", "gate: later;; say: what is written down")
+    eventually(lambda: rookery.step(message)[0] == "acknowledged")
+
+    rookery.kill()
+    models.open_gate("later")
+    eventually(lambda: any(rookery.home.spool.iterdir()))
+    for spooled in rookery.home.spool.iterdir():
+        spooled.unlink()
+    rookery.up()
+    eventually(lambda: is_doing(rookery, "idle"))
+
+    (turn,) = turns(rookery)
+    assert turn == (
+        "gate: later;; say: what is written down",
+        "what is written down",
+        "finished",
+    )
+
+
+@pytest.mark.spec("E7")
+def test_a_prompt_typed_during_a_turn_of_the_demo_agent_has_its_own_answer(
+    cold: Rookery,
+) -> None:
+    cold.up()
+    cold.start("it")
+
+    message = cold.send("it", "sleep: 3;; say: answer one")
+    eventually(lambda: cold.step(message)[0] == "acknowledged")
+    type_in(cold, "say: answer two")
+    eventually(lambda: len(turns(cold)) == 2 and is_doing(cold, "idle"))
+
+    assert turns(cold) == [
+        ("sleep: 3;; say: answer one", "answer one", "finished"),
+        ("say: answer two", "answer two", "finished"),
+    ]

@@ -69,6 +69,9 @@ NATIVE = "ses_e20b3d8e5ffeLcLXZUox09jayx"
 TOUCH = {"command": "touch one.txt", "description": "scripted"}
 
 #: What each recorded call of our plugin tells.
+#: The id of the recorded prompt.
+PROMPT = "msg_1df4c273d001haAbdY3ziLyZNX"
+
 TOLD: dict[str, list[Fact]] = {
     "Interrupt": [facts.TurnEnded(S, "", "interrupted")],
     "Notification.retry": [facts.Noted(S, "Notification", "bad thing")],
@@ -79,12 +82,12 @@ TOLD: dict[str, list[Fact]] = {
     "PreToolUse": [facts.ToolCalled(S, "bash")],
     "SessionEnd.clear": [facts.ConversationLeft(S, "clear")],
     "SessionStart": [facts.SessionStarted(S, "fake/fake-model")],
-    "Stop": [facts.TurnEnded(S, "hello open\nmore")],
+    "Stop": [facts.TurnEnded(S, "hello open\nmore", turn=PROMPT)],
     "StopFailure": [facts.TurnEnded(S, "bad thing", "failed")],
     "SubagentStart": [facts.Noted(S, "SubagentStart", "general")],
     "SubagentStop": [facts.Noted(S, "SubagentStop")],
     "Usage": [facts.UsageReported(S, 8053, 2, 24_189)],
-    "UserPromptSubmit": [facts.TurnStarted(S, "say: hello open")],
+    "UserPromptSubmit": [facts.TurnStarted(S, "say: hello open", PROMPT)],
 }
 
 

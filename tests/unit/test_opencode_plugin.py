@@ -80,6 +80,40 @@ def test_a_turn_is_told_in_the_words_that_the_dialect_reads(
         assert daemon.told() == recorded("hooks", name)
 
 
+def answer(program: Program, message: str, prompt: str, text: str, finish: str) -> None:
+    """Have a prompt answered, or a tool called for it."""
+    info = recorded("events", "message.updated.assistant")["properties"]["info"]
+    info |= {"id": message, "parentID": prompt}
+    done = {"time": {**info["time"], "completed": 1}, "finish": finish}
+    program.event("message.updated.assistant", info=info)
+    program.event("message.part.updated.text", **say(text, messageID=message))
+    program.event("message.updated.assistant", info={**info, **done})
+
+
+@pytest.mark.spec("E7")
+@pytest.mark.parametrize(
+    ("finish", "first"), [("stop", "one"), ("tool-calls", "two")], ids=["answered", "taken in"]
+)
+def test_a_prompt_that_is_typed_during_a_turn_has_an_answer_of_its_own(
+    program: Program, daemon: Daemon, finish: str, first: str
+) -> None:
+    program.event("session.created")
+    program.prompt(message="msg_1")
+    program.prompt(message="msg_2")
+    answer(program, "msg_3", "msg_1", "one", finish)
+    answer(program, "msg_4", "msg_2", "two", "stop")
+    program.event("session.idle")
+
+    told = [each for each in (daemon.told() for _ in range(7)) if "prompt_id" in each]
+    fields = ("hook_event_name", "prompt_id", "last_assistant_message")
+    assert [tuple(each.get(name) for name in fields) for each in told] == [
+        ("UserPromptSubmit", "msg_1", None),
+        ("UserPromptSubmit", "msg_2", None),
+        ("Stop", "msg_1", first),
+        ("Stop", "msg_2", "two"),
+    ]
+
+
 @pytest.mark.spec("C4")
 def test_a_call_says_whose_it_is(program: Program, daemon: Daemon) -> None:
     program.prompt()

@@ -87,7 +87,8 @@ const HEARD = {
 class Conversation {
   current = ""
   turn = null // how the present one goes, if there is one
-  words = { message: "", parts: new Map() } // of its last message
+  prompts = [] // the ids of those that have no answer yet, in their order
+  words = { message: "", parts: new Map() } // of its last message, and which prompt it answers
   parents = new Map() // of each conversation: its parent, or none
   calls = new Map() // tool calls, by id
   waiting = new Set() // those that wait to be decided
@@ -110,12 +111,13 @@ class Conversation {
     const typed = output.parts.filter((part) => part.type === "text" && !part.synthetic)
     const prompt = typed.map((part) => part.text).join("\n")
     if (this.turn && !prompt) return // it goes on by itself, after compaction
-    this.begin(prompt)
+    this.begin(prompt, output.message?.id)
   }
 
-  begin(prompt) {
+  begin(prompt, prompt_id) {
     if (!this.turn) this.listen("")
-    this.tell("UserPromptSubmit", { prompt })
+    if (prompt_id) this.prompts.push(prompt_id)
+    this.tell("UserPromptSubmit", { prompt, prompt_id })
   }
 
   // From now on this is the conversation that we mean.
@@ -124,6 +126,7 @@ class Conversation {
     if (this.current) this.tell("SessionEnd", { reason: "clear" })
     this.current = root
     this.turn = null
+    this.prompts = []
     this.tell("SessionStart", { model })
   }
 
@@ -166,14 +169,31 @@ class Conversation {
     const { turn } = this
     if (id !== this.current || !turn) return
     this.turn = null
-    const words = [...this.words.parts.values()].join("\n").trim()
-    const said = { last_assistant_message: words.slice(0, LONGEST) }
+    const prompts = this.prompts.splice(0)
+    const said = this.lastWords()
     if (turn.error?.name === "MessageAbortedError" || turn.isRefused) {
       this.tell("Interrupt")
     } else if (turn.error) {
       const error = turn.error.data?.message || turn.error.name || "It failed."
       this.tell("StopFailure", { error, ...said })
+    } else if (prompts.length) {
+      for (const prompt_id of prompts) this.tell("Stop", { ...said, prompt_id })
     } else this.tell("Stop", said)
+  }
+
+  lastWords() {
+    const words = [...this.words.parts.values()].join("\n").trim()
+    return { last_assistant_message: words.slice(0, LONGEST) }
+  }
+
+  // It has answered a prompt and goes on with one that was typed meanwhile: it is idle only
+  // once all are answered.
+  answeredBefore(parent) {
+    const { prompt, isFinal } = this.words
+    const at = this.prompts.indexOf(prompt)
+    if (at < 0 || prompt === parent || !isFinal) return
+    this.prompts.splice(at, 1)
+    this.tell("Stop", { ...this.lastWords(), prompt_id: prompt })
   }
 
   // A turn is over: what was to be decided in it is not to run after all.
@@ -186,11 +206,15 @@ class Conversation {
     }
   }
 
-  wrote({ id, role, sessionID, time, error, tokens, cost }) {
+  wrote({ id, role, sessionID, time, error, tokens, cost, parentID, finish }) {
     if (role !== "assistant") return
     if (sessionID === this.current && this.turn) {
-      if (this.words.message !== id && !time.completed) this.listen(id)
+      if (this.words.message !== id && !time.completed) {
+        this.answeredBefore(parentID)
+        this.listen(id, parentID)
+      }
       if (this.words.message === id && error) this.turn.error = error
+      if (this.words.message === id && finish) this.words.isFinal = finish !== "tool-calls"
     }
     if (!time.completed || !tokens || !this.current || this.counted.has(id)) return
     this.counted.add(id)
@@ -198,8 +222,8 @@ class Conversation {
   }
 
   // From now on the last words are those of this message; what ended another one did not end all.
-  listen(message) {
-    this.words = { message, parts: new Map() }
+  listen(message, prompt) {
+    this.words = { message, prompt, parts: new Map() }
     this.turn = { error: null, isRefused: false }
   }
 

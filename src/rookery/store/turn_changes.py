@@ -234,6 +234,6 @@ def _latest(db: Connection, session: SessionId) -> list[Row]:
     ).fetchall()
 
 
-def has_queued(db: Connection, session: SessionId) -> bool:
-    """Return whether prompts wait that were typed during a turn that is over now."""
-    return any(each.queued == "waiting" for each in open_turns(db, session))
+def goes_on(db: Connection, session: SessionId) -> bool:
+    """Return whether prompts have no answer yet that were typed during a turn that is over."""
+    return any(not each.is_paused for each in open_turns(db, session))
