@@ -39,6 +39,39 @@ TASK = json.dumps(
         "prompt": "sleep: 1.2;; say: my part",
     }
 )
+QUESTION = json.dumps(
+    {
+        "questions": [
+            {
+                "question": "Which colour?",
+                "header": "Colour",
+                "multiSelect": False,
+                "options": [
+                    {"label": "Red", "description": "warm"},
+                    {"label": "Blue", "description": "cold"},
+                ],
+            }
+        ]
+    }
+)
+PLAN = json.dumps({"plan": "1. Do it."})
+
+#: How often each kind of turn comes in one hand of Claude's, of which most is known.
+CLAUDE_HAND = {
+    "plain": 2,
+    "tool": 2,
+    "yes": 2,
+    "no": 2,
+    "esc": 2,
+    "crash": 1,
+    "subagent": 2,
+    "compact": 1,
+    "command": 2,
+    "early": 1,
+    "queued": 1,
+    "question": 1,
+    "plan": 1,
+}
 
 
 @dataclass(frozen=True)
@@ -69,7 +102,7 @@ PARTS = {
         tool="bash: sleep 0.4",
         asking="bash: touch made",
         yes="1",
-        hand={**OTHERS, "plain": 4, "tool": 3, "subagent": 2, "compact": 1},
+        hand=CLAUDE_HAND,
     ),
     "codex": Part(
         agent="codex",
@@ -170,6 +203,74 @@ class Player:
         )
         self._note("idle")
 
+    def _command(self, mark: str) -> None:
+        """Leave a command running: the turn is over; its end is reported in another one."""
+        seconds = f"9{self.turns:04}"
+        given = {"command": f"sleep {seconds}", "run_in_background": True, "description": "it"}
+        self._type(f"{self._think()};; tool: Bash {json.dumps(given)};; say: {mark}", mark)
+        self._see_end(mark, 1)
+        self._pause(1.0, 2.0)
+        known = set(self.models.log)
+        self._note("idle", "working")
+        for each in self._program().children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                if each.cmdline() == ["sleep", seconds]:
+                    each.kill()
+        self.models.log.wait_for(
+            lambda each: each not in known and _tells_of_task(each) and bool(each.ending),
+            within=SLOWLY,
+        )
+        self._note("idle")
+
+    def _early(self, mark: str) -> None:
+        """Interrupt a turn before anything was answered: its prompt is given back."""
+        self._type(f"hang:;; say: {mark}", mark)
+        self._shows(self.part.escapes[0])
+        self._pause(0.3, 1.0)
+        record = self._request(mark, 0)
+        self._note("working", "idle")
+        self._press("Escape")
+        self.models.log.wait_for(lambda each: each is record and each.is_aborted, within=SLOWLY)
+        self._note("idle")
+        self._pause(0.5, 1.0)
+        self._press_until("C-u", lambda: mark not in self._screen())
+
+    def _queued(self, mark: str) -> None:
+        """Type another prompt while a turn runs: it is answered after it."""
+        first = f"first-{self.turns:04}"
+        self._type(f"gate: {first};; say: {first}", first)
+        self._write(f"{self._think()};; say: {mark}")
+        self._press("Enter")
+        self._pause(0.3, 1.0)
+        self.models.open_gate(first)
+        self._see_end(mark, 0)
+
+    def _question(self, mark: str) -> None:
+        self._type(f"{self._think()};; tool: AskUserQuestion {QUESTION};; say: {mark}", mark)
+        self._wait_for_end(mark, 0)
+        self._note("working", "question")
+        self._shows("Enter to select")
+        self._note("question")
+        self._pause(0.5, 2.0)
+        self._note("question", "working")
+        self._press_until("Enter", lambda: "Enter to select" not in self._screen())
+        self._note("working")
+        self._see_end(mark, 1)
+
+    def _plan(self, mark: str) -> None:
+        """Let it show a plan, and refuse it."""
+        self._press_until("BTab", lambda: "plan mode on" in self._screen())
+        self._type(f"{self._think()};; tool: ExitPlanMode {PLAN};; say: {mark}", mark)
+        self._wait_for_end(mark, 0)
+        self._note("working", "permission", "question")
+        self._shows("Would you like to proceed")
+        self._note("permission", "question")  # whether a plan is the one or the other
+        self._pause(0.5, 2.0)
+        self._note("permission", "question", "idle")
+        self._press_until("Escape", lambda: "Would you like to proceed" not in self._screen())
+        self._note("idle")
+        self._press_until("BTab", lambda: "plan mode on" not in self._screen())
+
     def _compact(self, mark: str) -> None:
         self._plain(mark)  # without anything said there is nothing to compact
         self._pause(0.4, 1.2)
@@ -191,9 +292,7 @@ class Player:
     def _crash(self, mark: str) -> None:
         self._type(f"{self.part.endless};; say: {mark}", mark)
         self._pause(0.3, 1.5)
-        killed = psutil.Process(
-            int(self._tmux("display", "-p", "-t", self._pane, "#{pane_pid}"))
-        )
+        killed = self._program()
         family = [killed, *killed.children(recursive=True)]
         self._note("working", "over")
         for each in family:
@@ -204,6 +303,9 @@ class Player:
         self._pause(1.5, 2.0)
         self._close()
         self._begin()
+
+    def _program(self) -> psutil.Process:
+        return psutil.Process(int(self._tmux("display", "-p", "-t", self._pane, "#{pane_pid}")))
 
     def _begin(self) -> None:
         """Start a new one, and wait until one can type."""

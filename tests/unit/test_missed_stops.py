@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from sqlite3 import Connection
+from sqlite3 import Connection, OperationalError
 
 import pytest
 
@@ -29,6 +29,7 @@ from rookery.model.sessions import NativeId
 from rookery.store import evidence, sessions, turns
 from rookery.store.journal import Journal
 from tests.fakes.clock import FakeClock
+from tests.fakes.connection import connection
 from tests.fakes.database import ObservedDatabase
 from tests.house import passing_time
 from tests.sessions import make
@@ -195,13 +196,20 @@ def rests(desk: Desk, *, was_menu: bool = False) -> Doubt:
 
 async def believe(desk: Desk, doubt: Doubt) -> None:
     """Let Claude's file say what no hook has told."""
+    await note(desk, doubt)
+    await settle(desk, doubt)
 
+
+async def note(desk: Desk, doubt: Doubt) -> None:
     def put(db: Connection) -> None:
         before = doubt.claim.at - timedelta(seconds=1)
         evidence.put(db, S, Evidence("hook", "working", before))
         evidence.put(db, S, Evidence("registry", doubt.claim.activity, doubt.claim.at))
 
     await desk.database.write(put)
+
+
+async def settle(desk: Desk, doubt: Doubt) -> None:
     corrections = Corrections(desk.database, desk.journal, desk.conversations)
     async with passing_time(desk.database, desk.clock):
         await corrections.settle(doubt)
@@ -240,3 +248,32 @@ async def test_a_file_that_says_it_works_begins_a_turn_with_what_was_typed(desk:
     await believe(desk, works)
 
     assert await desk.turns() == [("! ls", "", "")]
+
+
+@pytest.mark.spec("K4", "C8")
+async def test_what_a_file_tells_is_written_down_once_there_is_room(
+    tmp_path: Path, clock: FakeClock
+) -> None:
+    refusals = iter([True, True])
+    is_full = False
+
+    def commit() -> None:
+        if is_full and next(refusals, False):
+            raise OperationalError("database or disk is full")
+
+    path = tmp_path / "rookery.db"
+    watched = connection(before_commit=commit)
+    async with ObservedDatabase(path, connection=watched) as database:
+        desk = Desk(database, clock, tmp_path)
+        await desk.begin()
+        await desk.tell(TurnStarted(S, "Go.", "a"))
+        desk.write(PROMPT, WORDS)
+        desk.clock.advance(1)
+        doubt = rests(desk)
+        await note(desk, doubt)
+        is_full = True
+
+        await settle(desk, doubt)
+
+        assert await desk.turns() == [("Go.", "Done.", "finished")]
+        assert next(refusals, None) is None
