@@ -24,6 +24,7 @@ from rookery.model.facts import (
     TurnStarted,
 )
 from rookery.model.messages import Parcel, Step
+from rookery.model.sessions import Session
 from rookery.ports import Agent, Clock, FellQuiet, Runtime, Sight
 from rookery.store import messages, observed, sessions, switches, waits
 from rookery.store.database import Database
@@ -47,6 +48,9 @@ TROUBLE = 10.0
 #: Seconds after which words that were typed and never showed are given up: a program may
 #: stand still for long, and then goes on where it was.
 LOST = 600.0
+
+#: Seconds after its start for an agent to ask for our tools, before it gets words without.
+TOOLS_TIMEOUT_S = 15.0
 
 #: Seconds for pasted words to appear in the box.
 APPEARANCE = 2.0
@@ -86,6 +90,8 @@ class Courier:
 
     async def _paste(self, session: SessionId) -> bool:
         agent = await self._agent(session)
+        if agent.lists_tools:
+            await self._await_tools(session)
         # Two lines are two commands to a plain program, and each has an answer of its own.
         alone, now = not agent.has_box, self._clock.now()
         take_up = partial(messages.take_up, recipient=session, at=now, alone=alone)
@@ -106,6 +112,22 @@ class Courier:
             await self.runtime.shown(parcel, within=APPEARANCE)
             await self._clock.sleep(agent.pause)
         return True
+
+    async def _await_tools(self, session: SessionId) -> None:
+        """Wait until a session that has just come up has our tools, for a while at most."""
+
+        def has_tools(db: Connection) -> bool:
+            return not sessions.awaits_tools(db, session)
+
+        if await self.database.read(has_tools):
+            return
+        reason = "its tools are not connected yet."
+        await self.database.write(partial(messages.explain, recipient=session, reason=reason))
+        now, known = self._clock.now(), await self._session(session)
+        waited = now - (known.started_at or now)
+        left = max(TOOLS_TIMEOUT_S - waited.total_seconds(), 0.0)
+        if not await waits.until(self.database, has_tools, seconds=left, clock=self._clock):
+            await self.database.write(partial(sessions.meet_tools, session=session))
 
     async def _clear_last(self, session: SessionId) -> bool:
         """Empty the box if the last words are back in it, as after an early interrupt."""
@@ -220,8 +242,10 @@ class Courier:
         return await self.database.read(partial(messages.under_way, recipient=session))
 
     async def _agent(self, session: SessionId) -> Agent:
-        known = await self.database.read(lambda db: sessions.get(db, session))
-        return self.agents[known.agent]
+        return self.agents[(await self._session(session)).agent]
+
+    async def _session(self, session: SessionId) -> Session:
+        return await self.database.read(partial(sessions.get, session=session))
 
     async def _move(self, parcel: Parcel, step: Step) -> None:
         await self.database.write(partial(messages.move, parcel=parcel, step=step))

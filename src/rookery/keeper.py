@@ -235,7 +235,10 @@ class Keeper:
         def hold(db: Connection) -> tuple[Badge, dict[str, object]]:
             badge = tokens.give_badge(db, session.id, at=self._clock.now())
             sessions.hold(db, session.id)
-            return badge, sessions.launch_of(db, session.id)
+            asked = sessions.launch_of(db, session.id)
+            if agent.lists_tools and self._tools(asked):
+                sessions.await_tools(db, session.id)
+            return badge, asked
 
         badge, asked = await self.database.write(hold)
         return await self.runtime.start(self._order(session, agent, asked, badge))
@@ -259,7 +262,7 @@ class Keeper:
                 folder=folder,
                 door=self.surroundings.door,
                 spool=self.surroundings.spool,
-                tools=self.surroundings.tools if asked.get("tools", True) else (),
+                tools=self._tools(asked),
                 badge=badge,
                 environment=environment,
                 resumes=bool(asked.get("resumes")),
@@ -273,6 +276,10 @@ class Keeper:
         where = Path(session.project_path, session.subdir)
         added = {**environment, **line.environment, **ours}
         return Launch(session.id, agent, line.argv, added, where)
+
+    def _tools(self, asked: Mapping[str, object]) -> tuple[str, ...]:
+        """Return how our tools are run for a session; nothing if it is to get none."""
+        return self.surroundings.tools if asked.get("tools", True) else ()
 
     async def _close(self, session: Session) -> None:
         """Have a session end: asked in its own way, then told, then made."""

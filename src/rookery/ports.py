@@ -84,6 +84,14 @@ class Agent(Protocol):
         ...
 
     @property
+    def lists_tools(self) -> bool:
+        """Whether it takes prompts before it has asked an MCP server for its tools.
+
+        Its first words wait until it has asked ours, or they would find no tools.
+        """
+        ...
+
+    @property
     def takes_id(self) -> bool:
         """Whether we may choose its native id."""
         ...

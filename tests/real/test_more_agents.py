@@ -529,6 +529,23 @@ def test_a_tool_that_is_interrupted_ends_the_turn(hooked: Rookery, case: Case) -
     assert hooked.ask("it", "say: and on", timeout=SLOWLY) == "and on"
 
 
+@pytest.mark.spec("B5")
+def test_an_interrupt_ends_a_turn_and_the_next_words_are_answered(
+    hooked: Rookery, case: Case, models: ModelServer
+) -> None:
+    start(hooked, case)
+
+    hooked.send("it", "gate: never;; say: never")
+    eventually(lambda: waits_at(models, "never"), within=SLOWLY)
+    eventually(partial(is_shown, hooked, case.escapes[0]), within=SLOWLY)
+    done = hooked.run("interrupt", "it")
+    turn = last_turn(hooked)
+
+    assert done.returncode == 0
+    assert turn["how"] == "interrupted"
+    assert hooked.ask("it", "say: and on", timeout=SLOWLY) == "and on"
+
+
 @pytest.mark.spec("D2", "D3")
 def test_a_call_that_waits_does_not_run_once_its_turn_was_interrupted(
     hooked: Rookery, case: Case

@@ -89,6 +89,20 @@ def test_a_command_that_codex_does_not_know_fails_with_its_reason(rookery: Rooke
     assert screen.count("Unrecognized command") == 1
 
 
+@pytest.mark.spec("B2", "I2")
+def test_the_first_words_to_claude_find_our_tools(rookery: Rookery) -> None:
+    asked = "saw: mcp__rookery__start_session"
+    project = str(rookery.project)
+
+    rookery.client.post("sessions", agent="claude", name="it", project=project, prompt=asked)
+    rookery.run("wait", "it", "--timeout", "60")
+    (turn,) = rookery.client.get("sessions", "it", "turns")["turns"]
+    events = rookery.run("events", "--no-follow").stdout
+
+    assert turn["answer"].endswith(": yes")
+    assert events.index("ToolsListed") < events.index("turn-started")
+
+
 @pytest.mark.spec("B2", "K3")
 def test_words_that_claude_rewrites_are_acknowledged_and_the_receipt_says_what_it_changed(
     rookery: Rookery,

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
 
-from rookery.courier import COMMAND, LOST, PATIENCE, PAUSE, TROUBLE
+from rookery.courier import COMMAND, LOST, PATIENCE, PAUSE, TOOLS_TIMEOUT_S, TROUBLE
+from rookery.gateway.mcp.listing import note_listing
 from rookery.gateway.session_operations import Kept, kept_words
+from rookery.keeper import Surroundings
 from rookery.model.errors import RuntimeFailed, SessionOver
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity
@@ -181,6 +184,64 @@ async def test_an_enter_that_was_swallowed_is_pressed_again(
     assert before == []
     assert world.runtime.pasted == world.runtime.heard == [(worker, "Build it.")]
     assert await database.read(steps) == ["acknowledged"]
+
+
+class WorldWithTools(World):
+    """A world in which agents are given our tools."""
+
+    @property
+    def surroundings(self) -> Surroundings:
+        return replace(super().surroundings, tools=("rookery-mcp",))
+
+
+@pytest.mark.spec("E1", "B2")
+async def test_the_first_words_wait_until_an_agent_has_asked_for_its_tools(
+    database: ObservedDatabase, tmp_path: Path
+) -> None:
+    world = WorldWithTools(tmp_path)
+    async with running(database, world) as house:
+        worker = await house.start("Build it.", agent="claude")
+        before, why = list(world.runtime.pasted), await database.read(waits_for)
+
+        await note_listing(database, house.journal, worker)
+        await house.rest()
+
+    assert (before, why) == ([], ["its tools are not connected yet."])
+    assert world.runtime.heard == [(worker, "Build it.")]
+
+
+@pytest.mark.spec("B2")
+async def test_words_do_not_wait_for_tools_for_ever(
+    database: ObservedDatabase, tmp_path: Path
+) -> None:
+    world = WorldWithTools(tmp_path)
+    async with running(database, world) as house:
+        worker = await house.start("Build it.", agent="claude")
+    # A daemon died meanwhile: the time goes on from the agent's start.
+    world.clock.advance(TOOLS_TIMEOUT_S - 1)
+    async with running(database, world) as house:
+        await house.rest()
+        before = list(world.runtime.pasted)
+        await house.pass_time(1)
+
+    assert before == []
+    assert world.runtime.heard == [(worker, "Build it.")]
+
+
+@pytest.mark.spec("B2")
+@pytest.mark.parametrize(
+    ("kind", "agent"),
+    [(World, "claude"), (WorldWithTools, "demo")],
+    ids=["none", "its own way"],
+)
+async def test_an_agent_that_lists_no_tools_of_ours_gets_its_words_at_once(
+    database: ObservedDatabase, tmp_path: Path, kind: type[World], agent: str
+) -> None:
+    world = kind(tmp_path)
+    async with running(database, world) as house:
+        worker = await house.start("Build it.", agent=agent)
+
+    assert world.runtime.heard == [(worker, "Build it.")]
 
 
 @pytest.mark.spec("A2", "B2")

@@ -75,6 +75,7 @@ class Claude:
     hook_when_asked = "PermissionRequest"
     asks_when_told = True
     doubles_hooks = False
+    lists_tools = True
     takes_id = True
     can_resume = True
     can_fork = True
@@ -179,7 +180,7 @@ def _tools(order: Order) -> str:
 
 def _cut_view(screen: Screen, rules: Sequence[int]) -> View:
     """Read a box that is higher than the screen: its lower edge is all that one sees of it."""
-    if not rules or rules[0] < max(1, len(screen.lines) - _BELOW):
+    if not rules or rules[0] < max(len(screen.lines) - _BELOW, 1):
         return View()
     rows = screen.solid[: rules[0]]
     # All that is typed stands two blanks to the right of the mark of its first line.

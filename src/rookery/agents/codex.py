@@ -72,6 +72,7 @@ class Codex:
     hook_when_asked = "PermissionRequest"
     asks_when_told = False
     doubles_hooks = True
+    lists_tools = False
     takes_id = False
     can_resume = True
     can_fork = True

@@ -44,6 +44,7 @@ class Demo:
     hook_when_asked = "PermissionRequest"
     asks_when_told = True
     doubles_hooks = False
+    lists_tools = False
     takes_id = True
     can_resume = True
     can_fork = False

@@ -118,6 +118,7 @@ class Gemini:
     hook_when_asked = ""
     asks_when_told = True
     doubles_hooks = False
+    lists_tools = False
     takes_id = True
     can_resume = True
     can_fork = False

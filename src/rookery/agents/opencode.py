@@ -107,6 +107,7 @@ class OpenCode:
     hook_when_asked = "PermissionRequest"
     asks_when_told = False
     doubles_hooks = False
+    lists_tools = False
     takes_id = False
     can_resume = True
     modes = MODES

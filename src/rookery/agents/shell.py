@@ -34,6 +34,7 @@ class Shell:
     hook_when_asked = ""
     asks_when_told = False
     doubles_hooks = False
+    lists_tools = False
     takes_id = False
     can_resume = False
     can_fork = False

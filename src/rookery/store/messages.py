@@ -193,6 +193,14 @@ def delay(db: Connection, parcel: Parcel, *, reason: str) -> bool:
     return changed.rowcount > 0
 
 
+def explain(db: Connection, recipient: SessionId, *, reason: str) -> None:
+    """Say why the words for a session have not been looked at yet."""
+    db.execute(
+        "update messages set waits_for = ? where recipient = ? and step = 'pending'",
+        (reason, recipient),
+    )
+
+
 def fail(db: Connection, parcel: Parcel, *, reason: str) -> bool:
     """Give up words that its agent will never get. False if they are settled already."""
     failed = db.execute(

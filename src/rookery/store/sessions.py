@@ -293,6 +293,23 @@ def launch_of(db: Connection, session: SessionId) -> dict[str, Any]:
     return dict(json.loads(row["launch"]))
 
 
+def await_tools(db: Connection, session: SessionId) -> None:
+    """Note that the first words for a session wait until its agent has asked for our tools."""
+    db.execute("update sessions set awaits_tools = 1 where id = ?", (session,))
+
+
+def awaits_tools(db: Connection, session: SessionId) -> bool:
+    """Return whether an agent has still to ask for our tools before it gets words."""
+    query = "select awaits_tools from sessions where id = ?"
+    row = db.execute(query, (session,)).fetchone()
+    return bool(row and row["awaits_tools"])
+
+
+def meet_tools(db: Connection, session: SessionId) -> None:
+    """Note that an agent has asked for our tools, or that its words wait for them no more."""
+    db.execute("update sessions set awaits_tools = 0 where id = ?", (session,))
+
+
 def known(db: Connection, sender: Sender) -> SessionId | None:
     """Find the session that has the sender's native id, a live one before one that is over.
 

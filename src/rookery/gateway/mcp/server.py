@@ -30,6 +30,7 @@ from rookery.gateway.guard import LARGEST
 from rookery.gateway.mcp import tools
 from rookery.gateway.mcp.desk import Desk
 from rookery.gateway.mcp.desk import Tool as OurTool
+from rookery.gateway.mcp.listing import note_listing
 from rookery.gateway.table import Caller, House, misshapen, require, shape_of
 from rookery.model.errors import BadInput, RookeryError, StoreBroken
 from rookery.model.scopes import MAY, Identity, Need
@@ -80,7 +81,10 @@ def _server(house: House) -> Server[Any]:
     async def list_tools(
         context: ServerRequestContext[Any], asked: PaginatedRequestParams | None
     ) -> ListToolsResult:
-        may = MAY[_identity(context).scope]
+        identity = _identity(context)
+        if identity.session:
+            await note_listing(house.database, house.journal, identity.session)
+        may = MAY[identity.scope]
         listed = [LISTED[each.name] for each in tools.TOOLS if each.need in may]
         return ListToolsResult(tools=listed)
 

@@ -7,6 +7,7 @@ alter table sessions add column background integer not null default 0; -- comman
 
 -- Messages: what the agent's program changed, why words wait.
 alter table messages add column changed text not null default '';
+alter table sessions add column awaits_tools integer not null default 0; -- its first words wait for them
 alter table messages add column refused text not null default ''; -- by its agent; being taken out of the box
 
 -- Dialogs: requests that are known by the screen only, keys that were pressed.
