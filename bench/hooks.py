@@ -41,6 +41,9 @@ GOAL, RATE, LATENCY = 1.5, 2_000, 50
 
 PADDING = "x" * 1_700
 
+#: What hooks are to say without a daemon, to calls of other events than those measured.
+_LEFT = json.dumps({"demo": [{"event": "PreToolUse", "tools": ["*"], "say": "ask"}]})
+
 _CLIENT = """
 import http.client, socket, sys
 class Unix(http.client.HTTPConnection):
@@ -62,23 +65,24 @@ class Cost:
 
 
 def measure(sizes: Sizes) -> list[Figure]:
-    with a_home() as rookery:
+    with a_home() as rookery, a_home() as cold:
         rookery.up()
-        costs = _costs(rookery, sizes)
+        cold.home.prepare()
+        hook_program.lay(cold.home)
+        cold.home.absence.write_text(_LEFT)
+        costs = _costs(rookery, cold, sizes)
         rates = uvloop.run(_intake(rookery, sizes))
-        rookery.stop()
-        down = _costs(rookery, sizes)
+    limit, curl = costs.pop("sh + file"), costs.pop("sh + curl")
     return [
-        *_figures("a hook call", costs),
-        *_figures("a hook call, the daemon down", down),
+        *_figures("a hook call", costs.pop("ours"), limit, curl),
+        *_figures("a hook call, the daemon down", costs.pop("spooled"), limit, curl),
         *(Figure(f"  {name}, CPU", "ms", cost.cpu) for name, cost in costs.items()),
         *(Figure(f"  {name}, wall", "ms", cost.wall) for name, cost in costs.items()),
         *rates,
     ]
 
 
-def _figures(what: str, costs: dict[str, Cost]) -> list[Figure]:
-    ours, limit, curl = (costs.pop(name) for name in ("ours", "sh + file", "sh + curl"))
+def _figures(what: str, ours: Cost, limit: Cost, curl: Cost) -> list[Figure]:
     return [
         Figure(f"{what}, CPU", "ms", ours.cpu, curl.cpu, limit=limit.cpu, goal=GOAL * curl.cpu),
         Figure(
@@ -87,12 +91,13 @@ def _figures(what: str, costs: dict[str, Cost]) -> list[Figure]:
     ]
 
 
-def _costs(rookery: Rookery, sizes: Sizes) -> dict[str, Cost]:
+def _costs(rookery: Rookery, cold: Rookery, sizes: Sizes) -> dict[str, Cost]:
     python = shlex.quote(os.path.realpath(sys.executable))
     with _a_server() as door:
         there = shlex.quote(str(door))
         commands = {
             "ours": hook_program.command(rookery.home, "demo"),
+            "spooled": hook_program.command(cold.home, "demo"),
             "sh": ":",
             "sh + file": f"cat > {there}.part && mv {there}.part {there}.call",
             "bare python": f"{python} -I -S -c pass",

@@ -277,3 +277,22 @@ def test_callers_who_say_too_much_at_once_fill_no_memory(rookery: Rookery) -> No
 
     assert most - before < 100_000_000
     assert run_hook(rookery, payload_of("n1", 0)).code == 0
+
+
+@pytest.mark.spec("C3", "C5", "K3")
+def test_thousands_of_spooled_calls_are_taken_in_once_and_in_order(cold: Rookery) -> None:
+    cold.configure("")
+    cold.home.prepare()
+    agents, calls = 5, 400
+    for number in range(agents * calls):
+        native_id, key = f"n{number % agents}", f"{number + 1:020d}-{number:016x}"
+        body = json.dumps(payload_of(native_id, number // agents)).encode()
+        line = f"v2 {key} demo {len(body)} - - 1 -\n"
+        (cold.home.spool / key).write_bytes(line.encode() + body)
+
+    cold.up()
+    run_hook(cold, payload_of("n1", calls))  # live: it waits for what it must not overtake
+
+    assert heard(cold, "n1") == list(range(calls + 1))
+    eventually(lambda: not list(cold.home.spool.iterdir()))
+    assert heard(cold, "n4") == list(range(calls))

@@ -6,8 +6,7 @@ nothing, unless the call is one that somebody should have decided (see ``_say_in
 Then no error makes it silent: it says the strictest that was left for such a call.
 """
 
-from __future__ import annotations
-
+# Without "from __future__ import annotations": to import even that takes a fiftieth of a call.
 import _socket  # the bare modules: those around them cost a tenth of the whole call to import
 import posix
 import sys
@@ -163,7 +162,7 @@ def _say_in_absence(spool: str, agent: str, payload: bytes) -> bytes:
     return str(left[0]["say"]).encode() if left else b""
 
 
-def _is_for(left: dict[str, Any], tool: str) -> bool:
+def _is_for(left: "dict[str, Any]", tool: str) -> bool:
     return any(fits(glob, tool) for glob in left["tools"])
 
 
@@ -195,7 +194,7 @@ class _Context:
     parse_float = parse_int = parse_constant = str
 
 
-def _parsed(text: bytes) -> dict[str, Any]:
+def _parsed(text: bytes) -> "dict[str, Any]":
     import _json  # noqa: PLC0415 - most calls need none
 
     scan = _json.make_scanner(_Context)  # type: ignore[arg-type] # it only looks at these
