@@ -7,7 +7,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -161,7 +161,8 @@ def sync_folder(folder: Path) -> None:
     """Flush the names in a folder to disk: a rename is not durable before."""
     number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.fsync(number)
+        with suppress(OSError):  # not every file system can do that for a folder
+            os.fsync(number)
     finally:
         os.close(number)
 

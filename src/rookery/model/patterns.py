@@ -31,6 +31,8 @@ class Pattern:
     kind: Literal["literal", "glob", "regex"] = "glob"
 
     def matches(self, value: str) -> bool:
+        if self.kind == "glob" and self.text == "*":
+            return True  # what most fields of most rules say
         if self.kind == "literal":
             return self.text == value
         compiled = _glob(self.text) if self.kind == "glob" else compile_regex(self.text)
