@@ -50,11 +50,7 @@ class Hook:
     #: Whether the payload had to be changed to be read: what the agent is about to do may
     #: differ from what it says here.
     is_altered: bool = False
-
-    @property
-    def at(self) -> datetime | None:
-        """Return when the hook program ran; ``None`` if its key does not tell."""
-        return time_of(self.key)
+    at: datetime | None = None  #: when the hook program ran, if it tells
 
 
 _KEY = re.compile(r"(\d{20})-[0-9a-f]{16}")
@@ -118,7 +114,13 @@ def read_call(call: bytes, *, pid: int | None = None) -> Hook:
         raise HookUnreadable(str(error)[:200]) from error
     if not isinstance(payload, dict):
         raise HookUnreadable("it is no JSON object")
-    return Hook(head.key, head.agent, head.badge, payload, pid, head.pane, is_altered)
+    return Hook(
+        *(head.key, head.agent, head.badge, payload),
+        pid=pid,
+        pane=head.pane,
+        is_altered=is_altered,
+        at=time_of(head.key),
+    )
 
 
 def is_whole(call: bytes) -> bool:

@@ -69,6 +69,8 @@ class Intake:
         """
         agent = self.agent(hook)
         sender = agent.identify(hook.payload)
+        now = self.journal.clock.now()
+        hook = replace(hook, at=min(hook.at or now, now))  # a spooled one waited for long
         call = await self._read_call(agent, sender, hook)
         # Read before the transaction: a walk through the process table takes a while.
         caller = _caller(hook, agent) if sender.is_new or sender.has_ended else None
@@ -90,9 +92,9 @@ class Intake:
                 return held
             told = list(agent.read_hook(hook.payload, session))
             for fact in told:
-                self._write(db, fact, at=self._time_of(hook))
+                self._write(db, fact, at=hook.at)
             ruling = self._consider(db, agent, hook, session, call)
-            at = self._time_of(hook)
+            at = hook.at or now
             evidence.note_state(db, session, "hook", at=at, detail=sender.event)
             return self._context(db, session) if _is_prompt(told) else ruling
 
@@ -121,11 +123,6 @@ class Intake:
             call = replace(call, uncertain=frozenset(call.input))
         fields = path_fields(rulebook.rules)
         return await self.paths.resolve(call, folder=sender.cwd, fields=fields)
-
-    def _time_of(self, hook: Hook) -> datetime:
-        """Return when a hook ran: a spooled one may have waited for long."""
-        now = self.journal.clock.now()
-        return min(hook.at or now, now)
 
     def _consider(
         self,
@@ -213,14 +210,14 @@ class Intake:
     def _is_new(self, db: Connection, hook: Hook) -> bool:
         added = db.execute(
             "insert into hooks (key, at) values (?, ?) on conflict do nothing",
-            (hook.key, self._time_of(hook).isoformat()),
+            (hook.key, (hook.at or self.journal.clock.now()).isoformat()),
         )
         return added.rowcount == 1
 
     def _is_echo(self, db: Connection, hook: Hook) -> bool:
         """Whether the same was told a moment ago, by a hook that was installed twice."""
         digest = sha256(json.dumps(hook.payload, sort_keys=True).encode()).hexdigest()
-        at = self._time_of(hook)
+        at = hook.at or self.journal.clock.now()
         found = "select 1 from hooks where digest = ? and at between ? and ?"
         moments = ((at - ECHO).isoformat(), (at + ECHO).isoformat())
         is_echo = db.execute(found, (digest, *moments)).fetchone() is not None
@@ -233,9 +230,9 @@ class Intake:
             return Pass()
         return self.permissions.repeat(db, sessions.get(db, session), call)
 
-    def _write(self, db: Connection, fact: Fact, *, at: datetime) -> None:
+    def _write(self, db: Connection, fact: Fact, *, at: datetime | None) -> None:
         if isinstance(fact, TurnEnded):
-            stop_hooks.write(db, self.journal, fact, at=at)
+            stop_hooks.write(db, self.journal, fact, at=at or self.journal.clock.now())
         elif not isinstance(fact, SessionEnded):
             self.journal.append(db, fact, at=at)
             if isinstance(fact, ToolUsed):
@@ -297,7 +294,7 @@ class Intake:
             folder=sender.cwd,
             origin="hook",
             process=caller.word if caller else None,
-            at=self._time_of(hook),
+            at=hook.at,
         )
         return arrivals.welcome(db, self.journal, arrival)
 

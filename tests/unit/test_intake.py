@@ -649,7 +649,9 @@ async def test_facts_of_spooled_calls_bear_the_time_at_which_the_hook_ran(
         moment = ran_at + timedelta(seconds=seconds)
         key = f"{round(moment.timestamp() * 1e9):020d}-{0:016x}"
         told = {**payload, "hook_event_name": event, "prompt": "go"}
-        await door.intake.receive(Hook(key, "demo", None, told))
+        await door.intake.receive(
+            read_call(f"v2 {key} demo 9 - - 1 -\n{json.dumps(told)}".encode())
+        )
 
     def turns(db: Connection) -> list[tuple[str, str]]:
         return [
@@ -665,10 +667,10 @@ async def test_facts_of_spooled_calls_bear_the_time_at_which_the_hook_ran(
 @pytest.mark.spec("C5")
 async def test_no_fact_is_dated_in_the_future(door: Door, journal: Journal) -> None:
     now = journal.clock.now()
-    key = f"{round((now + timedelta(days=1)).timestamp() * 1e9):020d}-{0:016x}"
     payload = {"session_id": "n1", "cwd": "/", "hook_event_name": "Stop"}
+    tomorrow = now + timedelta(days=1)
 
-    await door.intake.receive(Hook(key, "demo", None, payload))
+    await door.intake.receive(Hook("k1", "demo", None, payload, at=tomorrow))
 
     (session,) = await door.all()
     assert session.since == now
