@@ -132,6 +132,13 @@ def is_whole(call: bytes) -> bool:
         return False
 
 
+def require_tool(payload: Payload) -> None:
+    """Refuse a tool call of which no rule could say anything. Raises ``HookUnreadable``."""
+    tool, given = payload.get("tool_name"), payload.get("tool_input")
+    if not isinstance(tool, str) or not isinstance(given, dict | None):
+        raise HookUnreadable("it does not say which tool is to run, and with what")
+
+
 _EVENT = re.compile(rb'"hook_event_name"\s*:\s*"(\w{1,100})"')
 
 

@@ -12,7 +12,7 @@ from sqlite3 import Connection
 
 from rookery import arrivals, endings, stop_hooks
 from rookery.arrivals import Arrival
-from rookery.hook_protocol import Hook
+from rookery.hook_protocol import Hook, require_tool
 from rookery.model.errors import HookUnreadable, RuntimeFailed
 from rookery.model.facts import (
     Fact,
@@ -114,7 +114,7 @@ class Intake:
         if hook.pid is None:
             return agent.read_call(hook.payload)
         if sender.event == agent.hook_before_tool:
-            _require_tool(hook)
+            require_tool(hook.payload)
         if (call := agent.read_call(hook.payload)) is None:
             return None
         rulebook = self.permissions.rulebook
@@ -310,13 +310,6 @@ def _ends_an_earlier_conversation(
         return False
     process = caller.word if caller else None
     return sessions.of_caller(db, sender.agent, hook.badge, process) is not None
-
-
-def _require_tool(hook: Hook) -> None:
-    """Refuse a call of which no rule could say anything. Raises ``HookUnreadable``."""
-    tool, given = hook.payload.get("tool_name"), hook.payload.get("tool_input")
-    if not isinstance(tool, str) or not isinstance(given, dict | None):
-        raise HookUnreadable("it does not say which tool is to run, and with what")
 
 
 def _is_prompt(told: Sequence[Fact]) -> bool:
