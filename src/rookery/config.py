@@ -32,6 +32,12 @@ class Limits(_Section):
     tmux_sessions: int = Field(100, ge=1)  #: that live at once
     #: Sessions that one session may start in a minute.
     starts_a_minute: int = Field(30, ge=1, le=10_000)
+    #: Messages that may wait for one session, whoever wrote them.
+    queued_messages: int = Field(1_000, ge=1, le=1_000_000)
+    #: Kilobytes of all messages that may wait for one session.
+    queued_kb: int = Field(16_000, ge=1, le=1_000_000)
+    #: Live sessions that Rookery knows by their hooks only; further ones are not recorded.
+    headless_sessions: int = Field(500, ge=1, le=100_000)
     inactive_hours: float = Field(72.0, gt=0, le=87_600)  #: then a session is ended
     listed_hours: float = Field(1.0, ge=0, le=87_600)  #: an ended session stays in the list
     kept_sessions: int = Field(10_000, ge=1)  #: of those that ended

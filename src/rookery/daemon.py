@@ -40,6 +40,7 @@ from rookery.environment import login_environment, session_environment
 from rookery.gateway.doors import opened
 from rookery.gateway.hooks import HookDoor
 from rookery.gateway.table import House
+from rookery.headless import HeadlessWatch
 from rookery.home import Home, open_private, sync_folder
 from rookery.intake import Intake
 from rookery.keeper import Deadlines, Keeper, Surroundings
@@ -71,7 +72,7 @@ from rookery.runtimes.tmux.observed import ObservedRuntime
 from rookery.runtimes.tmux.runtime import TmuxRuntime
 from rookery.runtimes.tmux.server import Site, version_of
 from rookery.stops import Stops
-from rookery.store import switches, tokens
+from rookery.store import limits, switches, tokens
 from rookery.store.database import Database
 from rookery.store.journal import Journal, Reader
 from rookery.store.listeners import forget_all
@@ -250,6 +251,11 @@ async def _take_up(
 ) -> Journal:
     """Go on where the last daemon was."""
     journal = Journal(settings.computer, clock, READERS)
+    kept = settings.limits
+    queue = (kept.queued_messages, kept.queued_kb * 1_000)
+    await database.write(
+        partial(limits.put, limits=limits.Limits(*queue, kept.headless_sessions))
+    )
     await journal.catch_up(database)
     if not settings.listeners.survive_restart:
         await database.write(forget_all)
@@ -271,6 +277,7 @@ def _set_to_work(house: House, tasks: TaskGroup) -> None:
     corrections = Corrections(database, journal, conversations)
     registry = Registry(database, journal, conversations, corrections)
     tasks.start_soon(registry.watch, conversations.folders["claude"])
+    tasks.start_soon(HeadlessWatch(database, journal).watch)
     tasks.start_soon(decider.keep_time, database)
     tasks.start_soon(_listeners(settings, journal).keep_time, database)
     tasks.start_soon(Answers(*held, AGENTS, decider).press)

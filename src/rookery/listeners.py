@@ -29,7 +29,7 @@ from rookery.model.listeners import (
 from rookery.model.messages import Origin, clean
 from rookery.model.sessions import Session
 from rookery.needs import need
-from rookery.store import dialogs, listeners, messages, sessions
+from rookery.store import dialogs, limits, listeners, messages, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Entry, Journal, Reader
 
@@ -215,6 +215,9 @@ def _write(db: Connection, caller: SessionId, words: str, cause: int, *, hops: i
     above = envelope(speaker="Rookery", recipient=session.name, about="what you wait for")
     # With a NUL character in its words nobody keeps what happened to it from others.
     plain = clean(words.replace("\0", " "))
+    if why := limits.why_no_room(db, caller, plain.text):
+        _log.warning("%s is not told what it waits for: %s.", session.name, why)
+        return
     messages.add(db, caller, plain, Origin(AUTHOR, cause, above, hops))
 
 

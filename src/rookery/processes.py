@@ -74,6 +74,11 @@ def caller_of(pid: int, program: str) -> Process | None:
     return found
 
 
+def runs_program(pid: int, program: str) -> bool:
+    """Whether a process runs this program, directly or by an interpreter."""
+    return program_of(_argv(pid)) == program
+
+
 def _argv(pid: int) -> tuple[str, ...]:
     with suppress(OSError):
         words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")

@@ -6,6 +6,7 @@ chain of causes, so that nobody has to guess whether two are only being polite.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -20,8 +21,10 @@ from rookery.model.errors import BadInput, CommandRefused, SessionOver, WordsRef
 from rookery.model.facts import Fact, SessionId
 from rookery.model.messages import Origin, clean
 from rookery.model.relays import Limits, Member, Relay, RelayId, shortened
-from rookery.store import messages, relays, sessions
+from rookery.store import limits, messages, relays, sessions
 from rookery.store.journal import Entry, Journal, Reader
+
+_log = logging.getLogger(__name__)
 
 #: How many may talk in one relay.
 MOST_MEMBERS = 20
@@ -172,7 +175,11 @@ def _pass_on(db: Connection, entry: Entry, relay: Relay, last_words: str) -> Non
     relays.note_limit(db, relay.id, "")  # whatever kept an earlier one from it
     origin = Origin(f"relay {relay.id}", entry.seq, hops=hops, relay=relay.id)
     for member in relay.present:
-        if member.session != author.session:
+        if member.session == author.session:
+            continue
+        if why := limits.why_no_room(db, member.session, words.text):
+            relays.note_limit(db, relay.id, f"{why} for {member.name}")
+        else:
             messages.add(db, member.session, words, origin)
 
 
@@ -212,4 +219,7 @@ def _tell(db: Connection, relay: Relay, member: Member, words: str, parting: _Pa
     above = envelope(speaker="Rookery", recipient=name, about=about)
     # In the plural it is news of ours, which counts otherwise than what members say.
     origin = Origin(f"relays {relay.id}", parting.cause, above, parting.hops)
+    if why := limits.why_no_room(db, member.session, words):
+        _log.warning("%s is not told of its relay %s: %s.", name, relay.id, why)
+        return
     messages.add(db, member.session, clean(words), origin)

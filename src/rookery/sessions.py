@@ -14,6 +14,7 @@ from uuid import uuid4
 from rookery.model.envelopes import envelope, quoted
 from rookery.model.errors import (
     AgentUnknown,
+    BacklogFull,
     BadInput,
     CommandRefused,
     LimitReached,
@@ -34,7 +35,7 @@ from rookery.model.messages import MessageId, Origin, Words, clean
 from rookery.model.names import SHOWN, checked, distinct, name_from, title_from
 from rookery.model.sessions import HEADLESS, OBSERVED, TMUX, NativeId, Session, tmux_name
 from rookery.ports import Agent
-from rookery.store import messages, sessions
+from rookery.store import limits, messages, sessions
 from rookery.store.journal import Journal
 from rookery.store.sessions import TakenNames
 
@@ -270,6 +271,9 @@ def send(
 def _write(
     db: Connection, journal: Journal, recipient: SessionId, words: Words, speaker: Speaker
 ) -> MessageId:
+    if why := limits.why_no_room(db, recipient, words.text):
+        name = sessions.get(db, recipient).name
+        raise BacklogFull(f"{why} for {name}. See them with:  rookery inbox {name}")
     cause = journal.append(db, MessageWritten(recipient, speaker.name))
     if speaker.session is None or speaker.is_command:
         return messages.add(db, recipient, words, Origin(speaker.name, cause))

@@ -126,5 +126,6 @@ def _known(db: Connection, evidence: Evidence) -> _Known:
     held = sessions.of_processes(db, [each.word for each in evidence.chain])
     nearest = (held[each.word] for each in evidence.chain if each.word in held)
     named = (each for each in evidence.named if sessions.is_known(db, each))
-    live = {each.id: Process.read(each.process) for each in sessions.live(db) if each.process}
+    processes = ((each.id, each.process) for each in sessions.with_processes(db))
+    live = {session: Process.read(word) for session, word in processes if word}
     return _Known(next(nearest, None), next(map(SessionId, named), None), live)

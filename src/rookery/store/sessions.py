@@ -119,6 +119,12 @@ def live(db: Connection) -> list[Session]:
     return [read_session(row) for row in rows]
 
 
+def with_processes(db: Connection) -> list[Session]:
+    """Return the live sessions whose processes are known."""
+    rows = db.execute(f"select * from sessions where {LIVE} and process is not null")
+    return [read_session(row) for row in rows]
+
+
 def count_live(db: Connection, runtime: str) -> int:
     """Count the live sessions that a runtime holds."""
     query = f"select count(*) from sessions where {LIVE} and runtime = ?"

@@ -1,0 +1,79 @@
+"""End the sessions of headless agents whose processes are gone.
+
+An agent that only its hooks tell of may be killed, or end without a word. Claude Code leaves a
+file that says so; of all others, only the process table does.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from sqlite3 import Connection
+
+import anyio
+
+from rookery import endings
+from rookery.model.facts import Outcome, SessionId
+from rookery.model.lifecycle import Activity
+from rookery.model.sessions import HEADLESS, Session
+from rookery.processes import Process, is_running
+from rookery.store import sessions
+from rookery.store.database import Database
+from rookery.store.journal import Journal
+
+_log = logging.getLogger(__name__)
+
+#: Seconds between two looks. A process has to be missed twice: by then the agent's own last
+#: word, which knows more of how it ended, has come in.
+LOOK_INTERVAL_S = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class HeadlessWatch:
+    database: Database
+    journal: Journal
+    is_running: Callable[[Process], bool] = is_running
+    #: Sessions whose processes were missed at the last look.
+    _missed: set[SessionId] = field(default_factory=set)
+
+    async def watch(self) -> None:
+        """Look at the processes of headless sessions again and again."""
+        while True:
+            await self.journal.clock.sleep(LOOK_INTERVAL_S)
+            try:
+                await self.look()
+            except Exception:  # noqa: BLE001 - a supervised boundary
+                _log.exception("Headless agents could not be looked at; it is tried again.")
+
+    async def look(self) -> None:
+        """End the sessions whose processes are missed for the second time."""
+        live = await self.database.read(sessions.with_processes)
+        headless = {each.id: each for each in live if each.runtime == HEADLESS}
+        gone = await anyio.to_thread.run_sync(self._gone, list(headless.values()))
+        for session in gone & self._missed:
+            await self.database.write(partial(self._end, seen=headless[session]))
+        self._missed.clear()
+        self._missed.update(gone)
+
+    def _gone(self, live: list[Session]) -> set[SessionId]:
+        return {
+            each.id
+            for each in live
+            if each.process and not self.is_running(Process.read(each.process))
+        }
+
+    def _end(self, db: Connection, seen: Session) -> None:
+        now = sessions.get(db, seen.id)
+        if now.process != seen.process or now.runtime != HEADLESS:
+            return  # it goes on in another process, or in a pane
+        outcome, reason = _how_it_ended(now)
+        endings.end(db, self.journal, now.id, outcome=outcome, reason=reason)
+
+
+def _how_it_ended(session: Session) -> tuple[Outcome, str]:
+    """Say how an agent ended of which only its absence is known: well, if it was at rest."""
+    if session.activity in {None, Activity.IDLE}:
+        return "completed", "its program ended"
+    return "failed", "its program ended in the middle of a turn"
