@@ -1,8 +1,8 @@
 """What hook programs send: one line that says who calls, then the agent's payload as it came.
 
-Version 2 of the line is ``v2 KEY AGENT SIZE BADGE PANE PARENT SERVER``. Version 1 has no first
-word, and version 0 has no SIZE either: its payload ends where the connection does. Agents that
-were started by an older daemon may run an older hook program, so all three are understood.
+Version 2 of the line is ``v2 KEY AGENT SIZE BADGE PANE PROCESSES SERVER``. Version 1 has no
+first word, and version 0 has no SIZE either: its payload ends where the connection does. Agents
+that were started by an older daemon may run an older hook program, so all three are understood.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from rookery.lineage import read_lineage
 from rookery.model.errors import HookUnreadable
 from rookery.model.sessions import Badge, Spot
 from rookery.ports import Payload
+from rookery.processes import Process
 from rookery.programs.hook import VERSION
 
 #: Values deeper than this are cut out, so that the rest of a payload can be read and decided.
@@ -33,6 +35,7 @@ class Head:
     size: int | None  #: of the payload; none if it ends where the connection does
     badge: Badge | None
     pane: Spot | None
+    named: tuple[Process, ...]  #: the processes above the hook program, the nearest first
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,11 @@ class Hook:
     #: differ from what it says here.
     is_altered: bool = False
     at: datetime | None = None  #: when the hook program ran, if it tells
+    #: The processes above it as it names them itself, the nearest first. For a spooled call the
+    #: kernel cannot tell any more; a planted file can name whom it likes.
+    named: tuple[Process, ...] = ()
+    #: The agent's own process, as far as it was found out before the transaction.
+    process: Process | None = None
 
 
 _KEY = re.compile(r"(\d{20})-[0-9a-f]{16}")
@@ -72,14 +80,15 @@ def read_head(line: bytes) -> Head:
     try:
         key, agent, *rest = words
         size = _size(rest.pop(0)) if version else None
-        badge, pane, _parent = rest[:3]
+        badge, pane, named = rest[:3]
         server = rest[3:] if version == 0 else [rest[3], *rest[4:]]
     except (ValueError, IndexError):
         # Not chained: the cause's text may hold a badge, which must not appear in a log.
         raise HookUnreadable(f"its first line has {len(words)} words") from None
     socket = " ".join(server) or "-"
     spot = None if "-" in {pane, socket} else Spot(socket, pane)
-    return Head(key, agent, size, None if badge == "-" else Badge(badge), spot)
+    worn = None if badge == "-" else Badge(badge)
+    return Head(key, agent, size, worn, spot, read_lineage(named))
 
 
 _VERSION = re.compile(r"v([0-9]{1,4})")
@@ -120,6 +129,7 @@ def read_call(call: bytes, *, pid: int | None = None) -> Hook:
         pane=head.pane,
         is_altered=is_altered,
         at=time_of(head.key),
+        named=head.named,
     )
 
 

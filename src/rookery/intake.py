@@ -13,6 +13,7 @@ from sqlite3 import Connection
 from rookery import arrivals, endings, stop_hooks
 from rookery.arrivals import Arrival
 from rookery.hook_protocol import Hook, require_tool
+from rookery.lineage import TELLS_LINEAGE, agent_in_lineage
 from rookery.model.errors import HookUnreadable, RuntimeFailed
 from rookery.model.facts import (
     Fact,
@@ -25,13 +26,22 @@ from rookery.model.facts import (
 )
 from rookery.model.permissions import Call, RequestId, Verdict
 from rookery.model.rules import path_fields
-from rookery.model.sessions import TMUX, Sender
+from rookery.model.sessions import HEADLESS, TMUX, Sender
 from rookery.path_resolver import PathResolver
 from rookery.permissions import Pass, Permissions, Ruling, Wait
 from rookery.ports import Agent
 from rookery.processes import Process, caller_of, is_running, is_shared, run_as
 from rookery.stops import GoOn, Stops
-from rookery.store import dialogs, evidence, messages, observed, requests, sessions, tokens
+from rookery.store import (
+    dialogs,
+    evidence,
+    limits,
+    messages,
+    observed,
+    requests,
+    sessions,
+    tokens,
+)
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 
@@ -105,6 +115,11 @@ class Intake:
         if (agent := self.agents.get(hook.agent)) is None:
             raise HookUnreadable(f"no agent is called {hook.agent!r}")
         return agent
+
+    def with_process(self, hook: Hook) -> Hook:
+        """Add the agent's process to a spooled call, as the call names it. Reads /proc."""
+        program = run_as(self.agent(hook))
+        return replace(hook, process=agent_in_lineage(hook.named, program))
 
     async def _read_call(self, agent: Agent, sender: Sender, hook: Hook) -> Call | None:
         """Return the tool call that a hook wants decided, with all that rules look at.
@@ -260,8 +275,11 @@ class Intake:
         if hook.badge and (late := sessions.late(db, hook.badge, sender)):
             return late
         caller = _caller(hook, agent)
-        if caller and (held := sessions.rebind(db, caller.word, sender)):
-            return held
+        # Not by what a spooled call names: a planted one would take a session over.
+        if caller and hook.pid is not None:
+            held = sessions.rebind(db, caller.word, sender)
+            if held:
+                return held
         if _is_shared(hook, agent) and (seated := observed.bind_by_folder(db, sender)):
             return seated
         return self._register(db, sender, hook, caller)
@@ -275,7 +293,10 @@ class Intake:
             if tokens.is_worn(db, known, hook.badge) or _is_from(process, hook, agent):
                 return known
             raise HookUnreadable(f"it does not wear the badge of {known}")
-        if process is None or hook.pid is None:
+        if process is None:
+            self._learn_process(db, known, hook, agent)
+            return known
+        if hook.pid is None and _may_be_spooled_by(process, hook):
             return known
         if _is_shared(hook, agent) or _is_from(process, hook, agent):
             return known
@@ -285,9 +306,23 @@ class Intake:
         endings.end(db, self.journal, known, outcome="failed", reason="its program is gone")
         return self._register(db, sender, hook, _caller(hook, agent))
 
+    def _learn_process(
+        self, db: Connection, session: SessionId, hook: Hook, agent: Agent
+    ) -> None:
+        """Note the process of a headless session whose first calls did not tell it."""
+        if sessions.get(db, session).runtime == HEADLESS and hook.pid is not None:
+            caller = _caller(hook, agent)
+            if caller and not sessions.holder_of_process(db, caller.word):
+                observed.identify(db, session, caller.word)
+
     def _register(
         self, db: Connection, sender: Sender, hook: Hook, caller: Process | None
     ) -> SessionId:
+        if not limits.has_room_for_headless(db):
+            # Parked, not retried: whoever makes up sessions must not fill the store.
+            raise HookUnreadable("as many headless sessions live as limits allow")
+        if caller and sessions.holder_of_process(db, caller.word):
+            caller = None  # another session is this process, and only one can be
         arrival = Arrival(
             agent=sender.agent,
             native_id=sender.native_id,
@@ -312,6 +347,17 @@ def _ends_an_earlier_conversation(
     return sessions.of_caller(db, sender.agent, hook.badge, process) is not None
 
 
+def _may_be_spooled_by(process: str, hook: Hook) -> bool:
+    """Whether a spooled call is that of a session's process: one that runs must be named.
+
+    This is no proof, as a file that somebody planted can name it as well: no key and no
+    signature is safe from other processes of the same user. It keeps out what does not know.
+    """
+    if process in {each.word for each in hook.named} or not TELLS_LINEAGE:
+        return True
+    return not hook.named and not is_running(Process.read(process))
+
+
 def _is_prompt(told: Sequence[Fact]) -> bool:
     return any(isinstance(fact, TurnStarted) and not fact.resumes for fact in told)
 
@@ -328,8 +374,10 @@ def _is_from(process: str | None, hook: Hook, agent: Agent) -> bool:
 
 
 def _caller(hook: Hook, agent: Agent) -> Process | None:
-    """Return the agent's process that made a call, as the kernel knows it."""
-    if hook.pid is None or _is_shared(hook, agent):
+    """Return the agent's process that made a call: by the kernel, else as the call names it."""
+    if hook.pid is None:
+        return hook.process
+    if _is_shared(hook, agent):
         return None
     return caller_of(hook.pid, run_as(agent))
 

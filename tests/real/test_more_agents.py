@@ -6,6 +6,8 @@ OpenCode has our plugin whenever we start it; Gemini has our hooks if its user i
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -676,3 +678,32 @@ def test_a_prompt_that_is_typed_during_a_turn_of_opencode_has_an_answer_of_its_o
 
     assert asked["answer"] == "answer one"
     assert last_turn(rookery)["answer"] == "answer two"
+
+
+@pytest.mark.spec("A4", "A8")
+def test_opencode_without_a_terminal_ends_when_its_process_does(
+    rookery: Rookery, models: ModelServer
+) -> None:
+    home = rookery.folder / "opencode"
+    where = ("--config-dir", str(home / "config" / "opencode"))
+    rookery.json("hooks", "install", "--agent", "opencode", *where, "--yes")
+    folders = {f"XDG_{name.upper()}_HOME": str(home / name) for name in ("data", "state")}
+    own = {"HOME": str(home), "XDG_CONFIG_HOME": str(home / "config"), **folders}
+    with subprocess.Popen(
+        [PROGRAMS / "opencode", "run", "gate: later;; say: done"],
+        cwd=rookery.project,
+        env={**os.environ, **own, "PWD": str(rookery.project)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as running:
+        eventually(lambda: waits_at(models, "later"), within=SLOWLY)
+        eventually(lambda: is_(rookery, "working"), within=SLOWLY)
+        models.open_gate("later")
+        running.wait(timeout=SLOWLY)
+
+    (session,) = rookery.client.get("sessions", all=True)["sessions"]
+    ended = rookery.ended(session["id"], within=SLOWLY)
+    assert (ended["runtime"], ended["agent"]) == ("headless", "opencode")
+    # It leaves before its plugin can tell that the turn is over.
+    assert ended["status"] in {"completed", "failed"}

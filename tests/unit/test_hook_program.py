@@ -18,6 +18,8 @@ from pathlib import Path
 import pytest
 
 from rookery.hook_protocol import read_call
+from rookery.lineage import read_lineage
+from rookery.processes import Process
 from rookery.programs import hook
 
 PAYLOAD = b'{"hook_event_name": "Stop", "session_id": "n1", "cwd": "/"}'
@@ -114,9 +116,9 @@ def test_a_call_that_was_taken_says_nothing_and_leaves_nothing(setting: Setting)
     assert setting.spooled() == []
     first, _, payload = daemon.call.partition(b"\n")
     assert payload == PAYLOAD
-    assert (
-        first.decode().split(" ", 2)[2] == f"demo {len(PAYLOAD)} b-1 %7 {os.getpid()} /run/a b"
-    )
+    told = first.decode().split(" ", 2)[2].split(" ", 5)
+    assert (told[:4], told[5]) == (["demo", str(len(PAYLOAD)), "b-1", "%7"], "/run/a b")
+    assert read_lineage(told[4])[0] == Process.of(os.getpid())
 
 
 @pytest.mark.spec("C4")

@@ -530,7 +530,7 @@ async def test_a_call_whose_caller_did_not_wait_is_taken_once_it_comes_from_the_
 
     with pytest.raises(RuntimeFailed):
         await door.intake.receive(replace(told, pid=pid_of_one_that_is_over()))
-    await door.intake.receive(told)
+    await door.intake.receive(replace(told, named=(known,)))
 
     assert await database.read(kinds) == ["turn-started"]
     assert (await door.session("anna")).activity is Activity.WORKING

@@ -183,10 +183,10 @@ class HookDoor:
         return self.intake.agent(hook).answer(hook.payload, verdict).encode()
 
     async def _take_in(
-        self, call: bytes, *, pid: int | None = None
+        self, call: bytes, *, pid: int | None = None, hook: Hook | None = None
     ) -> tuple[Hook | None, Ruling | GoOn | Context | _Unreadable]:
         try:
-            hook = read_call(call, pid=pid)
+            hook = hook or read_call(call, pid=pid)
             return hook, await self.intake.receive(hook)
         except POISON as error:
             # Nothing can be made of it, now or later: kept where one can see it, not retried.
@@ -194,9 +194,18 @@ class HookDoor:
             return None, Pass() if pid is None else await self._refuse(call)
 
     async def _take_in_spooled(self, calls: Sequence[bytes]) -> None:
+        hooks = await asyncio.to_thread(lambda: [self._read_spooled(call) for call in calls])
         # Each is given to the writer before the next, so that they are committed in their
         # order; all of them share a transaction or two.
-        await asyncio.gather(*map(self._take_in, calls))
+        read = zip(calls, hooks, strict=True)
+        await asyncio.gather(*(self._take_in(call, hook=hook) for call, hook in read))
+
+    def _read_spooled(self, call: bytes) -> Hook | None:
+        """Read a spooled call with its agent's process. None if it cannot be read at all."""
+        try:
+            return self.intake.with_process(read_call(call))
+        except POISON:
+            return None  # read once more where it is parked with its error
 
     async def _refuse(self, call: bytes) -> _Unreadable:
         """Answer a live call that cannot be read, without letting it pass by a rule."""

@@ -28,6 +28,9 @@ PATIENCE = 350.0
 #: Seconds for a daemon that died while we waited to come back.
 RETURN = 30.0
 
+#: Processes above the hook that are named: its shell, the agent, and what that was started by.
+MAX_ANCESTORS = 6
+
 #: The daemon's first word, once what it was told is on disk. What follows is for the agent.
 TAKEN = b"taken\n"
 
@@ -78,8 +81,26 @@ def _call(key: str, agent: str, payload: bytes) -> bytes:
     badge, pane = posix.environ.get(b"ROOKERY_BADGE"), posix.environ.get(b"TMUX_PANE")
     server = posix.environ.get(b"TMUX", b"").rsplit(b",", 2)[0].replace(b"\n", b"")
     told = f"v{VERSION} {key} {agent} {len(payload)}".encode()
-    words = (told, badge or b"-", pane or b"-", b"%d" % posix.getppid(), server or b"-")
+    words = (told, badge or b"-", pane or b"-", _ancestors() or b"-", server or b"-")
     return b" ".join(words) + b"\n" + payload
+
+
+def _ancestors() -> bytes:
+    """Name the processes above this one, the nearest first, each with its start time.
+
+    When a spooled call is read, they may be gone: then nothing else tells who made it.
+    """
+    found: list[bytes] = []
+    pid = posix.getppid()
+    while pid > 1 and len(found) < MAX_ANCESTORS:
+        try:
+            # After the name, which may hold blanks and brackets of its own.
+            fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+            found.append(b"%d:%s" % (pid, fields[19]))
+            pid = int(fields[1])
+        except (OSError, IndexError, ValueError):
+            break
+    return b",".join(found)
 
 
 def _tell(door: str, call: bytes, patience: float) -> bytes:

@@ -5,7 +5,7 @@
 // only a tool call waits at all.
 
 import { randomBytes } from "node:crypto"
-import { promises as files } from "node:fs"
+import { promises as files, readFileSync } from "node:fs"
 import net from "node:net"
 import path from "node:path"
 
@@ -332,9 +332,24 @@ function compose(payload) {
   const key = `${String(moment).padStart(20, "0")}-${randomBytes(8).toString("hex")}`
   const { ROOKERY_BADGE, TMUX_PANE, TMUX = "" } = process.env
   const server = TMUX.split(",").slice(0, -2).join(",").replaceAll("\n", "")
-  const who = [ROOKERY_BADGE || "-", TMUX_PANE || "-", process.pid, server || "-"]
+  const who = [ROOKERY_BADGE || "-", TMUX_PANE || "-", lineage() || "-", server || "-"]
   const line = [VERSION, key, "opencode", body.length, ...who].join(" ")
   return { key, bytes: Buffer.concat([Buffer.from(`${line}\n`), body]) }
+}
+
+// This process and those above it, each with its start time, as hook.py has them.
+function lineage() {
+  const found = []
+  for (let pid = process.pid; pid > 1 && found.length < 4; ) {
+    try {
+      const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(")").pop().trim().split(" ")
+      found.push(`${pid}:${fields[19]}`)
+      pid = Number(fields[1])
+    } catch {
+      break
+    }
+  }
+  return found.join(",")
 }
 
 // Returns all that the daemon says; nothing if it is not there, or does not answer in time.

@@ -1,0 +1,112 @@
+"""Agents without a terminal, known by their hooks only: their sessions end when they do."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rookery import hook_program
+from tests.models.server import ModelServer
+from tests.real.agents import KEY, PROGRAMS, configure
+from tests.real.outsiders import outsider
+from tests.real.rookery import SOON, Rookery, eventually
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(300), pytest.mark.spec("A4", "A8")]
+
+
+def only(rookery: Rookery) -> dict[str, Any]:
+    (found,) = rookery.client.get("sessions", all=True)["sessions"]
+    return dict(found)
+
+
+@pytest.mark.parametrize("agent", ["codex", "gemini", "opencode"])
+def test_an_agent_that_is_killed_or_ends_without_a_word_is_over(
+    rookery: Rookery, agent: str
+) -> None:
+    told = {"session_id": "n-1", "cwd": "/x/agent"}
+    with outsider(rookery, agent=agent, called=agent) as running:
+        running.tell({**told, "hook_event_name": "SessionStart"})
+        lives = only(rookery)["status"]
+    # It read the end of its input, and left.
+    ended = rookery.ended("n-1", within=SOON)
+
+    assert lives == "running"
+    assert (ended["runtime"], ended["status"]) == ("headless", "completed")
+
+
+def codex(rookery: Rookery, prompt: str) -> subprocess.Popen[bytes]:
+    """Run the real Codex without a terminal, with our hooks as its user has installed them."""
+    home = rookery.folder / "codex"
+    where = ("--config-dir", str(home))
+    rookery.json("hooks", "install", "--agent", "codex", *where, "--trust", "--yes")
+    own = {"HOME": str(rookery.folder), "CODEX_HOME": str(home), "FAKE_KEY": "x"}
+    return subprocess.Popen(
+        [PROGRAMS / "codex", "exec", "--skip-git-repo-check", prompt],
+        cwd=rookery.project,
+        env={**os.environ, **own},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def claude(rookery: Rookery, prompt: str, models: str) -> subprocess.Popen[bytes]:
+    """Run the real Claude Code without a terminal, with our hooks in its settings."""
+    config = rookery.folder / "claude"
+    settings = json.dumps({"hooks": hooks_of(rookery)})
+    return subprocess.Popen(
+        [PROGRAMS / "claude", "-p", "--settings", settings, prompt],
+        cwd=rookery.project,
+        env={
+            **os.environ,
+            "HOME": str(rookery.folder),
+            "CLAUDE_CONFIG_DIR": str(config),
+            "ANTHROPIC_BASE_URL": models,
+            "ANTHROPIC_API_KEY": KEY,
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_AUTOUPDATER": "1",
+            "IS_SANDBOX": "1",
+        },
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def hooks_of(rookery: Rookery) -> dict[str, Any]:
+    command = hook_program.command(rookery.home, "claude")
+    run = [{"hooks": [{"type": "command", "command": command}]}]
+    return dict.fromkeys(("SessionStart", "UserPromptSubmit", "Stop"), run)
+
+
+@pytest.mark.parametrize("agent", ["codex", "claude"])
+@pytest.mark.parametrize("how", ["killed", "by itself"])
+def test_a_real_agent_without_a_terminal_ends_when_its_process_does(
+    cold: Rookery, models: ModelServer, agent: str, how: str
+) -> None:
+    assert Path(PROGRAMS / agent).exists(), "make agents installs it"
+    configure(cold, models.url)
+    cold.up()
+    prompt = "gate: later;; say: done"
+
+    running = codex(cold, prompt) if agent == "codex" else claude(cold, prompt, models.url)
+    try:
+        eventually(lambda: any(record.gate == "later" for record in models.log))
+        eventually(lambda: only(cold)["activity"] == "working")
+        if how == "killed":
+            running.kill()
+        else:
+            models.open_gate("later")
+        running.wait(timeout=SOON)
+        ended = cold.ended(only(cold)["id"], within=SOON)
+    finally:
+        running.kill()
+        running.wait(timeout=SOON)
+
+    expected = "failed" if how == "killed" else "completed"
+    assert (ended["runtime"], ended["status"]) == ("headless", expected)

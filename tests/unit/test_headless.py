@@ -1,0 +1,229 @@
+"""Headless agents whose processes are gone are over; and hooks bring only so many."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from functools import partial
+
+import anyio
+import pytest
+
+from rookery.daemon import AGENTS
+from rookery.headless import HeadlessWatch
+from rookery.hook_protocol import Hook
+from rookery.intake import Intake
+from rookery.lineage import read_lineage
+from rookery.model import facts
+from rookery.model.errors import HookUnreadable
+from rookery.model.facts import SessionId
+from rookery.model.lifecycle import Activity, Status
+from rookery.permissions import Permissions
+from rookery.processes import Process
+from rookery.rulebook import Rulebook
+from rookery.store import limits, sessions
+from rookery.store.journal import Journal
+from tests.desk import Desk
+from tests.fakes.clock import FakeClock
+from tests.fakes.database import ObservedDatabase
+from tests.house import no_policy
+
+pytestmark = [pytest.mark.anyio, pytest.mark.spec("A4", "A8")]
+
+AGENT = SessionId("agent")
+
+
+@pytest.fixture
+def running() -> set[str]:
+    """Give the processes that run, as words."""
+    return {"7:1"}
+
+
+@pytest.fixture
+async def desk(database: ObservedDatabase, clock: FakeClock) -> Desk:
+    desk = Desk(database, Journal("here", clock, readers={}))
+    await desk.settle(AGENT, runtime="headless", process="7:1", agent="opencode")
+    return desk
+
+
+@pytest.fixture
+def watch(desk: Desk, running: set[str]) -> HeadlessWatch:
+    def runs(process: Process) -> bool:
+        return process.word in running
+
+    return HeadlessWatch(desk.database, desk.journal, runs)
+
+
+async def happen(desk: Desk, *happened: facts.Fact) -> None:
+    await desk.database.write(lambda db: desk.journal.append(db, *happened))
+
+
+async def test_one_whose_process_is_missed_twice_is_over(
+    desk: Desk, watch: HeadlessWatch, running: set[str]
+) -> None:
+    await watch.look()
+    running.clear()
+
+    await watch.look()
+    once = (await desk.session(AGENT)).status
+    await watch.look()
+
+    assert once is Status.RUNNING
+    ended = await desk.session(AGENT)
+    assert (ended.status, ended.reason) == (Status.COMPLETED, "its program ended")
+
+
+async def test_one_that_ended_in_the_middle_of_a_turn_has_failed(
+    desk: Desk, watch: HeadlessWatch, running: set[str]
+) -> None:
+    await happen(desk, facts.TurnStarted(AGENT, "go"))
+    running.clear()
+
+    await watch.look()
+    await watch.look()
+
+    ended = await desk.session(AGENT)
+    assert (ended.status, ended.ended_by) == (Status.FAILED, "itself")
+    assert "in the middle of a turn" in ended.reason
+
+
+async def test_one_that_is_back_at_the_second_look_lives(
+    desk: Desk, watch: HeadlessWatch, running: set[str]
+) -> None:
+    running.clear()
+    await watch.look()
+    running.add("7:1")
+    await watch.look()
+    running.clear()
+
+    await watch.look()
+
+    assert (await desk.session(AGENT)).status is Status.RUNNING
+
+
+async def test_only_headless_sessions_with_a_known_process_are_looked_at(
+    desk: Desk, watch: HeadlessWatch
+) -> None:
+    await desk.settle("unknown", runtime="headless")
+    await desk.settle("seen", runtime="observed", process="8:1")
+    await desk.settle("ours", process="9:1")
+
+    await watch.look()
+    await watch.look()
+
+    live = await desk.database.read(sessions.live)
+    assert {each.id for each in live} == {"agent", "unknown", "seen", "ours"}
+
+
+async def test_one_that_sits_in_a_pane_meanwhile_is_left_to_its_runtime(
+    desk: Desk, watch: HeadlessWatch, running: set[str]
+) -> None:
+    running.clear()
+    await watch.look()
+    seat = "update sessions set runtime = 'observed' where id = 'agent'"
+    await desk.database.write(lambda db: db.execute(seat) and None)
+
+    await watch.look()
+
+    assert (await desk.session(AGENT)).status is Status.RUNNING
+
+
+async def test_it_looks_again_and_again(
+    desk: Desk, watch: HeadlessWatch, running: set[str], clock: FakeClock
+) -> None:
+    running.clear()
+
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(watch.watch)
+            while not (await desk.session(AGENT)).status.is_over:
+                await clock.someone_sleeps()
+                clock.skip()
+            tasks.cancel_scope.cancel()
+
+
+def spooled(event: str, native_id: str, *named: Process, **more: object) -> Hook:
+    payload = {"session_id": native_id, "cwd": "/x", "hook_event_name": event, **more}
+    return Hook(f"{event}-{native_id}", "claude", None, payload, named=named)
+
+
+@pytest.fixture
+def intake(desk: Desk) -> Intake:
+    rules = Rulebook(desk.database.path.with_name("rules.toml"))
+    permissions = Permissions(desk.journal, rules, timedelta(minutes=5))
+    stops = no_policy(desk.journal)
+    return Intake(desk.database, desk.journal, AGENTS, permissions, stops)
+
+
+@pytest.mark.spec("C4")
+async def test_a_spooled_call_for_a_running_agent_names_its_process(
+    desk: Desk, intake: Intake
+) -> None:
+    own = Process.of(os.getpid())
+    assert own
+    known = {"runtime": "headless", "agent": "claude", "native_id": "n-1"}
+    await desk.settle("victim", process=own.word, **known)
+    other = Process(own.pid, f"{own.started}0")
+
+    for named in ((), (other,), (Process(1, "1"), other)):
+        with pytest.raises(HookUnreadable, match="another process"):
+            await intake.receive(
+                intake.with_process(spooled("UserPromptSubmit", "n-1", *named, prompt="forged"))
+            )
+    untouched = (await desk.session(SessionId("victim"))).activity
+    await intake.receive(
+        intake.with_process(spooled("UserPromptSubmit", "n-1", other, own, prompt="go"))
+    )
+
+    assert untouched is Activity.IDLE
+    assert (await desk.session(SessionId("victim"))).activity is Activity.WORKING
+
+
+@pytest.mark.spec("C4")
+async def test_no_spooled_call_takes_over_the_session_of_a_process(
+    desk: Desk, intake: Intake
+) -> None:
+    own = Process.of(os.getpid())
+    assert own
+    known = {"runtime": "headless", "agent": "claude", "native_id": "n-1"}
+    await desk.settle("victim", process=own.word, **known)
+
+    await intake.receive(intake.with_process(spooled("SessionStart", "n-2", own)))
+
+    victim = await desk.session(SessionId("victim"))
+    assert (victim.native_id, victim.process) == ("n-1", own.word)
+
+
+async def test_one_that_died_before_its_calls_were_read_is_over_soon(
+    desk: Desk, intake: Intake, watch: HeadlessWatch
+) -> None:
+    gone = (Process(2**22 + 1, "5"), Process(2**22 + 2, "4"))
+    await intake.receive(intake.with_process(spooled("SessionStart", "n-1", *gone)))
+    await intake.receive(
+        intake.with_process(spooled("UserPromptSubmit", "n-1", *gone, prompt="go"))
+    )
+    session = await desk.ask("show", session="n-1")
+
+    await watch.look()
+    await watch.look()
+
+    assert session.process == gone[1].word
+    assert (await desk.session(session.id)).status is Status.FAILED
+
+
+@pytest.mark.spec("K5")
+async def test_hooks_bring_only_so_many_sessions(desk: Desk, intake: Intake) -> None:
+    limit = limits.Limits(headless_sessions=3)
+    await desk.database.write(partial(limits.put, limits=limit))
+    for number in range(2):
+        await intake.receive(intake.with_process(spooled("SessionStart", f"n-{number}")))
+
+    with pytest.raises(HookUnreadable, match="as many headless sessions"):
+        await intake.receive(intake.with_process(spooled("SessionStart", "n-2")))
+
+    assert len(await desk.database.read(sessions.live)) == 3
+
+
+def test_what_a_hook_names_is_read_whatever_stands_there() -> None:
+    assert read_lineage("12:34,5:6") == (Process(12, "34"), Process(5, "6"))
+    assert [read_lineage(word) for word in ("-", "", "123", "a:b", "1:2:3")] == [()] * 5
