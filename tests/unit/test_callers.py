@@ -10,7 +10,7 @@ import pytest
 
 from rookery import endings
 from rookery.gateway.callers import MAX_REMEMBERED, Callers
-from rookery.gateway.peer_credentials import Evidence
+from rookery.gateway.peer_credentials import Evidence, Position
 from rookery.model.errors import Forbidden, RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.scopes import Identity, Scope
@@ -37,7 +37,7 @@ class World:
     clock: FakeClock
     parents: dict[int, int] = field(default_factory=dict)
     named: dict[int, str] = field(default_factory=dict)
-    leaders: dict[int, int] = field(default_factory=dict)
+    terminals: dict[int, int] = field(default_factory=dict)
     server: int = 50
     reads: int = 0
 
@@ -46,7 +46,7 @@ class World:
             *(self.desk.database, self.desk.runtime, self.clock, Path("tmux")),
             process=lambda pid: process(pid) if pid in self.parents else None,
             read=self.read,
-            leader=lambda pid: self.leaders.get(pid, pid),
+            position=self.position,
             server=lambda _: self.server,
         )
 
@@ -59,8 +59,15 @@ class World:
         if not chain:
             return None
         named = tuple(self.named[each] for each in chain if each in self.named)
-        leader = self.leaders.get(chain[0], chain[-1])
-        return Evidence(tuple(map(process, chain)), named, leader)
+        return Evidence(tuple(map(process, chain)), named, self.position(chain[0]))
+
+    def position(self, pid: int) -> Position:
+        """Say on which terminal a process is, and with whom."""
+        terminal, tree = self.terminals.get(pid, 0), set()
+        while pid in self.parents and self.terminals.get(pid, 0) == terminal:
+            tree.add(pid)
+            pid = self.parents[pid]
+        return Position(terminal, frozenset(tree))
 
     async def identify(self, pid: int) -> Identity:
         return await self.callers.identify(pid)
@@ -109,13 +116,22 @@ async def test_a_claimed_environment_does_not_beat_the_process_tree(world: World
 
 
 async def test_a_process_that_left_its_tree_is_known_by_its_terminal(world: World) -> None:
-    world.parents = {5: 1, 10: 5, 40: 1, 41: 5}
-    world.leaders = {10: 5, 40: 5, 41: 5}
+    world.parents = {4: 1, 5: 4, 10: 5, 40: 4, 41: 5, 42: 4}
+    world.terminals = dict.fromkeys((5, 10, 40, 41), 34816)
 
     detached, of_the_shell = await world.identify(40), await world.identify(41)
+    elsewhere = await world.identify(42)
 
     assert detached.session == "agent"
     assert of_the_shell == OWNER
+    assert elsewhere == OWNER
+
+
+async def test_a_script_that_runs_agents_is_its_persons(world: World) -> None:
+    world.parents = {6: 1, 10: 6, 43: 6}
+    world.terminals = dict.fromkeys((6, 10, 43), 34816)
+
+    assert await world.identify(43) == OWNER
 
 
 async def test_a_job_of_our_own_tmux_server_is_nobodys(world: World) -> None:

@@ -17,7 +17,13 @@ from sqlite3 import Connection
 
 import anyio
 
-from rookery.gateway.peer_credentials import Evidence, leader_of, read_evidence, server_pid
+from rookery.gateway.peer_credentials import (
+    Evidence,
+    Position,
+    read_evidence,
+    read_position,
+    server_pid,
+)
 from rookery.model.errors import Forbidden, RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.scopes import Identity, Scope
@@ -50,7 +56,7 @@ class Callers:
     tmux: Path  #: the socket of our own tmux server
     process: Callable[[int], Process | None] = Process.of
     read: Callable[[int], Evidence | None] = read_evidence
-    leader: Callable[[int], int] = leader_of
+    position: Callable[[int], Position] = read_position
     server: Callable[[Path], int | None] = server_pid
     _remembered: OrderedDict[Process, _Remembered] = field(default_factory=OrderedDict)
 
@@ -84,8 +90,10 @@ class Callers:
         known = await self.database.read(partial(_known, evidence=evidence))
         if found := known.by_ancestor or self.runtime.holder_of(evidence.process.pid):
             return found
-        if evidence.is_detached and (found := self._on_terminal(known.processes, evidence)):
-            return found
+        if evidence.position.terminal:
+            beside = partial(self._detached_from, known.processes, evidence.position)
+            if found := await anyio.to_thread.run_sync(beside):
+                return found
         if known.by_environment:
             return known.by_environment
         await self._refuse_unattributable(evidence)
@@ -101,15 +109,15 @@ class Callers:
         if where:
             raise Forbidden(f"this process runs in {where}. Ask from a terminal of your own.")
 
-    def _on_terminal(
-        self, processes: Mapping[SessionId, Process], evidence: Evidence
+    def _detached_from(
+        self, processes: Mapping[SessionId, Process], position: Position
     ) -> SessionId | None:
-        """Find the session on whose terminal a process is that has left its process tree."""
+        """Find the session on whose terminal a process is that has left the process tree."""
         return next(
             (
                 session
                 for session, process in processes.items()
-                if self.leader(process.pid) == evidence.leader
+                if position.is_detached_from(self.position(process.pid))
             ),
             None,
         )

@@ -24,22 +24,33 @@ CONNECT_TIMEOUT_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
+class Position:
+    """Where a process stands: on which terminal, and in which process tree there."""
+
+    terminal: int = 0  #: the device of its controlling terminal; 0 if it has none
+    tree: frozenset[int] = frozenset()  #: itself and its ancestors on that terminal
+
+    def is_detached_from(self, other: Position) -> bool:
+        """Whether it is on the same terminal as another, and has left the process tree there.
+
+        A shell on a terminal is above all that it runs; a process that forked twice is alone.
+        """
+        is_together = self.terminal != 0 and self.terminal == other.terminal
+        return is_together and self.tree.isdisjoint(other.tree)
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """A process, and by what it may belong to a session."""
 
     chain: tuple[Process, ...]  #: the process itself, then its ancestors, the nearest first
     named: tuple[str, ...] = ()  #: the sessions that their environments name, in that order
-    leader: int = 0  #: the process that leads its terminal session
+    position: Position = Position()
     is_below_shared_server: bool = False  #: of an agent, which runs commands of many sessions
 
     @property
     def process(self) -> Process:
         return self.chain[0]
-
-    @property
-    def is_detached(self) -> bool:
-        """Whether it has left the process tree of the terminal that it still belongs to."""
-        return self.leader not in {each.pid for each in self.chain}
 
 
 def read_evidence(pid: int) -> Evidence | None:
@@ -48,10 +59,26 @@ def read_evidence(pid: int) -> Evidence | None:
         return None
     named = tuple(name for each in chain if (name := _named_by(each.pid)))
     is_shared = any(is_shared_server(each.pid) for each in chain)
-    return Evidence(chain, named, leader_of(pid), is_shared)
+    return Evidence(chain, named, read_position(pid), is_shared)
 
 
-def leader_of(pid: int) -> int:
+def read_position(pid: int) -> Position:
+    """Read on which terminal a process is, and with which of its ancestors."""
+    terminal, leader = _terminal_of(pid), _leader_of(pid)
+    tree = (each.pid for each in ancestors(pid) if _leader_of(each.pid) == leader)
+    return Position(terminal, frozenset(tree) if terminal else frozenset())
+
+
+def _terminal_of(pid: int) -> int:
+    """Return the device of a process's controlling terminal; 0 if none is seen."""
+    with suppress(OSError, IndexError, ValueError):
+        stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+        # After the name, which may hold blanks and brackets of its own.
+        return int(stat.rpartition(")")[2].split()[4])
+    return 0
+
+
+def _leader_of(pid: int) -> int:
     """Return the process that leads the terminal session of a process; 0 if it is gone."""
     try:
         return os.getsid(pid)
