@@ -72,7 +72,7 @@ from rookery.runtimes.tmux.observed import ObservedRuntime
 from rookery.runtimes.tmux.runtime import TmuxRuntime
 from rookery.runtimes.tmux.server import Site, version_of
 from rookery.stops import Stops
-from rookery.store import limits, switches, tokens
+from rookery.store import families, limits, switches, tokens
 from rookery.store.database import Database
 from rookery.store.journal import Journal, Reader
 from rookery.store.listeners import forget_all
@@ -256,6 +256,8 @@ async def _take_up(
     await database.write(
         partial(limits.put, limits=limits.Limits(*queue, kept.headless_sessions))
     )
+    trusts_all = settings.trust.sessions == "all"
+    await database.write(partial(families.trust_all, on=trusts_all))
     await journal.catch_up(database)
     if not settings.listeners.survive_restart:
         await database.write(forget_all)

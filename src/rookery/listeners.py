@@ -14,6 +14,7 @@ from rookery.model.envelopes import envelope
 from rookery.model.errors import BadInput, SessionOver
 from rookery.model.facts import Fact, SessionId
 from rookery.model.listeners import (
+    ENDED,
     FINISHED,
     INTERRUPTED,
     OBEYED,
@@ -25,11 +26,13 @@ from rookery.model.listeners import (
     Until,
     ended,
     news,
+    why_ended,
+    without_hint,
 )
 from rookery.model.messages import Origin, clean
 from rookery.model.sessions import Session
 from rookery.needs import need
-from rookery.store import dialogs, limits, listeners, messages, sessions
+from rookery.store import dialogs, families, limits, listeners, messages, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Entry, Journal, Reader
 
@@ -136,8 +139,7 @@ def react(db: Connection, entry: Entry) -> None:
         case facts.SessionEnded():
             if gone := listeners.forget_caller(db, target):
                 _log.info("%s is over; it waited for %d.", target, gone)
-            over = listeners.of_end(db, target, seq=seq)
-            _tell(db, entry, over, ended(sessions.get(db, target)))
+            _tell_of_end(db, entry, sessions.get(db, target))
         case _:
             pass
 
@@ -179,13 +181,29 @@ def _fire(
     template: str,
     message: str = "",
 ) -> None:
-    if fired:
-        words = news(template, sessions.get(db, entry.fact.session), message)
-        for each in fired:
-            if each.is_lasting:
-                listeners.renew(db, each, seq=entry.seq)
-                _tell_one(db, entry, each, words)
-        _tell(db, entry, [each for each in fired if not each.is_lasting], words)
+    if not fired:
+        return
+    target = sessions.get(db, entry.fact.session)
+    for each in sorted(fired, key=lambda each: not each.is_lasting):
+        words = news(_template_for(db, each, template), target, message)
+        if each.is_lasting:
+            listeners.renew(db, each, seq=entry.seq)
+            _tell_one(db, entry, each, words)
+        else:
+            _tell(db, entry, [each], words)
+
+
+def _tell_of_end(db: Connection, entry: Entry, target: Session) -> None:
+    """Tell all who wait that a session is over, and let them wait no more."""
+    for each in listeners.of_end(db, target.id, seq=entry.seq):
+        template = _template_for(db, each, ENDED)
+        _tell(db, entry, [each], news(template, target, why_ended(target)))
+
+
+def _template_for(db: Connection, listener: Listener, template: str) -> str:
+    """Name no tool that the listener is refused: a person let it wait for a stranger."""
+    is_allowed = families.may_read(db, listener.caller, listener.target)
+    return template if is_allowed else without_hint(template)
 
 
 def _tell(db: Connection, entry: Entry, fired: Iterable[Listener], words: str) -> None:
@@ -271,4 +289,4 @@ class Listeners:
         noted = facts.Noted(target.id, "waited for, and over")
         seq = self.journal.append(db, noted)
         entry = Entry(seq, self.journal.clock.now(), noted)
-        _tell(db, entry, listeners.of_end(db, target.id, seq=seq), ended(target))
+        _tell_of_end(db, entry, target)

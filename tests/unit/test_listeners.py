@@ -5,6 +5,7 @@ from sqlite3 import Connection
 
 import pytest
 
+from rookery import relays
 from rookery.listeners import Listeners, listen_to_several
 from rookery.model import facts
 from rookery.model.errors import BadInput, SessionOver
@@ -12,7 +13,8 @@ from rookery.model.facts import Fact
 from rookery.model.listeners import Listener, Until
 from rookery.model.messages import MessageId, Step
 from rookery.model.permissions import Call, Question, RequestId
-from rookery.store import dialogs, listeners, messages, requests, switches
+from rookery.model.relays import Limits
+from rookery.store import dialogs, families, listeners, messages, requests, switches
 from rookery.store.journal import Journal
 from rookery.store.requests import Asking
 from tests.fakes.clock import FakeClock
@@ -450,3 +452,47 @@ def test_a_permission_is_for_a_person_unless_parents_may_answer(
     tool = f"Use rookery__answer_permission(computer='here', permission='{request}', ...)"
     how = tool if may and is_parent else "A person must allow or deny it."
     assert words == f"Session worker on here needs input: May it use Bash? ls {how}"
+
+
+@pytest.mark.spec("E2", "K5")
+@pytest.mark.parametrize(
+    "happened",
+    [
+        facts.TurnEnded(WORKER, "Done."),
+        facts.TurnEnded(WORKER, "It failed.", "failed"),
+        facts.TurnEnded(WORKER, "", "interrupted"),
+        facts.SessionEnded(WORKER, "it exited with status 0"),
+    ],
+)
+def test_who_may_not_read_a_session_is_told_of_it_without_a_tool_to_do_so(
+    db: Connection, journal: Journal, happened: facts.Fact
+) -> None:
+    office = Office(db, journal)
+    families.trust_all(db, on=False)
+    office.listen(ANNA, WORKER)
+    office.listen(BERT, WORKER)
+    db.execute("update sessions set parent = ? where id = ?", (BERT, WORKER))
+
+    office.happen(happened)
+
+    told = dict(office.told())
+    assert told[BERT].startswith(told[ANNA])
+    assert "rookery__" not in told[ANNA]
+    assert "Use rookery__get_session_data(" in told[BERT]
+
+
+@pytest.mark.spec("E2", "K5")
+@pytest.mark.parametrize("how", ["relay", "trust"])
+def test_who_may_read_a_session_otherwise_is_told_how(
+    db: Connection, journal: Journal, how: str
+) -> None:
+    office = Office(db, journal)
+    office.listen(ANNA, WORKER)
+    if how == "relay":
+        families.trust_all(db, on=False)
+        limits = Limits(hops=8, a_minute=20, length=12_000)
+        relays.join_pair(db, office.journal, (ANNA, WORKER), limits=limits)
+
+    office.happen(facts.TurnEnded(WORKER, "Done."))
+
+    assert "Use rookery__get_session_data(" in dict(office.told())[ANNA]

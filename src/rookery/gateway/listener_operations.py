@@ -22,11 +22,12 @@ from rookery.gateway.table import (
     target,
 )
 from rookery.gateway.waiting_operations import MOST, Number, enough
-from rookery.model.errors import BadInput, SessionOver
+from rookery.model.errors import BadInput, CommandRefused, SessionOver
 from rookery.model.facts import HOUSE, DeliveriesHeld, DeliveriesReleased, SessionId
 from rookery.model.listeners import Listener, Until
 from rookery.model.messages import Step
 from rookery.model.scopes import Need
+from rookery.model.sessions import HEADLESS, Session
 from rookery.store import listeners as waiting
 from rookery.store import messages, sessions, switches
 from rookery.store.listeners import Wait
@@ -130,6 +131,7 @@ async def listen(house: House, caller: Caller, asked: ListenAsked) -> Listenings
         raise BadInput("who waits for several at once, or with a deadline, is told once.")
 
     def write(db: Connection) -> Listenings:
+        _require_reachable(sessions.get(db, own.id))
         ids = {each.id for each in found if sessions.get(db, each.id).status.is_over}
         over = [each for each in wanted if each.target in ids]
         alive = [each for each in wanted if each.target not in ids]
@@ -140,6 +142,14 @@ async def listen(house: House, caller: Caller, asked: ListenAsked) -> Listenings
         return Listenings(answered)
 
     return await once(house, caller, Listenings, write)
+
+
+def _require_reachable(caller: Session) -> None:
+    """Refuse to let a session wait that nothing can be told. Raises ``CommandRefused``."""
+    if caller.status.is_over:
+        raise SessionOver(f"{caller.name}; it cannot be told anything any more.")
+    if caller.runtime == HEADLESS:
+        raise CommandRefused(f"{caller.name} is in no pane and cannot be told anything.")
 
 
 def _listen(db: Connection, house: House, wanted: Listener) -> Listening:

@@ -82,6 +82,15 @@ def still_run(commands: int) -> str:
     return f"{many} in the background."
 
 
+def without_hint(template: str) -> str:
+    """Return what is told to a session that may not use the tool which is named otherwise."""
+    return template.removesuffix(_READ).rstrip()
+
+
+def why_ended(target: Session) -> str:
+    return first_line(target.reason).rstrip(".") or target.status
+
+
 def ended(target: Session) -> str:
     """Say that a session is over, and why."""
-    return news(ENDED, target, first_line(target.reason).rstrip(".") or target.status)
+    return news(ENDED, target, why_ended(target))

@@ -6,6 +6,7 @@ from datetime import datetime
 from sqlite3 import Connection
 
 from rookery.model.facts import SessionId
+from rookery.store import relays
 
 _ANCESTORS = """
     with recursive up (id, depth) as (
@@ -43,6 +44,23 @@ def family(db: Connection, session: SessionId) -> set[SessionId]:
     """Return a session itself, its ancestors, siblings and descendants."""
     siblings = _ids(db, _SIBLINGS, session)
     return {session} | ancestors(db, session) | siblings | descendants(db, session)
+
+
+def trust_all(db: Connection, *, on: bool) -> None:
+    """Keep whether every session may read every other, where nothing but the store is known."""
+    db.execute(
+        "insert into switches values ('trust', ?)"
+        " on conflict do update set value = excluded.value",
+        ("all" if on else "family",),
+    )
+
+
+def may_read(db: Connection, reader: SessionId, other: SessionId) -> bool:
+    """Whether one session may read another: of its family, or while the two talk in a relay."""
+    row = db.execute("select value from switches where name = 'trust'").fetchone()
+    if row is not None and row["value"] == "all":
+        return True
+    return other in family(db, reader) or other in relays.peers(db, reader)
 
 
 def count_started(db: Connection, parent: SessionId, *, since: datetime) -> int:
