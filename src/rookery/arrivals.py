@@ -38,7 +38,9 @@ def welcome(db: Connection, journal: Journal, arrival: Arrival) -> SessionId:
     """Make a row for it. What it does is for facts to say."""
     now = arrival.at or journal.clock.now()
     # The same folder has many names: links, a slash at its end.
-    folder = os.path.realpath(arrival.folder) if arrival.folder else ""
+    # A relative one is relative to a folder that the daemon does not know.
+    is_whole = os.path.isabs(arrival.folder)  # noqa: PTH117 - a text of others
+    folder = os.path.realpath(arrival.folder) if is_whole else ""
     title = os.path.basename(folder)  # noqa: PTH119 - a text of others, not a path of ours
     session = Session(
         id=SessionId(str(uuid4())),

@@ -19,11 +19,13 @@ from rookery.model.facts import (
     Fact,
     ModelChosen,
     SessionEnded,
+    SessionFound,
     SessionId,
     ToolUsed,
     TurnEnded,
     TurnStarted,
 )
+from rookery.model.lifecycle import Status
 from rookery.model.permissions import Call, RequestId, Verdict
 from rookery.model.rules import path_fields
 from rookery.model.sessions import HEADLESS, TMUX, Sender
@@ -103,6 +105,7 @@ class Intake:
             told = list(agent.read_hook(hook.payload, session))
             for fact in told:
                 self._write(db, fact, at=hook.at)
+            self._bring_up(db, session)
             ruling = self._consider(db, agent, hook, session, call)
             at = hook.at or now
             evidence.note_state(db, session, "hook", at=at, detail=sender.event)
@@ -305,6 +308,12 @@ class Intake:
         # The same conversation goes on in another process: that is another session.
         endings.end(db, self.journal, known, outcome="failed", reason="its program is gone")
         return self._register(db, sender, hook, _caller(hook, agent))
+
+    def _bring_up(self, db: Connection, session: SessionId) -> None:
+        """Let a headless agent be up once it has told anything, whatever that was."""
+        now = sessions.get(db, session)
+        if now.runtime == HEADLESS and now.status is Status.STARTING:
+            self.journal.append(db, SessionFound(session))
 
     def _learn_process(
         self, db: Connection, session: SessionId, hook: Hook, agent: Agent

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 from functools import partial
+from pathlib import Path
+from sqlite3 import Connection
 from typing import Any
 
 import anyio
@@ -15,8 +18,16 @@ from rookery.gateway.mcp.desk import Desk as Tools
 from rookery.gateway.mcp.word_tools import CommandAsked as OnMcp
 from rookery.gateway.mcp.word_tools import run_agent_command
 from rookery.model import facts
-from rookery.model.errors import Forbidden, RookeryError, TokenRevoked, WordsRefused
+from rookery.model.errors import (
+    CommandRefused,
+    Forbidden,
+    RookeryError,
+    SessionOver,
+    TokenRevoked,
+    WordsRefused,
+)
 from rookery.model.facts import SessionId
+from rookery.model.lifecycle import Status
 from rookery.model.scopes import Identity, Scope
 from rookery.store import tokens
 from rookery.store.journal import Journal
@@ -299,3 +310,52 @@ async def test_no_answer_is_given_under_a_token_that_was_revoked_meanwhile(
 
     with pytest.raises(TokenRevoked):
         await desk.ask("list", by=reader)
+
+
+@pytest.mark.spec("E3")
+@pytest.mark.parametrize("needed", ["each", "all"])
+async def test_a_session_that_is_over_cannot_be_made_to_wait(desk: Desk, needed: str) -> None:
+    end = partial(endings.end, journal=desk.journal, outcome="completed", reason="it ended")
+    await desk.database.write(partial(end, session=VICTIM))
+
+    with pytest.raises(SessionOver, match="cannot be told anything"):
+        await desk.ask("listen", targets=[KID], caller=VICTIM, needed=needed)
+
+    assert (await desk.ask("listeners")).listeners == []
+
+
+async def test_what_is_in_no_pane_cannot_be_made_to_wait(desk: Desk, tmp_path: Path) -> None:
+    await desk.settle("headless", tmp_path, runtime="headless")
+    by = session_caller(SessionId("headless"))
+
+    with pytest.raises(CommandRefused, match="in no pane"):
+        await desk.ask("listen", targets=[KID], caller="headless")
+    await desk.ask("start", by=by, agent="demo", project=str(tmp_path), listen=True)
+
+    assert (await desk.ask("listeners")).listeners == []
+
+
+@pytest.mark.spec("F4")
+async def test_who_talked_in_a_relay_is_told_by_name_who_closed_it(desk: Desk) -> None:
+    by = session_caller(EVIL)
+    made = await desk.ask("relay", by=by, members=members(EVIL, KID))
+
+    closed = await desk.ask("relay_close", by=by, relay=made.id)
+
+    (letter,) = (await desk.ask("inbox", session=KID)).letters
+    assert closed.reason == "closed by evil"
+    assert letter.words == "The relay is closed: closed by evil."
+
+
+@pytest.mark.spec("A2", "A4")
+async def test_the_fact_of_an_end_says_killed_where_the_record_does(desk: Desk) -> None:
+    await desk.ask("end", session=VICTIM)
+    end = partial(endings.end, journal=desk.journal, outcome="completed", reason="status 0")
+    await desk.database.write(partial(end, session=VICTIM))
+
+    def outcomes(db: Connection) -> list[str]:
+        rows = db.execute("select body from entries where kind = 'session-ended'")
+        return [json.loads(row["body"])["outcome"] for row in rows]
+
+    assert await desk.database.read(outcomes) == ["killed"]
+    assert (await desk.session(VICTIM)).status is Status.KILLED

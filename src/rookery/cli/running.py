@@ -170,7 +170,7 @@ def down(*, as_json: bool) -> None:
         show_json({"stopped": stopped})
     elif not stopped:
         say("No daemon runs; there is nothing to stop.")
-    elif live := stopped["sessions"]:
+    elif live := stopped.get("in_tmux", stopped["sessions"]):
         say(
             f"Rookery is down. {count(live, 'session')} in tmux; `rookery up` finds them again."
         )

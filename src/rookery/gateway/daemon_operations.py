@@ -33,6 +33,7 @@ from rookery.model.errors import BadInput
 from rookery.model.facts import HOUSE
 from rookery.model.lifecycle import ASKING
 from rookery.model.scopes import Need, Scope
+from rookery.model.sessions import OBSERVED, TMUX
 from rookery.store import retention, sessions, statistics, switches, tokens
 from rookery.store.database import open_file
 from rookery.store.statistics import Statistics
@@ -67,6 +68,7 @@ class DaemonStatus:
     version: str
     home: str
     sessions: int
+    in_tmux: int  #: of the sessions, those in panes of any tmux server
     waiting: int  #: sessions that wait for a person
     started_at: datetime
     computer: str
@@ -116,13 +118,14 @@ class Done:
 async def status(house: House, caller: Caller, asked: Nothing) -> DaemonStatus:
     """Say who answers here."""
 
-    def count(db: Connection) -> tuple[int, int, bool]:
+    def count(db: Connection) -> tuple[int, int, int, bool]:
         allowed = reach(house, db, caller, Need.READ)
         live = [each for each in sessions.live(db) if allowed is None or each.id in allowed]
         waiting = sum(each.activity in ASKING for each in live)
-        return len(live), waiting, switches.is_holding(db)
+        in_tmux = sum(each.runtime in {TMUX, OBSERVED} for each in live)
+        return len(live), in_tmux, waiting, switches.is_holding(db)
 
-    live, waiting, holding = await house.database.read(count)
+    live, in_tmux, waiting, holding = await house.database.read(count)
     trouble = await house.database.look_for_trouble(within=TROUBLE_TIMEOUT_S)
     await house.permissions.rulebook.refresh(house.database, house.journal.clock)
     return DaemonStatus(
@@ -130,6 +133,7 @@ async def status(house: House, caller: Caller, asked: Nothing) -> DaemonStatus:
         version=__version__,
         home=str(house.home.state),
         sessions=live,
+        in_tmux=in_tmux,
         waiting=waiting,
         started_at=house.started_at,
         computer=house.journal.computer,

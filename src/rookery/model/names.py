@@ -8,6 +8,7 @@ from collections.abc import Container
 
 from rookery.model.confusables import looks_like
 from rookery.model.errors import BadInput
+from rookery.model.transliteration import transliterated
 
 #: It goes into command lines, tmux targets and file names: nothing there may mean more.
 _VALID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?", re.ASCII)
@@ -56,7 +57,7 @@ def is_reserved(name: str) -> bool:
 
 def name_from(prompt: str) -> str:
     """Make a name of what a session is asked to do."""
-    words = (word for word in _WORD.findall(prompt.lower()) if word.isascii())
+    words = (word for word in _WORD.findall(transliterated(prompt)) if word.isascii())
     telling = [word for word in words if word not in STOP_WORDS]
     name = "-".join(telling[:3])[:48].strip("-")
     return "session" if not name or is_reserved(name) else name

@@ -36,6 +36,8 @@ def bind_by_folder(db: Connection, sender: Sender) -> SessionId | None:
     For agents whose hooks do not tell from which process they come: it works in the same
     folder, and its own native id is not known yet. Of two, nobody can tell which it is.
     """
+    if not os.path.isabs(sender.cwd):  # noqa: PTH117 - a text of others
+        return None
     rows = db.execute(
         f"select id from sessions where {LIVE} and agent = ? and runtime = ?"
         " and tmux_server is not null and substr(native_id, 1, 5) = 'tmux_'"
