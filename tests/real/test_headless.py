@@ -110,3 +110,14 @@ def test_a_real_agent_without_a_terminal_ends_when_its_process_does(
 
     expected = "failed" if how == "killed" else "completed"
     assert (ended["runtime"], ended["status"]) == ("headless", expected)
+
+
+def test_what_is_in_no_pane_is_not_counted_as_in_tmux(rookery: Rookery) -> None:
+    with outsider(rookery) as agent:
+        agent.tell({"session_id": "n-1", "cwd": "/x", "hook_event_name": "SessionStart"})
+        counted = rookery.json("status")
+
+        said = rookery.run("down").stdout
+
+    assert (counted["sessions"], counted["in_tmux"]) == (1, 0)
+    assert said == "Rookery is down.\n"

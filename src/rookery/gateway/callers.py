@@ -68,8 +68,8 @@ class Callers:
         session = await self._session_of(pid)
         if session is None:
             return Identity(Scope.OWNER, "unix")
-        now = await self.database.read(partial(sessions.get, session=session))
-        return Identity(Scope.READER if now.status.is_over else Scope.SESSION, "unix", session)
+        is_live = await self.database.read(partial(sessions.is_live, session=session))
+        return Identity(Scope.SESSION if is_live else Scope.READER, "unix", session)
 
     async def _session_of(self, pid: int) -> SessionId | None:
         process = self.process(pid)

@@ -420,6 +420,12 @@ def is_known(db: Connection, session: str) -> bool:
     return row is not None
 
 
+def is_live(db: Connection, session: SessionId) -> bool:
+    """Whether a session lives; one that was forgotten does not."""
+    row = db.execute(f"select 1 from sessions where id = ? and {LIVE}", (session,)).fetchone()
+    return row is not None
+
+
 def in_conversation(db: Connection, agent: str, native_id: NativeId) -> Session | None:
     """Find the live session that goes on with an agent's conversation."""
     row = db.execute(

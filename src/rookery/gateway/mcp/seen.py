@@ -21,7 +21,7 @@ WAITS_ALREADY = (
     " End your turn now; do not wait, sleep or poll."
 )
 #: Said to whom nobody can tell anything.
-NOT_TOLD = "You are no session of Rookery, so nobody tells you; look with get_session_data."
+NOT_TOLD = "Rookery cannot write to you, so nothing tells you; look with get_session_data."
 #: Said after words that let the two talk.
 TALK = "What it answers is sent to you here as it comes. End your turn now; do not poll."
 

@@ -16,7 +16,7 @@ from rookery.gateway.session_operations import Sessions
 from rookery.model.errors import BadInput
 from rookery.model.facts import SessionId
 from rookery.model.scopes import Need
-from rookery.model.sessions import Session, Turn
+from rookery.model.sessions import HEADLESS, Session, Turn
 from rookery.store.statistics import Statistics
 
 
@@ -113,7 +113,7 @@ async def start_session(desk: Desk, asked: StartAsked) -> Started:
     made: Session = await desk.ask(
         "start", agent=agent, project=project, prompt=asked.message, listen=True, **words
     )
-    return _started(desk, made)
+    return await _started(desk, made)
 
 
 async def resume_session(desk: Desk, asked: ResumeAsked) -> Started:
@@ -124,11 +124,14 @@ async def resume_session(desk: Desk, asked: ResumeAsked) -> Started:
     """
     words = {"fork": asked.fork, "prompt": asked.message, "name": asked.name}
     made: Session = await desk.ask("resume", session=asked.session_id, listen=True, **words)
-    return _started(desk, made)
+    return await _started(desk, made)
 
 
-def _started(desk: Desk, made: Session) -> Started:
-    told = desk.own is not None
+async def _started(desk: Desk, made: Session) -> Started:
+    told = False
+    if desk.own is not None:
+        own: Session = await desk.ask("show", session=desk.own)
+        told = own.runtime != HEADLESS  # what is in no pane can be told nothing
     return Started(made.id, made.name, made.computer, told, TOLD if told else NOT_TOLD)
 
 
