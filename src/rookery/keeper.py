@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
 from uuid import uuid4
@@ -24,7 +25,14 @@ from rookery.model.errors import (
     RuntimeUnreachable,
     StoreLost,
 )
-from rookery.model.facts import SessionFound, SessionId, SessionRecovered
+from rookery.model.facts import (
+    EndRequested,
+    SessionEnded,
+    SessionFound,
+    SessionId,
+    SessionRecovered,
+    SessionRequested,
+)
 from rookery.model.lifecycle import Status
 from rookery.model.names import distinct, usable
 from rookery.model.screens import tail
@@ -50,6 +58,9 @@ LOOKS = 10
 #: Seconds before something that should not have happened may happen again.
 TROUBLE = 10.0
 
+
+#: What makes a session one that is to be started, ended or cleared away.
+CARED_FOR = frozenset({SessionRequested, EndRequested, SessionEnded})
 
 #: Programs that start at the same time: hundreds at once would all miss their deadlines.
 MAX_STARTS = 16
@@ -155,7 +166,7 @@ class Keeper:
 
     async def tend(self) -> None:
         """Care for the sessions that are to be started, ended or cleared away."""
-        await serve(self.database, sessions.in_care, self._take_a_step)
+        await serve(self.database, sessions.in_care, self._take_a_step, hears=CARED_FOR)
 
     async def finish(self, *, within: float) -> bool:
         """Wait until the panes of ended sessions are cleared away. False if time runs out."""
@@ -168,7 +179,7 @@ class Keeper:
     async def _take_a_step(self, session_id: SessionId) -> bool:
         """Do the next thing for a session. False if there is nothing to do now."""
         try:
-            session = await self.database.read(lambda db: sessions.get(db, session_id))
+            session = await self.database.peek(lambda db: sessions.get(db, session_id))
             match session.status:
                 case Status.STARTING:
                     await self._bring_up(session)
@@ -221,7 +232,7 @@ class Keeper:
                 await self._clock.sleep(PAUSE)
 
     async def _is_starting(self, session: SessionId) -> bool:
-        found = await self.database.read(lambda db: sessions.get(db, session))
+        found = await self.database.peek(lambda db: sessions.get(db, session))
         return found.status is Status.STARTING
 
     async def _launch(self, session: Session) -> Place:
@@ -340,7 +351,8 @@ class Keeper:
         def has_left(db: Connection) -> bool:
             return sessions.get(db, session).status is not status
 
-        return await waits.until(self.database, has_left, seconds=seconds, clock=self._clock)
+        wait = partial(waits.until, self.database, has_left, sessions=(session,))
+        return await wait(seconds=seconds, clock=self._clock)
 
     async def _fail(self, session: Session, reason: str) -> None:
         def fail(db: Connection) -> None:

@@ -106,7 +106,7 @@ class Transcripts:
 
     async def follow(self) -> None:
         """Read the transcripts that are due; for ever."""
-        await serve(self.database, transcripts.due, self.catch_up)
+        await serve(self.database, transcripts.due, self.catch_up, hears=READER.hears)
 
     async def catch_up(self, session: SessionId) -> bool:
         """Read what is new. False if nothing is due."""

@@ -312,7 +312,7 @@ def test_a_daemon_that_stops_leaves_no_tmux_server_without_agents(rookery: Rooke
     assert rookery.start("two")["status"] == "running"
 
 
-@pytest.mark.spec("K4")
+@pytest.mark.spec("K4", "B1")
 def test_a_home_whose_name_tmux_would_run_as_a_command_is_only_a_name() -> None:
     # In a short folder: for a long one the sockets, and all that tmux is told, lie elsewhere.
     with TemporaryDirectory() as short:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -193,9 +193,16 @@ async def require_own(house: House, caller: Caller, word: str) -> Session:
 
 
 async def until(
-    house: House, caller: Caller, question: Callable[[Connection], bool], seconds: float
+    house: House,
+    caller: Caller,
+    question: Callable[[Connection], bool],
+    seconds: float,
+    *,
+    sessions: Collection[SessionId] = (),
 ) -> bool:
     """Wait for the store to say yes. False if it did not in time.
+
+    With ``sessions`` it is asked again at entries about them only.
 
     Raises ``TokenRevoked`` as soon as the caller's token is void, and ``NotRunning`` if the
     daemon stops first: the caller then asks the next one.
@@ -205,7 +212,9 @@ async def until(
         return not is_valid(db, caller) or question(db)
 
     clock = house.journal.clock
-    asking = waits.until(house.database, is_over, seconds=seconds, clock=clock)
+    asking = waits.until(
+        house.database, is_over, seconds=seconds, clock=clock, sessions=sessions
+    )
     with house.streams.opened(caller.identity.token) as over:
         answer, stopped = asyncio.ensure_future(asking), asyncio.ensure_future(over.wait())
         try:

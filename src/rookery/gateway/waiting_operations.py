@@ -61,7 +61,7 @@ async def wait(house: House, caller: Caller, asked: WaitAsked) -> Session:
     def is_there(db: Connection) -> bool:
         return _has_got(db, session.id, asked.until)
 
-    if not await until(house, caller, is_there, asked.timeout):
+    if not await until(house, caller, is_there, asked.timeout, sessions=[session.id]):
         why = await house.database.read(lambda db: _why_not(db, session.id, asked.until))
         raise StillWorking(f"{why}.")
     return await house.database.read(lambda db: known.get(db, session.id))
@@ -82,7 +82,7 @@ async def wait_for_several(
         )
         return len(there) >= needed
 
-    in_time = await until(house, caller, are_enough, asked.timeout)
+    in_time = await until(house, caller, are_enough, asked.timeout, sessions=wanted)
 
     def read(db: Connection) -> Gathered:
         others = (each for each in wanted if each not in there)

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from sqlite3 import SQLITE_FULL, Connection, DatabaseError, Row, connect
+from sqlite3 import SQLITE_FULL, Connection, DatabaseError, OperationalError, Row, connect
 from threading import Thread
-from typing import Any, Self, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
 
 import anyio
 
 from rookery.model.errors import CommitFailed, DiskFull, RookeryError, StoreBroken, StoreLost
+from rookery.store.bells import Bells
 from rookery.store.migrations import migrate
 
 _log = logging.getLogger(__name__)
@@ -61,7 +62,7 @@ class Database:
         self.path = path
         self._batch = batch
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
-        self._bell = asyncio.Event()
+        self.bells = Bells()
         self._db = _prepare(path, connection)
         self._last = last_entry(self._db)
         # Also the log beside it, which has all that was accepted since the last checkpoint.
@@ -72,6 +73,8 @@ class Database:
         # A connection of its own: who reads never waits for the writer, nor it for them.
         self._view = open_file(path)
         self._reader = ThreadPoolExecutor(1, "reader")
+        # And one for the loop itself, which must not wait for a lock.
+        self._glance = open_file(path, timeout=0)
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
@@ -84,6 +87,7 @@ class Database:
         self._reader.shutdown()
         self._db.close()
         self._view.close()
+        self._glance.close()
 
     @property
     def trouble(self) -> str:
@@ -120,7 +124,7 @@ class Database:
 
     def bell(self) -> asyncio.Event:
         """Return an event that is set once more entries have been committed."""
-        return self._bell
+        return self.bells.of_any()
 
     async def write(self, work: Work[T]) -> T:
         """Do all of ``work`` or nothing of it, after what was asked for before; commit; answer.
@@ -134,14 +138,14 @@ class Database:
 
     async def read(self, work: Work[T]) -> T:
         """Let ``work`` look at one moment of the file."""
-        return await self._loop.run_in_executor(self._reader, self._look, work)
+        return await self._loop.run_in_executor(self._reader, _look, self._view, work)
 
-    def _look(self, work: Work[T]) -> T:
-        self._view.execute("begin")
+    async def peek(self, work: Work[T]) -> T:
+        """Let ``work`` look at a few rows, here and now: a thread would cost more than that."""
         try:
-            return work(self._view)
-        finally:
-            self._view.rollback()
+            return _look(self._glance, work)
+        except OperationalError:  # another program has locked the file
+            return await self.read(work)
 
     def _write_on(self) -> None:
         is_open, before = True, 0
@@ -163,15 +167,15 @@ class Database:
             self._require_its_files()
             together = self._do_all(jobs) if len(jobs) > 1 else ()
             replies = together or self._do_each(jobs)
-            last = last_entry(self._db)
+            news = _entries_after(self._db, self._last)
             self._db.commit()
+            self._last = news[-1].seq if news else self._last
             self._note_success()
         except BaseException as failure:  # noqa: BLE001 - everyone who waits must hear of it
             with suppress(DatabaseError):
                 self._db.rollback()
             why = self._note_failure(failure)
-            last, replies = self._last, [_failed(job, why) for job in jobs]
-        news, self._last = last > self._last, last
+            news, replies = [], [_failed(job, why) for job in jobs]
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             self._loop.call_soon_threadsafe(self._hand_out, replies, news)
 
@@ -220,14 +224,12 @@ class Database:
                 raise
             return partial(job.answer.set_exception, error)
 
-    def _hand_out(self, replies: Sequence[Reply], news: bool) -> None:
+    def _hand_out(self, replies: Sequence[Reply], news: Sequence[_New]) -> None:
         for reply in replies:
             with suppress(asyncio.InvalidStateError):  # its caller has left
                 reply()
-        if news:
-            # Once for the whole batch: a bell only wakes, and who wakes reads all there is.
-            self._bell.set()
-            self._bell = asyncio.Event()
+        # Once for the whole batch: a bell only wakes, and who wakes reads all there is.
+        self.bells.ring((each.session, each.kind) for each in news)
 
 
 def _failed(job: _Job, failure: BaseException) -> Reply:
@@ -280,13 +282,39 @@ def savepoint(db: Connection) -> Iterator[None]:
     db.execute("release attempt")
 
 
-def open_file(path: Path | str, connection: type[Connection] = Connection) -> Connection:
+class _New(NamedTuple):
+    """An entry that was just written."""
+
+    seq: int
+    session: str
+    kind: str
+
+
+def _entries_after(db: Connection, seq: int) -> list[_New]:
+    rows = db.execute("select seq, session, kind from entries where seq > ?", (seq,))
+    return [_New(*row) for row in rows]
+
+
+def _look(db: Connection, work: Work[T]) -> T:
+    db.execute("begin")
+    try:
+        return work(db)
+    finally:
+        db.rollback()
+
+
+def open_file(
+    path: Path | str,
+    connection: type[Connection] = Connection,
+    *,
+    timeout: float = PATIENCE,
+) -> Connection:
     db = connect(
         path,
         isolation_level=None,
         check_same_thread=False,
         factory=connection,
-        timeout=PATIENCE,
+        timeout=timeout,
     )
     db.row_factory = Row
     db.execute("pragma foreign_keys = on")

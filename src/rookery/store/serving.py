@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from sqlite3 import DatabaseError
@@ -10,7 +11,7 @@ from typing import TypeAlias
 import anyio
 
 from rookery import supervise
-from rookery.model.facts import SessionId
+from rookery.model.facts import Fact, SessionId
 from rookery.store.database import Database, Work
 
 _log = logging.getLogger(__name__)
@@ -19,35 +20,48 @@ _log = logging.getLogger(__name__)
 Step: TypeAlias = Callable[[SessionId], Awaitable[bool]]
 
 
-async def serve(database: Database, needy: Work[list[SessionId]], step: Step) -> None:
-    """Take steps for those whom ``needy`` names, whenever the bell rings; for ever."""
+async def serve(
+    database: Database,
+    needy: Work[list[SessionId]],
+    step: Step,
+    *,
+    hears: frozenset[type[Fact]] | None = None,
+) -> None:
+    """Take steps for those whom ``needy`` names, whenever the bell rings; for ever.
+
+    ``hears`` are the facts that can make a session needy; without it, all may.
+    """
     served: set[SessionId] = set()
+
+    def hang_bell() -> asyncio.Event:
+        return database.bell() if hears is None else database.bells.of_kinds(hears)
+
     async with anyio.create_task_group() as tasks:
         while True:
             # Taken before the reading, so that nothing falls between it and the wait.
-            bell = database.bell()
-            for session in await _read(database, needy):
+            bell, any_bell = hang_bell(), database.bell()
+            try:
+                found = await database.read(needy)
+            except DatabaseError:
+                # A disk that fails: it works again once anything could be written.
+                _log.exception("Who needs something cannot be read.")
+                bell, found = any_bell, []
+            for session in found:
                 if session not in served:
                     served.add(session)
-                    tasks.start_soon(_serve_one, database, session, step, served)
+                    tasks.start_soon(_serve_one, hang_bell, session, step, served)
             await bell.wait()
 
 
-async def _read(database: Database, needy: Work[list[SessionId]]) -> list[SessionId]:
-    try:
-        return await database.read(needy)
-    except DatabaseError:
-        # A disk that fails: looked at again once something was written, for then it works.
-        _log.exception("Who needs something cannot be read.")
-        return []
-
-
 async def _serve_one(
-    database: Database, session: SessionId, step: Step, served: set[SessionId]
+    hang_bell: Callable[[], asyncio.Event],
+    session: SessionId,
+    step: Step,
+    served: set[SessionId],
 ) -> None:
     async def serve_on() -> None:
         while True:
-            bell = database.bell()
+            bell = hang_bell()
             # Not while it rings: whoever rang may have seen this session served and passed on.
             if not await step(session) and not bell.is_set():
                 break

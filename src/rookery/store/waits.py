@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from sqlite3 import Connection
 
 import anyio
 
+from rookery.model.facts import SessionId
 from rookery.ports import Clock
 from rookery.store.database import Database
 
 
 async def until(
-    database: Database, question: Callable[[Connection], bool], *, seconds: float, clock: Clock
+    database: Database,
+    question: Callable[[Connection], bool],
+    *,
+    seconds: float,
+    clock: Clock,
+    sessions: Collection[SessionId] = (),
 ) -> bool:
-    """Wait until the answer is yes. False if it was not in time."""
+    """Wait until the answer is yes. False if it was not in time.
+
+    It is asked again at each new entry; with ``sessions`` only at those about them.
+    """
 
     async def ask() -> None:
         while True:
             # Taken before the reading, so that nothing falls between it and the wait.
-            bell = database.bell()
-            if await database.read(question):
+            bell = database.bells.of_sessions(sessions) if sessions else database.bell()
+            if await database.peek(question):
                 return
             await bell.wait()
 

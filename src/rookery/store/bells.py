@@ -1,0 +1,54 @@
+"""Wake those who wait for new entries: for any, for some sessions', or for some kinds.
+
+A bell is an event that is set once. It only wakes: its waiter reads what there is. Take it
+before reading, so that nothing falls between the reading and the wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from weakref import WeakSet
+
+from rookery.model.facts import HOUSE, KINDS, Fact
+
+_NAMES = {fact: name for name, fact in KINDS.items()}
+
+
+@dataclass(slots=True)
+class Bells:
+    """To be used on the event loop only."""
+
+    _any: asyncio.Event = field(default_factory=asyncio.Event)
+    #: Weakly: a waiter that leaves leaves nothing behind.
+    _sessions: dict[str, WeakSet[asyncio.Event]] = field(default_factory=dict)
+    _kinds: dict[str, WeakSet[asyncio.Event]] = field(default_factory=dict)
+
+    def of_any(self) -> asyncio.Event:
+        """Return an event that is set at the next entry."""
+        return self._any
+
+    def of_sessions(self, sessions: Iterable[str]) -> asyncio.Event:
+        """Return an event that is set at the next entry about one of ``sessions``, or all."""
+        return _hung(self._sessions, [*sessions, HOUSE])
+
+    def of_kinds(self, kinds: Iterable[type[Fact]]) -> asyncio.Event:
+        """Return an event that is set at the next entry of one of ``kinds``."""
+        return _hung(self._kinds, [_NAMES[each] for each in kinds])
+
+    def ring(self, news: Iterable[tuple[str, str]]) -> None:
+        """Wake those who wait for one of these entries, each a session and a kind."""
+        for session, kind in news:
+            for event in (*self._sessions.pop(session, ()), *self._kinds.pop(kind, ())):
+                event.set()
+            self._any.set()
+        if self._any.is_set():
+            self._any = asyncio.Event()
+
+
+def _hung(bells: dict[str, WeakSet[asyncio.Event]], names: Iterable[str]) -> asyncio.Event:
+    event = asyncio.Event()
+    for name in names:
+        bells.setdefault(name, WeakSet()).add(event)
+    return event
