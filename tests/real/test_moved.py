@@ -8,13 +8,15 @@ import shutil
 import signal
 import sys
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
+from anyio.lowlevel import checkpoint
 
+from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.ports import Exited, Vanished
 from rookery.processes import Process, is_running
@@ -63,6 +65,20 @@ def test_an_agent_whose_tmux_session_was_renamed_or_moved_lives_on(
     rookery.client.post("sessions", "one", "end")
     assert rookery.ended("one")["status"] in {"completed", "killed"}
     assert not is_running(program)
+
+
+@pytest.mark.spec("A7", "K4")
+def test_sessions_start_though_a_person_renamed_the_hub(rookery: Rookery) -> None:
+    rookery.start("one")
+    rookery.tmux("rename-session", "-t", "=rookery", "what is this")
+
+    rookery.start("two")
+
+    assert rookery.ask("two", "say: here") == "here"
+    assert rookery.ask("one", "say: and here") == "and here"
+    rookery.kill()
+    rookery.up()
+    assert rookery.ask("one", "say: still") == "still"
 
 
 @pytest.mark.spec("A7")
@@ -139,6 +155,15 @@ async def end_of(bench: TmuxBench, session: SessionId) -> Exited | Vanished:
     raise AssertionError
 
 
+async def is_replaced(bench: TmuxBench, server: int) -> None:
+    """Wait until the runtime has a new tmux server."""
+    with anyio.fail_after(SOON):
+        while bench.runtime.server.pid == server:
+            with suppress(RuntimeFailed):
+                await bench.runtime.find()
+            await checkpoint()
+
+
 @pytest.mark.anyio
 @pytest.mark.spec("A6")
 async def test_a_pane_that_got_the_id_of_a_lost_one_is_not_killed_in_its_place(
@@ -146,8 +171,10 @@ async def test_a_pane_that_got_the_id_of_a_lost_one_is_not_killed_in_its_place(
 ) -> None:
     old, new = SessionId("11111111-old"), SessionId("22222222-new")
     lost = await started(bench.runtime, old, tmp_path)
-    os.kill(bench.runtime.server.pid, signal.SIGKILL)
+    server = bench.runtime.server.pid
+    os.kill(server, signal.SIGKILL)
     gone = await end_of(bench, old)
+    await is_replaced(bench, server)
     place = await started(bench.runtime, new, tmp_path)
     program = Process.of(place.pid)
     assert program

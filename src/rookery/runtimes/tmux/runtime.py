@@ -260,7 +260,8 @@ class TmuxRuntime:
 
     async def _link(self, pane: Pane) -> None:
         """Have its output heard: only windows in the hub are."""
-        shown = line("list-windows", "-t", f"={HUB}", "-F", "#{window_id}")
+        hub = self.server.hub
+        shown = line("list-windows", "-t", hub, "-F", "#{window_id}")
         own = line("display-message", "-p", "-t", pane.place.tmux_pane, "#{window_id}")
         marked = listing.mark(pane.place.tmux_pane, pane.place.tmux_session)
         windows, (window, *_), *_ = await self.server.ask(shown, own, *marked)
@@ -268,7 +269,7 @@ class TmuxRuntime:
             raise RuntimeFailed("the pane has gone meanwhile.")
         if window not in windows:
             source = window.decode()
-            await self.server.ask(line("link-window", "-d", "-s", source, "-t", f"={HUB}:"))
+            await self.server.ask(line("link-window", "-d", "-s", source, "-t", f"{hub}:"))
         pane.window = window.decode()
 
     def _watch_over(self, pane: Pane) -> None:

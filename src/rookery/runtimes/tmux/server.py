@@ -119,6 +119,7 @@ class Server:
         self._connected = asyncio.Event()
         self.pid = 0
         self._is_ended = False
+        self.hub = ""  #: the id of the hub's tmux session: a person may rename it
         self.process: Process | None = None  #: the server that the lines lead to
 
     async def ask(self, *commands: bytes) -> list[tuple[bytes, ...]]:
@@ -173,8 +174,10 @@ class Server:
                 *where, flags="ignore-size,pause-after=1", hear=self._hear
             ) as outputs,
         ):
-            ((answer,),) = await commands.ask(line("display-message", "-p", "#{pid}"))
-            self.pid = int(answer)
+            asked = line("display-message", "-p", "#{pid} #{session_id}")
+            ((answer,),) = await commands.ask(asked)
+            pid, self.hub = answer.decode().split(" ")
+            self.pid = int(pid)
             self.process = Process.of(self.pid)
             self._commands, self._outputs = commands, outputs
             self._connected.set()
