@@ -18,11 +18,9 @@ from rookery.runtimes.tmux.server import Server
 #: Bytes within one second that are a flood.
 FLOOD_BYTES = 1_000_000
 
-#: Seconds between two looks at a pane that floods.
+#: Seconds between two looks at a pane that floods. Not less: tmux tells the time of the last
+#: output in whole seconds.
 LOOK_INTERVAL_S = 1.0
-
-#: Seconds without output after which it is over; tmux tells the time of it in whole seconds.
-QUIET_S = 2.0
 
 
 @dataclass(slots=True)
@@ -51,15 +49,18 @@ async def sit_out(
     """
     with suppress(RuntimeFailed):
         await server.mute(place.tmux_pane)
+        before = b""
         while still_prints():
             await clock.sleep(LOOK_INTERVAL_S)
-            if await _seconds_since_output(server, place, clock) >= QUIET_S:
+            # Compared with each other, not with our clock, which may be set back.
+            last, before = before, await _last_output(server, place)
+            if before == last:
                 break
         await server.resume(place.tmux_pane)
 
 
-async def _seconds_since_output(server: Server, place: Place, clock: Clock) -> float:
+async def _last_output(server: Server, place: Place) -> bytes:
+    """Return when the pane's window last printed, as tmux says it."""
     asked = line("display-message", "-p", "-t", place.tmux_pane, "x#{window_activity}")
     ((answer, *_),) = await server.ask(asked)
-    moment = answer.decode().removeprefix("x")
-    return clock.now().timestamp() - int(moment) if moment else QUIET_S  # it is gone
+    return answer
