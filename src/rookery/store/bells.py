@@ -9,11 +9,28 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from sqlite3 import Connection
+from typing import NamedTuple
 from weakref import WeakSet
 
 from rookery.model.facts import HOUSE, KINDS, Fact
 
 _NAMES = {fact: name for name, fact in KINDS.items()}
+
+
+class News(NamedTuple):
+    """An entry that was just written."""
+
+    seq: int
+    session: str
+    kind: str
+
+
+def entries_after(db: Connection, seq: int) -> list[News]:
+    rows = db.execute(
+        "select seq, session, kind from entries where seq > ? order by seq", (seq,)
+    )
+    return [News(*row) for row in rows]
 
 
 @dataclass(slots=True)
@@ -37,9 +54,9 @@ class Bells:
         """Return an event that is set at the next entry of one of ``kinds``."""
         return _hung(self._kinds, [_NAMES[each] for each in kinds])
 
-    def ring(self, news: Iterable[tuple[str, str]]) -> None:
-        """Wake those who wait for one of these entries, each a session and a kind."""
-        for session, kind in news:
+    def ring(self, news: Iterable[News]) -> None:
+        """Wake those who wait for one of these entries."""
+        for _, session, kind in news:
             for event in (*self._sessions.pop(session, ()), *self._kinds.pop(kind, ())):
                 event.set()
             self._any.set()

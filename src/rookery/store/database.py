@@ -15,12 +15,13 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from sqlite3 import SQLITE_FULL, Connection, DatabaseError, OperationalError, Row, connect
 from threading import Thread
-from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 
 import anyio
 
 from rookery.model.errors import CommitFailed, DiskFull, RookeryError, StoreBroken, StoreLost
-from rookery.store.bells import Bells
+from rookery.store.bells import Bells, News, entries_after
+from rookery.store.files import Files
 from rookery.store.migrations import migrate
 
 _log = logging.getLogger(__name__)
@@ -38,9 +39,6 @@ LINGER, ENOUGH = 0.0003, 32
 
 #: Seconds to wait for another program that holds the file, such as a backup.
 PATIENCE = 5.0
-
-#: What to do about a file that was deleted or replaced under us: what it held is still read.
-RESCUE = "Keep what it knows:  rookery backup FILE, then rookery down, rookery restore FILE"
 
 #: Pages that may wait beside the file: whoever fills them up waits until all are copied into
 #: it, and most are written again before that. SQLite's own 1,000 cost a fifth of the speed.
@@ -65,9 +63,7 @@ class Database:
         self.bells = Bells()
         self._db = _prepare(path, connection)
         self._last = last_entry(self._db)
-        # Also the log beside it, which has all that was accepted since the last checkpoint.
-        # It exists now that something was read, and stays for as long as the file is open.
-        self._files = {each: _identity(each) for each in (path, _log_of(path))}
+        self._files = Files(path)
         self._failure = ""  #: of the last commit
         self._writer = Thread(target=self._write_on, name="writer")
         # A connection of its own: who reads never waits for the writer, nor it for them.
@@ -97,11 +93,7 @@ class Database:
     @property
     def lost(self) -> str:
         """Why what is in the files that are open must be saved; empty while all is well."""
-        try:
-            self._require_its_files()
-        except StoreLost as lost:
-            return str(lost)
-        return ""
+        return self._files.lost
 
     async def look_for_trouble(self, *, within: float) -> str:
         """Return why nothing is taken in, after a small write where the last one failed."""
@@ -109,13 +101,6 @@ class Database:
             with anyio.move_on_after(within), suppress(CommitFailed, StoreLost):
                 await self.write(_touch)
         return self.trouble
-
-    def _require_its_files(self) -> None:
-        # SQLite would go on with a file that was deleted or replaced, and all that was
-        # accepted since would be gone with us.
-        for path, file in self._files.items():
-            if _identity(path) != file:
-                raise StoreLost(f"{path}. {RESCUE}")
 
     @property
     def waiting(self) -> int:
@@ -164,10 +149,10 @@ class Database:
         # All who wait share one transaction: a full commit costs a flush of the disk,
         # and one flush serves a hundred works as well as one.
         try:
-            self._require_its_files()
+            self._files.require()
             together = self._do_all(jobs) if len(jobs) > 1 else ()
             replies = together or self._do_each(jobs)
-            news = _entries_after(self._db, self._last)
+            news = entries_after(self._db, self._last)
             self._db.commit()
             self._last = news[-1].seq if news else self._last
             self._note_success()
@@ -224,12 +209,12 @@ class Database:
                 raise
             return partial(job.answer.set_exception, error)
 
-    def _hand_out(self, replies: Sequence[Reply], news: Sequence[_New]) -> None:
+    def _hand_out(self, replies: Sequence[Reply], news: Sequence[News]) -> None:
         for reply in replies:
             with suppress(asyncio.InvalidStateError):  # its caller has left
                 reply()
         # Once for the whole batch: a bell only wakes, and who wakes reads all there is.
-        self.bells.ring((each.session, each.kind) for each in news)
+        self.bells.ring(news)
 
 
 def _failed(job: _Job, failure: BaseException) -> Reply:
@@ -245,10 +230,6 @@ def _failed(job: _Job, failure: BaseException) -> Reply:
     return partial(job.answer.set_exception, error)
 
 
-def _log_of(path: Path) -> Path:
-    return path.with_name(f"{path.name}-wal")
-
-
 def _touch(db: Connection) -> None:
     """Write something that changes nothing."""
     (version,) = db.execute("pragma user_version").fetchone()
@@ -258,14 +239,6 @@ def _touch(db: Connection) -> None:
 def _is_full(failure: BaseException) -> bool:
     code = getattr(failure, "sqlite_errorcode", None)
     return isinstance(failure, DatabaseError) and code == SQLITE_FULL
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        found = os.stat(path)  # noqa: PTH116 - at every commit, and twice as fast
-    except FileNotFoundError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 @contextmanager
@@ -280,19 +253,6 @@ def savepoint(db: Connection) -> Iterator[None]:
             db.execute("release attempt")
         raise
     db.execute("release attempt")
-
-
-class _New(NamedTuple):
-    """An entry that was just written."""
-
-    seq: int
-    session: str
-    kind: str
-
-
-def _entries_after(db: Connection, seq: int) -> list[_New]:
-    rows = db.execute("select seq, session, kind from entries where seq > ?", (seq,))
-    return [_New(*row) for row in rows]
 
 
 def _look(db: Connection, work: Work[T]) -> T:

@@ -10,9 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import select
 import signal
-import socket
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
@@ -20,12 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-import psutil
-
 from rookery import supervise
 from rookery.model.errors import RuntimeFailed, RuntimeUnreachable, TmuxUnusable
 from rookery.ports import Clock
 from rookery.processes import Process
+from rookery.runtimes.tmux import sockets
 from rookery.runtimes.tmux.control import ControlClient, TmuxGone
 from rookery.runtimes.tmux.protocol import Event, line
 
@@ -39,9 +36,6 @@ DEADLINE = 5.0
 
 #: Seconds before a lost line is laid anew: first, and at most.
 BACK_OFF = (0.05, 2.0)
-
-#: How often, and with how many seconds between, a server is asked for its deleted socket.
-SOCKET_TRIES, SOCKET_PAUSE_S = 20, 0.05
 
 OLDEST = (3, 2)
 
@@ -190,7 +184,9 @@ class Server:
 
 def start_server(site: Site) -> None:
     """Have a server with a hub on our socket; one that is there is left as it is."""
-    if _has_hub(site) or (_restore_socket(site) and _has_hub(site)):
+    # How a server of ours was started; its process keeps the command line that it began with.
+    words = (str(site.socket), "new-session", HUB)
+    if _has_hub(site) or (sockets.restore(site.socket, words) and _has_hub(site)):
         end_old_lines(site)
         return
     configuration = site.folder / "tmux.conf"
@@ -210,51 +206,6 @@ def start_server(site: Site) -> None:
 
 def _has_hub(site: Site) -> bool:
     return _run(site, "has-session", "-t", f"={HUB}").returncode == 0
-
-
-def _restore_socket(site: Site) -> bool:
-    """Have a running server whose socket was deleted make it anew. False if there is none.
-
-    Raises ``RuntimeFailed`` if that fails: a second server would hide the agents of the first.
-    """
-    if _accepts(site.socket) or (pid := _find_server(site)) is None:
-        return False
-    with suppress(OSError):
-        site.folder.mkdir(mode=0o700, exist_ok=True)
-    for _ in range(SOCKET_TRIES):
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGUSR1)
-        select.select([], [], [], SOCKET_PAUSE_S)
-        if _accepts(site.socket):
-            return True
-        if _find_server(site) is None:  # it has ended meanwhile
-            return False
-    raise RuntimeFailed(f"tmux runs (pid {pid}), and its socket {site.socket} is gone.")
-
-
-def _accepts(path: Path) -> bool:
-    try:
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.setblocking(False)
-            connection.connect(str(path))
-    except BlockingIOError:
-        return True  # it is only busy
-    except OSError:
-        return False
-    return True
-
-
-def _find_server(site: Site) -> int | None:
-    """Return the pid of the server that was started for this socket, the newest of several."""
-    found = []
-    for each in psutil.process_iter(["cmdline", "uids", "create_time"]):
-        words = each.info["cmdline"] or ()
-        is_ours = each.info["uids"] is not None and each.info["uids"].real == os.getuid()
-        # How ``start_server`` runs it; a server keeps the command line that it began with.
-        if is_ours and str(site.socket) in words and HUB in words and "new-session" in words:
-            found.append(each)
-    alive = [each for each in found if Process.of(each.pid)]
-    return max(alive, key=lambda each: each.info["create_time"]).pid if alive else None
 
 
 def end_old_lines(site: Site) -> None:
