@@ -23,7 +23,7 @@ from rookery.model.sessions import NativeId, Session, Spot
 from rookery.ports import Agent
 from rookery.processes import Found, Process, Table, find_agent, run_as
 from rookery.runtimes.tmux.foreign import Listed, list_panes, tidy
-from rookery.runtimes.tmux.server import DEADLINE, AnyServer
+from rookery.runtimes.tmux.server import DEADLINE, HUB, AnyServer
 from rookery.store import observed, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
@@ -267,7 +267,7 @@ class Discovery:
         """List the panes of the user's servers and of ours, as far as they answer."""
         own = str(self.own)
         panes = await self._list([*await self._servers(), own], within=DEADLINE)
-        return [each for each in panes if each.server != own or each.session.startswith("rk_")]
+        return [each for each in panes if each.server != own or each.session != HUB]
 
     async def _list(self, sockets: Sequence[str], *, within: float) -> list[Listed]:
         listed: dict[str, list[Listed]] = {}

@@ -334,10 +334,13 @@ async def test_all_panes_are_listed_but_those_that_keep_our_own_server(desk: Des
     own = desk.holder.server("/run/own")
     own.open("%0", 50, session="rk_0123abcd")
     own.open("%1", 51, session="rookery")
+    own.open("%2", 52, session="rookery")
+    own.open("%2", 52, session="work")  # renamed by its person; the hub's row comes first
 
     listed = await desk.discovery.list_all()
 
     assert [(each.server, each.pane) for each in listed] == [
         (SOCKET, "%10"),
         ("/run/own", "%0"),
+        ("/run/own", "%2"),
     ]

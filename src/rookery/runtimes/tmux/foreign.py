@@ -26,7 +26,7 @@ from rookery.runtimes.tmux.control import (
     TmuxSilent,
 )
 from rookery.runtimes.tmux.protocol import line
-from rookery.runtimes.tmux.server import DEADLINE, AnyServer, Site
+from rookery.runtimes.tmux.server import DEADLINE, HUB, AnyServer, Site
 
 _log = logging.getLogger(__name__)
 
@@ -156,9 +156,12 @@ async def list_panes(server: AnyServer) -> list[Listed]:
     rows = b"\n".join(lines).decode(errors="replace").split(full_stop)
     panes: dict[str, Listed] = {}
     for row in rows[:-1]:
-        # A window may be linked into several sessions.
         listed = _listed(str(server.site.socket), row.removeprefix("\n").split(comma))
-        panes.setdefault(listed.pane, listed)
+        # A window may be linked into several sessions; all of ours are linked into the hub.
+        if listed.session == HUB:
+            panes.setdefault(listed.pane, listed)
+        elif listed.pane not in panes or panes[listed.pane].session == HUB:
+            panes[listed.pane] = listed
     return list(panes.values())
 
 
