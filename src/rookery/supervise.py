@@ -27,7 +27,7 @@ _EXPECTED = (CommitFailed, RuntimeFailed, StoreLost, OSError)
 
 
 @dataclass(slots=True)
-class Step:
+class SupervisedStep:
     """One named step of a loop, and how it failed last."""
 
     name: str
@@ -66,7 +66,7 @@ class Step:
 
 async def until_done(work: Callable[[], Awaitable[object]], *, name: str, clock: Clock) -> None:
     """Run ``work`` again and again until it succeeds once."""
-    step = Step(name, clock)
+    step = SupervisedStep(name, clock)
     while not await step.attempt(work):
         pass
 
@@ -75,7 +75,7 @@ async def every(
     seconds: float, work: Callable[[], Awaitable[object]], *, name: str, clock: Clock
 ) -> None:
     """Run ``work`` for ever, with ``seconds`` between two runs and more after a failure."""
-    step = Step(name, clock)
+    step = SupervisedStep(name, clock)
     while True:
         if await step.attempt(work):
             await clock.sleep(seconds)

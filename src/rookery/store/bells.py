@@ -18,7 +18,7 @@ from rookery.model.facts import HOUSE, KINDS, Fact
 _NAMES = {fact: name for name, fact in KINDS.items()}
 
 
-class News(NamedTuple):
+class NewEntry(NamedTuple):
     """An entry that was just written."""
 
     seq: int
@@ -26,11 +26,11 @@ class News(NamedTuple):
     kind: str
 
 
-def entries_after(db: Connection, seq: int) -> list[News]:
+def entries_after(db: Connection, seq: int) -> list[NewEntry]:
     rows = db.execute(
         "select seq, session, kind from entries where seq > ? order by seq", (seq,)
     )
-    return [News(*row) for row in rows]
+    return [NewEntry(*row) for row in rows]
 
 
 @dataclass(slots=True)
@@ -54,7 +54,7 @@ class Bells:
         """Return an event that is set at the next entry of one of ``kinds``."""
         return _hung(self._kinds, [_NAMES[each] for each in kinds])
 
-    def ring(self, news: Iterable[News]) -> None:
+    def ring(self, news: Iterable[NewEntry]) -> None:
         """Wake those who wait for one of these entries."""
         for _, session, kind in news:
             for event in (*self._sessions.pop(session, ()), *self._kinds.pop(kind, ())):

@@ -20,7 +20,7 @@ from typing import Any, Self, TypeAlias, TypeVar
 import anyio
 
 from rookery.model.errors import CommitFailed, DiskFull, RookeryError, StoreBroken, StoreLost
-from rookery.store.bells import Bells, News, entries_after
+from rookery.store.bells import Bells, NewEntry, entries_after
 from rookery.store.files import Files
 from rookery.store.migrations import migrate
 
@@ -209,7 +209,7 @@ class Database:
                 raise
             return partial(job.answer.set_exception, error)
 
-    def _hand_out(self, replies: Sequence[Reply], news: Sequence[News]) -> None:
+    def _hand_out(self, replies: Sequence[Reply], news: Sequence[NewEntry]) -> None:
         for reply in replies:
             with suppress(asyncio.InvalidStateError):  # its caller has left
                 reply()

@@ -26,7 +26,7 @@ _LISTED = f"#{{pane_id}} #{{pane_pid}} #{{window_id}} x#{{{_OPTION}}} #{{session
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PaneRow:
     """One pane in one tmux session; a linked window's panes have a row for each session."""
 
     pane: str
@@ -40,18 +40,18 @@ class Row:
         return Place(self.mark or self.session, self.pane, self.pid)
 
 
-async def list_rows(server: Server) -> list[Row]:
+async def list_rows(server: Server) -> list[PaneRow]:
     (lines,) = await server.ask(line("list-panes", "-a", "-F", _LISTED))
     return [_read(each.decode(errors="replace")) for each in lines]
 
 
-def _read(text: str) -> Row:
+def _read(text: str) -> PaneRow:
     pane, pid, window, mark, session = text.split(" ", 4)
     mark = mark.removeprefix("x")
-    return Row(pane, int(pid), window, mark if _OURS.fullmatch(mark) else "", session)
+    return PaneRow(pane, int(pid), window, mark if _OURS.fullmatch(mark) else "", session)
 
 
-def places(rows: Iterable[Row]) -> dict[str, Place]:
+def places(rows: Iterable[PaneRow]) -> dict[str, Place]:
     """Return where each of our sessions is, by the name under which it was made."""
     found: dict[str, Place] = {}
     # Marked panes first: a person may have split a window, and the new pane has no mark.
@@ -61,12 +61,12 @@ def places(rows: Iterable[Row]) -> dict[str, Place]:
     return found
 
 
-def is_there(rows: Iterable[Row], place: Place) -> bool:
+def is_there(rows: Iterable[PaneRow], place: Place) -> bool:
     """Whether the pane still exists. Its pid counts too: a new server reuses pane ids."""
     return any((row.pane, row.pid) == (place.tmux_pane, place.pid) for row in rows)
 
 
-def is_cut_off(rows: Iterable[Row], place: Place, window: str) -> bool:
+def is_cut_off(rows: Iterable[PaneRow], place: Place, window: str) -> bool:
     """Whether ``kill-session`` left the pane alive, only because the hub shows its window.
 
     A window that was moved into the hub has two rows there, and one that was broken out of

@@ -140,7 +140,7 @@ class Server:
 
     async def keep(self) -> None:
         """Be connected; if a line is lost, or the server itself, begin anew."""
-        step = supervise.Step("The connection to tmux", self._clock, BACK_OFF)
+        step = supervise.SupervisedStep("The connection to tmux", self._clock, BACK_OFF)
 
         async def serve_until_lost() -> None:
             async with self._connection() as (commands, outputs):
