@@ -549,3 +549,64 @@ def test_the_folders_to_be_made_are_known_the_innermost_first(tmp_path: Path) ->
     found = files.missing_folders(tmp_path / "a" / "b" / "c.json")
 
     assert found == (tmp_path / "a" / "b", tmp_path / "a")
+
+
+@pytest.mark.spec("C1", "K1")
+@pytest.mark.parametrize("agent", places.AGENTS)
+@pytest.mark.parametrize("way", ["file", "new", "folder"])
+def test_a_link_that_leads_out_of_a_project_is_refused(
+    setting: Setting, agent: str, way: str
+) -> None:
+    project, victim = setting.folder / "project", setting.folder / "victim"
+    project.mkdir()
+    (victim / "plugin").mkdir(parents=True)
+    place = places.of_project(agent, project, {"HOME": str(setting.folder / "user")})
+    named = place.plugin or place.files[0][0]
+    if way == "folder":
+        place.folder.symlink_to(victim)
+    else:
+        named.parent.mkdir(parents=True)
+        target = victim / ("new/autostart.json" if way == "new" else "other.json")
+        if way == "file":
+            target.write_text("{}")
+        named.symlink_to(target)
+    before = sorted(victim.rglob("*"))
+
+    with pytest.raises(CommandRefused, match=r"leads out of the project, to .*victim"):
+        plans.install(setting.home, record.load(setting.home), [place], trust=False)
+
+    assert sorted(victim.rglob("*")) == before
+
+
+@pytest.mark.spec("C1")
+def test_a_link_that_stays_in_a_project_is_followed(setting: Setting) -> None:
+    project = setting.folder / "project"
+    (project / ".claude").mkdir(parents=True)
+    (project / "kept.json").write_text("{}")
+    (project / ".claude" / "settings.local.json").symlink_to(project / "kept.json")
+    place = places.of_project("claude", project, {"HOME": str(setting.folder / "user")})
+
+    plan = plans.install(setting.home, record.load(setting.home), [place], trust=False)
+    deeds.carry_out(setting.home, plan)
+
+    assert plan.changes[0].link == project / "kept.json"
+    assert "hooks" in (project / "kept.json").read_text()
+
+
+@pytest.mark.spec("C1")
+def test_a_link_that_is_changed_before_it_is_agreed_to_is_refused(setting: Setting) -> None:
+    project = setting.folder / "project"
+    named = project / ".claude" / "settings.local.json"
+    named.parent.mkdir(parents=True)
+    for name in ("kept.json", "other.json"):
+        (project / name).write_text("{}")
+    named.symlink_to(project / "kept.json")
+    place = places.of_project("claude", project, {"HOME": str(setting.folder / "user")})
+    plan = plans.install(setting.home, record.load(setting.home), [place], trust=False)
+
+    named.unlink()
+    named.symlink_to(project / "other.json")
+
+    with pytest.raises(CommandRefused, match="changed meanwhile"):
+        deeds.carry_out(setting.home, plan)
+    assert (project / "other.json").read_text() == "{}"

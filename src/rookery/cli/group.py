@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import click
@@ -134,6 +135,11 @@ def rookery() -> None:
 
 def home() -> Home:
     return find_home(os.environ)
+
+
+def own_root() -> Path | None:
+    """Return the folder of an instance of its own; none for the usual places."""
+    return home().state if os.environ.get("ROOKERY_HOME") else None
 
 
 def client() -> Client:

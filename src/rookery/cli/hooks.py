@@ -15,8 +15,9 @@ from typing import Any
 import click
 
 from rookery.cli.codes import FAILED
-from rookery.cli.group import as_json, client, home, rookery
+from rookery.cli.group import as_json, client, home, own_root, rookery
 from rookery.cli.show import count, cut, plain, say, say_line, short, show_json, width_here
+from rookery.cli.units import is_unit_of, unit_file
 from rookery.home import Home
 from rookery.model.errors import Answered, BadInput, NotRunning
 
@@ -208,16 +209,12 @@ def uninstall(*, manner: Manner) -> None:
 
 def _our_unit() -> Path | None:
     """Return the file by which systemd starts the daemon of this home, if it does."""
-    config = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    file = config / "systemd" / "user" / "rookery.service"
-    root = os.environ.get("ROOKERY_HOME")
-    line = f"Environment=ROOKERY_HOME={root}\n" if root else "ExecStart="
+    file = unit_file()
     try:
         unit = file.read_text()
     except OSError:
         return None
-    is_of_another = not root and "Environment=ROOKERY_HOME=" in unit
-    return file if line in unit and not is_of_another else None
+    return file if is_unit_of(unit, own_root()) else None
 
 
 def _say_what_stays(here: Home) -> None:
@@ -295,6 +292,8 @@ def _agreed(plan: Any, manner: Manner, *, also: Sequence[str] = ()) -> bool:  # 
 def _show(changes: Sequence[Any], remarks: Sequence[str], *, whole: bool) -> None:
     for change in changes:
         say(f"{short(str(change.file))}: {_hooks_of(change, 'to be ') or 'to be changed'}")
+        if change.link:
+            say_line(f"It is a link; what is changed is {change.link}")
         say(change.difference.rstrip("\n") if whole else _beginning(change))
     for remark in remarks:
         say(remark)

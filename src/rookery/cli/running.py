@@ -15,8 +15,9 @@ from typing import Any
 import click
 
 from rookery import __version__
-from rookery.cli.group import as_json, client, home, rookery
+from rookery.cli.group import as_json, client, home, own_root, rookery
 from rookery.cli.show import HELD, complain, count, remark, rules_warning, say, show_json
+from rookery.cli.units import unit_file, unit_text
 from rookery.cli.versions import skew
 from rookery.cli.waiting import pause
 from rookery.client import Client
@@ -226,30 +227,11 @@ def logs(*, lines: int, follow: bool) -> None:
             pause(0.2)
 
 
-_UNIT = """\
-[Unit]
-Description=Rookery runs AI coding-agent sessions
-
-[Service]
-ExecStart={python} -I -m rookery up
-Restart=on-failure
-# Only the daemon is stopped: the agents, in their tmux, live on.
-KillMode=process
-{environment}
-[Install]
-WantedBy=default.target
-"""
-
-
 @rookery.command()
 @click.argument("what", type=click.Choice(["print", "install", "remove"]), default="print")
 def service(what: str) -> None:
     """Write, show or remove the unit by which systemd starts the daemon when you log in."""
-    root = os.environ.get("ROOKERY_HOME")
-    environment = f"Environment=ROOKERY_HOME={root}\n" if root else ""
-    unit = _UNIT.format(python=sys.executable, environment=environment)
-    config = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    file = config / "systemd" / "user" / "rookery.service"
+    unit, file = unit_text(own_root()), unit_file()
     if what == "print":
         say(unit.rstrip("\n"))
     elif what == "install":

@@ -29,6 +29,12 @@ class Change:
     file: Path  #: as its agent calls it; it may be a link
     before: str | None
     after: str | None
+    target: Path | None = None  #: what it led to when this was planned
+
+    @property
+    def link(self) -> Path | None:
+        """Return the file that is really changed, if that is another one."""
+        return self.target if self.target not in {None, self.file} else None
 
     @property
     def difference(self) -> str:
@@ -80,7 +86,7 @@ class Desk:
         target = _target(file)
         known = self._after.get(target)
         called = known.file if known else file
-        self._after[target] = Change(agent, called, self._before[target], text)
+        self._after[target] = Change(agent, called, self._before[target], text, target)
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -106,12 +112,24 @@ def check(changes: Sequence[Change]) -> None:
     """Raise ``CommandRefused`` for what may not be written, or was written meanwhile."""
     for change in changes:
         target = _target(change.file)
+        if change.target not in {None, target}:
+            raise CommandRefused(f"{change.file} was changed meanwhile; try again.")
         # One's own settings may be read-only on purpose; replacing them would go round that.
         for each in (target, _first_folder(target.parent)):
             if each.exists() and not _may_write(each):
                 raise CommandRefused(f"{each} is read-only; nothing was changed.")
         if read(change.file) != change.before:
             raise CommandRefused(f"{change.file} was changed meanwhile; try again.")
+
+
+def check_within(file: Path, folder: Path) -> None:
+    """Refuse a file that leads out of a folder, by a link of its own or above it."""
+    target = _target(file)
+    if not target.is_relative_to(_target(folder)):
+        raise CommandRefused(
+            f"{file} leads out of the project, to {target}; nothing was changed."
+            " Remove the link if you do not trust it."
+        )
 
 
 def missing_folders(file: Path) -> tuple[Path, ...]:

@@ -107,6 +107,10 @@ class _Work:
         return command
 
     def install(self, place: Place, *, trust: bool) -> None:
+        if place.is_project:
+            # Whoever wrote the repository chose its links.
+            for each in (*(file for file, _ in place.files), *filter(None, [place.plugin])):
+                files.check_within(each, place.folder.parent)
         if place.plugin:
             self._lay_plugin(place, place.plugin)
             return
