@@ -1,0 +1,96 @@
+"""Escapes that a program prints in our tmux: none reaches the terminal of who is attached."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from threading import Thread
+
+import pytest
+
+from rookery.runtimes.tmux.server import CONFIGURATION
+from tests.real.rookery import Rookery, eventually
+
+pytestmark = [pytest.mark.real, pytest.mark.spec("K2")]
+
+#: What each tmux option keeps from happening, as the program in the pane tries it.
+ATTEMPTS = {
+    "set-clipboard": r"\033]52;c;cHduZWQ=\007",
+    "allow-passthrough": r"\033Ptmux;\033\033]0;pwned-through\007\033\\",
+    "allow-rename": r"\033kpwned-name\033\\",
+}
+
+
+class Terminal:
+    """Somebody's terminal, attached to a session; it keeps all that it is told."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.shown = bytearray()
+        self._descriptor = descriptor
+        Thread(target=self._read_on, daemon=True).start()
+
+    def _read_on(self) -> None:
+        with suppress(OSError):
+            while select.select([self._descriptor], [], []) and (
+                part := os.read(self._descriptor, 65536)
+            ):
+                self.shown += part
+
+
+@contextmanager
+def attached(rookery: Rookery, name: str) -> Iterator[Terminal]:
+    target = f"={rookery.session(name)['tmux_session']}"
+    words = ["tmux", "-u", "-S", str(rookery.home.tmux), "attach-session", "-t", target]
+    pid, descriptor = pty.fork()
+    if pid == 0:
+        variables = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
+        variables.pop("TMUX", None)
+        os.execvpe("tmux", words, variables)  # noqa: S606 - no shell
+    try:
+        yield Terminal(descriptor)
+    finally:
+        with suppress(OSError):
+            os.close(descriptor)
+        os.waitpid(pid, 0)
+
+
+@pytest.mark.parametrize("option", ATTEMPTS)
+def test_our_tmux_is_configured_to_ignore_what_programs_ask_of_the_terminal(
+    option: str,
+) -> None:
+    # Written down, not left to tmux's defaults, which were others before and may be again.
+    (line,) = [each for each in CONFIGURATION.splitlines() if f" {option} " in f"{each} "]
+
+    assert line.split()[-2:] == [option, "off"]
+
+
+def test_a_program_reaches_neither_clipboard_nor_title_nor_window_name(
+    rookery: Rookery,
+) -> None:
+    tried = "".join(ATTEMPTS.values())
+    program = f"read go; printf '{tried}all was tried\\n'; sleep 600"
+    rookery.start("painter", agent="shell", command=["sh", "-c", program])
+    pane = str(rookery.session("painter")["tmux_pane"])
+
+    with attached(rookery, "painter") as terminal:
+        eventually(lambda: b"leave it running" in terminal.shown)  # its first picture is drawn
+        rookery.tmux("send-keys", "-t", pane, "Enter")
+        eventually(lambda: b"all was tried" in terminal.shown)
+
+        shown = bytes(terminal.shown)
+
+    options = {
+        name: rookery.tmux("show-options", scope, "-v", name).strip()
+        for name, scope in (("set-clipboard", "-s"), ("allow-rename", "-g"))
+    }
+    passthrough = rookery.tmux("show-options", "-gqv", "allow-passthrough").strip()
+    assert b"cHduZWQ" not in shown
+    assert b"\033]52;" not in shown
+    assert b"pwned" not in shown
+    assert rookery.tmux("show-buffer") == ""
+    assert "pwned" not in rookery.tmux("display-message", "-p", "-t", pane, "#{window_name}")
+    assert options == {"set-clipboard": "off", "allow-rename": "off"}
+    assert passthrough in {"off", ""}  # tmux 3.2 has no such option
