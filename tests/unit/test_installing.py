@@ -610,3 +610,23 @@ def test_a_link_that_is_changed_before_it_is_agreed_to_is_refused(setting: Setti
     with pytest.raises(CommandRefused, match="changed meanwhile"):
         deeds.carry_out(setting.home, plan)
     assert (project / "other.json").read_text() == "{}"
+
+
+@pytest.mark.spec("C1")
+def test_a_file_that_codex_ignores_is_not_said_to_be_installed(setting: Setting) -> None:
+    setting.install("codex", trust=True)
+    file = setting.folder / "codex" / "hooks.json"
+    written = json.loads(file.read_text())
+    before = setting.look("codex")
+
+    file.write_text(json.dumps({**written, "description": "mine"}))
+    described = setting.look("codex")
+    file.write_text(json.dumps({**written, "version": 1}))
+    ignored = setting.look("codex")
+
+    assert (before.standing, described.standing) == ("installed", "installed")
+    assert (ignored.standing, ignored.trust) == (None, None)
+    assert "Codex ignores this file: it does not know the key 'version'." in ignored.trouble
+    assert "Codex ignores this file" in setting.plan("codex").remarks[0]
+    setting.uninstall("codex")
+    assert json.loads(file.read_text()) == {"version": 1}

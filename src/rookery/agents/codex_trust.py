@@ -26,6 +26,16 @@ _WORST: tuple[Standing, ...] = ("off", "changed", "untrusted", "trusted")
 _USUAL, _LEAST = 600, 3
 
 
+#: The keys of ``hooks.json``. With another one at its top, Codex ignores the whole file.
+_FILE_KEYS = frozenset({"description", "hooks"})
+
+
+def require_known_keys(settings: Mapping[str, Any]) -> None:
+    """Raise ``ConfigBroken`` for a ``hooks.json`` that Codex does not read."""
+    if unknown := sorted(set(settings) - _FILE_KEYS):
+        raise ConfigBroken(f"Codex ignores this file: it does not know the key {unknown[0]!r}.")
+
+
 def hashes(file: str, found: Iterable[Found]) -> Mapping[str, str]:
     """Say how Codex names the hooks found in ``file``, and the hash of each."""
     named = {}

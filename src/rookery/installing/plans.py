@@ -141,6 +141,7 @@ class _Work:
         file, language = self._choose(place)
         with _naming(file):
             settings = language.parse(self.desk.read(file) or "")
+            _check_keys(place, file, settings)
         shape, command = SHAPES[place.agent], self.command(place.agent)
         standing = installations.standing(settings, shape, command, program=self.program)
         if standing == "installed" and not Path(self.program).exists():
@@ -176,6 +177,10 @@ class _Work:
     def _add(self, place: Place, file: Path, language: Language) -> None:
         text = self.desk.read(file) or ""
         settings = language.parse(text)
+        try:
+            _check_keys(place, file, settings)
+        except ConfigBroken as ignored:
+            self.remarks.append(f"{file}: {ignored.args[0]} Remove the key.")
         shape, command = SHAPES[place.agent], self.command(place.agent)
         standing = installations.standing(settings, shape, command, program=self.program)
         if standing == "installed":
@@ -287,6 +292,12 @@ class _Work:
         wanted = installations.plugin(_template(place.agent) or "", values)
         text = self.desk.read(file)
         return installations.standing_of_plugin(text, wanted, program=self.program), wanted
+
+
+def _check_keys(place: Place, file: Path, settings: installations.Settings) -> None:
+    """Raise ``ConfigBroken`` for a file that its agent ignores as a whole."""
+    if place.trust and file != place.trust:
+        codex_trust.require_known_keys(settings)
 
 
 def _hashes(file: Path, found: Collection[Found]) -> dict[str, str]:
