@@ -251,3 +251,35 @@ def test_odd_values_are_refused_and_not_stumbled_over(
 
     assert 400 <= status < 500
     assert answer["error"]["message"]
+
+
+@pytest.mark.spec("K1", "K2")
+def test_a_home_with_shell_characters_in_its_name_runs_nothing(cold: Rookery) -> None:
+    proof = cold.folder / "proof"
+    name = "a $(touch proof) `touch proof` 'q' \"d\" ;touch proof; & | > proof #{x} %h \\"
+    cold.environment["ROOKERY_HOME"] = str(cold.folder / name)
+    cold.up()
+
+    cold.start("worker")
+    answer = cold.ask("worker", "tool: Bash ls;; say: hooks arrive")
+    installed = cold.run("hooks", "install", "--agent", "claude", "--yes")
+    command = next(iter(_commands(cold.folder / ".claude" / "settings.json")))
+    called = subprocess.run(
+        ["sh", "-c", command],
+        input=b"{}",
+        capture_output=True,
+        timeout=SOON,
+        check=False,
+        cwd=cold.folder,
+    )
+
+    assert answer == "hooks arrive"
+    assert installed.returncode == called.returncode == 0
+    found = [each for each in cold.folder.rglob("proof") if each.name == "proof"]
+    assert (found, proof.exists(), (cold.project / "proof").exists()) == ([], False, False)
+
+
+def _commands(settings: Path) -> list[str]:
+    """Return the commands that an agent runs as its hooks."""
+    hooks = json.loads(settings.read_text())["hooks"]
+    return [each["command"] for groups in hooks.values() for g in groups for each in g["hooks"]]

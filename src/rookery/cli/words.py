@@ -59,7 +59,10 @@ def as_text(data: bytes, what: str) -> str:
 @of_session
 @click.argument("words", nargs=-1, required=True)
 def send(*, name: str, words: tuple[str, ...], as_json: bool) -> None:
-    """Send WORDS to a session; it gets them once it is idle. "-" reads standard input."""
+    """Send WORDS to a session; it gets them once it is idle. "-" reads standard input.
+
+    Other users of this computer can see the arguments of a command; standard input they cannot.
+    """
     daemon = client()
     sent = daemon.post("sessions", name, "messages", words=prompt_of(words))
     message, told = _see_off(daemon, sent)
@@ -108,7 +111,11 @@ def fate(message: Mapping[str, Any], session: Mapping[str, Any], *, held: bool =
 @of_session
 @click.argument("words", nargs=-1, required=True)
 def ask(*, name: str, words: tuple[str, ...], timeout: float, as_json: bool) -> None:
-    """Send WORDS to a session, wait, and print its answer. Exits with 1 if the turn failed."""
+    """Send WORDS to a session, wait, and print its answer. Exits with 1 if the turn failed.
+
+    "-" reads standard input. Other users of this computer can see the arguments of a command
+    for as long as it waits; standard input they cannot.
+    """
     daemon = client()
     sent = daemon.post("sessions", name, "messages", words=prompt_of(words))
     _tell_if_kept(daemon, sent)
