@@ -5,12 +5,17 @@ from pathlib import Path
 from sqlite3 import Connection
 
 import pytest
+from hypothesis import settings
 
 from rookery.store.database import open_file
 from rookery.store.journal import Journal
 from rookery.store.migrations import migrate
 from tests.fakes.clock import FakeClock
 from tests.fakes.database import ObservedDatabase
+
+# An example may take long on a busy machine; how long says nothing about the code.
+settings.register_profile("rookery", deadline=None)
+settings.load_profile("rookery")
 
 
 @pytest.fixture
