@@ -130,7 +130,7 @@ class Conversations:
         if said is None:
             return None
         last = said.passage
-        words = last.text if last and last.kind == "words" else ""
+        words = last.text if last and last.kind in {"words", "error"} else ""
         # A turn whose last was a tool has answered nothing, and is over all the same.
         how = FINAL.get(last.kind, "finished") if last else "finished"
         return Answer(words, said.path if said.is_new_path else "", how, said.prompt)

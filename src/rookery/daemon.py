@@ -411,7 +411,10 @@ def _permissions(home: Home, settings: Settings, journal: Journal) -> Permission
 
 def _hooks(house: House) -> HookDoor:
     home, stops = house.home, _stops(house.settings, house.journal)
-    intake = Intake(house.database, house.journal, AGENTS, house.permissions, stops)
+    intake = Intake(
+        *(house.database, house.journal, AGENTS, house.permissions, stops),
+        conversations=house.conversations,
+    )
     absence = _absence(home, house.settings, house.permissions.rulebook)
     return HookDoor(intake, home.hook_door, home.spool, house.journal.clock, absence)
 

@@ -9,9 +9,11 @@ from datetime import datetime, timedelta
 from functools import partial
 from hashlib import sha256
 from sqlite3 import Connection
+from typing import TypeGuard
 
 from rookery import arrivals, endings, stop_hooks
 from rookery.arrivals import Arrival
+from rookery.conversations import NOTHING, Answer, Conversations
 from rookery.hook_protocol import Hook, require_tool
 from rookery.lineage import TELLS_LINEAGE, agent_in_lineage
 from rookery.model.errors import HookUnreadable, RuntimeFailed
@@ -50,6 +52,9 @@ from rookery.store.journal import Journal
 #: What is told twice comes within this time.
 ECHO = timedelta(seconds=5)
 
+#: How often the end of a turn is looked for in a transcript; the agent waits meanwhile.
+TRIES = 6
+
 #: Before what is known of words that an agent takes for its person's.
 TYPED_BY_US = "Rookery, not your person, has typed these words:"
 
@@ -72,6 +77,7 @@ class Intake:
     permissions: Permissions
     stops: Stops
     paths: PathResolver = field(default_factory=PathResolver)
+    conversations: Conversations | None = None
 
     async def receive(self, hook: Hook) -> Ruling | GoOn | Context:
         """Write down what one hook call tells us, and say what its agent is to be told.
@@ -86,6 +92,7 @@ class Intake:
         call = await self._read_call(agent, sender, hook)
         # Read before the transaction: a walk through the process table takes a while.
         caller = _caller(hook, agent) if sender.is_new or sender.has_ended else None
+        ending = await self._unsaid_ending(agent, sender, hook)
 
         def take_in(db: Connection) -> Ruling | GoOn | Context:
             if not self._is_new(db, hook):
@@ -102,7 +109,7 @@ class Intake:
                 return self._repeat(db, session, call)
             if held := self._hold(db, agent, hook, session):
                 return held
-            told = list(agent.read_hook(hook.payload, session))
+            told = [_explain(fact, ending) for fact in agent.read_hook(hook.payload, session)]
             for fact in told:
                 self._write(db, fact, at=hook.at)
             self._bring_up(db, session)
@@ -141,6 +148,19 @@ class Intake:
             call = replace(call, uncertain=frozenset(call.input))
         fields = path_fields(rulebook.rules)
         return await self.paths.resolve(call, folder=sender.cwd, fields=fields)
+
+    async def _unsaid_ending(self, agent: Agent, sender: Sender, hook: Hook) -> Answer:
+        """Read from the transcript how a turn ended, where the hook does not say it."""
+        # Not for a spooled call: calls must reach the writer in the order of the spool.
+        is_live = hook.pid is not None
+        if not is_live or self.conversations is None or sender.event != agent.silent_stop:
+            return NOTHING
+        session = await self.database.read(partial(sessions.known, sender=sender))
+        told = agent.read_hook(hook.payload, session) if session else ()
+        if session is None or not any(_is_unexplained(fact) for fact in told):
+            return NOTHING
+        found = await self.conversations.answer(self.database, session, tries=TRIES)
+        return found or NOTHING
 
     def _consider(
         self,
@@ -365,6 +385,17 @@ def _may_be_spooled_by(process: str, hook: Hook) -> bool:
     if process in {each.word for each in hook.named} or not TELLS_LINEAGE:
         return True
     return not hook.named and not is_running(Process.read(process))
+
+
+def _is_unexplained(fact: Fact) -> TypeGuard[TurnEnded]:
+    return isinstance(fact, TurnEnded) and fact.how == "failed" and not fact.last_words
+
+
+def _explain(fact: Fact, ending: Answer) -> Fact:
+    """Add how a turn ended to a fact that does not say it."""
+    if ending.how == "finished" or not _is_unexplained(fact):
+        return fact
+    return replace(fact, last_words=ending.words, how=ending.how)
 
 
 def _is_prompt(told: Sequence[Fact]) -> bool:

@@ -175,6 +175,11 @@ class Agent(Protocol):
         ...
 
     @property
+    def silent_stop(self) -> str:
+        """The hook that may tell of the end of a turn, but not how it ended."""
+        ...
+
+    @property
     def hook_when_asked(self) -> str:
         """The event by which it asks for permission; empty if there is none."""
         ...

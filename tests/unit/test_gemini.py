@@ -269,6 +269,14 @@ def test_a_turn_that_ends_without_a_word_has_failed() -> None:
     assert list(Gemini().read_hook(nothing, S)) == [facts.TurnEnded(S, "", "failed")]
 
 
+@pytest.mark.spec("B2")
+def test_the_contents_of_mentioned_files_are_no_part_of_the_prompt() -> None:
+    added = "\n--- Content from referenced files ---\nContent from @a.txt:\nhello\n"
+    told = {**hook("BeforeAgent"), "prompt": f"Read @a.txt{added}--- End of content ---"}
+
+    assert list(Gemini().read_hook(told, S)) == [facts.TurnStarted(S, "Read @a.txt")]
+
+
 @pytest.mark.spec("D1", "D3")
 def test_what_it_is_about_to_do_can_be_decided_and_is_not_asked_for() -> None:
     call = Gemini().read_call(hook("BeforeTool"))

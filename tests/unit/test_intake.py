@@ -15,6 +15,8 @@ import pytest
 
 from rookery import endings
 from rookery.absence import Absence
+from rookery.clock import WallClock
+from rookery.conversations import Conversations
 from rookery.daemon import AGENTS
 from rookery.gateway.hooks import HookDoor
 from rookery.hook_protocol import Hook, read_call
@@ -29,7 +31,7 @@ from rookery.processes import Process
 from rookery.programs.hook import TAKEN
 from rookery.rulebook import Rulebook
 from rookery.sessions import Speaker, send
-from rookery.store import messages, sessions, switches, tokens
+from rookery.store import messages, sessions, switches, tokens, turns
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from tests.house import no_policy
@@ -740,3 +742,38 @@ async def test_the_model_that_a_hook_names_is_the_sessions_from_then_on(
 
     assert (await door.session("worker")).model == "second"
     assert (await database.read(kinds)).count("model-chosen") == 1
+
+
+@pytest.mark.spec("A2")
+@pytest.mark.parametrize(
+    ("last", "ending"),
+    [
+        ({"type": "error", "content": "[API Error: 401]"}, ("failed", "[API Error: 401]")),
+        ({"type": "info", "content": "Request cancelled."}, ("interrupted", "")),
+        ({"type": "info", "content": "Hello."}, ("failed", "")),
+    ],
+    ids=["error", "interruption", "neither"],
+)
+async def test_how_a_turn_ended_is_read_where_the_hook_does_not_say_it(
+    database: Database, journal: Journal, tmp_path: Path, last: dict[str, str], ending: object
+) -> None:
+    """Gemini ends a turn with the same words, whether it failed or was interrupted."""
+    door = Door(journal, database)
+    conversations = Conversations({}, WallClock())
+    intake = replace(door.intake, conversations=conversations)
+    badge = await door.prepare("worker", agent="gemini")
+    transcript = tmp_path / "session-2026-11-01T00-00-n1.jsonl"
+    fields = {"session_id": "n1", "cwd": "/", "transcript_path": str(transcript)}
+    hooks = [
+        {"hook_event_name": "SessionStart"},
+        {"hook_event_name": "BeforeAgent", "prompt": "go"},
+        {"hook_event_name": "AfterAgent", "prompt_response": "[no response text]"},
+    ]
+    at = {"timestamp": journal.clock.now().isoformat()}
+    transcript.write_text(json.dumps({**at, **last}) + "\n")
+
+    for key, told in enumerate(hooks):
+        await intake.receive(Hook(str(key), "gemini", badge, {**fields, **told}))
+
+    (turn,) = await database.read(lambda db: turns.of_session(db, SessionId("worker"), last=1))
+    assert (turn.how, turn.answer) == ending

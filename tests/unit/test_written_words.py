@@ -36,6 +36,7 @@ ALWAYS = Span(datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 EVERYTHING = Wanted(ALWAYS, 10_000_000)
 
 COUNTED = "usage: in=100 out=20 cache_read=30 cache_write=40"
+URL = "http://127.0.0.1:42341/v1/responses"
 CHUNK = "Chunk ID: b7274d\nWall time: 0.0000 seconds"
 TOOL = b'"tokens": {}, "toolCalls": [5, {"name": 5, "args": {}}, {"name": "x"}]'
 
@@ -56,6 +57,7 @@ CODEX = [
     ("words", "ran"),
     ("prompt", "usage: in=1000 out=300;; say: plain"),
     ("words", "plain"),
+    ("error", f"unexpected status 401 Unauthorized: invalid x-api-key, url: {URL}"),
 ]
 GEMINI = [
     ("prompt", "say: one **two** three"),
@@ -272,18 +274,18 @@ async def test_a_turn_that_said_nothing_in_the_end_has_answered_nothing(
 @pytest.mark.anyio
 @pytest.mark.spec("F3")
 @pytest.mark.parametrize(
-    ("last", "how"),
+    ("last", "how", "words"),
     [
-        (line("[Request interrupted by user]", at=12, by="user"), "interrupted"),
-        (line("API Error: 400", at=12, isApiErrorMessage=True), "failed"),
+        (line("[Request interrupted by user]", at=12, by="user"), "interrupted", ""),
+        (line("API Error: 400", at=12, isApiErrorMessage=True), "failed", "API Error: 400"),
     ],
 )
 async def test_why_a_turn_has_answered_nothing_is_known(
-    desk: Desk, last: bytes, how: facts.How
+    desk: Desk, last: bytes, how: facts.How, words: str
 ) -> None:
     path = written(desk.folder, line("I look", at=11), last)
 
-    assert await desk.answer() == Answer("", path, how)
+    assert await desk.answer() == Answer(words, path, how)
 
 
 @pytest.mark.anyio

@@ -70,6 +70,7 @@ class Codex:
     tells_start = False
     hook_before_tool = "PreToolUse"
     hook_when_asked = "PermissionRequest"
+    silent_stop = ""
     asks_when_told = False
     doubles_hooks = True
     lists_tools = False

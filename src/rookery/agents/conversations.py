@@ -113,6 +113,8 @@ def _read_codex(line: Line) -> Said:
             yield "result", _shortened(_text(output), LONGEST_RESULT)
         case {"type": "turn_aborted", "reason": str(reason)}:
             yield "interruption", reason
+        case {"type": "task_complete", "error": {"message": str(text)}}:
+            yield "error", text
         case _:
             return
 

@@ -42,6 +42,7 @@ class Demo:
     tells_start = True
     hook_before_tool = "PreToolUse"
     hook_when_asked = "PermissionRequest"
+    silent_stop = ""
     asks_when_told = True
     doubles_hooks = False
     lists_tools = False

@@ -59,6 +59,9 @@ _DISPLAYED = {
 #: What it says has been answered where nothing was, be it an error or an interruption.
 _NOTHING = "[no response text]"
 
+#: Before the contents of mentioned files.
+_MENTIONED = "\n--- Content from referenced files ---\n"
+
 #: Characters of the name of a tool.
 _LONGEST_NAME = 200
 
@@ -116,6 +119,7 @@ class Gemini:
     tells_start = True
     hook_before_tool = "BeforeTool"
     hook_when_asked = ""
+    silent_stop = "AfterAgent"
     asks_when_told = True
     doubles_hooks = False
     lists_tools = False
@@ -229,7 +233,8 @@ class Gemini:
 def _read_hook(payload: Payload, session: SessionId) -> Iterator[Fact]:
     match payload:
         case {"hook_event_name": "BeforeAgent", "prompt": str(prompt)}:
-            yield facts.TurnStarted(session, prompt)
+            # It adds the contents of files that the words mention with "@".
+            yield facts.TurnStarted(session, prompt.partition(_MENTIONED)[0])
         case {"hook_event_name": "BeforeTool", "tool_name": str(tool)}:
             yield facts.ToolCalled(session, tool[:_LONGEST_NAME])
         case {"hook_event_name": "AfterTool", "tool_name": str(tool)}:

@@ -105,6 +105,7 @@ class OpenCode:
     tells_start = False
     hook_before_tool = "PreToolUse"
     hook_when_asked = "PermissionRequest"
+    silent_stop = ""
     asks_when_told = False
     doubles_hooks = False
     lists_tools = False

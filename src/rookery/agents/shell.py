@@ -32,6 +32,7 @@ class Shell:
     tells_start = False
     hook_before_tool = ""
     hook_when_asked = ""
+    silent_stop = ""
     asks_when_told = False
     doubles_hooks = False
     lists_tools = False
