@@ -62,10 +62,9 @@ class Trust(_Section):
 class Permissions(_Section):
     """Tool calls that a person is asked about. The rules are in a file of their own."""
 
-    #: Seconds for an answer in mode remote; what happens then, ``on_timeout`` says.
+    #: Seconds for an answer in mode remote; then `permissions.on_timeout` decides.
     deadline_seconds: float = Field(300.0, gt=0, le=350)
-    #: What happens at the deadline: the agent's own dialog takes over (``terminal``), or the
-    #: answer is no (``deny``). A session without a terminal is always denied.
+    #: At the deadline the agent's own dialog takes over (terminal), or the answer is no (deny).
     on_timeout: Literal["terminal", "deny"] = "terminal"
     #: What a hook that should decide says while no daemon runs: let the agent ask, say no, or
     #: say nothing.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.conversations import opened
+from rookery.transcript_files import opened
 
 
 @pytest.mark.spec("K1")
