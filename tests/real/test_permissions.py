@@ -469,6 +469,32 @@ def test_no_session_answers_for_itself(remote: Rookery) -> None:
     assert asked(remote) == [request]
 
 
+@pytest.mark.spec("E2", "D3", "K5")
+def test_a_question_is_answered_by_who_started_the_session_and_by_no_stranger(
+    rookery: Rookery,
+) -> None:
+    rookery.json("mode", "remote")
+    for name in ("parent", "stranger"):
+        rookery.start(name)
+    parent, stranger = (
+        rookery.client_of(badge_of(rookery, name)) for name in ("parent", "stranger")
+    )
+    parent.post("sessions", agent="demo", name="worker", project=str(rookery.project))
+    rookery.client.get("sessions", "worker", "wait", until="up", timeout=40.0)
+    request = ask(rookery, words="question: Which colour? | Red | Blue")
+    own = rookery.client_of(badge_of(rookery, "worker"))
+
+    refused = []
+    for other in (stranger, own):
+        with pytest.raises(Answered) as refusal:
+            other.post("permissions", request["id"], "words", words="Blue")
+        refused.append(refusal.value.code)
+    parent.post("permissions", request["id"], "words", words="2")
+
+    assert refused == ["forbidden", "forbidden"]
+    assert last_answer(rookery) == "You chose Blue"
+
+
 @pytest.mark.spec("D3", "K5")
 @pytest.mark.parametrize("may", [True, False])
 def test_a_parent_answers_for_its_child_only_if_it_may(cold: Rookery, *, may: bool) -> None:

@@ -120,7 +120,8 @@ def test_a_call_that_nobody_answers_is_denied(cold: Rookery, case: Case) -> None
     with ModelServer() as models:
         configure(cold, models.url)
         settings = cold.home.settings.read_text()
-        cold.configure("[permissions]\ndeadline_seconds = 2\n" + settings)
+        timed = '[permissions]\ndeadline_seconds = 2\non_timeout = "deny"\n'
+        cold.configure(timed + settings)
         cold.up()
         cold.json("mode", "remote")
         cold.start("it", agent=case.agent)

@@ -13,7 +13,7 @@ from rookery import answers, endings
 from rookery.answers import Answers
 from rookery.daemon import AGENTS
 from rookery.dialogs import Dialogs
-from rookery.model.facts import SessionId
+from rookery.model.facts import InputAsked, SessionId
 from rookery.model.permissions import DIALOG, Call, Outcome, Request, RequestId, Verdict
 from rookery.model.screens import Dialog, Press
 from rookery.permissions import Permissions
@@ -318,6 +318,24 @@ async def test_a_dialog_that_is_answered_in_its_terminal_is_no_request_any_more(
 
     assert [decision for decision, _ in await bench.audit()] == ["answered"]
     assert (await bench.house.session(bench.session)).activity == "working"
+
+
+@pytest.mark.spec("D5")
+async def test_a_dialog_that_an_agents_own_file_tells_of_becomes_a_request(
+    bench: Bench,
+) -> None:
+    world, database = bench.house.world, bench.house.database
+    asked = InputAsked(bench.session, "permission", "approve Bash")
+    await database.write(lambda db: bench.house.journal.append(db, asked))
+    bench.program.asks = asks_for("ls")
+    watcher = Dialogs(database, world.runtime, AGENTS, bench.permissions)
+
+    async with bench.house.beside(watcher.watch):
+        await bench.house.rest()
+
+    (found,) = await database.read(partial(requests.open_of, session=bench.session))
+    assert (found.source, found.kind) == ("screen", "permission")
+    assert (await bench.house.session(bench.session)).reason == "approve Bash"
 
 
 @pytest.mark.spec("D5")
