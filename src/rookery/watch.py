@@ -39,7 +39,7 @@ from rookery.ports import (
     Skipped,
     Vanished,
 )
-from rookery.store import evidence, observed, sessions, turns
+from rookery.store import evidence, observed, sessions, turn_changes, turns
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 
@@ -206,8 +206,8 @@ class Watch:
         ending: Sequence[facts.Fact],
     ) -> None:
         now = sessions.get(db, session)
-        if self._has_just_begun(db, session):
-            return  # a prompt came in this very moment
+        if self._has_just_begun(db, session) or turn_changes.is_paused(db, session):
+            return  # a prompt came in this very moment; or background subagents work unseen
         if now.status is not Status.RUNNING or now.activity is Activity.IDLE:
             return
         if self.agents[now.agent].has_hooks and observed.tells_turns(db, now):

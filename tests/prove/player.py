@@ -263,13 +263,16 @@ class Player:
         self._type(f"{self._think()};; tool: ExitPlanMode {PLAN};; say: {mark}", mark)
         self._wait_for_end(mark, 0)
         self._note("working", "permission", "question")
-        self._shows("Would you like to proceed")
+        eventually(self._shows_plan, within=SLOWLY)
         self._note("permission", "question")  # whether a plan is the one or the other
         self._pause(0.5, 2.0)
         self._note("permission", "question", "idle")
-        self._press_until("Escape", lambda: "Would you like to proceed" not in self._screen())
+        self._press_until("Escape", lambda: not self._shows_plan())
         self._note("idle")
         self._press_until("BTab", lambda: "plan mode on" not in self._screen())
+
+    def _shows_plan(self) -> bool:
+        return bool(_PLAN.search(self._screen()))
 
     def _compact(self, mark: str) -> None:
         self._plain(mark)  # without anything said there is nothing to compact
@@ -408,6 +411,9 @@ class Player:
         """Look on for a while, as a person does: this is what is measured."""
         Event().wait(self.chance.uniform(least, most))
 
+
+#: How Claude asks whether to go on with a plan, which may be empty.
+_PLAN = re.compile(r"Exit plan mode\?|Would you like to proceed")
 
 #: How a program asks its model for a summary.
 _SUMMARY = re.compile(r"CRITICAL: Respond with TEXT ONLY|CONTEXT CHECKPOINT COMPACTION")

@@ -8,16 +8,18 @@ from datetime import timedelta
 from pathlib import Path
 from sqlite3 import Connection, OperationalError
 
+import anyio
 import pytest
 
 from rookery.conversations import Conversations
-from rookery.corrections import Corrections, Doubt
+from rookery.corrections import QUEUE_GRACE_S, Corrections, Doubt
 from rookery.missed_stops import MissedStops
 from rookery.model.evidence import Claim, Evidence
 from rookery.model.facts import (
     Fact,
     InputAsked,
     PromptFound,
+    QueueTaken,
     SessionId,
     SessionStarted,
     TurnEnded,
@@ -226,6 +228,26 @@ async def test_a_file_that_says_it_rests_ends_the_turn_with_what_it_answered(
     await believe(desk, rests(desk))
 
     assert await desk.turns() == [("Go.", "Done.", "finished")]
+
+
+@pytest.mark.spec("E7", "C8")
+async def test_an_agent_that_rests_before_it_goes_on_with_a_queued_prompt_ends_nothing(
+    desk: Desk,
+) -> None:
+    await desk.tell(TurnStarted(S, "One.", "a"), TurnStarted(S, "Two.", "a"))
+    await desk.tell(TurnEnded(S, "First.", turn="a"), QueueTaken(S))
+    desk.clock.advance(1)
+    doubt = rests(desk)
+    await note(desk, doubt)
+    corrections = Corrections(desk.database, desk.journal, desk.conversations)
+
+    async with passing_time(desk.database, desk.clock), anyio.create_task_group() as tasks:
+        tasks.start_soon(corrections.settle, doubt)
+        await desk.clock.sleep(QUEUE_GRACE_S / 2)
+        works = Evidence("registry", "working", desk.clock.now())
+        await desk.database.write(lambda db: evidence.put(db, S, works))
+
+    assert await desk.turns() == [("One.", "First.", "finished"), ("Two.", "", "")]
 
 
 @pytest.mark.spec("C8", "A2")

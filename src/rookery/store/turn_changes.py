@@ -18,7 +18,7 @@ from rookery.store.turns import LONGEST
 AMENDED = timedelta(seconds=30)
 
 #: With which words it began is told at most so long after it was seen to have begun.
-COMPLETED = timedelta(seconds=5)
+COMPLETED = timedelta(seconds=20)
 
 #: Turns among which one is looked for that an agent names.
 RECENT = 8
@@ -232,6 +232,16 @@ def _latest(db: Connection, session: SessionId) -> list[Row]:
         "select * from turns where session = ? order by started_by desc limit ?",
         (session, RECENT),
     ).fetchall()
+
+
+def has_only_queued(db: Connection, session: SessionId) -> bool:
+    """Return whether all that is open was typed during a turn that is over."""
+    return bool(running := open_turns(db, session)) and all(each.queued for each in running)
+
+
+def is_paused(db: Connection, session: SessionId) -> bool:
+    """Return whether the agent has stopped and waits for its background subagents."""
+    return any(each.is_paused for each in open_turns(db, session))
 
 
 def goes_on(db: Connection, session: SessionId) -> bool:
