@@ -425,7 +425,8 @@ def listed(*, holding: bool = False, why: str = "", **known: object) -> dict[str
             listed(why="Nothing was typed, because it scrolls."),
             "Words for worker wait: it scrolls.\n",
         ),
-        (listed(activity="question", reason="Which?"), ""),  # the wait itself ends there
+        # It needs its person, which ends the wait itself.
+        (listed(activity="question", reason="Which?", why="it asks a question"), ""),
         (listed(activity="working"), ""),
         (listed(), ""),
     ],
