@@ -88,3 +88,20 @@ def test_what_it_did_is_read_from_its_transcript(rookery: Rookery) -> None:
     assert call["text"].startswith("run_shell_command ")
     assert (result["kind"], "made" in result["text"]) == ("result", True)
     assert found["screen"] == ""
+
+
+@pytest.mark.spec("B2", "B7")
+def test_words_reach_it_in_a_terminal_without_true_colour(
+    cold: Rookery, models: ModelServer
+) -> None:
+    prepare(cold, models)
+    given = cold.home.settings.read_text()
+    plain = 'GEMINI_API_KEY = "x"\nTERM = "screen"\nCOLORTERM = ""'
+    cold.configure(given.replace('GEMINI_API_KEY = "x"', plain))
+    cold.up()
+    start(cold, GEMINI)
+
+    answer = cold.ask("it", "say: plainly", timeout=SLOWLY)
+
+    assert answer == "plainly"
+    assert "▄▄▄▄" not in cold.screen("it")
