@@ -77,7 +77,7 @@ def _changes(sent: Mapping[str, Any]) -> Iterator[str]:
     if removed := sent["removed"]:
         were = "was" if removed == 1 else "were"
         yield f"{count(removed, 'control character')} {were} taken out."
-    if sent["changed"]:
+    if sent.get("changed"):
         yield f"Its program changes them: {sent['changed']}."
 
 
