@@ -89,9 +89,10 @@ class Courier:
         return True
 
     async def _paste(self, session: SessionId) -> bool:
-        agent = await self._agent(session)
-        if agent.lists_tools:
-            await self._await_tools(session)
+        known = await self._session(session)
+        agent = self.agents[known.agent]
+        if agent.lists_tools and await self._wait_for_tools(known):
+            return True  # words may be held by now
         # Two lines are two commands to a plain program, and each has an answer of its own.
         alone, now = not agent.has_box, self._clock.now()
         take_up = partial(messages.take_up, recipient=session, at=now, alone=alone)
@@ -113,21 +114,21 @@ class Courier:
             await self._clock.sleep(agent.pause)
         return True
 
-    async def _await_tools(self, session: SessionId) -> None:
-        """Wait until a session that has just come up has our tools, for a while at most."""
+    async def _wait_for_tools(self, session: Session) -> bool:
+        """Let a session that has just come up connect to our tools. False if it need not."""
 
         def has_tools(db: Connection) -> bool:
-            return not sessions.awaits_tools(db, session)
+            return not sessions.awaits_tools(db, session.id)
 
-        if await self.database.read(has_tools):
-            return
+        now = self._clock.now()
+        left = TOOLS_TIMEOUT_S - (now - (session.started_at or now)).total_seconds()
+        if left <= 0 or await self.database.read(has_tools):
+            return False
         reason = "its tools are not connected yet."
-        await self.database.write(partial(messages.explain, recipient=session, reason=reason))
-        now, known = self._clock.now(), await self._session(session)
-        waited = now - (known.started_at or now)
-        left = max(TOOLS_TIMEOUT_S - waited.total_seconds(), 0.0)
-        if not await waits.until(self.database, has_tools, seconds=left, clock=self._clock):
-            await self.database.write(partial(sessions.meet_tools, session=session))
+        explain = partial(messages.explain, recipient=session.id, reason=reason)
+        await self.database.write(explain)
+        await waits.until(self.database, has_tools, seconds=left, clock=self._clock)
+        return True
 
     async def _clear_last(self, session: SessionId) -> bool:
         """Empty the box if the last words are back in it, as after an early interrupt."""

@@ -312,7 +312,7 @@ def awaits_tools(db: Connection, session: SessionId) -> bool:
 
 
 def meet_tools(db: Connection, session: SessionId) -> None:
-    """Note that an agent has asked for our tools, or that its words wait for them no more."""
+    """Note that an agent has asked for our tools."""
     db.execute("update sessions set awaits_tools = 0 where id = ?", (session,))
 
 
