@@ -212,7 +212,7 @@ def test_words_that_were_never_delivered_are_named_at_the_end(rookery: Rookery) 
     shown = rookery.run("output", "worker").stdout
 
     assert first.stdout == "worker is ended. 1 message was never delivered.\n"
-    assert again.stdout == "worker was over already: killed, asked to end by person.\n"
+    assert again.stdout == "worker was over already: ended by you.\n"
     assert shown.endswith("❯ say: Never.  (never delivered)\n")
 
 

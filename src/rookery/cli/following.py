@@ -193,7 +193,7 @@ class Follower:
     def _leave(self, front: Front, session: Mapping[str, Any]) -> None:
         """Follow a session no more that is over: all of it was shown."""
         del self.fronts[front.id]
-        over = {"status": session["status"], "reason": session["reason"]}
+        over = {each: session.get(each, "") for each in ("status", "reason", "ended_by")}
         self._tell(front, "ended", at=session["ended_at"], **over)
         self._insist(front.id, "background", seen=front.seen)
 

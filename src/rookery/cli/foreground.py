@@ -17,6 +17,7 @@ import click
 
 from rookery.cli.codes import INTERRUPTED
 from rookery.cli.complete import session_names
+from rookery.cli.endings import ended_by, with_names_of
 from rookery.cli.following import CHANNEL, Follower, Front
 from rookery.cli.group import as_json, client, examples, rookery
 from rookery.cli.show import (
@@ -192,6 +193,9 @@ class _Printer:
         self.speaker = ""
         why = _line(first_line(told["reason"]), WHY).removesuffix(".")
         how = f"{told['status']}, {why}" if why else told["status"]
+        if ended := ended_by(told):
+            say(f"{told['name']} was {with_names_of(ended, client())}.")
+            return
         say(f"{told['name']} has ended: {how}.")
 
 

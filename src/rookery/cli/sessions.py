@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from rookery.cli.complete import agent_names, of_session, session_names
+from rookery.cli.endings import ended_by, with_names_of
 from rookery.cli.group import SECONDS, as_json, client, examples, not_empty, rookery
 from rookery.cli.obstacles import Obstacles, how_to_answer
 from rookery.cli.show import (
@@ -166,6 +167,8 @@ def told(session: Mapping[str, Any]) -> str:
         return f"{name} waits for your answer: {reason}  {how_to_answer(session)}"
     if has_failed_turn(session):
         does = f"is {state}; its last turn failed."
+    elif ended := ended_by(session):
+        does = f"was {with_names_of(ended, client())}."
     else:
         commands = session.get("background") if state == "idle" else 0
         said = "; ".join(filter(None, [reason, running_on(commands) if commands else ""]))
@@ -293,6 +296,8 @@ class _Ending:
     def told(self, *, by_all: bool) -> str:
         name, status = self.session["name"], self.session["status"]
         if self.was_over and not by_all:
+            if ended := ended_by(self.session):
+                return f"{name} was over already: {with_names_of(ended, client())}."
             why = first_line(self.session["reason"]).removesuffix(".")
             return f"{name} was over already: {status}, {why}."
         were = "was" if self.undelivered == 1 else "were"

@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from rookery.cli.endings import ended_by
 from rookery.cli.naming import with_names
 
 #: Whatever a terminal would obey: agents' words are shown, never obeyed. Also what would turn
@@ -174,7 +175,7 @@ def has_failed_turn(session: Mapping[str, Any]) -> bool:
 
 
 def _state(session: Mapping[str, Any]) -> str:
-    return str(session["activity"] or session["status"])
+    return "ended" if ended_by(session) else str(session["activity"] or session["status"])
 
 
 def short(path: str) -> str:
@@ -213,6 +214,8 @@ def _what(session: Mapping[str, Any], kept: Mapping[str, Any] | None, failure: s
         return f"failed: {failure}".removesuffix(": ")
     if session["status"] == "failed":
         return first_line(reason)
+    if ended := ended_by(session):
+        return ended
     what = reason or str(session["title"])
     commands = session.get("background") if state == "idle" else 0
     return f"{running_on(commands)} · {what}" if commands else what

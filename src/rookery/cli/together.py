@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from rookery.cli.complete import session_names
+from rookery.cli.endings import ended_by
 from rookery.cli.group import SECONDS, as_json, client, examples, rookery
 from rookery.cli.naming import known_sessions, name_of, with_names
 from rookery.cli.obstacles import obstacle, why_kept
@@ -123,6 +124,8 @@ def _why_not(listening: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]
     """Say why nothing will be told; a session would be given ids and tools, not a person."""
     session = known.get(listening["target"], {})
     if session.get("ended_at"):
+        if ended := ended_by(session):
+            return f"it is over already: {with_names(ended, known)}"
         return f"it is over already: {session['status']}, {first_line(session['reason'])}"
     return str(listening["reason"])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rookery.cli.complete import of_session
+from rookery.cli.endings import ended_by, with_names_of
 from rookery.cli.group import as_json, client, rookery
 from rookery.cli.show import ago, does, first_line, say, say_line, show_json
 
@@ -19,7 +20,11 @@ def why(*, name: str, as_json: bool) -> None:
     session = found["session"]
     state = session["activity"] or session["status"]
     reason = f": {first_line(session['reason'])}" if session["reason"] else ""
-    say(f"{session['name']} {does(state)} since {ago(session['since'])}{reason}")
+    since = ago(session["since"])
+    if ended := ended_by(session):
+        say(f"{session['name']} was {with_names_of(ended, client())} {since} ago.")
+    else:
+        say(f"{session['name']} {does(state)} since {since}{reason}")
     say(f"This is {found['confidence']}.")
     for each in found["evidence"]:
         detail = f"  ({each['detail']})" if each["detail"] else ""
