@@ -173,22 +173,12 @@ async def check_up(house: House, caller: Caller, asked: Nothing) -> Checkup:
         examine, house.home, house.settings, environment, agents=house.agents, trouble=trouble
     )
     checks = await anyio.to_thread.run_sync(looked_at)
-    checks.append(_http(house))
+    checks.append(house.loopback.check)
     checks.append(rules_in_force(rulebook))
     if refused := await house.database.look_for_trouble(within=TROUBLE_TIMEOUT_S):
         checks.append(Check("file", ok=False, detail=refused))
     is_well = all(each.ok is not False for each in checks)
     return Checkup(is_well, checks, _without_secrets(environment))
-
-
-def _http(house: House) -> Check:
-    door = house.loopback
-    if door.is_refused:
-        return Check("http", ok=False, detail=door.note)
-    if door.url is None:
-        return Check("http", ok=None, detail="HTTP is disabled (http.enabled)")
-    detail = f"{door.url}. {door.note}" if door.note else door.url
-    return Check("http", ok=None if door.note else True, detail=detail)
 
 
 def _trouble(db: Connection) -> Trouble:

@@ -10,6 +10,7 @@ import socket
 from dataclasses import dataclass
 
 from rookery.config import Http
+from rookery.doctor import Check
 from rookery.home import Home, open_private
 
 _log = logging.getLogger(__name__)
@@ -31,6 +32,16 @@ class Loopback:
     def hosts(self) -> tuple[str, ...]:
         """Return the values of a Host header that mean this door."""
         return tuple(f"{name}:{self.port}" for name in ("127.0.0.1", "localhost") if self.port)
+
+    @property
+    def check(self) -> Check:
+        """Return what the doctor says of this door."""
+        if self.is_refused:
+            return Check("http", ok=False, detail=self.note)
+        if self.url is None:
+            return Check("http", ok=None, detail="HTTP is disabled (http.enabled)")
+        detail = f"{self.url}. {self.note}" if self.note else self.url
+        return Check("http", ok=None if self.note else True, detail=detail)
 
     def listen(self, http: Http) -> socket.socket | None:
         """Listen on the configured port, which only this computer can reach.
