@@ -1,0 +1,203 @@
+"""What a daily user does in Claude Code, and whether Rookery is right about it."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from tests.models.server import ModelServer
+from tests.real.agents import configure
+from tests.real.daily import Done, Person, draw, make_repository
+from tests.real.rookery import Rookery, eventually
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
+
+#: How often Claude Code tries a request again; ten times take minutes.
+RETRIES = '\nCLAUDE_CODE_MAX_RETRIES = "1"\n'
+
+#: The seconds of the present turn, as Claude Code shows them.
+SECONDS = re.compile(r"… \((\d+)s\b")
+
+
+@pytest.fixture
+def settings(cold: Rookery, models: ModelServer) -> Rookery:
+    """Give a home that knows Claude Code, and whose daemon does not run yet."""
+    configure(cold, models.url)
+    known = cold.home.settings.read_text()
+    section = "[agents.claude.environment]"
+    cold.configure(known.replace(section, section + RETRIES))
+    return cold
+
+
+@pytest.fixture
+def person(settings: Rookery) -> Person:
+    settings.up()
+    settings.start("it", agent="claude")
+    return Person(settings)
+
+
+def change(rookery: Rookery, file: str, **more: object) -> None:
+    path = rookery.folder / "claude" / file
+    path.write_text(json.dumps({**json.loads(path.read_text()), **more}))
+
+
+@pytest.mark.spec("A1", "B0", "E6")
+def test_menus_keep_words_back_and_another_conversation_is_the_same_session(
+    person: Person,
+) -> None:
+    person.ask("say: first")
+    before = person.session
+
+    person.enter("/rewind")
+    person.see("Restore the code")
+    rewinding = person.send_behind("say: behind the rewind menu")
+    person.press_until("Escape", lambda screen: "Restore the code" not in screen)
+    after_rewind = person.hear(rewinding)
+
+    person.enter("/clear")
+    person.see_no_more("say: first")
+    person.ask("say: second")
+    cleared = person.session
+
+    person.enter("/resume")
+    person.see("Resume session")
+    resuming = person.send_behind("say: behind the resume menu")
+    person.press_until("Enter", lambda screen: "Resume session" not in screen)
+    after_resume = person.hear(resuming)
+    resumed = person.session
+
+    assert after_rewind.answer == "behind the rewind menu"
+    assert after_resume.answer == "behind the resume menu"
+    assert {each["id"] for each in (before, cleared, resumed)} == {before["id"]}
+    assert cleared["native_id"] != before["native_id"] == resumed["native_id"]
+    assert {turn.how for turn in person.turns} == {"finished"}
+    assert len(person.rookery.json("ls")["sessions"]) == 1
+
+
+@pytest.mark.spec("A1", "B0")
+def test_a_rewound_prompt_is_a_draft_and_a_chosen_model_is_known(person: Person) -> None:
+    person.enter("say: to be rewound")
+    person.end_of("say: to be rewound")
+
+    person.enter("/rewind")
+    person.see("Restore the code")
+    person.press_until("Up", lambda screen: "❯ say: to be rewound" in screen)
+    person.press_until("Enter", lambda screen: "Restore conversation" in screen)
+    person.press_until("Enter", lambda screen: "Restore conversation" not in screen)
+    message = person.rookery.send("it", "say: after it")
+    eventually(lambda: "draft" in person.rookery.step(message)[1])
+    person.press("C-u")
+    heard = person.hear(message)
+    person.enter("/model sonnet")
+    person.see("Yes, switch to")
+    person.press_until("Enter", lambda screen: "Yes, switch to" not in screen)
+    eventually(lambda: "sonnet" in person.session["model"])
+
+    assert heard == Done("say: after it", "after it", "finished")
+
+
+@pytest.mark.spec("A2", "I4")
+def test_the_reason_of_a_failure_is_shown_and_a_retry_is_no_failure(person: Person) -> None:
+    failures = {
+        "error: 401 OAuth token has expired": "Please run /login",
+        "error: 429 You have reached your usage limit.": "You have reached your usage limit.",
+        "cut:": "Connection dropped",
+    }
+    shown = {}
+    for prompt in failures:
+        person.rookery.send("it", prompt)
+        shown[prompt] = person.end_of(prompt), person.what
+
+    retried = person.ask("error: 529 x1 overloaded;; say: after a retry")
+
+    for prompt, reason in failures.items():
+        turn, listed = shown[prompt]
+        assert turn.how == "failed"
+        assert reason in turn.answer
+        assert f"failed: {turn.answer[:20]}" in listed
+    assert retried == "after a retry"
+    assert person.turns[-1].how == "finished"
+
+
+@pytest.mark.spec("B0", "C1", "E6")
+def test_a_persons_own_settings_files_and_pictures_are_no_obstacle(settings: Rookery) -> None:
+    """Vim mode, an output style, a theme and hooks of the user's own."""
+    own = settings.folder / "own-hooks"
+    hook = {"type": "command", "command": f"echo heard >> {own}"}
+    change(settings, ".claude.json", editorMode="vim", theme="light-daltonized")
+    change(
+        settings,
+        "settings.json",
+        outputStyle="Explanatory",
+        hooks={event: [{"hooks": [hook]}] for event in ("UserPromptSubmit", "Stop")},
+    )
+    (settings.project / "notes.txt").write_text("hello\n")
+    settings.up()
+    settings.start("it", agent="claude")
+    person = Person(settings)
+
+    person.see("INSERT")
+    person.press("Escape")
+    person.see_no_more("INSERT")
+    from_normal_mode = person.ask("say: from normal mode")
+    hooks_heard = len(own.read_text().splitlines())
+
+    person.press("i")
+    person.type("say: read @notes.t")
+    person.see("notes.txt")
+    beside_a_file = person.send_behind("say: beside a file")
+    person.press("Tab", "Enter")
+    mentioned = person.end_of("say: read @notes.txt")
+    after_a_file = person.hear(beside_a_file)
+
+    person.paste(str(draw(settings.project)))
+    person.see("[Image #1]")
+    beside_a_picture = person.send_behind("say: beside a picture")
+    person.type(" what is this")
+    person.press("Enter")
+    after_a_picture = person.hear(beside_a_picture)
+
+    assert from_normal_mode == "from normal mode"
+    assert hooks_heard == 2
+    assert mentioned.how == after_a_file.how == "finished"
+    assert after_a_picture.answer == "beside a picture"
+    assert any("[Image #1]" in turn.prompt for turn in person.turns)
+
+
+@pytest.mark.spec("A2", "C2")
+def test_plan_mode_long_tools_and_compaction_leave_a_turn_one_turn(
+    settings: Rookery, models: ModelServer
+) -> None:
+    worktree = make_repository(settings.project)
+    settings.up()
+    settings.client.post("sessions", agent="claude", name="it", project=str(worktree))
+    settings.client.get("sessions", "it", "wait", until="up", timeout=60)
+    person = Person(settings)
+
+    person.press_until("BTab", lambda screen: "plan mode on" in screen)
+    planned = person.ask("say: planned")
+    person.press_until("BTab", lambda screen: "plan mode on" not in screen)
+
+    flag = settings.folder / "go"
+    wait = f"while [ ! -e {flag} ]; do sleep 0.2; done"
+    settings.send("it", f"bash: {wait};; say: waited")
+    # Longer than any quiet time after which a turn is thought to be over.
+    eventually(lambda: int((SECONDS.search(person.screen) or ["", "0"])[1]) > 7)
+    meanwhile = person.session["activity"]
+    flag.touch()
+    waited = person.end_of(f"bash: {wait};; say: waited")
+
+    person.ask("say: big;; usage: in=990000 out=10")
+    compacted = person.ask("say: compacted")
+    with settings.database() as db:
+        (compactions,) = db.execute(
+            "select count(*) from entries where body like '%PostCompact%'"
+        ).fetchone()
+
+    assert planned == "planned"
+    assert (meanwhile, waited.answer, waited.how) == ("working", "waited", "finished")
+    assert (compacted, compactions) == ("compacted", 1)
+    assert person.session["project_path"] == str(worktree)
+    assert {turn.how for turn in person.turns} == {"finished"}
