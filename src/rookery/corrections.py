@@ -26,8 +26,9 @@ from rookery.store.journal import Journal
 #: Seconds for a hook to say what a file already says; then the file is believed.
 GRACE_S = 0.15
 
-#: Seconds for an agent to go on with prompts that were typed during its last turn.
-QUEUE_GRACE_S = 5.0
+#: Seconds for an agent to go on by itself: with prompts that were typed during its last turn,
+#: or with the report of a background subagent.
+BETWEEN_TURNS_S = 5.0
 
 #: What an agent says later than this after its file says that it rests is of another turn.
 LATE = timedelta(seconds=0.1)
@@ -60,10 +61,10 @@ class Corrections:
         await supervise.until_done(believe, name="Believing a registry file", clock=clock)
 
     async def _believe(self, doubt: Doubt) -> None:
-        is_between = partial(turn_changes.has_only_queued, session=doubt.session)
-        if await self.database.read(is_between):
+        goes_on = partial(turn_changes.may_go_on, session=doubt.session)
+        if doubt.claim.activity is Activity.IDLE and await self.database.read(goes_on):
             # Between two turns the agent rests for a moment, also if it goes on by itself.
-            await self.journal.clock.sleep(QUEUE_GRACE_S)
+            await self.journal.clock.sleep(BETWEEN_TURNS_S)
         with suppress(SessionUnknown):  # it was deleted meanwhile
             amend = await self._amendment(doubt)
             await self.database.write(partial(self.correct, doubt=doubt, amend=amend))

@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from rookery.conversations import Conversations
-from rookery.corrections import QUEUE_GRACE_S, Corrections, Doubt
+from rookery.corrections import BETWEEN_TURNS_S, Corrections, Doubt
 from rookery.missed_stops import MissedStops
 from rookery.model.evidence import Claim, Evidence
 from rookery.model.facts import (
@@ -231,11 +231,18 @@ async def test_a_file_that_says_it_rests_ends_the_turn_with_what_it_answered(
 
 
 @pytest.mark.spec("E7", "C8")
-async def test_an_agent_that_rests_before_it_goes_on_with_a_queued_prompt_ends_nothing(
-    desk: Desk,
+@pytest.mark.parametrize(
+    ("told", "answer"),
+    [
+        ([TurnStarted(S, "Two.", "a"), TurnEnded(S, "Yes.", turn="a"), QueueTaken(S)], ""),
+        ([TurnPaused(S, "Delegated.", "a", subagents=1)], "Delegated."),
+    ],
+    ids=["queued", "paused"],
+)
+async def test_an_agent_that_rests_before_it_goes_on_by_itself_ends_nothing(
+    desk: Desk, told: list[Fact], answer: str
 ) -> None:
-    await desk.tell(TurnStarted(S, "One.", "a"), TurnStarted(S, "Two.", "a"))
-    await desk.tell(TurnEnded(S, "First.", turn="a"), QueueTaken(S))
+    await desk.tell(TurnStarted(S, "One.", "a"), *told)
     desk.clock.advance(1)
     doubt = rests(desk)
     await note(desk, doubt)
@@ -243,11 +250,12 @@ async def test_an_agent_that_rests_before_it_goes_on_with_a_queued_prompt_ends_n
 
     async with passing_time(desk.database, desk.clock), anyio.create_task_group() as tasks:
         tasks.start_soon(corrections.settle, doubt)
-        await desk.clock.sleep(QUEUE_GRACE_S / 2)
+        await desk.clock.sleep(BETWEEN_TURNS_S / 2)
         works = Evidence("registry", "working", desk.clock.now())
         await desk.database.write(lambda db: evidence.put(db, S, works))
 
-    assert await desk.turns() == [("One.", "First.", "finished"), ("Two.", "", "")]
+    last = (await desk.turns())[-1]
+    assert last[1:] == (answer, "")
 
 
 @pytest.mark.spec("C8", "A2")

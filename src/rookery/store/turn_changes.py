@@ -234,9 +234,10 @@ def _latest(db: Connection, session: SessionId) -> list[Row]:
     ).fetchall()
 
 
-def has_only_queued(db: Connection, session: SessionId) -> bool:
-    """Return whether all that is open was typed during a turn that is over."""
-    return bool(running := open_turns(db, session)) and all(each.queued for each in running)
+def may_go_on(db: Connection, session: SessionId) -> bool:
+    """Return whether an agent that rests is known to go on by itself."""
+    running = open_turns(db, session)
+    return bool(running) and all(each.queued or each.is_paused for each in running)
 
 
 def is_paused(db: Connection, session: SessionId) -> bool:
