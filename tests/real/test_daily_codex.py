@@ -83,9 +83,9 @@ def test_plan_mode_a_chosen_model_and_compaction_leave_a_turn_one_turn(
     person = Person(settings)
 
     person.ask("say: first")
-    person.press_until("BTab", lambda screen: "Plan mode" in screen)
+    person.press_until("BTab", lambda screen: "Plan mode (shift" in screen)
     planned = person.ask("say: planned")
-    person.press_until("BTab", lambda screen: "Plan mode" not in screen)
+    person.press_until("BTab", lambda screen: "Plan mode (shift" not in screen)
 
     person.enter("/model")
     person.see("Select Model")

@@ -94,7 +94,8 @@ def test_gemini_in_daily_use(settings: Rookery) -> None:
     cleared = person.session
     command_until(person, "/resume", "Chat Sessions")
     resuming = person.send_behind("say: behind /resume")
-    person.press("Down", "Enter")
+    person.press_until("Down", partial(has, "❯ #2"))
+    person.press_until("Enter", partial(lacks, "Chat Sessions"), each=ONCE)
     heard.append(person.hear(resuming).answer)
 
     assert expired[0].how == "failed"
@@ -150,8 +151,8 @@ def test_opencode_in_daily_use(settings: Rookery) -> None:
     person.ask("say: after new")
     renewed = person.session
     command_until(person, "/sessions", "Today")
-    person.press("Down", "Enter")
-    person.see("beside a picture")
+    person.press("Down")
+    person.press_until("Enter", partial(has, "beside a picture"), each=ONCE)
     resumed = person.ask("say: back again")
 
     assert (retried, mentioned, planned) == ("after a retry", "read @notes.txt", "planned")
