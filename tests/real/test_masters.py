@@ -119,7 +119,7 @@ def test_a_master_hears_that_its_worker_was_refused(rookery: Rookery) -> None:
 
     rookery.run("deny", "worker", "--reason", "Not here.")
 
-    # What Claude does with a no given at its dialog: it stops there.
+    # With a reason Claude goes on, and ends its turn by itself.
     eventually(lambda: len(told(rookery)) == 2)
     assert not (rookery.project / "made").exists()
 
