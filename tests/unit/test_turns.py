@@ -174,7 +174,7 @@ def test_words_that_come_later_are_another_turn(
 ) -> None:
     journal.append(db, TurnStarted(WORKER, ""))
 
-    clock.advance(6)
+    clock.advance(21)
     journal.append(db, TurnStarted(WORKER, "Build it."))
 
     assert [prompt for prompt, _, _ in all_of(db)] == ["", "Build it."]
