@@ -773,7 +773,7 @@ async def test_how_a_turn_ended_is_read_where_the_hook_does_not_say_it(
     transcript.write_text(json.dumps({**at, **last}) + "\n")
 
     for key, told in enumerate(hooks):
-        await intake.receive(Hook(str(key), "gemini", badge, {**fields, **told}))
+        await intake.receive(Hook(str(key), "gemini", badge, {**fields, **told}, os.getpid()))
 
     (turn,) = await database.read(lambda db: turns.of_session(db, SessionId("worker"), last=1))
     assert (turn.how, turn.answer) == ending

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from sqlite3 import Connection, Row
@@ -40,8 +41,12 @@ from rookery.store.dialogs import Pending
 
 ONE = "/v1/sessions/{session}"
 
-#: Between two keys of an interrupt, so that the program takes them for two.
-BETWEEN_KEYS_S = 0.3
+#: Between two keys of an interrupt. A busy program that reads both at once takes them for one;
+#: OpenCode waits five seconds for the second.
+BETWEEN_KEYS_S = 1.0
+
+#: Seconds for several keys to interrupt a turn, and how often they are pressed at most.
+INTERRUPT_TIMEOUT_S, INTERRUPT_TRIES = 3.0, 3
 
 
 class StartAsked(Asked):
@@ -373,12 +378,26 @@ async def interrupt(house: House, caller: Caller, asked: OfSession) -> Session:
         return known.get(db, session.id)
 
     done = await once(house, caller, Session, write)
-    first, *others = agent.interrupt
-    await house.runtime.press(session.id, first)
-    for key in others:
-        await house.journal.clock.sleep(BETWEEN_KEYS_S)
-        await house.runtime.press(session.id, key)
+    await _press_in_turn(house, caller, session, agent.interrupt)
     return done
+
+
+async def _press_in_turn(
+    house: House, caller: Caller, session: Session, keys: Sequence[str]
+) -> None:
+    """Press keys one after the other; several of them again, if they have had no effect."""
+
+    def has_moved(db: Connection) -> bool:
+        now = known.get(db, session.id)
+        return now.status.is_over or now.since != session.since
+
+    for _ in range(INTERRUPT_TRIES):
+        for number, key in enumerate(keys):
+            await house.journal.clock.sleep(BETWEEN_KEYS_S if number else 0.0)
+            await house.runtime.press(session.id, key)
+        # A single key is never lost; of several a busy program may see too few.
+        if len(keys) == 1 or await until(house, caller, has_moved, INTERRUPT_TIMEOUT_S):
+            return
 
 
 async def _note(house: House, caller: Caller, pressed: KeysPressed) -> Session:

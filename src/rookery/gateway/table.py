@@ -212,9 +212,9 @@ async def until(
         return not is_valid(db, caller) or question(db)
 
     clock = house.journal.clock
-    asking = waits.until(
-        house.database, is_over, seconds=seconds, clock=clock, sessions=sessions
-    )
+    own = caller.identity.session  # whose end makes its badge void
+    heard = {*sessions, own} if sessions and own else sessions
+    asking = waits.until(house.database, is_over, seconds=seconds, clock=clock, sessions=heard)
     with house.streams.opened(caller.identity.token) as over:
         answer, stopped = asyncio.ensure_future(asking), asyncio.ensure_future(over.wait())
         try:
