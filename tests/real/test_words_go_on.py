@@ -135,7 +135,7 @@ def test_words_wait_while_the_history_is_searched_and_arrive_once(
     eventually(lambda: "search" in rookery.screen("it"))
 
     message = rookery.send("it", "say: w")
-    eventually(lambda: rookery.step(message)[1])
+    eventually(lambda: "history" in rookery.step(message)[1])
     step, why = rookery.step(message)
     untouched = rookery.screen("it")
     rookery.tmux("send-keys", "-t", pane, "Escape")
