@@ -389,7 +389,7 @@ async def _press_in_turn(
 
     def has_moved(db: Connection) -> bool:
         now = known.get(db, session.id)
-        return now.status.is_over or now.since != session.since
+        return now.status.is_over or now.activity is not session.activity
 
     for _ in range(INTERRUPT_TRIES):
         for number, key in enumerate(keys):
