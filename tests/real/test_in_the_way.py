@@ -153,7 +153,7 @@ def test_people_read_names_and_no_ids(rookery: Rookery) -> None:
     assert "to child, from anna, " in inbox
     assert waiting.startswith("anna waits for child to stop")
     assert "(closed by anna)" in closed
-    assert "asked to end by anna" in listed
+    assert "ended by anna" in listed
     ids = [rookery.session(name)["id"] for name in ("anna", "child")]
     read = f"{shown}{inbox}{waiting}{closed}{listed}"
     assert not [each for each in ids if each in read]

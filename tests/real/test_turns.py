@@ -91,7 +91,7 @@ def test_who_waits_is_told_that_a_command_still_runs(rookery: Rookery) -> None:
     eventually(lambda: len(turns(rookery, "boss")) == 1)
 
     ((told, _, _),) = turns(rookery, "boss")
-    assert "finished its turn. 1 command still runs in the background. Use rookery__" in told
+    assert "finished its turn. 1 command still runs in the background." in told
     assert rookery.session("boss")["last_input_origin"] == "rookery"
 
 

@@ -221,6 +221,17 @@ def test_a_dialog_that_quotes_an_empty_box_is_a_dialog_also_without_its_footer()
     assert (view.box, view.dialog and view.dialog.kind) == (None, "permission")
 
 
+@pytest.mark.spec("B0", "C8")
+@pytest.mark.parametrize("typed", ["/context", "@notes"])
+def test_completions_below_the_box_are_no_dialog(typed: str) -> None:
+    rule = "─" * 120
+    listed = f"  ❯ {typed}     What it does\n    {typed}-2   Something else"
+
+    view = Claude().read_screen(read_styled(f"{rule}\n❯ {typed}\n{rule}\n{listed}\n"))
+
+    assert view == View(typed)
+
+
 @pytest.mark.spec("B0")
 def test_words_that_look_like_an_option_are_a_draft() -> None:
     drafted = (RECORDINGS / "draft.txt").read_text().replace("half a thou", "1. Yes")

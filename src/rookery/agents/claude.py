@@ -40,9 +40,13 @@ _SPINNER = re.compile(r"[·✢✳✶✻✽*] \S.*…(?: \(.*)?\s*")
 #: The last line of whatever asks something: permissions, questions, trust, menus.
 _FOOTER = re.compile(r"\b(?:Esc to (?:cancel|exit)|Enter to (?:confirm|select|continue))\b")
 _OPTION = re.compile(r"\s*(?:❯\s*)?\d+\.\s")
-#: The selected option of a dialog. Below the last rule only a dialog has one: what a dialog
-#: quotes above its options may look like rules and an empty input box.
+#: The selected option of a dialog. Below the last rule only a dialog has one, or the list of
+#: completions of what is typed: what a dialog quotes above its options may look like rules and
+#: an input box.
 _SELECTED = re.compile(r"(?:\s+❯ \S|❯ \d+\. )")
+_SELECTED_NUMBER = re.compile(r"\s*❯ \d+\. ")
+#: How a draft begins that has completions below its box: a command, a file.
+_COMPLETED = ("/", "@")
 #: Overlays that take the keys while the input box stays on the screen, and what they are.
 _OVERLAYS = (
     (re.compile(r"\s*search prompts:"), "its history search is open"),
@@ -149,8 +153,7 @@ class Claude:
         if any(_FOOTER.search(line) for line in last):
             return View(None, _dialog(screen.lines))
         rules = [row for row, line in enumerate(screen.lines) if _RULE.fullmatch(line.strip())]
-        below_all = screen.lines[rules[-1] + 1 :] if rules else ()
-        if any(_SELECTED.match(line) for line in below_all):
+        if _is_chosen_from(screen, rules):
             return View(None, _dialog(screen.lines))
         if len(rules) < 2:  # noqa: PLR2004 - the box stands between two
             asks = any(_CHOSEN.match(line) for line in last)
@@ -177,6 +180,16 @@ def _tools(order: Order) -> str:
     program, *arguments = order.tools
     server = {"command": program, "args": arguments, "env": {"ROOKERY_BADGE": order.badge}}
     return json.dumps({"mcpServers": {"rookery": server}}, indent=1)
+
+
+def _is_chosen_from(screen: Screen, rules: Sequence[int]) -> bool:
+    """Return whether options stand below the last rule, which are not completions."""
+    below = screen.lines[rules[-1] + 1 :] if rules else ()
+    if any(_SELECTED_NUMBER.match(line) for line in below):
+        return True
+    draft = _draft(screen.solid[rules[-2] + 1 : rules[-1]]) if len(rules) > 1 else ""
+    has_completions = draft is not None and draft.startswith(_COMPLETED)
+    return not has_completions and any(_SELECTED.match(line) for line in below)
 
 
 def _cut_view(screen: Screen, rules: Sequence[int]) -> View:

@@ -43,7 +43,7 @@ async def within(seconds: float, wait: Callable[[], Awaitable[None]], clock: Clo
     async with anyio.create_task_group() as race:
 
         async def expire() -> None:
-            await clock.sleep(seconds)
+            await clock.sleep(max(seconds, 0.0))  # what is left of a deadline may be less
             race.cancel_scope.cancel()
 
         race.start_soon(expire)
