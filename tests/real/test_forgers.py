@@ -150,9 +150,11 @@ def test_who_lies_about_all_but_its_native_id_is_somebody_else(scene: Scene) -> 
 
     assert scene.record() == before
     assert scene.rookery.session("other") == other
-    strangers = [scene.rookery.session(f"n-{number}") for number in range(len(lies(scene)))]
-    assert {each["runtime"] for each in strangers} == {"headless"}
-    assert scene.rookery.json("audit")["decisions"] == []
+    found = scene.rookery.client.get("sessions", all=True)["sessions"]
+    strangers = [each for each in found if each["runtime"] == "headless"]
+    assert len(strangers) > len(lies(scene))  # each is one of its own, beside the known one
+    decided = {each["session"] for each in scene.rookery.json("audit")["decisions"]}
+    assert decided <= {each["id"] for each in strangers if each["name"] != "known"}
 
 
 @pytest.mark.spec("C4", "D3")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rookery.gateway.callers import Callers
 from rookery.gateway.table import House
-from rookery.model.errors import Forbidden, RuntimeFailed
+from rookery.model.errors import Forbidden, RuntimeFailed, StoreBroken
 from rookery.model.facts import SessionId
 from rookery.model.scopes import Identity
 from rookery.store import tokens
@@ -71,6 +72,10 @@ class Guard:
             scope["identity"] = await self._identify(scope, headers)
         except Refusal as refusal:
             await _turn_away(refusal, scope, receive, send)
+            return
+        except sqlite3.Error as error:
+            broken = Refusal(503, "store-broken", str(StoreBroken(error)))
+            await _turn_away(broken, scope, receive, send)
             return
         await self._app(scope, _counted(receive), send)
 
