@@ -30,6 +30,10 @@ GRACE_S = 0.15
 #: or with the report of a background subagent.
 BETWEEN_TURNS_S = 5.0
 
+#: Seconds for the hook of a prompt, where hooks tell of prompts. An agent also seems to work
+#: while it clears its conversation.
+PROMPT_HOOK_S = 1.0
+
 #: What an agent says later than this after its file says that it rests is of another turn.
 LATE = timedelta(seconds=0.1)
 
@@ -61,10 +65,9 @@ class Corrections:
         await supervise.until_done(believe, name="Believing a registry file", clock=clock)
 
     async def _believe(self, doubt: Doubt) -> None:
-        goes_on = partial(turn_changes.may_go_on, session=doubt.session)
-        if doubt.claim.activity is Activity.IDLE and await self.database.read(goes_on):
-            # Between two turns the agent rests for a moment, also if it goes on by itself.
-            await self.journal.clock.sleep(BETWEEN_TURNS_S)
+        await self.journal.clock.sleep(
+            await self.database.read(partial(_patience, doubt=doubt))
+        )
         with suppress(SessionUnknown):  # it was deleted meanwhile
             amend = await self._amendment(doubt)
             await self.database.write(partial(self.correct, doubt=doubt, amend=amend))
@@ -105,6 +108,17 @@ class Corrections:
         is_hooked = hook is not None
         known = Known(session.state, doubt.said_before, is_hooked, has_turn)
         return evidence_model.correct(session.id, known, doubt.claim)
+
+
+def _patience(db: Connection, doubt: Doubt) -> float:
+    """Return for how many more seconds what a file says may be over by itself."""
+    activity, session = doubt.claim.activity, doubt.session
+    if activity is Activity.IDLE and turn_changes.may_go_on(db, session):
+        # Between two turns the agent rests for a moment, also if it goes on by itself.
+        return BETWEEN_TURNS_S
+    if activity is Activity.WORKING and evidence.last(db, session, "hook"):
+        return PROMPT_HOOK_S
+    return 0.0
 
 
 def _with_ending(told: Iterable[Fact], ending: Sequence[Fact]) -> list[Fact]:

@@ -12,7 +12,13 @@ import anyio
 import pytest
 
 from rookery.conversations import Conversations
-from rookery.corrections import BETWEEN_TURNS_S, Corrections, Doubt
+from rookery.corrections import (
+    BETWEEN_TURNS_S,
+    GRACE_S,
+    PROMPT_HOOK_S,
+    Corrections,
+    Doubt,
+)
 from rookery.missed_stops import MissedStops
 from rookery.model.evidence import Claim, Evidence
 from rookery.model.facts import (
@@ -256,6 +262,27 @@ async def test_an_agent_that_rests_before_it_goes_on_by_itself_ends_nothing(
 
     last = (await desk.turns())[-1]
     assert last[1:] == (answer, "")
+
+
+@pytest.mark.spec("C8", "A2")
+async def test_an_agent_that_seems_to_work_while_it_clears_begins_no_turn(desk: Desk) -> None:
+    await desk.tell(TurnStarted(S, "One.", "a"), TurnEnded(S, "Yes.", turn="a"))
+    desk.clock.advance(1)
+    doubt = Doubt(S, Claim(Activity.WORKING, desk.clock.now()), Activity.IDLE)
+    await note(desk, doubt)
+    corrections = Corrections(desk.database, desk.journal, desk.conversations)
+
+    with anyio.fail_after(40):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(corrections.settle, doubt)
+            await desk.clock.someone_sleeps()
+            desk.clock.advance(GRACE_S)
+            await desk.clock.someone_sleeps()  # for the hook of a prompt
+            rested = Evidence("registry", "idle", desk.clock.now())
+            await desk.database.write(lambda db: evidence.put(db, S, rested))
+            desk.clock.advance(PROMPT_HOOK_S)
+
+    assert await desk.turns() == [("One.", "Yes.", "finished")]
 
 
 @pytest.mark.spec("C8", "A2")
