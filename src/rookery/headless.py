@@ -6,7 +6,6 @@ file that says so; of all others, only the process table does.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,7 +13,7 @@ from sqlite3 import Connection
 
 import anyio
 
-from rookery import endings
+from rookery import endings, supervise
 from rookery.model.facts import Outcome, SessionId
 from rookery.model.lifecycle import Activity
 from rookery.model.sessions import HEADLESS, Session
@@ -22,8 +21,6 @@ from rookery.processes import Process, is_running
 from rookery.store import sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
-
-_log = logging.getLogger(__name__)
 
 #: Seconds between two looks. A process has to be missed twice: by then the agent's own last
 #: word, which knows more of how it ended, has come in.
@@ -40,12 +37,8 @@ class HeadlessWatch:
 
     async def watch(self) -> None:
         """Look at the processes of headless sessions again and again."""
-        while True:
-            await self.journal.clock.sleep(LOOK_INTERVAL_S)
-            try:
-                await self.look()
-            except Exception:  # noqa: BLE001 - a supervised boundary
-                _log.exception("Headless agents could not be looked at; it is tried again.")
+        name, clock = "Looking at headless agents", self.journal.clock
+        await supervise.every(LOOK_INTERVAL_S, self.look, name=name, clock=clock)
 
     async def look(self) -> None:
         """End the sessions whose processes are missed for the second time."""
