@@ -77,7 +77,7 @@ def _ask(
 ) -> InputAsked:
     call, now = _seen(dialog), permissions.journal.clock.now()
     request = requests.add(db, session.id, call, Asking(now, None, None, source="screen"))
-    # Before it is up nobody asks for the kind.
+    # Before the session is up every dialog counts as a question.
     kind = call.kind if session.started_at else "question"
     return InputAsked(session.id, kind, call.summary[:2_000], request)
 

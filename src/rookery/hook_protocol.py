@@ -47,7 +47,7 @@ class Hook:
     badge: Badge | None
     payload: Payload
     #: The process that made the call, as the kernel knows it; none if it waited in the spool,
-    #: and so nobody waits for what we say.
+    #: and so no hook program waits for an answer.
     pid: int | None = None
     pane: Spot | None = None  #: where it says that it runs
     #: Whether the payload had to be changed to be read: what the agent is about to do may

@@ -348,7 +348,7 @@ class Intake:
         self, db: Connection, sender: Sender, hook: Hook, caller: Process | None
     ) -> SessionId:
         if not limits.has_room_for_headless(db):
-            # Parked, not retried: whoever makes up sessions must not fill the store.
+            # Parked, not retried: made-up sessions must not fill the store.
             raise HookUnreadable("as many headless sessions live as limits allow")
         if caller and sessions.holder_of_process(db, caller.word):
             caller = None  # another session is this process, and only one can be
@@ -379,7 +379,7 @@ def _ends_an_earlier_conversation(
 def _may_be_spooled_by(process: str, hook: Hook) -> bool:
     """Whether a spooled call is that of a session's process: one that runs must be named.
 
-    This is no proof, as a file that somebody planted can name it as well: no key and no
+    This is no proof, as a planted file can name it as well: no key and no
     signature is safe from other processes of the same user. It keeps out what does not know.
     """
     if process in {each.word for each in hook.named} or not TELLS_LINEAGE:

@@ -75,7 +75,7 @@ class Permissions:
     journal: Journal
     rulebook: Rulebook
     deadline: timedelta
-    #: What happens to a request that nobody answers in time.
+    #: What happens to a request at its deadline.
     on_timeout: Literal["terminal", "deny"] = "terminal"
 
     def consider(
@@ -191,14 +191,14 @@ class Permissions:
         self._settle(db, sessions.get(db, session), by=TERMINAL)
 
     async def keep_time(self, database: Database) -> None:
-        """Deny what nobody answers in time, or leave it to its dialog; for ever."""
+        """Deny requests at their deadline, or leave them to the agent's dialog; for ever."""
         before = self.journal.clock.now()
         while True:
             now = self.journal.clock.now()
             jump, before = now - before - timedelta(seconds=ROUND), now
             try:
                 if abs(jump) > LONGEST_ROUND:
-                    # The computer slept, or its clock was set: nobody could answer meanwhile.
+                    # The computer slept, or its clock was set: a person could not answer.
                     await database.write(partial(dialogs.put_off, by=jump))
                 if await database.read(self._has_overdue):
                     await database.write(self.expire)
@@ -210,7 +210,7 @@ class Permissions:
         return bool(requests.overdue(db, now=self.journal.clock.now()))
 
     def expire(self, db: Connection) -> int:
-        """Deny what nobody has answered in time, or leave it to its agent's own dialog.
+        """Deny requests whose deadline has passed, or leave them to the agent's own dialog.
 
         Returns how many those were.
         """
@@ -220,7 +220,7 @@ class Permissions:
             if self.on_timeout == "terminal" and self._has_dialog(db, found):
                 self._leave(db, found)
             else:
-                verdict = Verdict(Outcome.DENIED, CLOCK, "Nobody answered in time.")
+                verdict = Verdict(Outcome.DENIED, CLOCK, "Not answered in time.")
                 self.answer(db, found, verdict)
             dialogs.miss(db, request)
         return len(due)
@@ -232,7 +232,7 @@ class Permissions:
 
     def _leave(self, db: Connection, request: Request) -> None:
         """Leave a request to its agent's own dialog, where it can still be answered."""
-        self._hand_over(db, request, "nobody answered in time")
+        self._hand_over(db, request, "not answered in time")
         if not dialogs.is_asked(db, request.id):
             # Its dialog is still to come, and is a request of its own.
             self.withdraw(db, request.id, reason="left to its terminal")

@@ -45,7 +45,7 @@ def restore(home: Home, file: Path, readers: Collection[str], clock: Clock) -> P
 
 @contextmanager
 def _private_copy(home: Home, file: Path) -> Iterator[Path]:
-    """Copy a backup to where nobody else can change it while it is read."""
+    """Copy a backup to a private file, which cannot change while it is read."""
     source = home.database.with_suffix(".source")
     wal, own_wal = (each.with_name(f"{each.name}-wal") for each in (file, source))
     try:
@@ -61,7 +61,7 @@ def _private_copy(home: Home, file: Path) -> Iterator[Path]:
 def _copy_checked(file: Path, target: Path) -> None:
     """Copy a file that only this user or root can have written. Raises ``BadInput``."""
     try:
-        # Without waiting: a named pipe is no backup, and has nobody at its other end.
+        # O_NONBLOCK: opening a named pipe would wait for a writer.
         source = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise BadInput(f"{file} cannot be read: {error.strerror}") from error

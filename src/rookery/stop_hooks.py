@@ -19,7 +19,7 @@ def write(db: Connection, journal: Journal, ended: TurnEnded, *, at: datetime) -
     session = sessions.get(db, ended.session)
     if turn_changes.is_late(db, ended):
         amended = turn_changes.amend(db, ended, at=at)
-        # Those who were told of an interruption are told the truth, while nothing else runs.
+        # Listeners that were told of an interruption are corrected, while no other turn runs.
         is_news = amended and session.activity is Activity.IDLE
         late = Noted(ended.session, "Stop", "it came late")
         journal.append(db, ended if is_news else late, at=at)

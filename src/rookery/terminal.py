@@ -18,7 +18,7 @@ from rookery.store import dialogs, requests, sessions
 from rookery.store.journal import Entry
 from rookery.store.requests import Decided
 
-#: Who has decided at the keyboard; and what ended a request that nobody has decided.
+#: The decider of an answer at the keyboard; and what ended a request without a decision.
 TERMINAL, SESSION = "terminal", "the end of its session"
 
 

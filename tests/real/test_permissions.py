@@ -220,7 +220,7 @@ def test_silence_is_a_no(cold: Rookery) -> None:
 
     cold.send("worker", REMOVE)
 
-    eventually(lambda: screen_has(cold, "Nobody answered in time."))
+    eventually(lambda: screen_has(cold, "Not answered in time."))
     (kept,) = cold.json("audit")["decisions"]
     assert (kept["decision"], kept["by"]) == ("denied", "the clock")
 
@@ -243,7 +243,7 @@ def test_at_the_deadline_the_agents_own_dialog_takes_over_and_it_is_marked_misse
     done = cold.run("allow", "worker")
 
     assert "[missed]" in in_list
-    assert ("missed: nobody answered in time" in first, "missed" in second) == (True, False)
+    assert ("missed: not answered in time" in first, "missed" in second) == (True, False)
     assert stands
     assert done.returncode == 0, done.stderr
     assert last_answer(cold) == "Done."

@@ -129,7 +129,7 @@ def test_a_call_that_nobody_answers_is_denied(cold: Rookery, case: Case) -> None
         cold.ask("it", case.asking)
 
         assert not is_made(cold)
-        eventually(lambda: "Nobody answered in time." in told_model(cold))
+        eventually(lambda: "Not answered in time." in told_model(cold))
 
 
 @pytest.mark.spec("D2", "C8")

@@ -77,7 +77,7 @@ def _state(
     request: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]], on_timeout: str
 ) -> str:
     outcome, by = request["outcome"], with_names(request["answered_by"], known)
-    missed = "missed: nobody answered in time; " if request["missed"] else ""
+    missed = "missed: not answered in time; " if request["missed"] else ""
     if outcome == "open":
         deadline = request["deadline"]
         left = f", {at_deadline(deadline, on_timeout)}" if deadline else ""

@@ -1,4 +1,4 @@
-"""Who asks on the unix socket without a token: a session, or the owner.
+"""Identify callers on the unix socket that show no token: a session, or the owner.
 
 Everything here is a guard rail, not a wall: processes of one user can hide from each other's
 eyes only as far as the kernel lets them, and a process that empties its environment and leaves
@@ -100,7 +100,7 @@ class Callers:
         return None
 
     async def _refuse_unattributable(self, evidence: Evidence) -> None:
-        """Refuse a process that an agent may have started, nobody knows which."""
+        """Refuse a process that some agent may have started, if it cannot be told which one."""
         where = "an agent's shared server" if evidence.is_below_shared_server else ""
         server = await anyio.to_thread.run_sync(self.server, self.tmux)
         if server in {each.pid for each in evidence.chain}:

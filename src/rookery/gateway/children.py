@@ -48,7 +48,7 @@ def _check_numbers(db: Connection, house: House, parent: Session) -> None:
 
 
 def _check_folder(house: House, parent: Session, folder: Path) -> None:
-    """Keep a child in its parent's project: elsewhere nobody has trusted the parent."""
+    """Keep a child in its parent's project: the parent is not trusted elsewhere."""
     if house.settings.trust.projects == "any":
         return
     own = Path(parent.project_path) if parent.project_path else None

@@ -74,7 +74,7 @@ class WordsAsked(Asked):
 
 class SeenAsked(Asked):
     requests: tuple[str, ...] = Field(
-        description="ids of requests that nobody answered in time"
+        description="ids of requests that were not answered in time"
     )
 
 
@@ -209,7 +209,7 @@ def _require_told(db: Connection, caller: Caller, request: Request) -> None:
 
 
 async def see_missed(house: House, caller: Caller, asked: SeenAsked) -> Seen:
-    """Note that a person has seen which requests nobody answered in time."""
+    """Note that a person has seen which requests were not answered in time."""
 
     def write(db: Connection) -> Seen:
         return Seen(dialogs.see(db, asked.requests))

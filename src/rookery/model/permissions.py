@@ -156,7 +156,7 @@ class Request:
     deadline: datetime | None  #: then it is denied; none if its agent asks in its own terminal
     by_keys: bool  #: an answer is pressed in the agent's own dialog: no hook waits for it
     source: Source = "hook"
-    missed: bool = False  #: nobody answered in time, and nobody has looked at it since
+    missed: bool = False  #: it was not answered in time, and not seen since
     #: Of an answer by keys: none was given, it is to be pressed, or it was seen to take effect.
     delivery: Literal["none", "due", "pressed"] = "none"
     answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Wake those who wait for new entries: for any, for some sessions', or for some kinds.
+"""Wake tasks that wait for new entries: any entry, entries of some sessions, or of some kinds.
 
 A bell is an event that is set once. It only wakes: its waiter reads what there is. Take it
 before reading, so that nothing falls between the reading and the wait.
@@ -55,7 +55,7 @@ class Bells:
         return _hung(self._kinds, [_NAMES[each] for each in kinds])
 
     def ring(self, news: Iterable[NewEntry]) -> None:
-        """Wake those who wait for one of these entries."""
+        """Wake the tasks that wait for one of these entries."""
         for _, session, kind in news:
             for event in (*self._sessions.pop(session, ()), *self._kinds.pop(kind, ())):
                 event.set()

@@ -45,7 +45,7 @@ def hand_over(db: Connection, request: RequestId) -> None:
 
 
 def miss(db: Connection, request: RequestId) -> None:
-    """Note that nobody answered in time."""
+    """Note that a request was not answered in time."""
     db.execute("update requests set missed = 1 where id = ?", (request,))
 
 
@@ -158,7 +158,7 @@ def learn_choice(
 
 
 def missed(db: Connection) -> list[RequestId]:
-    """Return the requests that nobody answered in time, and nobody has looked at since."""
+    """Return the requests that were not answered in time and not seen since."""
     rows = db.execute("select id from requests where missed order by asked_at")
     return [RequestId(row["id"]) for row in rows]
 

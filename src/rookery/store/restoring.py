@@ -1,6 +1,6 @@
 """Take the rows of a backup into a new database, and disarm them: the file is not trusted.
 
-Whoever wrote the file could have put anything into it. So its schema is not used, only its
+The file may hold anything. So its schema is not used, only its
 rows, which are checked again as they are inserted; and nothing in it leads to an action.
 """
 

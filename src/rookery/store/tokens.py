@@ -75,7 +75,7 @@ def take_badge(db: Connection, session: SessionId, *, at: datetime) -> None:
 
 
 def void_all(db: Connection, *, at: datetime) -> None:
-    """Void every token that comes from a backup: whoever wrote the file may know its secret.
+    """Void every token that comes from a backup: the author of the file may know its secret.
 
     A badge opens no door any more, but the hooks of a session that still runs have to show it.
     """

@@ -1,4 +1,4 @@
-"""Sit out a pane that prints faster than anybody reads.
+"""Pause the output of a pane that prints very fast, until it is quiet again.
 
 Control mode makes tmux encode every byte once more, which slows the program down. While a pane
 floods, its output is paused on our line; tmux itself goes on reading it.

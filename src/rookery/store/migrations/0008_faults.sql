@@ -15,7 +15,7 @@ alter table requests add column source text not null default 'hook'
     check (source in ('hook', 'screen'));
 alter table requests add column handed integer not null default 0;  -- the agent's own dialog has it
 alter table requests add column has_dialog integer not null default 1; -- its agent can ask by itself
-alter table requests add column missed integer not null default 0;  -- nobody answered in time, not seen yet
+alter table requests add column missed integer not null default 0;  -- not answered in time, not seen yet
 alter table requests add column presses integer not null default 0; -- keys meant to end its dialog
 alter table requests add column pressed_at integer;                 -- the entry of the last of them
 create index requests_by_screen on requests (session)
