@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -140,6 +140,16 @@ class Person:
         """The line of this session in ``rookery ls``."""
         listed = self.rookery.run("ls").stdout.splitlines()
         return next(line for line in listed if line.split()[0] == self.name)
+
+
+def check_failures(person: Person, failures: Mapping[str, str]) -> None:
+    """Check that each prompt's turn fails, and that its reason is kept and listed."""
+    for prompt, reason in failures.items():
+        person.rookery.send(person.name, prompt)
+        turn = person.end_of(prompt)
+        assert turn.how == "failed"
+        assert reason in turn.answer
+        assert f"failed: {turn.answer[:20]}" in person.what
 
 
 def draw(folder: Path) -> Path:

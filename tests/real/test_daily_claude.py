@@ -9,7 +9,7 @@ import pytest
 
 from tests.models.server import ModelServer
 from tests.real.agents import configure
-from tests.real.daily import Done, Person, draw, make_repository
+from tests.real.daily import Done, Person, check_failures, draw, make_repository
 from tests.real.rookery import Rookery, eventually
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
@@ -107,19 +107,9 @@ def test_the_reason_of_a_failure_is_shown_and_a_retry_is_no_failure(person: Pers
         "error: 429 You have reached your usage limit.": "You have reached your usage limit.",
         "cut:": "Connection dropped",
     }
-    shown = {}
-    for prompt in failures:
-        person.rookery.send("it", prompt)
-        shown[prompt] = person.end_of(prompt), person.what
+    check_failures(person, failures)
 
-    retried = person.ask("error: 529 x1 overloaded;; say: after a retry")
-
-    for prompt, reason in failures.items():
-        turn, listed = shown[prompt]
-        assert turn.how == "failed"
-        assert reason in turn.answer
-        assert f"failed: {turn.answer[:20]}" in listed
-    assert retried == "after a retry"
+    assert person.ask("error: 529 x1 overloaded;; say: after a retry") == "after a retry"
     assert person.turns[-1].how == "finished"
 
 
