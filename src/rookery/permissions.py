@@ -99,7 +99,7 @@ class Permissions:
             return Ask()
         since = self.journal.clock.now() - SECOND_ASKING
         if call.is_asked and dialogs.was_just_handed(db, session.id, call.digest, since=since):
-            # Nobody answered before its dialog came: it is the dialog's turn now.
+            # Its dialog came before an answer did: the dialog decides now.
             self._ask(db, session, call, hook=None, is_timed=False)
             return Pass()
         waits = (is_remote or not call.is_asked) and not call.by_keys
@@ -138,7 +138,7 @@ class Permissions:
             return Verdict(Outcome.ALLOWED, "the answer just given")
         return None
 
-    def _ask(  # noqa: PLR0913 - how somebody is asked
+    def _ask(  # noqa: PLR0913 - what the person is asked
         self,
         db: Connection,
         session: Session,

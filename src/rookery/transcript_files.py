@@ -18,13 +18,13 @@ from rookery.model.sessions import Session
 _log = logging.getLogger(__name__)
 
 #: Bytes of a file; a larger one is no transcript.
-LARGEST = 1024 * 1024 * 1024
+MAX_FILE_BYTES = 1024 * 1024 * 1024
 
 #: Bytes that are read at once.
 BLOCK = 256 * 1024
 
 #: Bytes of a line; a longer one is a picture or the like, and is passed over.
-LONGEST = 1024 * 1024
+MAX_LINE_BYTES = 1024 * 1024
 
 
 class Most(NamedTuple):
@@ -34,7 +34,7 @@ class Most(NamedTuple):
     lines: int
 
 
-#: For the last words of a turn, while others wait; and for whoever asks.
+#: END is for the last words of a turn, which others wait for; ALL for a request.
 END, ALL = Most(4 * 1024 * 1024, 2_000), Most(16 * 1024 * 1024, 50_000)
 
 
@@ -68,7 +68,7 @@ def _written(agent: str, path: str, most: Most) -> Iterator[Written]:
     try:
         with opened(path) as file:
             for line in islice(_lines_from_the_end(file, most.bytes), most.lines):
-                written = read_line(agent, line) if len(line) <= LONGEST else None
+                written = read_line(agent, line) if len(line) <= MAX_LINE_BYTES else None
                 if written and written.id not in seen:
                     seen |= {written.id} - {""}
                     yield written
@@ -106,7 +106,7 @@ def opened(path: str) -> Iterator[int]:
         found = os.fstat(file)
         if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid():
             raise PermissionError("it is no file of yours")
-        if found.st_size > LARGEST:
+        if found.st_size > MAX_FILE_BYTES:
             raise PermissionError("it is too large")
         yield file
     finally:

@@ -186,7 +186,7 @@ class Watch:
             # interrupted at the keyboard, of which Claude's hooks say nothing; or it asks.
             view = await self.runtime.view(session_id)
             if view.dialog:
-                # Its hook was lost, or nobody told of it at all.
+                # Its hook was lost, or never sent.
                 await self._tell(session_id, view)
             elif view.is_resting and session.activity is not Activity.IDLE:
                 answer = NOTHING if word.of_hooks else await self._answer(session_id)

@@ -22,7 +22,7 @@ from rookery.model.sessions import NativeId, Session
 from rookery.store import evidence, retention, sessions, transcripts, turns
 from rookery.store.journal import Journal
 from rookery.store.transcripts import Progress
-from rookery.transcript_files import LARGEST
+from rookery.transcript_files import MAX_FILE_BYTES
 from rookery.transcripts import AGAIN, KEPT, READER, SETTLE, Transcripts, count
 from tests.fakes.clock import FakeClock
 from tests.fakes.database import ObservedDatabase
@@ -431,7 +431,7 @@ def plant_link(file: Path) -> None:
 
 def plant_huge(file: Path) -> None:
     file.write_bytes(line("m", at(1), fresh=10))
-    os.truncate(file, LARGEST + 1)
+    os.truncate(file, MAX_FILE_BYTES + 1)
 
 
 @pytest.mark.anyio

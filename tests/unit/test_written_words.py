@@ -22,7 +22,7 @@ from rookery.model.sessions import NativeId
 from rookery.registry import TRIES
 from rookery.store import sessions
 from rookery.store.journal import Journal
-from rookery.transcript_files import ALL, BLOCK, LONGEST, Span
+from rookery.transcript_files import ALL, BLOCK, MAX_LINE_BYTES, Span
 from tests.fakes.clock import FakeClock
 from tests.fakes.database import ObservedDatabase
 from tests.house import passing_time
@@ -312,7 +312,7 @@ async def test_half_a_character_is_no_reason_not_to_know_what_was_said(desk: Des
 @pytest.mark.spec("K4")
 def test_of_a_very_long_file_and_of_very_long_lines_little_is_read(tmp_path: Path) -> None:
     most = line("far away"), *[b"{}\n"] * ALL.lines
-    long = line("x" * LONGEST), line("near")
+    long = line("x" * MAX_LINE_BYTES), line("near")
 
     assert texts(written(tmp_path, *most), EVERYTHING) == []
     assert texts(written(tmp_path, *long), EVERYTHING) == ["near"]

@@ -252,7 +252,7 @@ def _subjects(inside: Sequence[str], options: Sequence[int]) -> tuple[str, ...]:
     dashes = [row for row, line in enumerate(above) if _DASHES.fullmatch(line)]
     if len(dashes) < 2:  # noqa: PLR2004 - one above, one below
         if dashes:
-            return ()  # the rest has scrolled away: nobody can tell what it is
+            return ()  # the rest has scrolled away, so the dialog cannot be identified
         asked = [line.strip() for line in above if line.strip() and line[0] not in " ←"]
         lines = [line.strip() for line in above if line.strip()]
         return (" ".join(asked), *lines) if asked else tuple(lines)

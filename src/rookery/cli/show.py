@@ -307,7 +307,7 @@ def until(moment: str) -> str:
 
 
 def at_deadline(moment: str, on_timeout: str) -> str:
-    """Say what happens to a request that nobody answers, and when."""
+    """Say what happens to a request that is not answered, and when."""
     what = "denies itself" if on_timeout == "deny" else "its terminal takes over"
     return f"{what} in {until(moment)}"
 

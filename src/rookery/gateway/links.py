@@ -55,8 +55,8 @@ def require_family(
 ) -> None:
     """Let a session join its family only in a relay. Raises ``Forbidden``.
 
-    Those with whom it only talks in a relay of somebody else stay out of reach of others, and
-    of itself once that relay is closed.
+    A session that it only knows from a relay of another family is not passed on to other
+    sessions, and is out of its own reach once that relay is closed.
     """
     allowed = family_of(db, house, caller)
     if allowed is not None and not members <= allowed:

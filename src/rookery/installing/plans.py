@@ -108,7 +108,7 @@ class _Work:
 
     def install(self, place: Place, *, trust: bool) -> None:
         if place.is_project:
-            # Whoever wrote the repository chose its links.
+            # The repository's author chose its links.
             for each in (*(file for file, _ in place.files), *filter(None, [place.plugin])):
                 files.check_within(each, place.folder.parent)
         if place.plugin:

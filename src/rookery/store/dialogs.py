@@ -127,7 +127,7 @@ def mark_interrupted(db: Connection, session: SessionId, by: str) -> None:
 
 
 def interrupted_by(db: Connection, request: RequestId) -> str:
-    """Return who has interrupted what a request is about; empty if nobody has."""
+    """Return who interrupted the turn of a request; empty if it was not interrupted."""
     row = db.execute(
         "select answered_by from requests where id = ? and outcome = 'open'", (request,)
     ).fetchone()
@@ -174,10 +174,10 @@ def see(db: Connection, requests: tuple[str, ...]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """What a session's open requests come to, if nobody answers."""
+    """What a session's open requests come to, if they are not answered."""
 
     deadline: datetime | None  #: then the first of them is decided without a person
-    missed: int  #: so many were not answered in time, and nobody has looked at them since
+    missed: int  #: requests that were not answered in time and not seen since
 
 
 def pending(db: Connection) -> dict[SessionId, Pending]:

@@ -62,7 +62,7 @@ async def _serve_one(
     async def serve_on() -> None:
         while True:
             bell = hang_bell()
-            # Not while it rings: whoever rang may have seen this session served and passed on.
+            # Stay if the bell rang: the loop saw this session served, and will not come back.
             if not await step(session) and not bell.is_set():
                 break
 

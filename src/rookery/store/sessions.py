@@ -57,7 +57,7 @@ def get(db: Connection, session: SessionId) -> Session:
 def resolve(
     db: Connection, word: str, *, among: Collection[SessionId] | None = None
 ) -> Session:
-    """Find the session that somebody means: by id, name, native id, or the beginning of one.
+    """Find the session that a word refers to: by id, name, native id, or the beginning of one.
 
     Where ``among`` is given, no other session is looked at.
     """
