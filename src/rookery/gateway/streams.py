@@ -7,110 +7,130 @@ import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
-from typing import Annotated, TypeAlias, TypeVar
+from dataclasses import dataclass
+from typing import TypeVar
 
-from fastapi import FastAPI, Header, Query, Request, Response, WebSocket
+from pydantic import BaseModel, Field
 from sse_starlette import EventSourceResponse, ServerSentEvent
-from starlette.types import Scope
-from starlette.websockets import WebSocketDisconnect
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from rookery.gateway.described import ERRORS
 from rookery.gateway.events import Event, Ring, follow, recall
+from rookery.gateway.parameters import one_method, read_query
 from rookery.gateway.table import Caller, House, require, target
+from rookery.model.errors import BadInput
 from rookery.model.scopes import Need
 
 T = TypeVar("T")
-
-#: FastAPI reads from it what can be asked.
-Endpoint: TypeAlias = Callable[..., Awaitable[Response]]
 
 #: Seconds for one who follows to take what is sent; then they are dropped, and may resume.
 PATIENCE = 10.0
 
 _NUMBER = re.compile(r"[0-9]{1,18}")
 
+#: A close frame has room for 123 bytes of reason.
+MAX_CLOSE_REASON_CHARS = 30
+
 #: Seconds between signs of life.
 PING = 15
 
 
-def add_streams(app: FastAPI, house: House) -> None:
+class EventsAsked(BaseModel):
+    after: int | None = Field(default=None, ge=0, description="the entry to go on after")
+    until_now: bool = Field(default=False, description="tell what is kept, and end")
+
+
+class FramesAsked(BaseModel):
+    session: str = Field(description="id, name, native id, or the beginning of one")
+
+
+Open = Callable[[House, Ring, Request], Awaitable[Response]]
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A path that answers with server-sent events."""
+
+    name: str
+    path: str
+    asks: type[BaseModel]
+    open: Open
+
+
+def stream_routes(house: House) -> list[BaseRoute]:
+    """Return the routes of the streams: server-sent events, and a WebSocket for the events."""
     ring = Ring(house.database)
-    screens, by_socket = _frames(house), _events_by_socket(house, ring)
-    for path, stream, name in (
-        ("/v1/events", _events(house, ring), "events"),
-        ("/v1/sessions/{session}/frames", screens, "frames"),
-    ):
-        app.add_api_route(
-            path,
-            stream,
-            operation_id=name,
-            responses=ERRORS,
-            response_class=EventSourceResponse,
-        )
-    app.add_api_websocket_route("/v1/events", by_socket)
+
+    async def events_by_socket(socket: WebSocket) -> None:
+        await _follow_by_socket(house, ring, socket)
+
+    streams = [one_method(each.path, _endpoint(each, house, ring)) for each in STREAMS]
+    return [*streams, WebSocketRoute("/v1/events", events_by_socket)]
 
 
-def _events(house: House, ring: Ring) -> Endpoint:
-    async def events(
-        request: Request,
-        *,
-        after: Annotated[int | None, Query(ge=0)] = None,
-        until_now: bool = False,
-        last_event_id: Annotated[str | None, Header()] = None,
-    ) -> Response:
-        """Follow what happens: a snapshot, then every fact. Resumes after Last-Event-ID.
+def _endpoint(
+    stream: Stream, house: House, ring: Ring
+) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        return await stream.open(house, ring, request)
 
-        With ``until_now`` it tells what is kept of the past, and ends.
-        """
-        caller = _caller(request.scope)
-        after = _resumed(last_event_id, after)
-        if until_now:
-            return _streamed(house, caller, recall(house, caller, after or 0), _encoded)
-        return _streamed(house, caller, follow(house, ring, caller, after), _encoded)
-
-    return events
+    return endpoint
 
 
-def _frames(house: House) -> Endpoint:
-    async def frames(request: Request, session: str) -> Response:
-        """Follow a session's screen: the present one, then each as it changes."""
-        caller = _caller(request.scope)
-        found = await target(house, caller, session, Need.READ)
-        screens = house.runtime.screens(found.id)
-        return _streamed(house, caller, screens, _frame)
+async def follow_events(house: House, ring: Ring, request: Request) -> Response:
+    """Follow what happens: a snapshot, then every fact. Resumes after Last-Event-ID.
 
-    return frames
-
-
-def _events_by_socket(house: House, ring: Ring) -> Callable[..., Awaitable[None]]:
-    async def events_by_socket(
-        socket: WebSocket,
-        *,
-        after: Annotated[int | None, Query(ge=0)] = None,
-        last_event_id: Annotated[str | None, Header()] = None,
-    ) -> None:
-        caller = _caller(socket.scope)
-        after = _resumed(last_event_id, after)
-        await socket.accept()
-        told = _until_revoked(house, caller, follow(house, ring, caller, after))
-        with suppress(WebSocketDisconnect, TimeoutError, RuntimeError):
-            async for event in told:
-                async with asyncio.timeout(PATIENCE):
-                    await socket.send_text(event.text)
-            await socket.close(1008)
-
-    return events_by_socket
+    With ``until_now`` it tells what is kept of the past, and ends.
+    """
+    caller = _caller(request)
+    asked = read_query(EventsAsked, request)
+    after = _resumed(request, asked.after)
+    if asked.until_now:
+        return _streamed(house, caller, recall(house, caller, after or 0), _encoded)
+    return _streamed(house, caller, follow(house, ring, caller, after), _encoded)
 
 
-def _resumed(last_event_id: str | None, after: int | None) -> int | None:
+async def follow_screen(house: House, ring: Ring, request: Request) -> Response:
+    """Follow a session's screen: the present one, then each as it changes."""
+    caller = _caller(request)
+    found = await target(house, caller, request.path_params["session"], Need.READ)
+    return _streamed(house, caller, house.runtime.screens(found.id), _frame)
+
+
+STREAMS = (
+    Stream("events", "/v1/events", EventsAsked, follow_events),
+    Stream("frames", "/v1/sessions/{session}/frames", FramesAsked, follow_screen),
+)
+
+
+async def _follow_by_socket(house: House, ring: Ring, socket: WebSocket) -> None:
+    caller = _caller(socket)
+    try:
+        after = _resumed(socket, read_query(EventsAsked, socket).after)
+    except BadInput as refused:
+        await socket.close(1008, str(refused)[:MAX_CLOSE_REASON_CHARS])
+        return
+    await socket.accept()
+    told = _until_revoked(house, caller, follow(house, ring, caller, after))
+    with suppress(WebSocketDisconnect, TimeoutError, RuntimeError):
+        async for event in told:
+            async with asyncio.timeout(PATIENCE):
+                await socket.send_text(event.text)
+        await socket.close(1008)
+
+
+def _resumed(connection: HTTPConnection, after: int | None) -> int | None:
     """Return the entry to go on after: the header's, if it names one, else the query's."""
-    if last_event_id and _NUMBER.fullmatch(last_event_id):
+    last_event_id = connection.headers.get("last-event-id", "")
+    if _NUMBER.fullmatch(last_event_id):
         return int(last_event_id)
     return after
 
 
-def _caller(scope: Scope) -> Caller:
-    caller = Caller(scope["identity"])
+def _caller(connection: HTTPConnection) -> Caller:
+    caller = Caller(connection.scope["identity"])
     require(caller, Need.READ)
     return caller
 
