@@ -147,6 +147,7 @@ class Player:
     chance: random.Random
     timelines: dict[str, Timeline] = field(default_factory=dict)
     turns: int = 0
+    answered: list[str] = field(default_factory=list)  #: marks that the model has said
     _name: str = ""
     _pane: str = ""
     _kind: str = "start"
@@ -162,6 +163,26 @@ class Player:
                 getattr(self, f"_{self._kind}")(f"turn-{self.turns:04}-{self.part.agent}")
                 self._pause(0.4, 1.2)
         self._close()
+
+    def compare_answers(self) -> tuple[int, list[str]]:
+        """Return how many turns have an answer, and which have not the one to their prompt."""
+        turns = [
+            (name, turn)
+            for name in self.timelines
+            for turn in self.rookery.client.get("sessions", name, "turns", last=1_000)["turns"]
+        ]
+        asked = {mark: turn["answer"] for _, turn in turns for mark in _marks(turn["prompt"])}
+        misplaced = [
+            f"{mark} was answered {asked.get(mark, 'nowhere')!r}"
+            for mark in self.answered
+            if mark not in asked.get(mark, "")
+        ]
+        misplaced += [
+            f"{name}: {turn['prompt']!r} was answered {turn['answer']!r}"
+            for name, turn in turns
+            if set(_marks(turn["answer"])) - set(_marks(turn["prompt"])) and turn["prompt"]
+        ]
+        return sum(bool(turn["answer"]) for _, turn in turns), misplaced
 
     def _plain(self, mark: str) -> None:
         self._type(f"{self._think()};; say: {mark}", mark)
@@ -243,6 +264,7 @@ class Player:
         self._press("Enter")
         self._pause(0.3, 1.0)
         self.models.open_gate(first)
+        self.answered.append(first)
         self._see_end(mark, 0)
 
     def _question(self, mark: str) -> None:
@@ -367,6 +389,7 @@ class Player:
 
     def _see_end(self, mark: str, response: int) -> None:
         self._wait_for_end(mark, response)
+        self.answered.append(mark)
         self._note("idle")
 
     def _wait_for_end(self, mark: str, response: int) -> None:
@@ -415,6 +438,9 @@ class Player:
 #: How Claude asks whether to go on with a plan, which may be empty.
 _PLAN = re.compile(r"Exit plan mode\?|Would you like to proceed")
 
+#: What a scripted answer says; also of a turn whose prompt waits behind another.
+_MARK = re.compile(r"(?:turn|first)-[0-9]{4}(?:-[a-z]+)?")
+
 #: How a program asks its model for a summary.
 _SUMMARY = re.compile(r"CRITICAL: Respond with TEXT ONLY|CONTEXT CHECKPOINT COMPACTION")
 
@@ -427,6 +453,10 @@ def _is(record: Record, mark: str, response: int) -> bool:
     is_script = plan is not None and plan.kind is Kind.SCRIPT and plan.response == response
     is_aside = _ASIDE in record.headers.get("x-codex-turn-metadata", "")
     return is_script and mark in record.prompt and not is_aside
+
+
+def _marks(text: str) -> list[str]:
+    return _MARK.findall(text)
 
 
 def _tells_of_task(record: Record) -> bool:

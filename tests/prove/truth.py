@@ -77,6 +77,8 @@ class Figures:
     open: int = 0  #: samples at which two words were true
     lags: list[float] = field(default_factory=list)
     wrong: Counter[str] = field(default_factory=Counter)
+    answers: int = 0  #: that were compared with their prompts
+    misplaced: list[str] = field(default_factory=list)  #: what was wrong about them
 
     @property
     def share(self) -> float:
