@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum, auto
@@ -358,12 +358,8 @@ class Runtime(Protocol):
         """Raise ``BadInput`` for a key that nobody knows."""
         ...
 
-    def holder_of(self, pid: int) -> SessionId | None:
-        """Name the session that a process belongs to, by its ancestors or its terminal.
-
-        Raises ``RuntimeFailed`` if it is gone. A guard rail, not a wall: a process that wants
-        to can hide from it.
-        """
+    def holder_of(self, lineage: Sequence[str]) -> SessionId | None:
+        """Name the session whose program is one of these processes (``Process.word``)."""
         ...
 
     def screens(self, session: SessionId) -> AsyncIterator[tuple[str, ...]]:

@@ -45,18 +45,13 @@ def is_running(process: Process) -> bool:
 def ancestors(pid: int) -> tuple[Process, ...]:
     """Return a process and all above it, the nearest first; nothing if it has gone."""
     found: list[Process] = []
-    while pid > 1 and (process := Process.of(pid)) and process not in found:
+    while pid > 1:
+        started, parent = _started_and_parent(pid)
+        if started is None or (process := Process(pid, started)) in found:
+            break
         found.append(process)
-        pid = _parent(pid)
+        pid = parent
     return tuple(found)
-
-
-def _parent(pid: int) -> int:
-    with suppress(OSError, IndexError, ValueError):
-        return int(_stat(pid)[1])
-    with suppress(psutil.Error):
-        return psutil.Process(pid).ppid()
-    return 0
 
 
 def caller_of(pid: int, program: str) -> Process | None:
@@ -300,32 +295,41 @@ def _name(word: str) -> str:
 
 
 def _started(pid: int) -> str | None:
-    """Say when a process began; ``None`` if it is over, also if nobody has noticed yet."""
+    return _started_and_parent(pid)[0]
+
+
+def _started_and_parent(pid: int) -> tuple[str | None, int]:
+    """Return when a process began, or ``None`` if it has ended; and its parent."""
     try:
-        fields = _stat(pid)
-        return None if fields[0] in {"Z", "X"} else fields[19]
+        fields = read_stat(pid)
+        return None if fields[0] in {"Z", "X"} else fields[19], int(fields[1])
     except FileNotFoundError:
-        return None if Path("/proc/self").exists() else _started_elsewhere(pid)
+        return (None, 0) if Path("/proc/self").exists() else _asked_elsewhere(pid)
     except (OSError, IndexError, ValueError):
-        return None
+        return None, 0
 
 
-def _stat(pid: int) -> list[str]:
+def read_stat(pid: int) -> list[str]:
+    """Return what the kernel tells of a process, from its state on. Raises ``OSError``."""
+    # Not by pathlib: this is read for each ancestor of each caller.
+    with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
+        text = file.read().decode(errors="replace")
     # After the name, which may hold blanks and brackets of its own.
-    return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+    return text.rpartition(")")[2].split()
 
 
-def _started_elsewhere(pid: int) -> str | None:
+def _asked_elsewhere(pid: int) -> tuple[str | None, int]:
     try:
-        return str(psutil.Process(pid).create_time())
+        process = psutil.Process(pid)
+        return str(process.create_time()), process.ppid()
     except psutil.Error:
-        return None
+        return None, 0
 
 
 def _is_in_front(pid: int) -> bool:
     """Whether a process has its terminal, and was not put into the background or stopped."""
     try:
-        state, _, group, _, _, front, *_ = _stat(pid)
+        state, _, group, _, _, front, *_ = read_stat(pid)
     except (OSError, ValueError):
         with suppress(psutil.Error):
             return psutil.Process(pid).status() != psutil.STATUS_STOPPED

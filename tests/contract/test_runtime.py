@@ -21,6 +21,7 @@ from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel, Step
 from rookery.model.sessions import tmux_name
 from rookery.ports import Agent, Exited, Place, Printed, Runtime, Sight, Vanished
+from rookery.processes import Process
 from tests.contract.benches import (
     DEMO,
     SOON,
@@ -358,13 +359,11 @@ async def test_a_key_that_nobody_knows_is_bad_input(bench: Bench) -> None:
 async def test_a_process_is_known_by_its_session(
     bench: Bench, session: SessionId, place: Place
 ) -> None:
-    assert bench.runtime.holder_of(place.pid) == session
-    assert bench.runtime.holder_of(os.getpid()) is None
+    program = Process.of(place.pid) or Process(place.pid, "made up")
+    other = Process(os.getpid(), "1")
 
-    await bench.leave(session, 0)
-    await ending(bench.runtime)
-    with pytest.raises(RuntimeFailed):
-        bench.runtime.holder_of(place.pid)
+    assert bench.runtime.holder_of([other.word, program.word]) == session
+    assert bench.runtime.holder_of([other.word]) is None
 
 
 async def test_nobody_is_attached_at_first(

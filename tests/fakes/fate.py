@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel
@@ -122,8 +122,8 @@ class MortalRuntime:
     def check_keys(self, *keys: str) -> None:
         self._runtime.check_keys(*keys)
 
-    def holder_of(self, pid: int) -> SessionId | None:
-        return self._runtime.holder_of(pid)
+    def holder_of(self, lineage: Sequence[str]) -> SessionId | None:
+        return self._runtime.holder_of(lineage)
 
     def screens(self, session: SessionId) -> AsyncIterator[tuple[str, ...]]:
         return self._runtime.screens(session)

@@ -47,6 +47,7 @@ class World:
             process=lambda pid: process(pid) if pid in self.parents else None,
             read=self.read,
             position=self.position,
+            terminal=lambda pid: self.terminals.get(pid, 0),
             server=lambda _: self.server,
         )
 

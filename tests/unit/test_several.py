@@ -82,9 +82,9 @@ async def test_a_process_is_known_by_whoever_holds_it(two: Two) -> None:
     await two.hold(two.other, "x")
     theirs = await two.hold(two.other, "theirs")
 
-    assert two.both.holder_of(mine.place.pid) == "mine"
-    assert two.both.holder_of(theirs.place.pid) == "theirs"
-    assert two.both.holder_of(1) is None
+    assert two.both.holder_of([f"{mine.place.pid}:7"]) == "mine"
+    assert two.both.holder_of([f"{theirs.place.pid}:7"]) == "theirs"
+    assert two.both.holder_of(["1:7"]) is None
 
 
 async def test_a_key_that_nobody_knows_is_bad_input(two: Two) -> None:

@@ -22,6 +22,7 @@ from rookery.gateway.peer_credentials import (
     Position,
     read_evidence,
     read_position,
+    read_terminal,
     server_pid,
 )
 from rookery.model.errors import Forbidden, RuntimeFailed
@@ -57,6 +58,7 @@ class Callers:
     process: Callable[[int], Process | None] = Process.of
     read: Callable[[int], Evidence | None] = read_evidence
     position: Callable[[int], Position] = read_position
+    terminal: Callable[[int], int] = read_terminal
     server: Callable[[Path], int | None] = server_pid
     _remembered: OrderedDict[Process, _Remembered] = field(default_factory=OrderedDict)
 
@@ -88,7 +90,7 @@ class Callers:
     async def _judge(self, evidence: Evidence) -> SessionId | None:
         """Return the session that a process belongs to; what it cannot choose itself first."""
         known = await self.database.read(partial(_known, evidence=evidence))
-        if found := known.by_ancestor or self.runtime.holder_of(evidence.process.pid):
+        if found := known.by_ancestor or self.runtime.holder_of(evidence.lineage):
             return found
         if evidence.position.terminal:
             beside = partial(self._detached_from, known.processes, evidence.position)
@@ -117,7 +119,9 @@ class Callers:
             (
                 session
                 for session, process in processes.items()
-                if position.is_detached_from(self.position(process.pid))
+                # The terminal first: of each session it is one read, and most have another.
+                if self.terminal(process.pid) == position.terminal
+                and position.is_detached_from(self.position(process.pid))
             ),
             None,
         )

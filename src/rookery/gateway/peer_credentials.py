@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import socket
 import struct
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
-from rookery.processes import Process, ancestors, is_shared_server
+from rookery.processes import Process, ancestors, is_shared_server, read_stat
 
 #: The variable that names the session in everything that a session's program starts.
 VARIABLE = "ROOKERY_SESSION"
@@ -47,10 +48,17 @@ class Evidence:
     named: tuple[str, ...] = ()  #: the sessions that their environments name, in that order
     position: Position = Position()
     is_below_shared_server: bool = False  #: of an agent, which runs commands of many sessions
+    leader: Process | None = None  #: leads the terminal session that the process is in
 
     @property
     def process(self) -> Process:
         return self.chain[0]
+
+    @property
+    def lineage(self) -> tuple[str, ...]:
+        """The process, the leader of its terminal session, and its ancestors, as words."""
+        leader = (self.leader,) if self.leader else ()
+        return tuple(each.word for each in (self.chain[0], *leader, *self.chain[1:]))
 
 
 def read_evidence(pid: int) -> Evidence | None:
@@ -59,22 +67,28 @@ def read_evidence(pid: int) -> Evidence | None:
         return None
     named = tuple(name for each in chain if (name := _named_by(each.pid)))
     is_shared = any(is_shared_server(each.pid) for each in chain)
-    return Evidence(chain, named, read_position(pid), is_shared)
+    leader = Process.of(_leader_of(pid))
+    return Evidence(chain, named, _position(chain), is_shared, leader)
 
 
 def read_position(pid: int) -> Position:
     """Read on which terminal a process is, and with which of its ancestors."""
-    terminal, leader = _terminal_of(pid), _leader_of(pid)
-    tree = (each.pid for each in ancestors(pid) if _leader_of(each.pid) == leader)
-    return Position(terminal, frozenset(tree) if terminal else frozenset())
+    return _position(ancestors(pid))
 
 
-def _terminal_of(pid: int) -> int:
+def _position(chain: Sequence[Process]) -> Position:
+    terminal = read_terminal(chain[0].pid) if chain else 0
+    if not terminal:
+        return Position()
+    leader = _leader_of(chain[0].pid)
+    tree = (each.pid for each in chain if _leader_of(each.pid) == leader)
+    return Position(terminal, frozenset(tree))
+
+
+def read_terminal(pid: int) -> int:
     """Return the device of a process's controlling terminal; 0 if none is seen."""
     with suppress(OSError, IndexError, ValueError):
-        stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
-        # After the name, which may hold blanks and brackets of its own.
-        return int(stat.rpartition(")")[2].split()[4])
+        return int(read_stat(pid)[4])
     return 0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Protocol
 
 from rookery.model.facts import SessionId
@@ -83,11 +83,9 @@ class Several:
     def check_keys(self, *keys: str) -> None:
         self._first.check_keys(*keys)
 
-    def holder_of(self, pid: int) -> SessionId | None:
-        for each in (self._first, *self._others):
-            if session := each.holder_of(pid):
-                return session
-        return None
+    def holder_of(self, lineage: Sequence[str]) -> SessionId | None:
+        holders = (each.holder_of(lineage) for each in (self._first, *self._others))
+        return next(filter(None, holders), None)
 
     def screens(self, session: SessionId) -> AsyncIterator[tuple[str, ...]]:
         return self._of(session).screens(session)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -31,7 +31,7 @@ from rookery.ports import (
     Sighting,
     Vanished,
 )
-from rookery.processes import Process, Seen, Table, ancestors
+from rookery.processes import Process, Seen, Table
 from rookery.runtimes.tmux import captures, dialog_keys, exits, inputs
 from rookery.runtimes.tmux.control import TmuxRefused
 from rookery.runtimes.tmux.foreign import ForeignServer, list_panes
@@ -210,12 +210,9 @@ class ObservedRuntime:
     def check_keys(self, *keys: str) -> None:
         inputs.check_keys(*keys)
 
-    def holder_of(self, pid: int) -> SessionId | None:
-        if not (above := ancestors(pid)):
-            raise RuntimeFailed(f"process {pid} is gone.")
-        # Not by its terminal, as in panes of ours: that is the user's, who may be the one.
-        seats = {seat.process: session for session, seat in self._seats.items()}
-        return next((seats[each] for each in above if each in seats), None)
+    def holder_of(self, lineage: Sequence[str]) -> SessionId | None:
+        seats = {seat.process.word: session for session, seat in self._seats.items()}
+        return next((seats[each] for each in lineage if each in seats), None)
 
     async def screens(self, session: SessionId) -> AsyncIterator[tuple[str, ...]]:
         seat, before = self._seat(session), None

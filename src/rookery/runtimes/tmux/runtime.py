@@ -186,14 +186,11 @@ class TmuxRuntime:
     def check_keys(self, *keys: str) -> None:
         inputs.check_keys(*keys)
 
-    def holder_of(self, pid: int) -> SessionId | None:
-        panes = {pane.place.pid: pane.session for pane in self._panes.values()}
-        try:
-            ancestors = psutil.Process(pid).parents()
-            chain = (pid, os.getsid(pid), *(each.pid for each in ancestors))
-        except (psutil.Error, OSError) as error:
-            raise RuntimeFailed(f"process {pid} is gone.") from error
-        return next((panes[each] for each in chain if each in panes), None)
+    def holder_of(self, lineage: Sequence[str]) -> SessionId | None:
+        panes = {
+            pane.process.word: pane.session for pane in self._panes.values() if pane.process
+        }
+        return next((panes[each] for each in lineage if each in panes), None)
 
     async def screens(self, session: SessionId) -> AsyncIterator[tuple[str, ...]]:
         pane = self._pane(session)
