@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from sqlite3 import Connection
@@ -70,15 +70,15 @@ class Courier:
     async def _take_a_step(self, session: SessionId) -> bool:
         """Do the next thing for ``session``. False if there is nothing to do now."""
         try:
-            if await self.database.read(switches.is_holding):
+            now = await self.database.peek(partial(_read_present, session=session))
+            if now.is_holding:
                 return False  # what stands in a box stays there, too: whoever holds means all
-            if parcel := await self._under_way(session):
-                if parcel.refused:
-                    await self._take_back(parcel)
-                else:
-                    await self._see_through(parcel)
-                return True
-            return await self._paste(session)
+            if now.parcel is None:
+                return await self._paste(now.session)
+            if now.parcel.refused:
+                await self._take_back(now.parcel)
+            else:
+                await self._see_through(now.parcel, self.agents[now.session.agent])
         except RuntimeFailed:
             # Not known whether it did anything: the next step begins with a look.
             await self._clock.sleep(PAUSE)
@@ -88,21 +88,20 @@ class Courier:
             await self._clock.sleep(TROUBLE)
         return True
 
-    async def _paste(self, session: SessionId) -> bool:
-        known = await self._session(session)
-        agent = self.agents[known.agent]
-        if agent.lists_tools and await self._wait_for_tools(known):
+    async def _paste(self, session: Session) -> bool:
+        agent = self.agents[session.agent]
+        if agent.lists_tools and await self._wait_for_tools(session):
             return True  # words may be held by now
         # Two lines are two commands to a plain program, and each has an answer of its own.
         alone, now = not agent.has_box, self._clock.now()
-        take_up = partial(messages.take_up, recipient=session, at=now, alone=alone)
+        take_up = partial(messages.take_up, recipient=session.id, at=now, alone=alone)
         parcel = await self.database.write(take_up)
         if parcel is None:
             return False
         try:
             await self.runtime.paste(parcel)
         except Occupied as occupied:
-            if await self._clear_last(session):
+            if await self._clear_last(session.id):
                 await self.database.write(partial(messages.put_back, parcel=parcel, reason=""))
             else:
                 await self._put_back(parcel, str(occupied))
@@ -110,8 +109,9 @@ class Courier:
             await self._fail(parcel, str(refused))
         else:
             await self._move(parcel, Step.PASTED)
-            await self.runtime.shown(parcel, within=APPEARANCE)
-            await self._clock.sleep(agent.pause)
+            if await self.runtime.shown(parcel, within=APPEARANCE):
+                await self._clock.sleep(agent.pause)
+                await self._submit_and_wait(replace(parcel, step=Step.PASTED), agent)
         return True
 
     async def _wait_for_tools(self, session: Session) -> bool:
@@ -154,7 +154,7 @@ class Courier:
         else:
             await self._fail(parcel, parcel.refused)
 
-    async def _see_through(self, parcel: Parcel) -> None:  # noqa: C901 - a table
+    async def _see_through(self, parcel: Parcel, agent: Agent) -> None:  # noqa: C901 - a table
         """Bring a parcel on by a step: Enter may be pressed again, words never pasted."""
         sight = await self.runtime.look(parcel)
         match sight:
@@ -169,10 +169,9 @@ class Courier:
             case Sight.HIDDEN:
                 await self._wait(parcel, "something else is on its screen.")
             case Sight.BOX:
-                if await self._submit(parcel):
-                    await self._is_settled_in_time(parcel)
+                await self._submit_and_wait(parcel, agent)
             case Sight.AGENT:
-                await self._confirm(parcel, entered_at=parcel.since)
+                await self._confirm(parcel, agent, entered_at=parcel.since)
                 # It may have fallen quiet before anybody knew that it had something to do.
                 self.runtime.see_again(FellQuiet(parcel.recipient))
                 await self._expect_proof(parcel)
@@ -198,10 +197,15 @@ class Courier:
         elif not await self.runtime.shown(parcel, within=APPEARANCE):
             await self._wait(parcel, "its box does not show them yet.")
 
-    async def _submit(self, parcel: Parcel) -> bool:
+    async def _submit_and_wait(self, parcel: Parcel, agent: Agent) -> None:
+        """Press Enter, and wait for the proof that the agent has the words."""
+        if await self._submit(parcel, agent):
+            await self._is_settled_in_time(parcel)
+
+    async def _submit(self, parcel: Parcel, agent: Agent) -> bool:
         if parcel.step is Step.SENDING:
             await self._move(parcel, Step.PASTED)
-        if await self.database.read(switches.is_holding):
+        if await self.database.peek(switches.is_holding):
             return False  # since it was looked for
         entered_at = self._clock.now()
         try:
@@ -213,12 +217,11 @@ class Courier:
             reason = " ".join(map(str, refused.args))
             await self.database.write(partial(messages.refuse, parcel=parcel, reason=reason))
             return False
-        await self._confirm(parcel, entered_at=entered_at)
+        await self._confirm(parcel, agent, entered_at=entered_at)
         return True
 
-    async def _confirm(self, parcel: Parcel, *, entered_at: datetime) -> None:
+    async def _confirm(self, parcel: Parcel, agent: Agent, *, entered_at: datetime) -> None:
         """Note that Enter was pressed: all the proof there is, where an agent tells nothing."""
-        agent = await self._agent(parcel.recipient)
 
         def confirm(db: Connection) -> None:
             moved = messages.move(db, parcel, Step.SUBMITTED)
@@ -236,17 +239,13 @@ class Courier:
             now = messages.under_way(db, parcel.recipient)
             return now is None or now.id != parcel.id
 
-        seconds = COMMAND if parcel.is_command else PATIENCE
-        return await waits.until(self.database, is_settled, seconds=seconds, clock=self._clock)
-
-    async def _under_way(self, session: SessionId) -> Parcel | None:
-        return await self.database.read(partial(messages.under_way, recipient=session))
-
-    async def _agent(self, session: SessionId) -> Agent:
-        return self.agents[(await self._session(session)).agent]
-
-    async def _session(self, session: SessionId) -> Session:
-        return await self.database.read(partial(sessions.get, session=session))
+        return await waits.until(
+            self.database,
+            is_settled,
+            seconds=COMMAND if parcel.is_command else PATIENCE,
+            clock=self._clock,
+            sessions=(parcel.recipient,),
+        )
 
     async def _move(self, parcel: Parcel, step: Step) -> None:
         await self.database.write(partial(messages.move, parcel=parcel, step=step))
@@ -288,3 +287,20 @@ class Courier:
     @property
     def _clock(self) -> Clock:
         return self.journal.clock
+
+
+@dataclass(frozen=True, slots=True)
+class _Present:
+    """What the next step for a session depends on."""
+
+    is_holding: bool
+    session: Session
+    parcel: Parcel | None  #: that has left, and is not proved to have arrived
+
+
+def _read_present(db: Connection, session: SessionId) -> _Present:
+    return _Present(
+        is_holding=switches.is_holding(db),
+        session=sessions.get(db, session),
+        parcel=messages.under_way(db, session),
+    )
