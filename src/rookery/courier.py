@@ -23,6 +23,7 @@ from rookery.model.facts import (
     TurnEnded,
     TurnStarted,
 )
+from rookery.model.lifecycle import Activity
 from rookery.model.messages import Parcel, Step
 from rookery.model.sessions import Session
 from rookery.ports import Agent, Clock, FellQuiet, Runtime, Sight
@@ -71,8 +72,8 @@ class Courier:
         """Do the next thing for ``session``. False if there is nothing to do now."""
         try:
             now = await self.database.peek(partial(_read_present, session=session))
-            if now.is_holding:
-                return False  # what stands in a box stays there, too: whoever holds means all
+            if now.is_holding or not now.has_work:
+                return False  # while held, what stands in a box stays there, too
             if now.parcel is None:
                 return await self._paste(now.session)
             if now.parcel.refused:
@@ -296,6 +297,12 @@ class _Present:
     is_holding: bool
     session: Session
     parcel: Parcel | None  #: that has left, and is not proved to have arrived
+    has_pending: bool
+
+    @property
+    def has_work(self) -> bool:
+        is_free = self.session.activity is Activity.IDLE
+        return self.parcel is not None or (is_free and self.has_pending)
 
 
 def _read_present(db: Connection, session: SessionId) -> _Present:
@@ -303,4 +310,5 @@ def _read_present(db: Connection, session: SessionId) -> _Present:
         is_holding=switches.is_holding(db),
         session=sessions.get(db, session),
         parcel=messages.under_way(db, session),
+        has_pending=messages.has_pending(db, session),
     )

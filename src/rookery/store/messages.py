@@ -109,6 +109,16 @@ def is_owed(db: Connection, recipient: SessionId) -> bool:
     )
 
 
+def has_pending(db: Connection, recipient: SessionId) -> bool:
+    """Whether words for it wait that nobody has touched."""
+    found = db.execute(
+        "select 1 from messages indexed by messages_pending"
+        " where recipient = ? and step = 'pending'",
+        (recipient,),
+    )
+    return found.fetchone() is not None
+
+
 def unheard(
     db: Connection, recipient: SessionId | None = None, *, last: int = 1_000
 ) -> list[Row]:
