@@ -92,7 +92,7 @@ TOLD: dict[str, list[Fact]] = {
     "AfterModel": [facts.Noted(S, "AfterModel")],
     "AfterTool": [facts.ToolUsed(S, "run_shell_command", TOUCH)],
     "AfterTool.ask_user": [facts.ToolUsed(S, "ask_user")],
-    "BeforeAgent": [facts.TurnStarted(S, "say: hello gem")],
+    "BeforeAgent": [facts.TurnStarted(S, "say: hello gem", is_only_one=True)],
     "BeforeModel": [facts.Noted(S, "BeforeModel")],
     "BeforeTool": [facts.ToolCalled(S, "run_shell_command")],
     "BeforeTool.ask_user": [facts.ToolCalled(S, "ask_user")],
@@ -274,7 +274,8 @@ def test_the_contents_of_mentioned_files_are_no_part_of_the_prompt() -> None:
     added = "\n--- Content from referenced files ---\nContent from @a.txt:\nhello\n"
     told = {**hook("BeforeAgent"), "prompt": f"Read @a.txt{added}--- End of content ---"}
 
-    assert list(Gemini().read_hook(told, S)) == [facts.TurnStarted(S, "Read @a.txt")]
+    (started,) = Gemini().read_hook(told, S)
+    assert started == facts.TurnStarted(S, "Read @a.txt", is_only_one=True)
 
 
 @pytest.mark.spec("D1", "D3")

@@ -58,6 +58,19 @@ def test_a_turn_goes_from_a_prompt_to_the_stop(
     assert turn == Turn(number, "Build it.", "Built.", began, ended, "finished")
 
 
+@pytest.mark.spec("A6")
+def test_an_answer_is_not_that_of_a_refused_prompt_before(
+    db: Connection, journal: Journal
+) -> None:
+    journal.append(db, TurnStarted(WORKER, "Touch it.", is_only_one=True))
+    journal.append(db, InputAsked(WORKER, "permission", "May it?"))
+
+    journal.append(db, TurnStarted(WORKER, "Read it.", is_only_one=True))
+    journal.append(db, TurnEnded(WORKER, "Read."))
+
+    assert all_of(db) == [("Touch it.", "", "interrupted"), ("Read it.", "Read.", "finished")]
+
+
 def test_a_turn_that_runs_has_no_end(db: Connection, journal: Journal) -> None:
     journal.append(db, TurnStarted(WORKER, "Build it."))
 

@@ -234,7 +234,9 @@ def _read_hook(payload: Payload, session: SessionId) -> Iterator[Fact]:
     match payload:
         case {"hook_event_name": "BeforeAgent", "prompt": str(prompt)}:
             # It adds the contents of files that the words mention with "@".
-            yield facts.TurnStarted(session, prompt.partition(_MENTIONED)[0])
+            words = prompt.partition(_MENTIONED)[0]
+            # What was typed during a turn is told of when that turn is over.
+            yield facts.TurnStarted(session, words, is_only_one=True)
         case {"hook_event_name": "BeforeTool", "tool_name": str(tool)}:
             yield facts.ToolCalled(session, tool[:_LONGEST_NAME])
         case {"hook_event_name": "AfterTool", "tool_name": str(tool)}:

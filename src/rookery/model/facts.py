@@ -127,6 +127,7 @@ class TurnStarted:
     turn: str = ""  #: the agent's own id; a prompt typed during a turn has the id of that turn
     resumes: bool = False  #: a background task of the agent has reported, no prompt was typed
     is_taken_in: bool = False  #: a turn of that id that runs has this prompt already
+    is_only_one: bool = False  #: the agent tells of it when every turn before is over
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,10 @@ def _begin(db: Connection, fact: facts.TurnStarted, known: Circumstances) -> Non
         _note_typed(db, fact.session)
     if _joins_one_that_runs(db, fact, known):
         return
+    if fact.is_only_one:
+        # Of a refusal at the keyboard, no hook may have told.
+        unanswered = _numbers(db, fact.session)
+        _close(db, fact.session, unanswered, Closing("interrupted", "", known.at))
     queued = ""
     if attribution.is_queued(open_turns(db, fact.session), fact.turn):
         queued = "taken_in" if fact.is_taken_in else "waiting"
