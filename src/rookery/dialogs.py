@@ -20,16 +20,19 @@ from rookery.model.screens import Dialog, View
 from rookery.model.sessions import Session
 from rookery.permissions import Permissions
 from rookery.ports import Agent, Clock, Runtime
-from rookery.store import dialogs, evidence, requests, sessions
+from rookery.store import dialogs, evidence, requests, sessions, waits
 from rookery.store.database import Database
 from rookery.store.requests import Asking
 from rookery.store.serving import serve
 
 _log = logging.getLogger(__name__)
 
-#: Seconds between two looks at a dialog that stands, and before a second look at one that is
-#: gone: while a screen is drawn anew, it may seem so.
-LOOK_SECONDS, SECOND_LOOK_SECONDS = 1.0, 0.3
+#: Seconds between two looks at a dialog that stands, if its screen does not change.
+LOOK_SECONDS = 1.0
+
+#: Seconds from a change of the screen to a look at it, and before a second look at a dialog
+#: that is gone: while a screen is drawn anew, it may seem so.
+SETTLE_SECONDS = 0.1
 
 #: Seconds before something that should not have happened may happen again.
 ERROR_BACKOFF_SECONDS = 10.0
@@ -108,13 +111,16 @@ class Dialogs:
         if session not in await self.database.read(_to_look_at):
             return False
         try:
+            changed = self.runtime.next_change(session)
             await self._look(session)
+            await waits.within(LOOK_SECONDS, changed.wait, self._clock)
+            await self._clock.sleep(SETTLE_SECONDS)
         except (RuntimeFailed, SessionUnknown):
-            pass  # no pane now; its end, or another look, tells more
+            # No pane now; its end, or another look, tells more.
+            await self._clock.sleep(LOOK_SECONDS)
         except Exception:  # noqa: BLE001 - a supervised boundary
             _log.exception("The dialog of %s cannot be looked at.", session)
             await self._clock.sleep(ERROR_BACKOFF_SECONDS)
-        await self._clock.sleep(LOOK_SECONDS)
         return True
 
     async def _look(self, session: SessionId) -> None:
@@ -125,7 +131,7 @@ class Dialogs:
         gone = await self.database.read(partial(_gone, session=session, view=view))
         if not gone:
             return
-        await self._clock.sleep(SECOND_LOOK_SECONDS)
+        await self._clock.sleep(SETTLE_SECONDS)
         view = await self.runtime.view(session)
         await self.database.write(partial(self._withdraw, session=session, view=view))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -372,6 +373,13 @@ class Runtime(Protocol):
 
     async def view(self, session: SessionId) -> View:
         """Return what its agent shows its person."""
+        ...
+
+    def next_change(self, session: SessionId) -> asyncio.Event:
+        """Return an event that is set once the screen may have changed.
+
+        Take it before you look at the screen, so that no change falls in between.
+        """
         ...
 
     def attend(self, session: SessionId, *, to_screen: bool) -> None:

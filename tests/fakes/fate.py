@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 
 from rookery.model.facts import SessionId
@@ -130,6 +131,9 @@ class MortalRuntime:
 
     def check(self, session: SessionId, words: str) -> None:
         self._runtime.check(session, words)
+
+    def next_change(self, session: SessionId) -> asyncio.Event:
+        return self._runtime.next_change(session)
 
     def attend(self, session: SessionId, *, to_screen: bool) -> None:
         self._runtime.attend(session, to_screen=to_screen)

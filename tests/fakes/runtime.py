@@ -84,6 +84,7 @@ class FakeRuntime:
         self.released: list[SessionId] = []
         self.attached: set[SessionId] = set()
         self.unattended: set[SessionId] = set()
+        self.changed = asyncio.Event()  #: a screen has changed
         self.on_start: Callable[[SessionId, Program], None] = lambda session, program: None
         self.on_submit: Callable[[SessionId, str], None] = lambda session, words: None
         self.on_give: Callable[[Program, Press], None] = lambda program, press: None
@@ -244,6 +245,11 @@ class FakeRuntime:
         if not program.pasted or program.has_box:
             return Printed()
         return Printed(tuple(program.screen[program.mark :]), program.rest)
+
+    def next_change(self, session: SessionId) -> asyncio.Event:
+        """Tell of a change only if a test sets ``changed``."""
+        self._find(session)
+        return self.changed
 
     def attend(self, session: SessionId, *, to_screen: bool) -> None:
         if not to_screen:

@@ -12,7 +12,7 @@ import pytest
 from rookery import answers, endings
 from rookery.answers import Answers
 from rookery.daemon import AGENTS
-from rookery.dialogs import Dialogs
+from rookery.dialogs import SETTLE_SECONDS, Dialogs
 from rookery.model.facts import InputAsked, SessionId
 from rookery.model.permissions import DIALOG, Call, Outcome, Request, RequestId, Verdict
 from rookery.model.screens import Dialog, Press
@@ -318,6 +318,27 @@ async def test_a_dialog_that_is_answered_in_its_terminal_is_no_request_any_more(
 
     assert [decision for decision, _ in await bench.audit()] == ["answered"]
     assert (await bench.house.session(bench.session)).activity == "working"
+
+
+@pytest.mark.spec("D5")
+async def test_that_a_dialog_is_gone_is_noticed_as_soon_as_its_screen_changes(
+    bench: Bench,
+) -> None:
+    bench.program.asks = asks_for("ls")
+    bench.house.world.runtime.see_again(FellQuiet(bench.session))
+    await bench.house.rest()
+    world, database = bench.house.world, bench.house.database
+    watcher = Dialogs(database, world.runtime, AGENTS, bench.permissions)
+
+    async with bench.house.beside(watcher.watch):
+        await bench.house.rest()
+        bench.program.asks = None
+        world.runtime.changed.set()
+        await bench.house.rest()
+        for _ in range(2):
+            await bench.house.pass_time(SETTLE_SECONDS)
+
+    assert await database.read(partial(requests.open_of, session=bench.session)) == []
 
 
 @pytest.mark.spec("D5")

@@ -68,6 +68,9 @@ class Several:
     def check(self, session: SessionId, words: str) -> None:
         self._of(session).check(session, words)
 
+    def next_change(self, session: SessionId) -> asyncio.Event:
+        return self._of(session).next_change(session)
+
     def attend(self, session: SessionId, *, to_screen: bool) -> None:
         self._of(session).attend(session, to_screen=to_screen)
 

@@ -36,7 +36,7 @@ async def until(
     return await within(seconds, ask, clock)
 
 
-async def within(seconds: float, wait: Callable[[], Awaitable[None]], clock: Clock) -> bool:
+async def within(seconds: float, wait: Callable[[], Awaitable[object]], clock: Clock) -> bool:
     """Wait, but not longer than ``seconds`` of ``clock``. False if that was too short."""
     failure: Exception | None = None
     in_time = False

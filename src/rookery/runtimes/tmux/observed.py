@@ -182,6 +182,9 @@ class ObservedRuntime:
     def check(self, session: SessionId, words: str) -> None:
         inputs.check_words(self._seat(session).pane, words)
 
+    def next_change(self, session: SessionId) -> asyncio.Event:
+        return self._seat(session).pane.next_stir()
+
     def attend(self, session: SessionId, *, to_screen: bool) -> None:
         if seat := self._seats.get(session):
             seat.pane.is_attended = to_screen
@@ -349,6 +352,7 @@ class ObservedRuntime:
     def _note_change(self, seat: Seat) -> None:
         seat.is_restless = True
         seat.pane.last_output = self._now()
+        seat.pane.stir()
 
     def _now(self) -> float:
         return self._clock.now().timestamp()

@@ -166,6 +166,9 @@ class TmuxRuntime:
     def check(self, session: SessionId, words: str) -> None:
         inputs.check_words(self._pane(session), words)
 
+    def next_change(self, session: SessionId) -> asyncio.Event:
+        return self._pane(session).next_stir()
+
     def attend(self, session: SessionId, *, to_screen: bool) -> None:
         if pane := self._panes.get(session):
             pane.is_attended = to_screen
