@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -72,6 +73,13 @@ def write_history(path: Path, entries: int) -> None:
         for statement in (_NUMBERS, _ENTRIES, _SESSIONS, _TURNS, _MESSAGES, _HOOKS):
             db.execute(statement, values)
         db.execute("commit")
+    _flush(path)
+
+
+def _flush(path: Path) -> None:
+    """Write the file out to the disk; else the first start that is measured waits for it."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
 
 
 def write_spool(folder: Path, calls: int) -> None:
