@@ -8,6 +8,7 @@ from sqlite3 import Connection
 import pytest
 
 from rookery import sessions as commands
+from rookery.gateway.daemon_operations import find_trouble
 from rookery.model import facts
 from rookery.model.facts import SessionId
 from rookery.model.messages import MessageId, Step, Words
@@ -102,6 +103,10 @@ def forget_nothing(db: Connection, journal: Journal) -> None:
     retention.forget_aged(db, before=journal.clock.now() - timedelta(days=1))
 
 
+def look_for_trouble(db: Connection, journal: Journal) -> None:
+    find_trouble(db)
+
+
 @pytest.mark.parametrize(
     "work",
     [
@@ -114,6 +119,7 @@ def forget_nothing(db: Connection, journal: Journal) -> None:
         look_who_lives,
         find_a_sender,
         forget_nothing,
+        look_for_trouble,
     ],
 )
 def test_what_is_over_makes_nothing_slower(
