@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import datetime
+from operator import attrgetter
 from sqlite3 import Connection, Row
 from typing import Any
+
+import msgspec
 
 from rookery.model import facts
 from rookery.model.errors import SessionAmbiguous, SessionUnknown
@@ -17,10 +20,9 @@ from rookery.model.names import SHOWN
 from rookery.model.sessions import OBSERVED, TMUX, Badge, NativeId, Sender, Session
 from rookery.ports import Place
 from rookery.store import relays
-from rookery.store.times import read_stamp, stamp
+from rookery.store.times import stamp
 from rookery.store.tokens import digest
 
-_COLUMNS = tuple(field.name for field in fields(Session))
 _TIMES = ("since", "created_at", "started_at", "last_activity_at", "ended_at")
 
 #: A question for the live ones must say so in these words, or their indexes are not used.
@@ -103,13 +105,13 @@ def _find(
 
 def listed(db: Connection, *, ended_after: datetime, limit: int = 10_000) -> list[Session]:
     """Return the live sessions and those that ended not long ago, oldest first."""
-    rows = db.execute(
-        f"select * from sessions where {LIVE} union all"
-        " select * from (select * from sessions where ended_at > ?"
-        " order by ended_at desc limit ?) order by created_at, id",
+    # Two questions, sorted here: SQLite would copy all of thousands of rows to sort them.
+    over = db.execute(
+        "select * from sessions where ended_at > ? order by ended_at desc limit ?",
         (ended_after.isoformat(), limit),
     )
-    return [read_session(row) for row in rows]
+    found = [*live(db), *map(read_session, over)]
+    return sorted(found, key=attrgetter("created_at", "id"))
 
 
 def live(db: Connection) -> list[Session]:
@@ -436,12 +438,10 @@ def in_conversation(db: Connection, agent: str, native_id: NativeId) -> Session 
 
 
 def read_session(row: Row) -> Session:
-    known = {name: row[name] for name in _COLUMNS}
-    for name in _TIMES:
-        known[name] = read_stamp(known[name])
-    known["native_id"] = NativeId(row["native_id"]) if row["native_id"] else None
-    state = _state(row)
-    return Session(**{**known, "status": state.status, "activity": state.activity})
+    """Read a row that has all columns. Code of our own would take three times as long."""
+    known = dict(zip(row.keys(), row, strict=True))
+    known["native_id"] = known["native_id"] or None
+    return msgspec.convert(known, Session)
 
 
 def late(db: Connection, badge: Badge, sender: Sender) -> SessionId | None:
