@@ -89,7 +89,8 @@ def plain(text: str) -> str:
 
 def one_line(text: str) -> str:
     """Return text that a terminal does not obey and that stays on its line."""
-    return plain(_BREAKS.sub(" ", text))
+    # Nothing printable is a control character or a line break; most texts are that.
+    return text if text.isprintable() else plain(_BREAKS.sub(" ", text))
 
 
 def show_json(value: object) -> None:
@@ -141,10 +142,11 @@ def show_sessions(
         rows.append(_row(each, with_names(what, known), depth))
     titles = dict(zip(_TITLES, _TITLES, strict=True))
     widths = _widths([titles, *rows], width_here())
-    click.secho(line_of(titles, widths), bold=is_colourful())
+    lines = [click.style(line_of(titles, widths), bold=is_colourful())]
     for row in rows:
-        colour = _COLOURS.get(row["STATE"]) if is_colourful() else None
-        click.secho(line_of(row, widths), fg=colour)
+        line, colour = line_of(row, widths), _COLOURS.get(row["STATE"])
+        lines.append(click.style(line, fg=colour) if colour and is_colourful() else line)
+    click.echo("\n".join(lines))  # at once: each echo flushes
 
 
 def _rank(session: Mapping[str, Any]) -> tuple[int, str]:
@@ -260,6 +262,8 @@ def line_of(row: Mapping[str, str], widths: Mapping[str, int]) -> str:
 
 def cells(text: str) -> int:
     """Count the cells of a terminal that a text takes."""
+    if text.isascii():
+        return len(text)
     return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text)
 
 
