@@ -59,6 +59,7 @@ def table() -> FakeTable:
         ("codex mcp-server", ""),
         ("claude mcp serve", ""),
         ("opencode serve --port 4096", ""),
+        ("/opt/bin/claude/ --resume 5", "claude"),
     ],
 )
 def test_a_command_line_tells_its_program(line: str, program: str) -> None:
@@ -214,3 +215,42 @@ def test_whose_hook_it_is_is_told_by_who_is_above_it() -> None:
             if each.pid != os.getpid():
                 with suppress(ProcessLookupError):  # it has ended with the one below it
                     os.kill(each.pid, signal.SIGKILL)
+
+
+def test_the_line_of_a_process_ends_where_one_above_it_is_over() -> None:
+    """What is below a parent that nobody has waited for tells nothing of its ancestors."""
+    script = "sleep 60 & echo $!; exec sleep 60"
+    with subprocess.Popen(["/bin/sh", "-c", script], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout
+        pid = int(parent.stdout.readline())
+        below = Process.of(pid)
+        eventually(lambda: Kernel().above(pid)[1:2] == (Process.of(parent.pid),))
+
+        parent.kill()
+        os.waitid(os.P_PID, parent.pid, os.WEXITED | os.WNOWAIT)
+        above = Kernel().above(pid)
+        os.kill(pid, signal.SIGKILL)
+
+    assert above[0] == below
+    assert parent.pid not in {each.pid for each in above}
+
+
+@pytest.mark.spec("C4")
+def test_a_process_that_becomes_another_program_is_seen_as_that_at_once() -> None:
+    with subprocess.Popen(
+        ["claude", "-c", "read line; exec sleep 60"],
+        executable="/bin/bash",
+        stdin=subprocess.PIPE,
+    ) as agent:
+        assert agent.stdin
+        eventually(lambda: runs(agent.pid, "claude"))
+        before = caller_of(agent.pid, "claude")
+
+        agent.stdin.write(b"\n")
+        agent.stdin.flush()
+        eventually(lambda: runs(agent.pid, "sleep"))
+        after = caller_of(agent.pid, "claude")
+        agent.kill()
+
+    assert before == Process(agent.pid, before.started if before else "")
+    assert after is None
