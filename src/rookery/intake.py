@@ -14,9 +14,10 @@ from typing import TypeGuard
 from rookery import arrivals, endings, stop_hooks
 from rookery.arrivals import Arrival
 from rookery.conversations import NOTHING, Answer, Conversations
+from rookery.hook_callers import Caller, Strangers
 from rookery.hook_protocol import Hook, require_tool
 from rookery.lineage import TELLS_LINEAGE, agent_in_lineage
-from rookery.model.errors import HookUnreadable, RuntimeFailed
+from rookery.model.errors import HookUnreadable
 from rookery.model.facts import (
     Fact,
     ModelChosen,
@@ -27,14 +28,13 @@ from rookery.model.facts import (
     TurnEnded,
     TurnStarted,
 )
-from rookery.model.lifecycle import Status
 from rookery.model.permissions import Call, RequestId, Verdict
 from rookery.model.rules import path_fields
 from rookery.model.sessions import HEADLESS, TMUX, Sender
 from rookery.path_resolver import PathResolver
 from rookery.permissions import Pass, Permissions, Ruling, Wait
 from rookery.ports import Agent
-from rookery.processes import Process, caller_of, is_running, is_shared, run_as
+from rookery.processes import Process, is_running, run_as
 from rookery.stops import GoOn, Stops
 from rookery.store import (
     dialogs,
@@ -43,11 +43,13 @@ from rookery.store import (
     messages,
     observed,
     requests,
+    senders,
     sessions,
-    tokens,
 )
 from rookery.store.database import Database
 from rookery.store.journal import Journal
+from rookery.store.senders import Sending
+from rookery.store.times import stamp
 
 #: What is told twice comes within this time.
 ECHO = timedelta(seconds=5)
@@ -57,9 +59,6 @@ TRIES = 6
 
 #: Before what is known of words that an agent takes for its person's.
 TYPED_BY_US = "Rookery, not your person, has typed these words:"
-
-#: Agents that make a daemon of themselves. What calls itself one could speak for anybody.
-SHARING = frozenset({"codex"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +77,7 @@ class Intake:
     stops: Stops
     paths: PathResolver = field(default_factory=PathResolver)
     conversations: Conversations | None = None
+    strangers: Strangers = field(default_factory=Strangers)
 
     async def receive(self, hook: Hook) -> Ruling | GoOn | Context:
         """Write down what one hook call tells us, and say what its agent is to be told.
@@ -88,33 +88,30 @@ class Intake:
         agent = self.agent(hook)
         sender = agent.identify(hook.payload)
         now = self.journal.clock.now()
-        hook = replace(hook, at=min(hook.at or now, now))  # a spooled one waited for long
+        at = min(hook.at or now, now)  # a spooled one waited for long
         call = await self._read_call(agent, sender, hook)
-        # Read before the transaction: a walk through the process table takes a while.
-        caller = _caller(hook, agent) if sender.is_new or sender.has_ended else None
+        caller = self._look_at_caller(hook, agent, sender)
         ending = await self._unsaid_ending(agent, sender, hook)
 
         def take_in(db: Connection) -> Ruling | GoOn | Context:
-            if not self._is_new(db, hook):
+            if not self._is_new(db, hook, at):
                 asked = requests.of_hook(db, hook.key)
                 return Wait(asked.id) if asked else Pass()
-            if _ends_an_earlier_conversation(db, sender, hook, caller):
+            if _ends_an_earlier_conversation(db, sender, caller):
                 return Pass()
-            session = self._resolve(db, agent, sender, hook)
-            self._learn(db, session, sender)
-            if caller and tokens.is_worn(db, session, hook.badge):
-                # By its process it is known again once it goes on with another conversation.
-                observed.identify(db, session, caller.word)
-            if agent.doubles_hooks and self._is_echo(db, hook):
+            sending = self._resolve(db, sender, caller, at)
+            session = sending.session
+            self._learn(db, sending, sender)
+            _identify(db, sending, sender, caller)
+            if agent.doubles_hooks and self._is_echo(db, hook, at):
                 return self._repeat(db, session, call)
             if held := self._hold(db, agent, hook, session):
                 return held
             told = [_explain(fact, ending) for fact in agent.read_hook(hook.payload, session)]
             for fact in told:
-                self._write(db, fact, at=hook.at)
-            self._bring_up(db, session)
+                self._write(db, fact, at=at)
+            self._bring_up(db, sending)
             ruling = self._consider(db, agent, hook, session, call)
-            at = hook.at or now
             evidence.note_state(db, session, "hook", at=at, detail=sender.event)
             return self._context(db, session) if _is_prompt(told) else ruling
 
@@ -148,6 +145,13 @@ class Intake:
             call = replace(call, uncertain=frozenset(call.input))
         fields = path_fields(rulebook.rules)
         return await self.paths.resolve(call, folder=sender.cwd, fields=fields)
+
+    def _look_at_caller(self, hook: Hook, agent: Agent, sender: Sender) -> Caller:
+        """Read from /proc what the transaction will ask; a badge proves most without it."""
+        caller = Caller(hook, agent)
+        if hook.badge is None or _may_change_conversations(sender):
+            caller.look(self.strangers)
+        return caller
 
     async def _unsaid_ending(self, agent: Agent, sender: Sender, hook: Hook) -> Answer:
         """Read from the transcript how a turn ended, where the hook does not say it."""
@@ -245,17 +249,16 @@ class Intake:
 
         await self.database.write(park)
 
-    def _is_new(self, db: Connection, hook: Hook) -> bool:
+    def _is_new(self, db: Connection, hook: Hook, at: datetime) -> bool:
         added = db.execute(
             "insert into hooks (key, at) values (?, ?) on conflict do nothing",
-            (hook.key, (hook.at or self.journal.clock.now()).isoformat()),
+            (hook.key, stamp(at)),
         )
         return added.rowcount == 1
 
-    def _is_echo(self, db: Connection, hook: Hook) -> bool:
+    def _is_echo(self, db: Connection, hook: Hook, at: datetime) -> bool:
         """Whether the same was told a moment ago, by a hook that was installed twice."""
         digest = sha256(json.dumps(hook.payload, sort_keys=True).encode()).hexdigest()
-        at = hook.at or self.journal.clock.now()
         found = "select 1 from hooks where digest = ? and at between ? and ?"
         moments = ((at - ECHO).isoformat(), (at + ECHO).isoformat())
         is_echo = db.execute(found, (digest, *moments)).fetchone() is not None
@@ -268,9 +271,9 @@ class Intake:
             return Pass()
         return self.permissions.repeat(db, sessions.get(db, session), call)
 
-    def _write(self, db: Connection, fact: Fact, *, at: datetime | None) -> None:
+    def _write(self, db: Connection, fact: Fact, *, at: datetime) -> None:
         if isinstance(fact, TurnEnded):
-            stop_hooks.write(db, self.journal, fact, at=at or self.journal.clock.now())
+            stop_hooks.write(db, self.journal, fact, at=at)
         elif not isinstance(fact, SessionEnded):
             self.journal.append(db, fact, at=at)
             if isinstance(fact, ToolUsed):
@@ -280,100 +283,114 @@ class Intake:
             outcome, reason = fact.outcome, fact.reason
             endings.end(db, self.journal, fact.session, outcome=outcome, reason=reason, at=at)
 
-    def _learn(self, db: Connection, session: SessionId, sender: Sender) -> None:
+    def _learn(self, db: Connection, sending: Sending, sender: Sender) -> None:
         """Keep what a hook tells of its session besides what happened."""
-        if sender.transcript_path:
-            sessions.learn_transcript(db, session, sender.transcript_path)
-        if sender.model and not sender.is_new:  # its start is a fact that has the model
-            known = sessions.get(db, session)
-            if known.model != sender.model and not known.status.is_over:
-                self.journal.append(db, ModelChosen(session, sender.model))
+        if sender.transcript_path and not sending.has_transcript:
+            sessions.learn_transcript(db, sending.session, sender.transcript_path)
+        # At its start a fact has the model.
+        is_new = sender.model not in {"", sending.model} and not sender.is_new
+        if is_new and sending.is_live:
+            self.journal.append(db, ModelChosen(sending.session, sender.model))
 
-    def _resolve(self, db: Connection, agent: Agent, sender: Sender, hook: Hook) -> SessionId:
+    def _resolve(self, db: Connection, sender: Sender, caller: Caller, at: datetime) -> Sending:
         """Find whose hook it is. Who is unknown is made known, never dropped."""
-        if known := sessions.known(db, sender):
-            return self._verify(db, known, agent, sender, hook)
+        if known := senders.known(db, sender):
+            return self._verify(db, known, sender, caller, at)
+        session = self._bound(db, sender, caller) or self._register(db, sender, caller, at)
+        return senders.get(db, session)
+
+    def _bound(self, db: Connection, sender: Sender, caller: Caller) -> SessionId | None:
+        """Give the sender's native id to the one session that it can be of, if any."""
+        hook = caller.hook
         if hook.badge and (bound := sessions.bind(db, hook.badge, sender)):
             return bound
         if hook.badge and (late := sessions.late(db, hook.badge, sender)):
             return late
-        caller = _caller(hook, agent)
         # Not by what a spooled call names: a planted one would take a session over.
-        if caller and hook.pid is not None:
-            held = sessions.rebind(db, caller.word, sender)
+        if hook.pid is not None and caller.process:
+            held = sessions.rebind(db, caller.process.word, sender)
             if held:
                 return held
-        if _is_shared(hook, agent) and (seated := observed.bind_by_folder(db, sender)):
-            return seated
-        return self._register(db, sender, hook, caller)
+        return observed.bind_by_folder(db, sender) if caller.is_shared else None
 
     def _verify(
-        self, db: Connection, known: SessionId, agent: Agent, sender: Sender, hook: Hook
-    ) -> SessionId:
+        self, db: Connection, known: Sending, sender: Sender, caller: Caller, at: datetime
+    ) -> Sending:
         """Let nobody speak for a session but itself. Raises ``HookUnreadable``."""
-        process = sessions.holder(db, known)
-        if tokens.has_badge(db, known):
-            if tokens.is_worn(db, known, hook.badge) or _is_from(process, hook, agent):
+        hook, session = caller.hook, known.session
+        if known.badge is not None:
+            if known.is_worn(hook.badge) or caller.is_of(known.process):
                 return known
-            raise HookUnreadable(f"it does not wear the badge of {known}")
-        if process is None:
-            self._learn_process(db, known, hook, agent)
+            raise HookUnreadable(f"it does not wear the badge of {session}")
+        if known.process is None:
+            self._learn_process(db, known, caller)
             return known
-        if hook.pid is None and _may_be_spooled_by(process, hook):
+        if hook.pid is None and _may_be_spooled_by(known.process, hook):
             return known
-        if _is_shared(hook, agent) or _is_from(process, hook, agent):
+        if caller.is_shared or caller.is_of(known.process):
             return known
-        if is_running(Process.read(process)):
-            raise HookUnreadable(f"another process is {known} already")
+        if is_running(Process.read(known.process)):
+            raise HookUnreadable(f"another process is {session} already")
         # The same conversation goes on in another process: that is another session.
-        endings.end(db, self.journal, known, outcome="failed", reason="its program is gone")
-        return self._register(db, sender, hook, _caller(hook, agent))
+        endings.end(db, self.journal, session, outcome="failed", reason="its program is gone")
+        return senders.get(db, self._register(db, sender, caller, at))
 
-    def _bring_up(self, db: Connection, session: SessionId) -> None:
+    def _bring_up(self, db: Connection, sending: Sending) -> None:
         """Let a headless agent be up once it has told anything, whatever that was."""
-        now = sessions.get(db, session)
-        if now.runtime == HEADLESS and now.status is Status.STARTING:
-            self.journal.append(db, SessionFound(session))
+        was_starting = sending.runtime == HEADLESS and sending.is_starting
+        # What it told may have brought it up already.
+        if was_starting and senders.get(db, sending.session).is_starting:
+            self.journal.append(db, SessionFound(sending.session))
 
-    def _learn_process(
-        self, db: Connection, session: SessionId, hook: Hook, agent: Agent
-    ) -> None:
+    def _learn_process(self, db: Connection, sending: Sending, caller: Caller) -> None:
         """Note the process of a headless session whose first calls did not tell it."""
-        if sessions.get(db, session).runtime == HEADLESS and hook.pid is not None:
-            caller = _caller(hook, agent)
-            if caller and not sessions.holder_of_process(db, caller.word):
-                observed.identify(db, session, caller.word)
+        if sending.runtime != HEADLESS or caller.hook.pid is None:
+            return
+        found = caller.to_learn
+        if found and not sessions.holder_of_process(db, found.word):
+            observed.identify(db, sending.session, found.word)
 
     def _register(
-        self, db: Connection, sender: Sender, hook: Hook, caller: Process | None
+        self, db: Connection, sender: Sender, caller: Caller, at: datetime
     ) -> SessionId:
         if not limits.has_room_for_headless(db):
             # Parked, not retried: made-up sessions must not fill the store.
             raise HookUnreadable("as many headless sessions live as limits allow")
-        if caller and sessions.holder_of_process(db, caller.word):
-            caller = None  # another session is this process, and only one can be
+        process = caller.process.word if caller.process else None
+        if process and sessions.holder_of_process(db, process):
+            process = None  # another session is this process, and only one can be
         arrival = Arrival(
             agent=sender.agent,
             native_id=sender.native_id,
             folder=sender.cwd,
             origin="hook",
-            process=caller.word if caller else None,
-            at=hook.at,
+            process=process,
+            at=at,
         )
         return arrivals.welcome(db, self.journal, arrival)
 
 
-def _ends_an_earlier_conversation(
-    db: Connection, sender: Sender, hook: Hook, caller: Process | None
-) -> bool:
+def _may_change_conversations(sender: Sender) -> bool:
+    return sender.is_new or sender.has_ended
+
+
+def _identify(db: Connection, sending: Sending, sender: Sender, caller: Caller) -> None:
+    """Note a session's process: by it, it is known again in its next conversation."""
+    if not _may_change_conversations(sender) or not sending.is_worn(caller.hook.badge):
+        return
+    if caller.process:
+        observed.identify(db, sending.session, caller.process.word)
+
+
+def _ends_an_earlier_conversation(db: Connection, sender: Sender, caller: Caller) -> bool:
     """Whether the sender has gone on with another conversation since.
 
     Codex tells of the end of a conversation seconds after the next one has begun.
     """
     if not sender.has_ended or sessions.known(db, sender):
         return False
-    process = caller.word if caller else None
-    return sessions.of_caller(db, sender.agent, hook.badge, process) is not None
+    process = caller.process.word if caller.process else None
+    return sessions.of_caller(db, sender.agent, caller.hook.badge, process) is not None
 
 
 def _may_be_spooled_by(process: str, hook: Hook) -> bool:
@@ -400,28 +417,3 @@ def _explain(fact: Fact, ending: Answer) -> Fact:
 
 def _is_prompt(told: Sequence[Fact]) -> bool:
     return any(isinstance(fact, TurnStarted) and not fact.resumes for fact in told)
-
-
-def _is_from(process: str | None, hook: Hook, agent: Agent) -> bool:
-    """Whether a session's own process made a call. Raises ``RuntimeFailed``."""
-    caller = _caller(hook, agent)
-    if caller and caller.word == process:
-        return True
-    if hook.pid is not None and Process.of(hook.pid) is None:
-        # It did not wait for us: the same call is in the spool, and must be new then.
-        raise RuntimeFailed("who called is gone")
-    return False
-
-
-def _caller(hook: Hook, agent: Agent) -> Process | None:
-    """Return the agent's process that made a call: by the kernel, else as the call names it."""
-    if hook.pid is None:
-        return hook.process
-    if _is_shared(hook, agent):
-        return None
-    return caller_of(hook.pid, run_as(agent))
-
-
-def _is_shared(hook: Hook, agent: Agent) -> bool:
-    """Whether a daemon that speaks for many sessions made a call; not every agent has one."""
-    return agent.name in SHARING and hook.pid is not None and is_shared(hook.pid)

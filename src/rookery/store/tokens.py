@@ -16,7 +16,7 @@ from rookery.model.sessions import Badge
 #: Stands for when a badge was revoked, if that was when its row came back from a backup.
 RESTORED = "restored"
 
-_IS_BADGE = f"(revoked_at is null or revoked_at = '{RESTORED}')"
+IS_BADGE = f"(revoked_at is null or revoked_at = '{RESTORED}')"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def give_badge(db: Connection, session: SessionId, *, at: datetime) -> Badge:
 
 def take_badge(db: Connection, session: SessionId, *, at: datetime) -> None:
     db.execute(
-        f"update tokens set revoked_at = ? where session = ? and {_IS_BADGE}",
+        f"update tokens set revoked_at = ? where session = ? and {IS_BADGE}",
         (at.isoformat(), session),
     )
 
@@ -97,7 +97,7 @@ def is_worn(db: Connection, session: SessionId, badge: Badge | None) -> bool:
 
 def _badge_of(db: Connection, session: SessionId) -> str | None:
     row = db.execute(
-        f"select digest from tokens where session = ? and {_IS_BADGE}", (session,)
+        f"select digest from tokens where session = ? and {IS_BADGE}", (session,)
     ).fetchone()
     return str(row["digest"]) if row else None
 

@@ -1,0 +1,83 @@
+"""Find the agent's process that made a hook call: read from /proc once, and only if needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from rookery.hook_protocol import Hook
+from rookery.model.errors import RuntimeFailed
+from rookery.ports import Agent
+from rookery.processes import Process, caller_of, is_shared, run_as
+
+#: Agents that make a daemon of themselves. What calls itself one could speak for anybody.
+SHARING = frozenset({"codex"})
+
+#: Processes that are remembered; all are forgotten when there are more.
+MAX_STRANGERS = 1_000
+
+
+@dataclass(slots=True)
+class Strangers:
+    """Processes that made calls and have no agent above them, such as a script of the user.
+
+    A process can become another program later. So this only saves a search for something to
+    learn about a session; whether a call is a session's own is never concluded from it.
+    """
+
+    _known: set[tuple[Process, str]] = field(default_factory=set)
+
+    def __contains__(self, caller: tuple[Process, str]) -> bool:
+        return caller in self._known
+
+    def add(self, caller: tuple[Process, str]) -> None:
+        if len(self._known) >= MAX_STRANGERS:
+            self._known.clear()
+        self._known.add(caller)
+
+
+@dataclass
+class Caller:
+    """The process that made a call, as the kernel tells; else as the call names it."""
+
+    hook: Hook
+    agent: Agent
+    is_stranger: bool = False  #: it called before, and no agent was found above it
+
+    def look(self, strangers: Strangers) -> None:
+        """Read /proc now, before the transaction that will ask."""
+        if self.hook.pid is None or (own := Process.of(self.hook.pid)) is None:
+            return
+        called_by = (own, run_as(self.agent))
+        self.is_stranger = called_by in strangers
+        if not self.is_stranger and self.process is None and not self.is_shared:
+            strangers.add(called_by)
+
+    @cached_property
+    def process(self) -> Process | None:
+        """The agent's process that made the call; none where that cannot be told."""
+        if self.hook.pid is None:
+            return self.hook.process
+        if self.is_shared:
+            return None
+        return caller_of(self.hook.pid, run_as(self.agent))
+
+    @cached_property
+    def is_shared(self) -> bool:
+        """Whether a daemon that speaks for many sessions made it; not every agent has one."""
+        pid = self.hook.pid
+        return self.agent.name in SHARING and pid is not None and is_shared(pid)
+
+    @property
+    def to_learn(self) -> Process | None:
+        """The process to note for a session that has none."""
+        return None if self.is_stranger else self.process
+
+    def is_of(self, process: str | None) -> bool:
+        """Whether a session's own process made the call. Raises ``RuntimeFailed``."""
+        if self.process and self.process.word == process:
+            return True
+        if self.hook.pid is not None and Process.of(self.hook.pid) is None:
+            # It did not wait for us: the same call is in the spool, and must be new then.
+            raise RuntimeFailed("who called is gone")
+        return False
