@@ -9,7 +9,7 @@ from rookery import sessions as commands
 from rookery.model.facts import SessionEnded, SessionId, TurnEnded, TurnStarted
 from rookery.model.messages import Message, MessageId, Origin, Parcel, Step, Words
 from rookery.sessions import Speaker
-from rookery.store import messages
+from rookery.store import messages, sessions
 from rookery.store.journal import Journal
 from tests.sessions import ANNA, BERT, WORKER, settle_in
 from tests.waiting import steps, waits_for
@@ -265,3 +265,20 @@ def test_only_what_we_have_put_together_ourselves_may_be_folded(
 
     assert not person.is_composed
     assert [parcel and parcel.is_composed for parcel in parcels] == [True, True]
+
+
+@pytest.mark.spec("A1")
+@pytest.mark.parametrize(
+    ("author", "shown"),
+    [("listeners", "rookery"), ("relays r1", "rookery"), ("person", "person")],
+)
+def test_news_of_rookery_are_its_own_input_and_words_their_authors(
+    db: Connection, author: str, shown: str
+) -> None:
+    for cause in (1, 2):  # also where the last input was the same
+        number = messages.add(db, ANNA, Words("News.", 0), Origin(author, cause))
+        said = messages.get(db, number)
+
+        assert said
+        assert said.recipient == ANNA
+        assert sessions.get(db, ANNA).last_input_origin == shown

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from sqlite3 import Connection
 
@@ -19,11 +20,12 @@ from rookery.model.facts import (
 from rookery.model.messages import MessageId, Words
 from rookery.model.sessions import Turn
 from rookery.sessions import Speaker
-from rookery.store import messages, turns
+from rookery.store import messages, turn_changes, turns
 from rookery.store import sessions as known
 from rookery.store.journal import Journal
 from tests.fakes.clock import FakeClock
 from tests.sessions import ANNA, WORKER, settle_in
+from tests.unit.test_lifecycle import FACTS
 
 
 @pytest.fixture(autouse=True)
@@ -332,3 +334,19 @@ def test_the_origin_of_the_last_input_is_known(db: Connection, journal: Journal)
 
     assert (typed, sent) == ("terminal", "person")
     assert known.get(db, WORKER).last_input_origin == "person"
+
+
+@pytest.mark.parametrize("fact", FACTS, ids=lambda fact: type(fact).__name__)
+def test_facts_that_turns_do_not_follow_change_no_turn(
+    db: Connection, journal: Journal, fact: Fact
+) -> None:
+    """The journal does not even show them to the turns."""
+    if type(fact) in turn_changes.FOLLOWED:
+        return
+    journal.append(db, begin("Go on."))
+    before = [tuple(row) for row in db.execute("select * from turns")]
+    about = replace(fact, session=WORKER)
+
+    turn_changes.follow(db, about, turn_changes.Circumstances(9, journal.clock.now()))
+
+    assert [tuple(row) for row in db.execute("select * from turns")] == before

@@ -6,16 +6,14 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from functools import partial
+from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from sqlite3 import SQLITE_FULL, Connection, DatabaseError, OperationalError, Row, connect
 from threading import Thread
-from typing import Any, Self, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
 
 import anyio
 
@@ -28,7 +26,6 @@ _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[Connection], T]
-Reply: TypeAlias = Callable[[], None]
 
 #: Most works in one transaction; a bound on how long the first waits for the last.
 BATCH = 256
@@ -45,10 +42,25 @@ PATIENCE = 5.0
 LOG_PAGES = 8_000
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
+class _Job(NamedTuple):
     work: Work[Any]
     answer: asyncio.Future[Any]
+
+
+class _Reply(NamedTuple):
+    """What became of a job, for whoever waits for it."""
+
+    answer: asyncio.Future[Any]
+    result: object = None
+    error: BaseException | None = None
+
+    def give(self) -> None:
+        if self.answer.done():  # its caller has left
+            return
+        if self.error is None:
+            self.answer.set_result(self.result)
+        else:
+            self.answer.set_exception(self.error)
 
 
 class Database:
@@ -181,11 +193,11 @@ class Database:
             _log.info("The database can be written again.")
             self._failure = ""
 
-    def _do_all(self, jobs: Sequence[_Job]) -> Sequence[Reply]:
+    def _do_all(self, jobs: Sequence[_Job]) -> Sequence[_Reply]:
         """Do the works as if none could fail. Nothing is done, and returned, if one does."""
         self._db.execute("begin immediate")
         try:
-            return [partial(job.answer.set_result, job.work(self._db)) for job in jobs]
+            return [_Reply(job.answer, job.work(self._db)) for job in jobs]
         except Exception:
             # Of a full disk, for instance, SQLite has dropped the whole transaction.
             if not self._db.in_transaction:
@@ -193,31 +205,30 @@ class Database:
             self._db.rollback()
             return ()
 
-    def _do_each(self, jobs: Sequence[_Job]) -> Sequence[Reply]:
+    def _do_each(self, jobs: Sequence[_Job]) -> Sequence[_Reply]:
         """Do the works again, each so that its failure is its own. It seldom comes to this."""
         self._db.execute("begin immediate")
         return [self._attempt(job) for job in jobs]
 
-    def _attempt(self, job: _Job) -> Reply:
+    def _attempt(self, job: _Job) -> _Reply:
         # A savepoint each: one that raises leaves its neighbours' rows alone.
         try:
             with savepoint(self._db):
-                return partial(job.answer.set_result, job.work(self._db))
+                return _Reply(job.answer, job.work(self._db))
         except Exception as error:
             # Of a full disk, for instance, SQLite has dropped the whole transaction.
             if not self._db.in_transaction:
                 raise
-            return partial(job.answer.set_exception, error)
+            return _Reply(job.answer, error=error)
 
-    def _hand_out(self, replies: Sequence[Reply], news: Sequence[NewEntry]) -> None:
+    def _hand_out(self, replies: Sequence[_Reply], news: Sequence[NewEntry]) -> None:
         for reply in replies:
-            with suppress(asyncio.InvalidStateError):  # its caller has left
-                reply()
+            reply.give()
         # Once for the whole batch: a bell only wakes, and who wakes reads all there is.
         self.bells.ring(news)
 
 
-def _failed(job: _Job, failure: BaseException) -> Reply:
+def _failed(job: _Job, failure: BaseException) -> _Reply:
     # One error for each: raised in two tasks, an exception would mix their tracebacks.
     error: RookeryError
     if isinstance(failure, StoreLost):
@@ -227,7 +238,7 @@ def _failed(job: _Job, failure: BaseException) -> Reply:
     else:
         error = CommitFailed(failure)
     error.__cause__ = failure
-    return partial(job.answer.set_exception, error)
+    return _Reply(job.answer, error=error)
 
 
 def _touch(db: Connection) -> None:
@@ -241,18 +252,23 @@ def _is_full(failure: BaseException) -> bool:
     return isinstance(failure, DatabaseError) and code == SQLITE_FULL
 
 
-@contextmanager
-def savepoint(db: Connection) -> Iterator[None]:
+class savepoint:  # noqa: N801 - used as a function; a generator takes three times as long
     """All of the block or nothing of it, within the transaction that is open."""
-    db.execute("savepoint attempt")
-    try:
-        yield
-    except BaseException:
-        if db.in_transaction:
-            db.execute("rollback to attempt")
-            db.execute("release attempt")
-        raise
-    db.execute("release attempt")
+
+    __slots__ = ("_db",)
+
+    def __init__(self, db: Connection) -> None:
+        self._db = db
+
+    def __enter__(self) -> None:
+        self._db.execute("savepoint attempt")
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        # Of a full disk, for instance, SQLite has dropped the whole transaction.
+        if kind is not None and self._db.in_transaction:
+            self._db.execute("rollback to attempt")
+        if kind is None or self._db.in_transaction:
+            self._db.execute("release attempt")
 
 
 def _look(db: Connection, work: Work[T]) -> T:

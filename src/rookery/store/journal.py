@@ -73,10 +73,11 @@ class Journal:
             if fact.session == HOUSE:
                 pass  # of all sessions: nobody moves
             elif before := sessions.move(db, fact, at=entry.at):
-                was_idle = before.activity is Activity.IDLE
                 parcel = messages.witness(db, seq, fact)
-                known = turn_changes.Circumstances(seq, entry.at, was_idle, parcel)
-                turn_changes.follow(db, fact, known)
+                if type(fact) in turn_changes.FOLLOWED:
+                    was_idle = before.activity is Activity.IDLE
+                    known = turn_changes.Circumstances(seq, entry.at, was_idle, parcel)
+                    turn_changes.follow(db, fact, known)
                 tracking.follow(db, fact)
             elif isinstance(fact, UsageReported):
                 # What its last turn used is known only once it is over.
@@ -122,12 +123,12 @@ class Journal:
     def _show_to_those_abreast(self, db: Connection, entry: Entry) -> None:
         # Inside the writer's batch: deciding costs no commit of its own, and nobody
         # ever sees a fact whose consequences are still missing.
+        kind = type(entry.fact)
         for reader in self._abreast:
-            self._show(db, reader, entry)
+            if kind in self.readers[reader].hears:
+                self._show(db, reader, entry)
 
     def _show(self, db: Connection, reader: str, entry: Entry) -> None:
-        if type(entry.fact) not in self.readers[reader].hears:
-            return
         try:
             with savepoint(db):
                 self.readers[reader].react(db, entry)

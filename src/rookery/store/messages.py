@@ -34,23 +34,28 @@ _WAITS_ON = "recipient = :recipient and step = 'pending' and id > :first"
 
 
 def add(db: Connection, recipient: SessionId, words: Words, origin: Origin) -> MessageId:
-    row = db.execute(
+    added = db.execute(
         "insert into messages (recipient, words, removed, changed, author, cause, envelope,"
         " hops, relay, written_at)"
-        " values (?, ?, ?, ?, ?, ?, ?, ?, ?, (select at from entries where seq = ?))"
-        " returning id",
+        " values (?, ?, ?, ?, ?, ?, ?, ?, ?, (select at from entries where seq = ?))",
         (
             *(recipient, words.text, words.removed, words.changed),
             *(origin.author, origin.cause),
             *(origin.envelope, origin.hops, origin.relay, origin.cause),
         ),
-    ).fetchone()
-    db.execute(
-        f"update sessions set last_input_origin = (select iif({_NEWS}, 'rookery', author)"
-        " from messages where id = ?) where id = ?",
-        (row["id"], recipient),
     )
-    return MessageId(row["id"])
+    number = MessageId(added.lastrowid or 0)
+    by = "rookery" if _is_news(origin.author) else origin.author
+    db.execute(
+        "update sessions set last_input_origin = ?1 where id = ?2 and last_input_origin <> ?1",
+        (by, recipient),
+    )
+    return number
+
+
+def _is_news(author: str) -> bool:
+    """Return what ``_NEWS`` says of a row."""
+    return author == "listeners" or author.startswith("relays ")
 
 
 def hops_of(db: Connection, session: SessionId, *, stop: datetime | None = None) -> int:

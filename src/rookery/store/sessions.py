@@ -168,22 +168,22 @@ def move(db: Connection, fact: Fact, *, at: datetime) -> SessionState | None:
     if state.status.is_over:
         return None
     after = advance(state, fact)
-    values = {**_words(after), "now": now, "id": fact.session}
     if after == state:
-        db.execute("update sessions set last_activity_at = :now where id = :id", values)
+        query = "update sessions set last_activity_at = ? where id = ?"
+        db.execute(query, (now, fact.session))
     elif after.status is state.status:
         # Most facts: and without a word of the status, whose indexes then stay untouched.
         db.execute(
-            "update sessions set activity = :activity, reason = :reason, since = :now,"
-            " last_activity_at = :now where id = :id",
-            values,
+            "update sessions set activity = ?, reason = ?, since = ?3, last_activity_at = ?3"
+            " where id = ?",
+            (after.activity, after.reason, now, fact.session),
         )
     else:
         db.execute(
             "update sessions set status = :status, activity = :activity, reason = :reason,"
             " since = :now, last_activity_at = :now, ended_at = iif(:over, :now, null)"
             " where id = :id",
-            {**values, "over": after.status.is_over},
+            {**_words(after), "now": now, "id": fact.session, "over": after.status.is_over},
         )
     _learn(db, fact, now)
     return state

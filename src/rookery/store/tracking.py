@@ -36,7 +36,10 @@ def follow(db: Connection, fact: Fact) -> None:
 
 def _note_background(db: Connection, session: SessionId, commands: int) -> None:
     """Keep how many commands an agent has left running."""
-    db.execute("update sessions set background = ? where id = ?", (commands, session))
+    db.execute(
+        "update sessions set background = ?1 where id = ?2 and background <> ?1",
+        (commands, session),
+    )
 
 
 _OF_ITS_TURN = """

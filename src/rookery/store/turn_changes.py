@@ -34,6 +34,15 @@ class Circumstances:
     parcel: int | None = None  #: whose arrival it proves
 
 
+#: The facts that ``follow`` does something about; most others come far more often.
+FOLLOWED: frozenset[type[Fact]] = frozenset(
+    {
+        *(facts.TurnStarted, facts.TurnPaused, facts.TurnEnded),
+        *(facts.ToolUsed, facts.PromptFound, facts.SessionEnded),
+    }
+)
+
+
 def follow(db: Connection, fact: Fact, known: Circumstances) -> None:
     """Open and close turns as ``fact`` tells."""
     match fact:
@@ -87,8 +96,11 @@ def _begin(db: Connection, fact: facts.TurnStarted, known: Circumstances) -> Non
 
 def _note_typed(db: Connection, session: SessionId) -> None:
     """Keep that the last words of a session were typed in its terminal."""
-    query = "update sessions set last_input_origin = 'terminal' where id = ?"
-    db.execute(query, (session,))
+    db.execute(
+        "update sessions set last_input_origin = 'terminal'"
+        " where id = ? and last_input_origin <> 'terminal'",
+        (session,),
+    )
 
 
 def _joins_one_that_runs(db: Connection, fact: facts.TurnStarted, known: Circumstances) -> bool:
