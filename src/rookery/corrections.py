@@ -16,7 +16,7 @@ from rookery.missed_stops import MissedStops
 from rookery.model import evidence as evidence_model
 from rookery.model.errors import SessionUnknown
 from rookery.model.evidence import Claim, Known
-from rookery.model.facts import EvidenceDisagreed, Fact, SessionId, TurnEnded
+from rookery.model.facts import EvidenceDisagreed, Fact, SessionId, TurnEnded, TurnStarted
 from rookery.model.lifecycle import Activity
 from rookery.model.sessions import Session
 from rookery.store import evidence, sessions, turn_changes
@@ -94,7 +94,14 @@ class Corrections:
             session = sessions.get(db, doubt.session)
             if evidence.last(db, session.id, "hook"):
                 self.journal.append(db, _disagreement(session, doubt.claim))
-            self.journal.append(db, *amend([fact]))
+            told = [fact]
+            if (
+                session.activity is Activity.IDLE
+                and doubt.claim.activity is Activity.PERMISSION
+            ):
+                # It asks only in a turn, whose beginning was too short to be seen.
+                told.insert(0, TurnStarted(session.id, ""))
+            self.journal.append(db, *amend(told))
 
     def of(self, db: Connection, doubt: Doubt) -> Fact | None:
         """Return what must have happened, if a file tells another story than we do."""

@@ -213,10 +213,11 @@ def _unheard(db: Connection, entry: Entry) -> SessionId | None:
     if session is None or evidence.last(db, session, "hook"):
         return None
     changes = (sessions.get(db, session).activity, entry.claim.activity)
-    return session if changes in {_BEGINNING, _END} else None
+    return session if changes in _BEGINNINGS or changes == _END else None
 
 
-_BEGINNING = (Activity.IDLE, Activity.WORKING)
+#: A tool may ask for permission so soon that nothing tells of the work before it.
+_BEGINNINGS = {(Activity.IDLE, Activity.WORKING), (Activity.IDLE, Activity.PERMISSION)}
 _END = (Activity.WORKING, Activity.IDLE)
 
 

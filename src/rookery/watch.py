@@ -13,7 +13,7 @@ from typing import assert_never
 
 from rookery import dialogs, endings
 from rookery.agents import shell
-from rookery.agents.spoken import read_off, read_prompt_off
+from rookery.agents.spoken import read_off, read_prompt_off, shows_interruption
 from rookery.conversations import NOTHING, Answer, Conversations
 from rookery.missed_stops import MissedStops
 from rookery.model import facts
@@ -129,7 +129,7 @@ class Watch:
             # A box that is drawn may not listen yet: its own word is better, if it has one.
             if view.dialog or session.started_at or not agent.tells_start:
                 await self._tell(session_id, view)
-        elif tail(await self.runtime.read(session_id)):
+        elif not agent.has_box and tail(await self.runtime.read(session_id)):
             await self._tell(session_id, PRINTED)
 
     async def _tell(self, session: SessionId, view: View) -> None:
@@ -146,7 +146,8 @@ class Watch:
         lines = await self.runtime.read(session, history=True)
         is_asked = bool(last and last[0].prompt)
         prompt = "" if is_asked else read_prompt_off(found.agent, lines)
-        return Answer(read_off(found.agent, lines), prompt=prompt)
+        how: facts.How = "interrupted" if shows_interruption(found.agent, lines) else "finished"
+        return Answer(read_off(found.agent, lines), how=how, prompt=prompt)
 
     def _write_down(
         self, db: Connection, session: SessionId, view: View, answer: Answer | None = None

@@ -296,6 +296,18 @@ async def test_a_menu_that_was_closed_interrupts_nothing(desk: Desk) -> None:
     assert (found.activity, found.reason) == ("idle", "")
 
 
+@pytest.mark.spec("C8", "A6")
+async def test_a_permission_that_is_asked_at_once_begins_a_turn(desk: Desk) -> None:
+    desk.clock.advance(1)
+    claim = Claim(Activity.PERMISSION, desk.clock.now(), "approve Bash")
+
+    await believe(desk, Doubt(S, claim, Activity.IDLE))
+
+    found = await desk.database.read(lambda db: sessions.get(db, S))
+    assert (found.activity, found.reason) == ("permission", "approve Bash")
+    assert await desk.turns() == [("", "", "")]
+
+
 @pytest.mark.spec("C8")
 async def test_a_file_that_says_it_works_begins_a_turn_with_what_was_typed(desk: Desk) -> None:
     desk.write(SHELL)

@@ -189,6 +189,21 @@ async def test_its_agents_own_file_is_believed_before_its_screen(theirs: Theirs)
     assert (await theirs.session()).activity is Activity.WORKING
 
 
+@pytest.mark.spec("C8", "D5")
+async def test_a_dialog_stays_while_its_agents_own_file_says_so_and_its_screen_moves(
+    theirs: Theirs,
+) -> None:
+    told = facts.TurnStarted(IT, "go"), facts.InputAsked(IT, "permission", "?")
+    await theirs.house.database.write(lambda db: theirs.house.journal.append(db, *told))
+    await theirs.hear("registry", claim="permission", later=1)
+    theirs.program.dialog = "May I?"
+    theirs.program.screen.append("its light blinks")
+
+    await theirs.tell(Changed(IT))
+
+    assert (await theirs.session()).activity is Activity.PERMISSION
+
+
 @pytest.mark.spec("C8")
 async def test_a_turn_that_its_agents_own_file_has_missed_is_read_off_its_screen(
     theirs: Theirs,

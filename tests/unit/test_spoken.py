@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.agents.spoken import read_off, read_prompt_off
+from rookery.agents.spoken import read_off, read_prompt_off, shows_interruption
 from rookery.model.screens import read_styled
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
@@ -78,6 +78,30 @@ def test_only_what_came_last_is_an_answer(agent: str, rows: list[str], said: str
     box = CODEX_BOX if agent == "codex" else GEMINI_BOX
 
     assert read_off(agent, [*rows, *box]) == said
+
+
+@pytest.mark.spec("C8")
+@pytest.mark.parametrize(
+    ("recording", "is_interrupted"),
+    [
+        ("codex-0.166.0/interrupted", True),
+        ("codex-0.166.0/refused", True),
+        ("codex-0.166.0/answered", False),
+        ("codex-0.166.0/idle", False),
+        ("gemini-0.61.0/interrupted", True),
+        ("gemini-0.61.0/refused", True),
+        ("gemini-0.61.0/answered", False),
+        ("gemini-0.61.0/idle", False),
+        ("claude-2.1.325/interrupted", False),  # of which its file tells
+    ],
+)
+def test_the_screen_of_a_real_one_tells_that_its_turn_was_stopped(
+    recording: str, is_interrupted: bool
+) -> None:
+    agent, _, _ = recording.partition("-")
+    screen = read_styled((RECORDINGS / f"{recording}.txt").read_text())
+
+    assert shows_interruption(agent, screen.lines) is is_interrupted
 
 
 @pytest.mark.parametrize("agent", ["codex", "gemini", "opencode", "shell"])
