@@ -168,6 +168,21 @@ class Table(Protocol):
         ...
 
 
+def descendants(pid: int) -> Iterator[int]:
+    """Yield the processes below a process."""
+    for child in Kernel().children(pid):
+        yield child
+        yield from descendants(child)
+
+
+def in_session(leader: int) -> Iterator[int]:
+    """Yield the processes of a terminal session, by the pid of its leader."""
+    for pid in psutil.pids():
+        with suppress(OSError):
+            if os.getsid(pid) == leader:
+                yield pid
+
+
 class Kernel:
     """The table of this computer."""
 

@@ -7,7 +7,17 @@ from sqlite3 import Connection
 
 import pytest
 
-from rookery.gateway.events import CALLED, MAX_RING_BYTES, Ring, _event
+from rookery.gateway import events
+from rookery.gateway.events import (
+    CALLED,
+    KEPT,
+    MAX_RING_BYTES,
+    PAGE,
+    Event,
+    Ring,
+    _event,
+    _page,
+)
 from rookery.model.facts import KINDS, InputAsked, Noted
 from rookery.store.journal import Journal
 from tests.fakes.database import ObservedDatabase
@@ -49,8 +59,32 @@ async def test_events_with_long_texts_do_not_fill_the_memory(
 
     await database.write(begin)
     ring, seq, read = Ring(database), 0, 0
-    while events := await ring.after(seq):
-        seq, read = events[-1].seq, read + len(events)
+    while found := await ring.after(seq):
+        seq, read = found[-1].seq, read + len(found)
 
     assert read >= count
     assert 0 < ring.size <= MAX_RING_BYTES
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("I4", "K4")
+async def test_who_asks_for_the_distant_past_does_not_have_all_of_it_read_at_once(
+    database: ObservedDatabase, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def begin(db: Connection) -> None:
+        settle_in(db, journal)
+        journal.append(db, *(Noted(WORKER, "it") for _ in range(3 * KEPT)))
+
+    await database.write(begin)
+    read: list[int] = []
+
+    def page(db: Connection, after: int) -> list[Event]:
+        found = _page(db, after)
+        read.append(len(found))
+        return found
+
+    monkeypatch.setattr(events, "_page", page)
+    found = await Ring(database).after(0)
+
+    assert [found[0].seq, len(found)] == [1, PAGE]
+    assert sum(read) <= KEPT + 2 * PAGE

@@ -62,7 +62,9 @@ class Ring:
         """Return what came after ``seq``: some of it, if it is much."""
         async with self._reading:
             if not self._events:
-                self._last = max(self._last, seq)
+                # From the latest on: a reader of the distant past reads pages of its own.
+                newest = await self.database.read(last_number)
+                self._last = max(self._last, seq, newest - KEPT)
             await self._read_on()
             if self._events and seq >= self._events[0].seq - 1:
                 at = bisect_right(self._events, seq, key=lambda event: event.seq)

@@ -16,6 +16,9 @@ import re2
 #: Characters that end, join, redirect or substitute in a shell command.
 SHELL_SEPARATORS = ";&|<>()$`\n\r\0"
 
+#: Patterns that are kept compiled. With more of them in the rules, none would be found again.
+MAX_COMPILED = 20_000
+
 _NO_CHARACTER = r"[^\x{0}-\x{10FFFF}]"
 _ANY_CHARACTER = r"[\x{0}-\x{10FFFF}]"
 
@@ -48,7 +51,7 @@ class Pattern:
         return _glob(self.text, excluded=SHELL_SEPARATORS).search(_encodable(value)) is not None
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=MAX_COMPILED)
 def compile_regex(pattern: str) -> Any:  # noqa: ANN401 - re2 has no type information
     """Compile a regular expression for RE2. Raises ``ValueError`` if RE2 refuses it."""
     options = re2.Options()
@@ -70,7 +73,7 @@ def _encodable(text: str) -> str:
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=MAX_COMPILED)
 def _glob(glob: str, *, excluded: str = "") -> Any:  # noqa: ANN401 - re2 has no type information
     return compile_regex(rf"\A{''.join(_translate(glob, excluded))}\z")
 

@@ -14,8 +14,6 @@ from importlib import resources
 from pathlib import Path
 from typing import TypeAlias
 
-import psutil
-
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel
@@ -35,7 +33,7 @@ from rookery.ports import (
     Skipped,
     Vanished,
 )
-from rookery.processes import Process, is_running
+from rookery.processes import Process, descendants, in_session, is_running
 from rookery.runtimes.tmux import captures, dialog_keys, exits, floods, inputs, listing
 from rookery.runtimes.tmux.control import TmuxRefused
 from rookery.runtimes.tmux.panes import Pane
@@ -224,9 +222,12 @@ class TmuxRuntime:
         await self._typist.quit(self._pane(session))
 
     async def signal(self, session: SessionId, number: int) -> None:
-        for each in _family(self._pane(session).process):
-            with suppress(psutil.NoSuchProcess):
-                each.send_signal(number)
+        # In a thread: it reads the whole process table.
+        family = await asyncio.to_thread(_family, self._pane(session).process)
+        for each in family:
+            with suppress(ProcessLookupError):
+                if is_running(each):
+                    os.kill(each.pid, number)
 
     async def release(self, session: SessionId) -> None:
         pane = self._panes.get(session)
@@ -436,19 +437,10 @@ async def _supervised(chore: Chore) -> None:
         _log.exception("A chore of tmux failed.")
 
 
-def _family(program: Process | None) -> Sequence[psutil.Process]:
+def _family(program: Process | None) -> Sequence[Process]:
     """Return a pane's program and all that it started, also what it put into the background."""
     if program is None or not is_running(program):
         return ()
-    pid = program.pid
-    try:
-        leader = psutil.Process(pid)
-        family = {leader, *leader.children(recursive=True)}
-    except psutil.NoSuchProcess:
-        return ()
-    for each in psutil.process_iter():
-        with suppress(psutil.Error, OSError):
-            # A pane's program leads a session of its own: whoever is in it belongs to it.
-            if os.getsid(each.pid) == pid:
-                family.add(each)
-    return tuple(family)
+    # A pane's program leads a terminal session of its own: all that is in it belongs to it.
+    pids = [program.pid, *descendants(program.pid), *in_session(program.pid)]
+    return tuple(filter(None, map(Process.of, dict.fromkeys(pids))))
