@@ -8,6 +8,8 @@ import pytest
 from tests.models.server import ModelServer
 from tests.real.rookery import Rookery
 
+Rookery.is_warm = True
+
 
 @pytest.fixture
 def cold(tmp_path: Path) -> Iterator[Rookery]:

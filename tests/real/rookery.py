@@ -21,6 +21,7 @@ from rookery.client import Client
 from rookery.home import Home, find_home
 from rookery.model.errors import Answered, NotRunning, RookeryError
 from rookery.runtimes.tmux.server import Site, end_old_lines
+from tests.real.warm import WARM, Forked, can_fork
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,6 +42,9 @@ def eventually(question: Callable[[], object], *, within: float = SOON) -> None:
 class Rookery:
     """One home; its daemon comes and goes."""
 
+    #: Whether commands are forked from a process that has loaded all modules: see ``warm``.
+    is_warm = False
+
     def __init__(self, folder: Path, *, environment: dict[str, str] | None = None) -> None:
         self.folder = folder
         self.environment = {
@@ -54,7 +58,7 @@ class Rookery:
         }
         self.project = folder / "project"
         self.project.mkdir(parents=True)
-        self._daemon: subprocess.Popen[str] | None = None
+        self._daemon: subprocess.Popen[str] | Forked | None = None
 
     @property
     def home(self) -> Home:
@@ -86,7 +90,21 @@ class Rookery:
 
     def up(self) -> None:
         """Start the daemon, and wait until it says what to do next."""
-        self._daemon = subprocess.Popen(
+        self._daemon = self._begin()
+        assert self._daemon.stdout
+        said = ""
+        while "Stop it with Ctrl-C" not in said:
+            line = self._daemon.stdout.readline()
+            assert line, said
+            said += line
+
+    def _begin(self) -> subprocess.Popen[str] | Forked:
+        command = [sys.executable, "-m", "rookery"]
+        if self.is_warm and self.program[:3] == command:
+            words = self.program[3:]
+            if can_fork(words, self.environment):
+                return WARM.start(words, self.environment, ROOT)
+        return subprocess.Popen(
             self.program,
             env=self.environment,
             stdin=subprocess.DEVNULL,
@@ -95,12 +113,6 @@ class Rookery:
             text=True,
             cwd=ROOT,
         )
-        assert self._daemon.stdout
-        said = ""
-        while "Stop it with Ctrl-C" not in said:
-            line = self._daemon.stdout.readline()
-            assert line, said
-            said += line
 
     @property
     def pid(self) -> int:
@@ -122,6 +134,8 @@ class Rookery:
 
     def run(self, *words: str, words_in: str | None = None) -> subprocess.CompletedProcess[str]:
         """Type a command."""
+        if self.is_warm and can_fork(words, self.environment):
+            return WARM.run(words, self.environment, self.project, words_in or "")
         return subprocess.run(
             [sys.executable, "-m", "rookery", *words],
             env=self.environment,
