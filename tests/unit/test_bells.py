@@ -8,17 +8,19 @@ from sqlite3 import Connection, OperationalError, connect
 import anyio
 import pytest
 
+from rookery.daemon import READERS
 from rookery.model.facts import (
     HOUSE,
     DeliveriesHeld,
     Fact,
     Noted,
     SessionId,
+    ToolCalled,
     TurnEnded,
     TurnStarted,
 )
 from rookery.store import sessions, waits
-from rookery.store.bells import Bells
+from rookery.store.bells import QUIET, Bells
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.store.serving import serve
@@ -39,8 +41,9 @@ async def database(database: ObservedDatabase, journal: Journal) -> ObservedData
     ("fact", "rung"),
     [
         (Noted(ANNA, "x"), {"any", "anna"}),
-        (TurnStarted(BERT, "go"), {"any", "turns", "bert"}),
-        (DeliveriesHeld(HOUSE, "person"), {"any", "anna", "bert"}),
+        (ToolCalled(ANNA, "Bash"), {"any", "anna"}),
+        (TurnStarted(BERT, "go"), {"any", "work", "turns", "bert"}),
+        (DeliveriesHeld(HOUSE, "person"), {"any", "work", "anna", "bert"}),
     ],
 )
 async def test_an_entry_wakes_those_who_wait_for_its_session_or_its_kind(
@@ -48,6 +51,7 @@ async def test_an_entry_wakes_those_who_wait_for_its_session_or_its_kind(
 ) -> None:
     bells = {
         "any": database.bell(),
+        "work": database.bells.of_work(),
         "anna": database.bells.of_sessions([ANNA]),
         "bert": database.bells.of_sessions([BERT]),
         "turns": database.bells.of_kinds([TurnStarted, TurnEnded]),
@@ -57,6 +61,7 @@ async def test_an_entry_wakes_those_who_wait_for_its_session_or_its_kind(
 
     assert {name for name, bell in bells.items() if bell.is_set()} == rung
     assert not database.bell().is_set()
+    assert not database.bells.of_work().is_set()
 
 
 async def test_what_is_written_without_an_entry_wakes_nobody(database: Database) -> None:
@@ -158,3 +163,9 @@ async def test_a_peek_at_a_file_that_is_locked_goes_the_long_way(database: Datab
         found = await database.peek(look)
 
     assert (found, tries) == (3, 2)
+
+
+@pytest.mark.parametrize("quiet", sorted(QUIET, key=str))
+def test_no_reader_reacts_to_a_fact_that_leaves_nothing_to_do(quiet: type[Fact]) -> None:
+    """A reaction may write words for a session, of which no other fact would tell."""
+    assert not [name for name, reader in READERS.items() if quiet in reader.hears]

@@ -13,9 +13,13 @@ from sqlite3 import Connection
 from typing import NamedTuple
 from weakref import WeakSet
 
-from rookery.model.facts import HOUSE, KINDS, Fact
+from rookery.model.facts import HOUSE, KINDS, Fact, Noted, ToolCalled, UsageReported
 
 _NAMES = {fact: name for name, fact in KINDS.items()}
+
+#: Facts that leave nothing to do for any session: the most frequent ones that agents tell.
+QUIET: frozenset[type[Fact]] = frozenset({Noted, ToolCalled, UsageReported})
+_QUIET_NAMES = frozenset(_NAMES[each] for each in QUIET)
 
 
 class NewEntry(NamedTuple):
@@ -38,6 +42,7 @@ class Bells:
     """To be used on the event loop only."""
 
     _any: asyncio.Event = field(default_factory=asyncio.Event)
+    _work: asyncio.Event = field(default_factory=asyncio.Event)
     #: Weakly: a waiter that leaves leaves nothing behind.
     _sessions: dict[str, WeakSet[asyncio.Event]] = field(default_factory=dict)
     _kinds: dict[str, WeakSet[asyncio.Event]] = field(default_factory=dict)
@@ -45,6 +50,10 @@ class Bells:
     def of_any(self) -> asyncio.Event:
         """Return an event that is set at the next entry."""
         return self._any
+
+    def of_work(self) -> asyncio.Event:
+        """Return an event that is set at the next entry that may leave something to do."""
+        return self._work
 
     def of_sessions(self, sessions: Iterable[str]) -> asyncio.Event:
         """Return an event that is set at the next entry about one of ``sessions``, or all."""
@@ -60,8 +69,12 @@ class Bells:
             for event in (*self._sessions.pop(session, ()), *self._kinds.pop(kind, ())):
                 event.set()
             self._any.set()
+            if kind not in _QUIET_NAMES:
+                self._work.set()
         if self._any.is_set():
             self._any = asyncio.Event()
+        if self._work.is_set():
+            self._work = asyncio.Event()
 
 
 def _hung(bells: dict[str, WeakSet[asyncio.Event]], names: Iterable[str]) -> asyncio.Event:

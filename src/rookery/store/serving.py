@@ -29,12 +29,13 @@ async def serve(
 ) -> None:
     """Take steps for those whom ``needy`` names, whenever the bell rings; for ever.
 
-    ``hears`` are the facts that can make a session needy; without it, all may.
+    ``hears`` are the facts that can make a session needy; without it, all may but for those
+    that leave nothing to do.
     """
     served: set[SessionId] = set()
 
     def hang_bell() -> asyncio.Event:
-        return database.bell() if hears is None else database.bells.of_kinds(hears)
+        return database.bells.of_work() if hears is None else database.bells.of_kinds(hears)
 
     async with anyio.create_task_group() as tasks:
         while True:
