@@ -116,7 +116,11 @@ def _size(word: str) -> int:
 def read_call(call: bytes, *, pid: int | None = None) -> Hook:
     """Read what a hook program sent. Raises ``HookUnreadable``."""
     first, _, body = call.partition(b"\n")
-    head = read_head(first)
+    return read_body(read_head(first), body, pid=pid)
+
+
+def read_body(head: Head, body: bytes, *, pid: int | None = None) -> Hook:
+    """Read the payload of a call whose first line was read. Raises ``HookUnreadable``."""
     try:
         payload, is_altered = _read(body)
     except (ValueError, RecursionError) as error:

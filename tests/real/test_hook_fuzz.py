@@ -20,7 +20,7 @@ from typing import Any
 import psutil
 import pytest
 
-from rookery.gateway.hooks import LARGEST
+from rookery.gateway.hook_line import LARGEST
 from rookery.processes import Process
 from rookery.programs.hook import TAKEN, WAIT
 from tests.real.outsiders import outsider

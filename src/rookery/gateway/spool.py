@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -61,6 +62,7 @@ class Spool:
     take_in: TakeIn
     park: Park
     _waiting: dict[str, Spooled] = field(default_factory=dict)  #: by name, in order
+    _lanes: Counter[Lane] = field(default_factory=Counter)  #: of those that wait
     _taking: asyncio.Lock = field(default_factory=asyncio.Lock)
     _folder_time: int | None = None  #: when the folder had last changed, as it was listed
 
@@ -69,6 +71,12 @@ class Spool:
         await self._look()
         while self._waiting:
             await self._take(self._waiting.values())
+
+    def may_hold(self, lane: Lane) -> bool:
+        """Whether ``clear`` has anything to do: asked before every live call."""
+        if self._has_changed():
+            return True
+        return lane in self._lanes
 
     async def clear(self, lane: Lane) -> None:
         """Take in the calls that a live call of this lane must not overtake."""
@@ -89,6 +97,7 @@ class Spool:
             for name in found.partial:
                 await self._set_aside(self.folder / name)
             self._waiting = dict(sorted([*self._waiting.items(), *found.calls.items()]))
+            self._lanes = Counter(each.lane for each in self._waiting.values())
             is_past = time.time_ns() - changed > SAME_TIME_NS
             self._folder_time = changed if is_past else None
 
@@ -115,6 +124,8 @@ class Spool:
             await asyncio.to_thread(_remove, done)
             for each in done:
                 del self._waiting[each.file.name]
+            # Counted without those that are none any more.
+            self._lanes -= Counter(each.lane for each in done)
 
 
 @dataclass(frozen=True, slots=True)
