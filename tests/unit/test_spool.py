@@ -144,3 +144,51 @@ async def test_what_could_not_be_taken_in_stays(taken: Taken, tmp_path: Path) ->
     await taken.spool.drain()
 
     assert taken.keys == [key(1)]
+
+
+@pytest.mark.spec("C3", "C5")
+async def test_a_live_call_overtakes_none_of_its_session_that_a_drain_is_taking_in(
+    taken: Taken, tmp_path: Path
+) -> None:
+    for number in range(BATCH + 1):
+        write(tmp_path, number, badge="anna")
+    taken.gate = anyio.Event()
+    known: list[int] = []
+
+    async def call_live() -> None:
+        await taken.spool.clear("anna")
+        known.append(len(taken.keys))
+
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(taken.spool.drain)
+            await taken.entered.wait()
+            tasks.start_soon(call_live)
+            taken.gate.set()
+
+    assert known == [BATCH + 1]
+    assert taken.keys == [key(number) for number in range(BATCH + 1)]
+
+
+@pytest.mark.spec("C3")
+async def test_a_spool_that_is_empty_and_unchanged_holds_up_nobody(
+    taken: Taken, tmp_path: Path
+) -> None:
+    at_first = taken.spool.may_be_ahead
+    os.utime(tmp_path, (LONG_AGO, LONG_AGO))
+    await taken.spool.drain()
+    empty = taken.spool.may_be_ahead
+    write(tmp_path, 1)
+
+    assert (at_first, empty, taken.spool.may_be_ahead) == (True, False, True)
+
+
+@pytest.mark.spec("C3")
+async def test_a_spool_with_calls_is_looked_at_also_if_nothing_came_since(
+    taken: Taken, tmp_path: Path
+) -> None:
+    write(tmp_path, 1, badge="anna")
+    os.utime(tmp_path, (LONG_AGO, LONG_AGO))
+    await taken.spool.clear("bert")
+
+    assert taken.spool.may_be_ahead

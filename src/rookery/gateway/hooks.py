@@ -111,8 +111,8 @@ class HookDoor:
             async with self.large_at_once if is_large else self.at_once:
                 body = await line.rest()
                 # What its agent could not tell us came before this.
-                if self._spool.may_hold(lane := lane_of(line.head)):
-                    await self._clear(lane)
+                if self._spool.may_be_ahead:
+                    await self._clear(lane_of(line.head))
                 hook, ruling = await self._take_in(line, body)
             if hook and isinstance(ruling, Wait):
                 await self._wait(line, hook, ruling.request)

@@ -6,9 +6,11 @@ import asyncio
 import logging
 import os
 import time
-from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import TypeAlias
 
@@ -41,14 +43,6 @@ def lane_of(head: Head) -> Lane:
     return head.badge or head.agent
 
 
-@dataclass(frozen=True, slots=True)
-class Spooled:
-    """One file in the spool."""
-
-    file: Path
-    lane: Lane
-
-
 #: Takes calls in, in their order. Returns once they are committed, or parked one by one.
 TakeIn: TypeAlias = Callable[[Sequence[bytes]], Awaitable[None]]
 
@@ -61,8 +55,9 @@ class Spool:
     folder: Path
     take_in: TakeIn
     park: Park
-    _waiting: dict[str, Spooled] = field(default_factory=dict)  #: by name, in order
-    _lanes: Counter[Lane] = field(default_factory=Counter)  #: of those that wait
+    #: The names of files, in order, with their lanes. Most are never asked for their lane, so
+    #: it is read, which is to open the file once more, when a live call needs to know it.
+    _waiting: dict[str, Lane | None] = field(default_factory=dict)
     _taking: asyncio.Lock = field(default_factory=asyncio.Lock)
     _folder_time: int | None = None  #: when the folder had last changed, as it was listed
 
@@ -70,20 +65,28 @@ class Spool:
         """Take in all calls that wait. Raises ``OSError`` and what the store raises."""
         await self._look()
         while self._waiting:
-            await self._take(self._waiting.values())
+            await self._take(self._waiting)
 
-    def may_hold(self, lane: Lane) -> bool:
-        """Whether ``clear`` has anything to do: asked before every live call."""
-        if self._has_changed():
-            return True
-        return lane in self._lanes
+    @property
+    def may_be_ahead(self) -> bool:
+        """Whether ``clear`` has anything to look at: asked before every live call."""
+        return bool(self._waiting) or self._has_changed()
 
     async def clear(self, lane: Lane) -> None:
         """Take in the calls that a live call of this lane must not overtake."""
         if self._has_changed():
             await self._look()
-        while ahead := [each for each in self._waiting.values() if each.lane == lane]:
+        while ahead := await self._ahead_of(lane):
             await self._take(ahead)
+
+    async def _ahead_of(self, lane: Lane) -> list[str]:
+        unread = [name for name, known in self._waiting.items() if known is None]
+        if unread:
+            lanes = await asyncio.to_thread(lambda: [_lane(self.folder / x) for x in unread])
+            for name, found in zip(unread, lanes, strict=True):
+                if name in self._waiting:  # else it was taken in meanwhile
+                    self._waiting[name] = found
+        return [name for name, known in self._waiting.items() if known == lane]
 
     @property
     def waiting(self) -> int:
@@ -96,8 +99,8 @@ class Spool:
             changed, found = await asyncio.to_thread(_list, self.folder, set(self._waiting))
             for name in found.partial:
                 await self._set_aside(self.folder / name)
-            self._waiting = dict(sorted([*self._waiting.items(), *found.calls.items()]))
-            self._lanes = Counter(each.lane for each in self._waiting.values())
+            new = dict.fromkeys(found.calls)
+            self._waiting = dict(sorted({**new, **self._waiting}.items(), key=itemgetter(0)))
             is_past = time.time_ns() - changed > SAME_TIME_NS
             self._folder_time = changed if is_past else None
 
@@ -113,40 +116,37 @@ class Spool:
         except OSError:
             return True
 
-    async def _take(self, some: Iterable[Spooled]) -> None:
+    async def _take(self, some: Iterable[str]) -> None:
         """Take in the first batch of these calls, but for those taken in meanwhile."""
-        chosen = list(some)[:BATCH]
+        chosen = list(islice(some, BATCH))
         async with self._taking:
-            chosen = [each for each in chosen if each.file.name in self._waiting]
-            calls = await asyncio.to_thread(_read_batch, chosen)
+            chosen = [name for name in chosen if name in self._waiting]
+            calls = await asyncio.to_thread(_read_batch, self.folder, chosen)
             await self.take_in([call for call in calls if call is not None])
             done = chosen[: len(calls)]
-            await asyncio.to_thread(_remove, done)
-            for each in done:
-                del self._waiting[each.file.name]
-            # Counted without those that are none any more.
-            self._lanes -= Counter(each.lane for each in done)
+            await asyncio.to_thread(_remove, self.folder, done)
+            for name in done:
+                del self._waiting[name]
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    calls: dict[str, Spooled]
+    calls: list[str]
     partial: list[str]
 
 
 def _list(folder: Path, known: set[str]) -> tuple[int, _Found]:
     folder.mkdir(mode=0o700, exist_ok=True)
     changed = folder.stat().st_mtime_ns
-    found = _Found({}, [])
+    found = _Found([], [])
     with os.scandir(folder) as entries:
         names = [each.name for each in entries if each.is_file(follow_symlinks=False)]
     for name in names:
         if name in known or name.endswith(".damaged"):
             continue
-        file = folder / name
-        if not name.endswith(".part") or _is_whole(file):
-            found.calls[name] = Spooled(file, _lane(file))
-        elif _is_old(file):
+        if not name.endswith(".part") or _is_whole(folder / name):
+            found.calls.append(name)
+        elif _is_old(folder / name):
             found.partial.append(name)
     return changed, found
 
@@ -176,13 +176,15 @@ def _lane(file: Path) -> Lane:
         return ""
 
 
-def _read_batch(chosen: Sequence[Spooled]) -> list[bytes | None]:
+def _read_batch(folder: Path, names: Sequence[str]) -> list[bytes | None]:
     """Read files until they are enough for one batch; ``None`` for one that is gone."""
     calls: list[bytes | None] = []
     size = 0
-    for each in chosen:
+    for name in names:
         try:
-            call = each.file.read_bytes()
+            # There may be thousands; by objects for paths it takes twice as long.
+            with open(f"{folder}/{name}", "rb", buffering=0) as file:  # noqa: PTH123
+                call = file.read()
         except FileNotFoundError:  # a part that was renamed meanwhile: it is listed again
             calls.append(None)
             continue
@@ -193,6 +195,7 @@ def _read_batch(chosen: Sequence[Spooled]) -> list[bytes | None]:
     return calls
 
 
-def _remove(done: Iterable[Spooled]) -> None:
-    for each in done:
-        each.file.unlink(missing_ok=True)
+def _remove(folder: Path, names: Iterable[str]) -> None:
+    for name in names:
+        with suppress(FileNotFoundError):
+            os.unlink(f"{folder}/{name}")  # noqa: PTH108 - as above
