@@ -255,3 +255,27 @@ async def test_a_full_disk_is_named_and_forgotten_once_there_is_room(
     )
     assert (trouble, after) == (told, "")
     assert [each.message for each in caplog.records if each.levelname == "ERROR"] == [told]
+
+
+@pytest.mark.spec("K3")
+async def test_one_that_raises_alone_leaves_nothing_behind_and_is_tried_once(
+    database: Database,
+) -> None:
+    tried = 0
+
+    def write_and_fail(db: sqlite3.Connection) -> None:
+        nonlocal tried
+        tried += 1
+        db.execute("insert into switches values ('half', 'done')")
+        raise ValueError("not this one")
+
+    def switched(db: sqlite3.Connection) -> int:
+        return len(db.execute("select * from switches where name = 'half'").fetchall())
+
+    with pytest.raises(ValueError, match="not this one"):
+        await database.write(write_and_fail)
+
+    assert tried == 1
+    assert await database.read(switched) == 0
+    assert await database.write(switched) == 0
+    assert database.trouble == ""

@@ -162,8 +162,7 @@ class Database:
         # and one flush serves a hundred works as well as one.
         try:
             self._files.require()
-            together = self._do_all(jobs) if len(jobs) > 1 else ()
-            replies = together or self._do_each(jobs)
+            replies = self._do_all(jobs) or self._do_each(jobs)
             news = entries_after(self._db, self._last)
             self._db.commit()
             self._last = news[-1].seq if news else self._last
@@ -194,16 +193,19 @@ class Database:
             self._failure = ""
 
     def _do_all(self, jobs: Sequence[_Job]) -> Sequence[_Reply]:
-        """Do the works as if none could fail. Nothing is done, and returned, if one does."""
+        """Do the works as if none could fail. Nothing is done if one does.
+
+        Nothing is returned then, either, as the neighbours of the one have still to be done.
+        """
         self._db.execute("begin immediate")
         try:
             return [_Reply(job.answer, job.work(self._db)) for job in jobs]
-        except Exception:
+        except Exception as error:
             # Of a full disk, for instance, SQLite has dropped the whole transaction.
             if not self._db.in_transaction:
                 raise
             self._db.rollback()
-            return ()
+            return [_Reply(jobs[0].answer, error=error)] if len(jobs) == 1 else ()
 
     def _do_each(self, jobs: Sequence[_Job]) -> Sequence[_Reply]:
         """Do the works again, each so that its failure is its own. It seldom comes to this."""
