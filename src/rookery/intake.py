@@ -285,7 +285,7 @@ class Intake:
 
     def _learn(self, db: Connection, sending: Sending, sender: Sender) -> None:
         """Keep what a hook tells of its session besides what happened."""
-        if sender.transcript_path and not sending.has_transcript:
+        if sender.transcript_path and not sending.transcript:
             sessions.learn_transcript(db, sending.session, sender.transcript_path)
         # At its start a fact has the model.
         is_new = sender.model not in {"", sending.model} and not sender.is_new

@@ -16,7 +16,7 @@ from rookery.model.errors import BadInput
 from rookery.model.scopes import Identity, Scope
 from rookery.model.sessions import Badge
 from rookery.restoring import restore
-from rookery.store import migrations, sessions, tokens
+from rookery.store import migrations, senders, sessions, tokens
 from rookery.store.database import open_file
 from rookery.store.journal import Journal
 from rookery.store.migrations import migrate
@@ -203,8 +203,8 @@ def test_every_token_is_void_and_a_badge_still_proves_a_hook(
     for secret in ("planted owner", "planted reader", *badges):
         assert tokens.find(db, tokens.digest(secret)) is None
     assert not tokens.keep_owner(db, "planted owner", at=clock.now())
-    assert tokens.is_worn(db, ANNA, badges[0])
-    assert not tokens.is_worn(db, ANNA, Badge("another"))
+    assert senders.get(db, ANNA).is_worn(badges[0])
+    assert not senders.get(db, ANNA).is_worn(Badge("another"))
 
 
 def test_a_badge_of_a_backup_is_gone_once_its_session_is_given_another(
@@ -216,7 +216,7 @@ def test_a_badge_of_a_backup_is_gone_once_its_session_is_given_another(
 
     tokens.give_badge(db, ANNA, at=clock.now())
 
-    assert not tokens.is_worn(db, ANNA, old[0])
+    assert not senders.get(db, ANNA).is_worn(old[0])
 
 
 @pytest.mark.spec("K3")

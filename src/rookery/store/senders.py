@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sqlite3 import Connection, Row
+from sqlite3 import Connection
 from typing import NamedTuple
 
 from rookery.model.errors import SessionUnknown
 from rookery.model.facts import SessionId
-from rookery.model.lifecycle import Status
+from rookery.model.lifecycle import OVER, Status
 from rookery.model.sessions import Badge, Sender
 from rookery.store.sessions import LIVE
 from rookery.store.tokens import IS_BADGE, digest
@@ -17,13 +17,21 @@ class Sending(NamedTuple):
     """What is known of a session whose hook calls; read for every call, so it is little."""
 
     session: SessionId
-    is_live: bool
     status: str
     runtime: str
-    process: str | None  #: that it is, while it lives and that is known
+    last_process: str | None  #: that it is or was, as far as that is known
     badge: str | None  #: the digest of its badge, if it was given one
     model: str
-    has_transcript: bool  #: it is known where that is
+    transcript: str  #: where it is; empty if that is not known
+
+    @property
+    def is_live(self) -> bool:
+        return self.status not in OVER
+
+    @property
+    def process(self) -> str | None:
+        """The process that it is, while it lives and that is known."""
+        return self.last_process if self.is_live else None
 
     @property
     def is_starting(self) -> bool:
@@ -34,37 +42,26 @@ class Sending(NamedTuple):
         return badge is not None and self.badge == digest(badge)
 
 
+#: Whether it lives is asked of the status here: as a column it would take as long as the rest.
 _SENDING = (
-    f"select id, {LIVE} as is_live, status, runtime, iif({LIVE}, process, null),"
+    "select id, status, runtime, process,"
     f" (select digest from tokens where session = sessions.id and {IS_BADGE}),"
-    " model, transcript_path <> '' from sessions"
+    " model, transcript_path from sessions"
 )
+_OF_NATIVE_ID = f"{_SENDING} where agent = ? and native_id = ?"
 
 
 def known(db: Connection, sender: Sender) -> Sending | None:
     """Find the session that has the sender's native id, as ``sessions.known`` does."""
-    row = db.execute(
-        f"{_SENDING} where agent = ? and native_id = ?"
-        " order by is_live desc, since desc limit 1",
-        (sender.agent, sender.native_id),
-    ).fetchone()
-    if row is None or (sender.is_new and not row["is_live"]):
-        return None
-    return _sending(row)
+    named = (sender.agent, sender.native_id)
+    row = db.execute(f"{_OF_NATIVE_ID} and {LIVE}", named).fetchone()
+    if row is None and not sender.is_new:
+        row = db.execute(f"{_OF_NATIVE_ID} order by since desc limit 1", named).fetchone()
+    return Sending(*row) if row else None
 
 
 def get(db: Connection, session: SessionId) -> Sending:
     row = db.execute(f"{_SENDING} where id = ?", (session,)).fetchone()
     if row is None:
         raise SessionUnknown(session)
-    return _sending(row)
-
-
-def _sending(row: Row) -> Sending:
-    session, is_live, status, runtime, process, badge, model, has_transcript = row
-    return Sending(
-        SessionId(session),
-        bool(is_live),
-        *(status, runtime, process, badge, model),
-        bool(has_transcript),
-    )
+    return Sending(*row)

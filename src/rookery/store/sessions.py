@@ -287,14 +287,6 @@ def is_held(db: Connection, session: SessionId) -> bool:
     return bool(row and row["is_held"])
 
 
-def holder(db: Connection, session: SessionId) -> str | None:
-    """Name the process that a session is, while it lives and that is known."""
-    row = db.execute(
-        f"select process from sessions where id = ? and {LIVE}", (session,)
-    ).fetchone()
-    return row["process"] if row else None
-
-
 def launch_of(db: Connection, session: SessionId) -> dict[str, Any]:
     """Return what was asked for when the session was to be started."""
     row = db.execute("select launch from sessions where id = ?", (session,)).fetchone()

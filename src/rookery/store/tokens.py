@@ -85,23 +85,6 @@ def void_all(db: Connection, *, at: datetime) -> None:
     )
 
 
-def has_badge(db: Connection, session: SessionId) -> bool:
-    """Whether a session was given a badge, which whoever speaks for it has."""
-    return _badge_of(db, session) is not None
-
-
-def is_worn(db: Connection, session: SessionId, badge: Badge | None) -> bool:
-    """Whether this is the badge of a session."""
-    return badge is not None and _badge_of(db, session) == digest(badge)
-
-
-def _badge_of(db: Connection, session: SessionId) -> str | None:
-    row = db.execute(
-        f"select digest from tokens where session = ? and {IS_BADGE}", (session,)
-    ).fetchone()
-    return str(row["digest"]) if row else None
-
-
 def find(db: Connection, found: str) -> Token | None:
     """Return the token with that digest, if it is valid now."""
     row = db.execute(
