@@ -13,12 +13,12 @@ from sqlite3 import Connection
 from typing import NamedTuple
 from weakref import WeakSet
 
-from rookery.model.facts import HOUSE, KINDS, Fact, Noted, ToolCalled, UsageReported
+from rookery.model.facts import HOUSE, KINDS, Fact, Noted, UsageReported
 
 _NAMES = {fact: name for name, fact in KINDS.items()}
 
 #: Facts that leave nothing to do for any session: the most frequent ones that agents tell.
-QUIET: frozenset[type[Fact]] = frozenset({Noted, ToolCalled, UsageReported})
+QUIET: frozenset[type[Fact]] = frozenset({Noted, UsageReported})
 _QUIET_NAMES = frozenset(_NAMES[each] for each in QUIET)
 
 
