@@ -12,6 +12,7 @@ from sqlite3 import Connection
 from typing import TypeVar
 
 import anyio
+from msgspec import structs
 
 from rookery.agents.conversations import Kind, Passage, place_of
 from rookery.agents.transcripts import is_named_after, is_of_subagent
@@ -72,7 +73,7 @@ class Answer:
         found = list[Fact]()
         for fact in told:
             if isinstance(fact, TurnStarted) and not fact.prompt:
-                found.append(replace(fact, prompt=self.prompt))
+                found.append(structs.replace(fact, prompt=self.prompt))
                 continue
             if isinstance(fact, TurnEnded) and self.prompt:
                 found.append(PromptFound(fact.session, self.prompt))
@@ -81,7 +82,7 @@ class Answer:
                 continue
             if self.path:
                 found.append(TranscriptFound(fact.session, self.path))
-            found.append(replace(fact, last_words=self.words, how=self.how))
+            found.append(structs.replace(fact, last_words=self.words, how=self.how))
         return found
 
 

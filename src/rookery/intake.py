@@ -11,6 +11,8 @@ from hashlib import sha256
 from sqlite3 import Connection
 from typing import TypeGuard
 
+from msgspec import structs
+
 from rookery import arrivals, endings, stop_hooks
 from rookery.arrivals import Arrival
 from rookery.conversations import NOTHING, Answer, Conversations
@@ -412,7 +414,7 @@ def _explain(fact: Fact, ending: Answer) -> Fact:
     """Add how a turn ended to a fact that does not say it."""
     if ending.how == "finished" or not _is_unexplained(fact):
         return fact
-    return replace(fact, last_words=ending.words, how=ending.how)
+    return structs.replace(fact, last_words=ending.words, how=ending.how)
 
 
 def _is_prompt(told: Sequence[Fact]) -> bool:

@@ -27,6 +27,7 @@ from rookery.model.errors import (
 )
 from rookery.model.facts import (
     EndRequested,
+    Fact,
     SessionEnded,
     SessionFound,
     SessionId,
@@ -60,7 +61,7 @@ TROUBLE = 10.0
 
 
 #: What makes a session one that is to be started, ended or cleared away.
-CARED_FOR = frozenset({SessionRequested, EndRequested, SessionEnded})
+CARED_FOR: frozenset[type[Fact]] = frozenset({SessionRequested, EndRequested, SessionEnded})
 
 #: Programs that start at the same time: hundreds at once would all miss their deadlines.
 MAX_STARTS = 16

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec import structs
 
 from rookery.model import facts
 from rookery.model.facts import SessionId
@@ -48,5 +50,5 @@ def read_stop(session: SessionId, payload: Payload, words: str, turn: str) -> fa
 def read_prompt(started: facts.TurnStarted) -> facts.TurnStarted:
     """Tell a person's prompt from the report of a background task, which is shown short."""
     if report := _REPORT.match(started.prompt):
-        return replace(started, prompt=report["summary"].strip(), resumes=True)
-    return replace(started, resumes=bool(_STOPPED.fullmatch(started.prompt)))
+        return structs.replace(started, prompt=report["summary"].strip(), resumes=True)
+    return structs.replace(started, resumes=bool(_STOPPED.fullmatch(started.prompt)))

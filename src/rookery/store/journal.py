@@ -167,10 +167,9 @@ def _body(fact: Fact) -> str:
 
 
 def _cut(fact: Fact) -> dict[str, object]:
-    values = {name: getattr(fact, name) for name in fact.__match_args__}
     return {
         name: value[:LONGEST] + f"… ({len(value) - LONGEST} more characters)"
         if isinstance(value, str) and len(value) > LONGEST
         else value
-        for name, value in values.items()
+        for name, value in msgspec.structs.asdict(fact).items()
     }
