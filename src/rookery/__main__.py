@@ -1,7 +1,13 @@
-"""Lets ``python -m rookery`` be the program."""
+"""The program: ``rookery``, and ``python -m rookery``."""
 
 from __future__ import annotations
 
-from rookery.cli import main
+from rookery.importing import import_quickly
 
-main()
+
+def main() -> None:
+    import_quickly("rookery.cli").main()
+
+
+if __name__ == "__main__":
+    main()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from click.core import ParameterSource
 from rookery import __version__
 from rookery.client import Client
 from rookery.home import Home, find_home
+from rookery.importing import import_quickly
 
 
 class _Seconds(click.FloatRange):
@@ -101,7 +101,7 @@ class LazyGroup(click.Group):
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name in _MODULES and name not in self.commands:
-            import_module(f"rookery.cli.{_MODULES[name]}")
+            import_quickly(f"rookery.cli.{_MODULES[name]}")
         return super().get_command(context, name)
 
     def resolve_command(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import shutil
 import subprocess
@@ -22,6 +21,7 @@ from rookery.cli.versions import skew
 from rookery.cli.waiting import pause
 from rookery.client import Client
 from rookery.home import Home, open_private
+from rookery.importing import import_quickly
 from rookery.model.errors import Answered, BadInput, NotRunning, StoreBroken
 
 #: Seconds for a daemon to come up, or to leave.
@@ -55,7 +55,7 @@ def _run(here: Home) -> None:
     # It asks the daemon, which has to be free to answer: from a thread of its own.
     greeting = Thread(target=_greet, args=(here,), daemon=True)
     # Only here: what the daemon needs would slow every other command down.
-    daemon = importlib.import_module("rookery.daemon")
+    daemon = import_quickly("rookery.daemon")
     try:
         daemon.run(here, ready=greeting.start)
     except StoreBroken as error:
@@ -181,7 +181,7 @@ def down(*, as_json: bool) -> None:
 
 def _is_alive(pid: int) -> bool:
     # One that has ended, and that whoever started it has not looked after yet, is not.
-    psutil = importlib.import_module("psutil")
+    psutil = import_quickly("psutil")
     try:
         return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
