@@ -53,15 +53,20 @@ def _accepts(path: Path) -> bool:
 
 def _find_server(words: Collection[str]) -> int | None:
     """Return the pid of the server that was run with these words, the newest of several."""
-    found = [
+    # Of the many others only the command line is read: a start waits for this.
+    called = [
         each
-        for each in psutil.process_iter(["cmdline", "uids", "create_time"])
-        if _is_ours(each) and set(words) <= set(each.info["cmdline"] or ())
+        for each in psutil.process_iter(["cmdline"])
+        if set(words) <= set(each.info["cmdline"] or ())
     ]
-    alive = [each for each in found if Process.of(each.pid)]
-    return max(alive, key=lambda each: each.info["create_time"]).pid if alive else None
+    began = {each.pid: at for each in called if (at := _began(each))}
+    return max(began, key=lambda pid: began[pid]) if began else None
 
 
-def _is_ours(process: psutil.Process) -> bool:
-    uids = process.info["uids"]
-    return uids is not None and uids.real == os.getuid()
+def _began(process: psutil.Process) -> float | None:
+    """Return when a process began; none if it is another user's, or has ended."""
+    try:
+        is_ours = process.uids().real == os.getuid() and Process.of(process.pid)
+        return process.create_time() if is_ours else None
+    except psutil.Error:
+        return None
