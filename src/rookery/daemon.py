@@ -36,7 +36,7 @@ from rookery.corrections import Corrections
 from rookery.courier import Courier
 from rookery.dialogs import Dialogs
 from rookery.discovery import Discovery
-from rookery.environment import login_environment, session_environment
+from rookery.environment import Login, ask_login_shell, session_environment
 from rookery.gateway.doors import opened
 from rookery.gateway.hooks import HookDoor
 from rookery.gateway.table import House
@@ -118,8 +118,11 @@ SPOOL_GRACE_S = 1.0
 SWITCH = 0.0005
 
 
-def run(home: Home, *, ready: Callable[[], None]) -> None:
-    """Be the daemon of this home until it is told to stop; ``ready`` is called once it is."""
+def run(home: Home, *, ready: Callable[[], None], login: Login | None = None) -> None:
+    """Be the daemon of this home until it is told to stop; ``ready`` is called once it is.
+
+    ``login`` is a login shell that was asked already: it starts while this module loads.
+    """
     os.umask(0o077)
     home.prepare()
     settings = load(home.settings)
@@ -129,7 +132,9 @@ def run(home: Home, *, ready: Callable[[], None]) -> None:
         with home.locked(), logged(home.log):
             sys.setswitchinterval(SWITCH)
             _allow_many_files()
-            uvloop.run(serve(home, settings, ready=ready))
+            uvloop.run(
+                serve(home, settings, ready=ready, login=login or ask_login_shell(os.environ))
+            )
     except (OSError, StoreBroken, CommitFailed, sqlite3.Error, ExceptionGroup) as error:
         raise _in_plain_words(error, home) from error
 
@@ -164,11 +169,14 @@ def _is_damage(error: BaseException | None) -> bool:
     return isinstance(error, UnicodeDecodeError)
 
 
-async def serve(home: Home, settings: Settings, *, ready: Callable[[], None]) -> None:
+async def serve(
+    home: Home, settings: Settings, *, ready: Callable[[], None], login: Login
+) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    async with running(home, settings, stop=stop.set) as house, opened(house):
+    surroundings = await asyncio.to_thread(login)
+    async with running(home, settings, surroundings, stop=stop.set) as house, opened(house):
         _log.info("Rookery %s is up, pid %d.", __version__, os.getpid())
         ready()
         await stop.wait()
@@ -177,11 +185,10 @@ async def serve(home: Home, settings: Settings, *, ready: Callable[[], None]) ->
 
 @asynccontextmanager
 async def running(
-    home: Home, settings: Settings, *, stop: Callable[[], None]
+    home: Home, settings: Settings, login: Mapping[str, str], *, stop: Callable[[], None]
 ) -> AsyncIterator[House]:
     """Run everything but the doors while the block lasts."""
     clock = WallClock()
-    login = await asyncio.to_thread(login_environment, os.environ)
     ours, observed = _runtime(home, settings, clock), _observed(home, settings, clock)
     runtime = Several(ours, observed)
     async with Database(home.database) as database, anyio.create_task_group() as tasks:

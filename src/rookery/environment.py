@@ -6,8 +6,10 @@ import os
 import pwd
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 #: What a caller's terminal knows better than the login shell. Nothing that could turn an
 #: agent to another server or another configuration.
@@ -43,30 +45,43 @@ _SHOW = (
 PATIENCE = 10.0
 
 
-def login_environment(own: Mapping[str, str]) -> dict[str, str]:
-    """Return what the user's login shell sets, or our own environment if it cannot be asked."""
+#: Waits for a login shell, and returns what it sets; our own environment if it cannot be asked.
+Login: TypeAlias = Callable[[], dict[str, str]]
+
+
+def ask_login_shell(own: Mapping[str, str]) -> Login:
+    """Start the user's login shell, which takes a while, and return what waits for it."""
     user = pwd.getpwuid(os.getuid())
     seed = {name: own[name] for name in _SEED if name in own}
     seed = {"HOME": user.pw_dir, "USER": user.pw_name, "LOGNAME": user.pw_name} | seed
     shell = seed.setdefault("SHELL", user.pw_shell or "/bin/sh")
     if Path(shell).name not in {"bash", "zsh", "fish", "sh", "dash", "ksh"}:
-        return clean(own)
+        return partial(clean, own)
     try:
-        answer = subprocess.run(
+        asked = subprocess.Popen(
             # Interactive, too: many set their PATH and keys in .bashrc or .zshrc only.
             [shell, "-i", "-l", "-c", f"'{sys.executable}' -I -S -c \"{_SHOW}\""],
             env={**seed, "TERM": "dumb"},
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=PATIENCE,
-            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
             start_new_session=True,
             errors="surrogateescape",
             cwd=seed["HOME"],
         )
-    except (OSError, subprocess.TimeoutExpired):
-        return clean(own)
-    _, found, rest = answer.stdout.partition(_MARK + "\0")
+    except OSError:
+        return partial(clean, own)
+    return partial(_read_environment, asked, own)
+
+
+def _read_environment(asked: subprocess.Popen[str], own: Mapping[str, str]) -> dict[str, str]:
+    with asked:
+        try:
+            told, _ = asked.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            asked.kill()
+            return clean(own)
+    _, found, rest = told.partition(_MARK + "\0")
     variables, ended, _ = rest.partition("\0" + _MARK)
     pairs = (each.partition("=") for each in variables.split("\0"))
     return clean({name: value for name, _, value in pairs}) if found and ended else clean(own)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rookery import environment
-from rookery.environment import FROM_CALLER, clean, login_environment, session_environment
+from rookery.environment import FROM_CALLER, ask_login_shell, clean, session_environment
 
 #: Runs what a login shell is asked to run, as its last argument.
 RUN = 'for last; do :; done; eval "$last"'
@@ -23,7 +23,7 @@ def ask(tmp_path: Path) -> Shell:
         shell.write_text(f"#!/bin/sh\n{script}\n")
         shell.chmod(0o700)
         own = {"SHELL": str(shell), "HOME": str(tmp_path), "USER": "anna", "OWN": "daemon's"}
-        return login_environment(own)
+        return ask_login_shell(own)()
 
     return ask
 
@@ -79,7 +79,7 @@ def test_a_shell_that_does_not_answer_is_given_up(
 @pytest.mark.spec("K4")
 @pytest.mark.parametrize("shell", ["/no/such/sh", "/usr/bin/python3", "/bin/false"])
 def test_a_shell_that_cannot_be_asked_is_not(shell: str) -> None:
-    assert login_environment({"SHELL": shell, "OWN": "daemon's"}) == {
+    assert ask_login_shell({"SHELL": shell, "OWN": "daemon's"})() == {
         "SHELL": shell,
         "OWN": "daemon's",
     }
@@ -111,7 +111,7 @@ def test_what_belongs_to_another_terminal_or_session_is_taken_out() -> None:
 def test_the_fallback_is_clean_too() -> None:
     own = {"SHELL": "/bin/false", "ROOKERY_BADGE": "secret", "TMUX": "x"}
 
-    assert login_environment(own) == {"SHELL": "/bin/false"}
+    assert ask_login_shell(own)() == {"SHELL": "/bin/false"}
 
 
 @pytest.mark.spec("A3")

@@ -20,6 +20,7 @@ from rookery.cli.units import unit_file, unit_text
 from rookery.cli.versions import skew
 from rookery.cli.waiting import pause
 from rookery.client import Client
+from rookery.environment import ask_login_shell
 from rookery.home import Home, open_private
 from rookery.importing import import_quickly
 from rookery.model.errors import Answered, BadInput, NotRunning, StoreBroken
@@ -54,10 +55,12 @@ def up(*, detach: bool) -> None:
 def _run(here: Home) -> None:
     # It asks the daemon, which has to be free to answer: from a thread of its own.
     greeting = Thread(target=_greet, args=(here,), daemon=True)
+    # It starts while the daemon's modules load.
+    login = ask_login_shell(os.environ)
     # Only here: what the daemon needs would slow every other command down.
     daemon = import_quickly("rookery.daemon")
     try:
-        daemon.run(here, ready=greeting.start)
+        daemon.run(here, ready=greeting.start, login=login)
     except StoreBroken as error:
         complain(str(error))
         if "rookery restore" in str(error):
