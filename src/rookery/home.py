@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
 import stat
 from collections.abc import Iterator, Mapping
@@ -200,6 +199,9 @@ def _short(run: Path, environment: Mapping[str, str]) -> Path:
     """
     if len(os.fsencode(run)) <= _SOCKET_PATH:
         return run
+    # Only here: it loads OpenSSL, for which every command would wait.
+    import hashlib  # noqa: PLC0415
+
     name = hashlib.sha256(os.fsencode(run)).hexdigest()[:16]
     base = _of_xdg("XDG_RUNTIME_DIR", environment) or Path("/tmp")  # noqa: S108 - see above
     names = [base / f"rookery-{os.getuid()}-{name}{more}" for more in ("", *_MORE_NAMES)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import sys
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
@@ -45,6 +44,9 @@ _TITLES = ("NAME", "AGENT", "STATE", "SINCE", "PROJECT", "WHAT")
 
 #: Where a terminal is narrow these are left out, the first one first.
 _SPARED = ("PROJECT", "AGENT", "SINCE")
+
+#: Columns where the output is not a terminal.
+WIDTH_WITHOUT_TERMINAL = 120
 
 #: Said wherever somebody may wonder why nothing arrives.
 HELD = "Words are held: none leave, to anybody, until:  rookery release"
@@ -188,7 +190,17 @@ def short(path: str) -> str:
 
 
 def width_here() -> int:
-    return shutil.get_terminal_size((120, 24)).columns
+    """Return the columns of this terminal; or those that ``COLUMNS`` says.
+
+    As ``shutil`` does it, whose compression modules every command would load.
+    """
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns):
+        return int(columns)
+    try:
+        return os.get_terminal_size().columns or WIDTH_WITHOUT_TERMINAL
+    except OSError:  # the output is no terminal
+        return WIDTH_WITHOUT_TERMINAL
 
 
 def _row(session: Mapping[str, Any], what: str, depth: int) -> Mapping[str, str]:
