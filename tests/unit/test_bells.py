@@ -41,7 +41,7 @@ async def database(database: ObservedDatabase, journal: Journal) -> ObservedData
     ("fact", "rung"),
     [
         (Noted(ANNA, "x"), {"any", "anna"}),
-        (ToolCalled(ANNA, "Bash"), {"any", "anna"}),
+        (ToolCalled(ANNA, "Bash"), {"any", "work", "anna"}),
         (TurnStarted(BERT, "go"), {"any", "work", "turns", "bert"}),
         (DeliveriesHeld(HOUSE, "person"), {"any", "work", "anna", "bert"}),
     ],

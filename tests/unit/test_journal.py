@@ -15,7 +15,7 @@ from rookery.store.journal import Entry, Journal, Reader, read_entry
 from tests.fakes.clock import FakeClock
 from tests.sessions import ANNA, WORKER, settle_in
 
-ALL = frozenset({SessionStarted, TurnStarted, TurnEnded})
+ALL: frozenset[type[Fact]] = frozenset({SessionStarted, TurnStarted, TurnEnded})
 
 
 class Diary:

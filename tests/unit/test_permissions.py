@@ -11,7 +11,7 @@ import pytest
 from rookery import endings, terminal
 from rookery.model import facts
 from rookery.model.errors import RequestClosed
-from rookery.model.facts import InputSettled, SessionEnded, TurnEnded
+from rookery.model.facts import Fact, InputSettled, SessionEnded, TurnEnded
 from rookery.model.permissions import Call, Outcome, Question, RequestId, Verdict
 from rookery.permissions import Ask, Pass, Permissions, Ruling, Wait
 from rookery.rulebook import Rulebook
@@ -46,7 +46,7 @@ class Bench:
     """Where calls are judged: a session that works, and the rules."""
 
     def __init__(self, db: Connection, clock: FakeClock, folder: Path) -> None:
-        heard = frozenset({InputSettled, TurnEnded, SessionEnded})
+        heard: frozenset[type[Fact]] = frozenset({InputSettled, TurnEnded, SessionEnded})
         readers = {"permissions": Reader(heard, terminal.close)}
         self.db, self.clock = db, clock
         self.journal = Journal("here", clock, readers, {"permissions"})

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from sqlite3 import Connection
 
 import pytest
+from msgspec import structs
 
 from rookery import sessions as commands
 from rookery import stop_hooks
@@ -345,7 +345,7 @@ def test_facts_that_turns_do_not_follow_change_no_turn(
         return
     journal.append(db, begin("Go on."))
     before = [tuple(row) for row in db.execute("select * from turns")]
-    about = replace(fact, session=WORKER)
+    about = structs.replace(fact, session=WORKER)
 
     turn_changes.follow(db, about, turn_changes.Circumstances(9, journal.clock.now()))
 
