@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import importlib
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any, cast
 
 import anyio
 import uvicorn
@@ -59,7 +62,7 @@ def _config(guard: Guard) -> uvicorn.Config:
     return uvicorn.Config(
         guard,
         http=OurPeers,
-        ws="websockets-sansio",
+        ws=cast(type[asyncio.Protocol], _websocket),
         ws_per_message_deflate=False,
         lifespan="off",
         log_config=None,
@@ -68,6 +71,13 @@ def _config(guard: Guard) -> uvicorn.Config:
         headers=HEADERS,
         timeout_graceful_shutdown=FAREWELL,
     )
+
+
+def _websocket(**given: Any) -> asyncio.Protocol:  # noqa: ANN401 - uvicorn's own
+    """Make the protocol of a WebSocket; it is loaded for the first one, not at every start."""
+    loaded = importlib.import_module("uvicorn.protocols.websockets.websockets_sansio_impl")
+    protocol: asyncio.Protocol = loaded.WebSocketsSansIOProtocol(**given)
+    return protocol
 
 
 class _Server(uvicorn.Server):
