@@ -43,8 +43,13 @@ class HookLine(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self.transport = transport
-        self.caller = peer(transport.get_extra_info("socket"))
         self._deadline = asyncio.get_running_loop().call_later(PATIENCE, self._expire)
+        try:
+            self.caller = peer(transport.get_extra_info("socket"))
+        except OSError as error:
+            self._refuse(error)
+            self.close()
+            return
         if not self.caller.is_ours:
             self.close()
 
