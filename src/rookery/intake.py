@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from hashlib import sha256
 from sqlite3 import Connection
-from typing import TypeGuard
+from typing import TypeAlias, TypeGuard
 
 from msgspec import structs
 
@@ -70,6 +70,10 @@ class Context:
     words: str
 
 
+#: Writes down a hook call that was prepared, within the writer's transaction.
+Taking: TypeAlias = Callable[[Connection], Ruling | GoOn | Context]
+
+
 @dataclass(frozen=True, slots=True)
 class Intake:
     database: Database
@@ -87,6 +91,10 @@ class Intake:
         Returns once it is committed: a hook that was answered is never lost, and one
         that was not may come again.
         """
+        return await self.database.write(await self.prepare(hook))
+
+    async def prepare(self, hook: Hook) -> Taking:
+        """Read what the transaction will need, and return the work to be done in it."""
         agent = self.agent(hook)
         sender = agent.identify(hook.payload)
         now = self.journal.clock.now()
@@ -117,7 +125,7 @@ class Intake:
             evidence.note_state(db, session, "hook", at=at, detail=sender.event)
             return self._context(db, session) if _is_prompt(told) else ruling
 
-        return await self.database.write(take_in)
+        return take_in
 
     def agent(self, hook: Hook) -> Agent:
         """Return the dialect that a hook speaks. Raises ``HookUnreadable``."""
@@ -242,14 +250,14 @@ class Intake:
 
     async def park(self, key: str, error: Exception) -> None:
         """Keep the trace of a call that nothing can be made of."""
+        await self.database.write(partial(self.note_parked, key=key, error=error))
 
-        def park(db: Connection) -> None:
-            db.execute(
-                "insert into hooks (key, at, error) values (?, ?, ?) on conflict do nothing",
-                (key[:100], self.journal.clock.now().isoformat(), str(error)[:1000]),
-            )
-
-        await self.database.write(park)
+    def note_parked(self, db: Connection, key: str, error: Exception) -> None:
+        """Write the row of a parked call, unless a call was taken in under its key."""
+        db.execute(
+            "insert into hooks (key, at, error) values (?, ?, ?) on conflict do nothing",
+            (key[:100], stamp(self.journal.clock.now()), str(error)[:1000]),
+        )
 
     def _is_new(self, db: Connection, hook: Hook, at: datetime) -> bool:
         added = db.execute(

@@ -7,14 +7,15 @@ import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from hashlib import sha256
+from functools import partial
 from pathlib import Path
-from sqlite3 import DatabaseError, IntegrityError
+from sqlite3 import DatabaseError
 
 from rookery.absence import Absence
 from rookery.gateway.hook_line import USUAL, HookLine
 from rookery.gateway.spool import Lane, Spool, lane_of
-from rookery.hook_protocol import Hook, events_in, read_body, read_call, read_head
+from rookery.gateway.spooled_calls import POISON, read_spooled, take_in, visible
+from rookery.hook_protocol import Hook, events_in, read_body
 from rookery.intake import Context, Intake
 from rookery.model.errors import HookUnreadable, RookeryError
 from rookery.model.permissions import RequestId, Verdict
@@ -25,12 +26,6 @@ from rookery.stops import GoOn
 from rookery.store import switches
 
 _log = logging.getLogger(__name__)
-
-#: What is wrong with a call itself, and would be at every other try.
-POISON = (
-    *(HookUnreadable, ValueError, LookupError, TypeError, AttributeError),
-    *(ArithmeticError, RecursionError, IntegrityError),
-)
 
 #: What is wrong with us, with the disk, or with who calls: it may be tried again.
 TROUBLE = (RookeryError, OSError, DatabaseError)
@@ -94,10 +89,14 @@ class HookDoor:
             _log.exception("What was spooled could not be taken in; it stays.")
 
     async def _clear(self, lane: Lane) -> None:
-        """Take in what is spooled of a lane; if it fails, a live call does not wait for it."""
+        """Take in what is spooled of a lane. Raises what the store raises.
+
+        Then the live call is not answered, and its hook program spools it behind the others.
+        """
         try:
             await self._spool.clear(lane)
-        except TROUBLE:
+        except OSError:
+            # A spool that cannot be read cannot be written either: the live call would be lost.
             _log.exception("What was spooled could not be taken in; it stays.")
 
     def _begin(self, line: HookLine) -> None:
@@ -170,28 +169,12 @@ class HookDoor:
             return hook, await self.intake.receive(hook)
         except POISON as error:
             # Nothing can be made of it, now or later: kept where one can see it, not retried.
-            await self.intake.park(_visible(line.head.key), error)
+            await self.intake.park(visible(line.head.key), error)
             return None, await self._refuse(line.head.agent, body)
 
     async def _take_in_spooled(self, calls: Sequence[bytes]) -> None:
-        hooks = await asyncio.to_thread(lambda: [self._read_spooled(call) for call in calls])
-        # Each is given to the writer before the next, so that they are committed in their
-        # order; all of them share a transaction or two.
-        read = zip(calls, hooks, strict=True)
-        await asyncio.gather(*(self._take_in_read(call, hook) for call, hook in read))
-
-    async def _take_in_read(self, call: bytes, hook: Hook | None) -> None:
-        try:
-            await self.intake.receive(hook or read_call(call))
-        except POISON as error:
-            await self.intake.park(_key_of(call), error)
-
-    def _read_spooled(self, call: bytes) -> Hook | None:
-        """Read a spooled call with its agent's process. None if it cannot be read at all."""
-        try:
-            return self.intake.with_process(read_call(call))
-        except POISON:
-            return None  # read once more where it is parked with its error
+        read = partial(read_spooled, self.intake)
+        await take_in(self.intake, await asyncio.to_thread(lambda: [*map(read, calls)]))
 
     async def _refuse(self, agent: str, payload: bytes) -> _Unreadable:
         """Answer a live call that cannot be read, without letting it pass by a rule."""
@@ -202,19 +185,6 @@ class HookDoor:
 
     async def _park_partial(self, key: str) -> None:
         await self.intake.park(key, HookUnreadable("its file in the spool is not whole"))
-
-
-def _key_of(call: bytes) -> str:
-    try:
-        return _visible(read_head(call.partition(b"\n")[0]).key)
-    except HookUnreadable:
-        # Made of the whole call: no word of an unknown line is kept, it may be a badge.
-        return f"unreadable-{sha256(call).hexdigest()[:32]}"
-
-
-def _visible(key: str) -> str:
-    """Return a key as it can be kept, also if not all of its bytes were text."""
-    return key.encode(errors="replace").decode()
 
 
 def _log_refusal(error: Exception) -> None:
