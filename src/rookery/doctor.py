@@ -225,5 +225,5 @@ def _spool(home: Home) -> Check:
     detail = f"{waiting} hook calls wait to be taken in"
     if not damaged:
         return Check("spool", waiting == 0, detail)
-    detail += f", {len(damaged)} were only written in part"
+    detail += f", {len(damaged)} were set aside, because they are partial or too large"
     return Check("spool", ok=False, detail=detail, advice="remove them", items=damaged)

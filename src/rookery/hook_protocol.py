@@ -17,7 +17,7 @@ from rookery.model.errors import HookUnreadable
 from rookery.model.sessions import Badge, Spot
 from rookery.ports import Payload
 from rookery.processes import Process
-from rookery.programs.hook import VERSION
+from rookery.programs.hook import MAX_PAYLOAD_BYTES, VERSION
 
 #: Values deeper than this are cut out, so that the rest of a payload can be read and decided.
 MAX_NESTING = 100
@@ -116,7 +116,10 @@ def _size(word: str) -> int:
 def read_call(call: bytes, *, pid: int | None = None) -> Hook:
     """Read what a hook program sent. Raises ``HookUnreadable``."""
     first, _, body = call.partition(b"\n")
-    return read_body(read_head(first), body, pid=pid)
+    head = read_head(first)
+    if (head.size or 0) > MAX_PAYLOAD_BYTES:
+        raise HookUnreadable(f"{head.size:,} bytes; {MAX_PAYLOAD_BYTES:,} is the most")
+    return read_body(head, body, pid=pid)
 
 
 def read_body(head: Head, body: bytes, *, pid: int | None = None) -> Hook:
@@ -137,13 +140,13 @@ def read_body(head: Head, body: bytes, *, pid: int | None = None) -> Hook:
     )
 
 
-def is_whole(call: bytes) -> bool:
-    """Return whether a spooled call has all of its payload."""
-    first, newline, body = call.partition(b"\n")
+def is_whole(first_line: bytes, size: int) -> bool:
+    """Return whether a spooled call of this many bytes has all of its payload."""
     try:
-        return bool(newline) and read_head(first).size == len(body)
+        has_payload = read_head(first_line).size == size - len(first_line)
     except HookUnreadable:
         return False
+    return first_line.endswith(b"\n") and has_payload
 
 
 def require_tool(payload: Payload) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.hook_protocol import read_call
+from rookery.hook_protocol import read_call, read_head
 from rookery.lineage import read_lineage
 from rookery.processes import Process
 from rookery.programs import hook
@@ -327,6 +327,17 @@ def test_without_a_daemon_a_call_waits_in_the_spool_for_the_owner_alone(
     assert is_silent(done)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert (call.key, call.badge, call.payload["session_id"]) == (file.name, "b-1", "n1")
+
+
+@pytest.mark.spec("C3", "K4")
+def test_of_a_payload_that_no_daemon_takes_only_a_note_is_spooled(setting: Setting) -> None:
+    size = hook.MAX_PAYLOAD_BYTES + 1
+
+    setting.run(payload=b"x" * size)
+
+    (note,) = (file.read_bytes() for file in setting.spooled())
+    assert note.endswith(b"\n")
+    assert read_head(note).size == size
 
 
 @pytest.mark.spec("C3", "C5")

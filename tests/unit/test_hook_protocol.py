@@ -85,12 +85,14 @@ def test_a_payload_that_had_to_be_changed_is_marked(value: bytes, *, is_altered:
 
 
 def test_only_a_whole_call_counts_as_whole() -> None:
-    call = f"v2 {KEY} claude {len(BODY)} - - 1 -\n".encode() + BODY
+    line = f"v2 {KEY} claude {len(BODY)} - - 1 -\n".encode()
+    size = len(line) + len(BODY)
 
-    assert is_whole(call)
-    assert not is_whole(call[:-1])
-    assert not is_whole(call[:30])
-    assert not is_whole(b"")
+    assert is_whole(line, size)
+    assert not is_whole(line, size - 1)
+    assert not is_whole(line, size + 1)
+    assert not is_whole(line[:-1], size - 1)
+    assert not is_whole(b"", 0)
 
 
 def test_events_are_found_in_what_is_no_json() -> None:

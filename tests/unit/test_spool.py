@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from rookery.gateway.spool import BATCH, Spool
+from rookery.gateway.spool import BATCH, MAX_BATCH_BYTES, MAX_FILE_BYTES, Spool
 from rookery.hook_protocol import read_head
 
 pytestmark = pytest.mark.anyio
@@ -35,6 +35,7 @@ class Taken:
     def __init__(self, folder: Path) -> None:
         self.batches: list[list[str]] = []
         self.parked: list[str] = []
+        self.reasons: list[str] = []
         self.entered = anyio.Event()
         self.gate = anyio.Event()
         self.gate.set()
@@ -46,8 +47,9 @@ class Taken:
         heads = [read_head(call.partition(b"\n")[0]) for call in calls]
         self.batches.append([head.key for head in heads])
 
-    async def park(self, key: str) -> None:
+    async def park(self, key: str, why: str) -> None:
         self.parked.append(key)
+        self.reasons.append(why)
 
     @property
     def keys(self) -> list[str]:
@@ -192,3 +194,60 @@ async def test_a_spool_with_calls_is_looked_at_also_if_nothing_came_since(
     await taken.spool.clear("bert")
 
     assert taken.spool.may_be_ahead
+
+
+def grow(file: Path, size: int, suffix: str = "") -> None:
+    """Make a file as large as a call may be, or larger, without filling the disk."""
+    head = f"v2 {file.name} claude {size} - - 1 -\n".encode()
+    file = file.with_name(file.name + suffix)
+    file.write_bytes(head)
+    os.truncate(file, len(head) + size)
+
+
+@pytest.mark.spec("C3", "K4")
+@pytest.mark.parametrize("suffix", ["", ".part"])
+async def test_a_file_larger_than_the_door_takes_is_set_aside_unread(
+    taken: Taken, tmp_path: Path, suffix: str
+) -> None:
+    write(tmp_path, 1)
+    grow(tmp_path / key(2), 700_000_000, suffix)
+    write(tmp_path, 3)
+
+    await taken.spool.drain()
+    await taken.spool.drain()
+
+    assert taken.keys == [key(1), key(3)]
+    assert taken.parked == [key(2)]
+    assert "is the most" in taken.reasons[0]
+    assert names_in(tmp_path) == [f"{key(2)}.damaged"]
+
+
+@pytest.mark.spec("C3", "K4")
+async def test_a_file_that_cannot_be_read_holds_up_no_other(
+    taken: Taken, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, 1)
+    write(tmp_path, 2)
+
+    def open_or_refuse(name: str, *arguments: object, **more: object) -> object:
+        if str(name).endswith(key(1)):
+            raise PermissionError(13, "Permission denied")
+        return open(name, *arguments, **more)  # type: ignore[call-overload] # noqa: PTH123
+
+    monkeypatch.setattr("rookery.gateway.spool.open", open_or_refuse, raising=False)
+    await taken.spool.drain()
+
+    assert taken.keys == [key(2)]
+    assert taken.parked == [key(1)]
+
+
+@pytest.mark.spec("K4")
+async def test_a_batch_has_no_more_bytes_than_are_allowed(taken: Taken, tmp_path: Path) -> None:
+    size = MAX_FILE_BYTES * 3 // 4
+    for number in range(4):
+        grow(tmp_path / key(number), size)
+
+    await taken.spool.drain()
+
+    assert [len(batch) * size <= MAX_BATCH_BYTES for batch in taken.batches] == [True, True]
+    assert taken.keys == [key(number) for number in range(4)]

@@ -155,3 +155,15 @@ async def test_a_poisoned_call_is_parked_alone_in_one_transaction_with_the_other
     assert poisoned[0] == key(80)
     assert poisoned[1].startswith("unreadable-")
     assert disk.commits == before + 1
+
+
+async def test_a_note_of_a_payload_that_was_too_large_is_parked_with_its_size(
+    door: HookDoor, spool: Path, store: Database
+) -> None:
+    (spool / key(1)).write_bytes(f"v2 {key(1)} demo 700000000 - - - -\n".encode())
+
+    await door.drain()
+
+    assert await store.read(parked) == [key(1)]
+    error = await store.read(lambda db: db.execute("select error from hooks").fetchone()[0])
+    assert "700,000,000 bytes" in error

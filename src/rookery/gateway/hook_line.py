@@ -12,9 +12,10 @@ from rookery.gateway.peers import Peer, peer
 from rookery.gateway.spool import MAX_LINE_BYTES
 from rookery.hook_protocol import Head, read_head
 from rookery.model.errors import HookUnreadable, RookeryError
+from rookery.programs.hook import MAX_PAYLOAD_BYTES
 
-#: Bytes of one call; a tool's input may hold a whole file. Most have far less.
-LARGEST, USUAL = 8 * 1024 * 1024, 256 * 1024
+#: Bytes of one call. Most have far less than the most.
+LARGEST, USUAL = MAX_PAYLOAD_BYTES, 256 * 1024
 
 #: Seconds for a caller to say what it has to say.
 PATIENCE = 5.0

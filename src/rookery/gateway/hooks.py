@@ -55,7 +55,7 @@ class HookDoor:
     _answering: set[asyncio.Task[None]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self._spool = Spool(self.spool, self._take_in_spooled, self._park_partial)
+        self._spool = Spool(self.spool, self._take_in_spooled, self._park_unread)
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
@@ -183,8 +183,8 @@ class HookDoor:
         await rulebook.refresh(self.intake.database, self.clock)
         return _Unreadable(self.absence.say_to_unreadable(agent, events_in(payload), mode))
 
-    async def _park_partial(self, key: str) -> None:
-        await self.intake.park(key, HookUnreadable("its file in the spool is not whole"))
+    async def _park_unread(self, key: str, why: str) -> None:
+        await self.intake.park(visible(key), HookUnreadable(why))
 
 
 def _log_refusal(error: Exception) -> None:

@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 from rookery.hook_protocol import Head, is_whole, read_head, time_of
 from rookery.model.errors import HookUnreadable
+from rookery.programs.hook import MAX_PAYLOAD_BYTES
 
 _log = logging.getLogger(__name__)
 
@@ -34,6 +35,10 @@ SAME_TIME_NS = 100_000_000
 #: Bytes of a call's first line.
 MAX_LINE_BYTES = 16 * 1024
 
+#: Bytes of a file: what the door for live calls takes. Whatever planted a larger one, reading
+#: it would fill the memory, and again at every restart.
+MAX_FILE_BYTES = MAX_LINE_BYTES + MAX_PAYLOAD_BYTES
+
 #: Calls of one lane are taken in their order. It is a session's badge; without one it is the
 #: agent, since a session that has no badge may change its native id in the middle.
 Lane: TypeAlias = str
@@ -46,8 +51,8 @@ def lane_of(head: Head) -> Lane:
 #: Takes calls in, in their order. Returns once they are committed, or parked one by one.
 TakeIn: TypeAlias = Callable[[Sequence[bytes]], Awaitable[None]]
 
-#: Makes a call visible of which only a part was written, by its key.
-Park: TypeAlias = Callable[[str], Awaitable[None]]
+#: Makes a call visible that is set aside unread, by its key and why.
+Park: TypeAlias = Callable[[str, str], Awaitable[None]]
 
 
 @dataclass(slots=True)
@@ -98,16 +103,19 @@ class Spool:
         async with self._taking:
             changed, found = await asyncio.to_thread(_list, self.folder, set(self._waiting))
             for name in found.partial:
-                await self._set_aside(self.folder / name)
+                await self._set_aside(name, "its file in the spool is not whole")
             new = dict.fromkeys(found.calls)
             self._waiting = dict(sorted({**new, **self._waiting}.items(), key=itemgetter(0)))
             is_past = time.time_ns() - changed > SAME_TIME_NS
             self._folder_time = changed if is_past else None
 
-    async def _set_aside(self, file: Path) -> None:
-        """Keep what there is of a call that was never written to its end."""
-        await self.park(file.name.removesuffix(".part"))
-        await asyncio.to_thread(file.rename, file.with_suffix(".damaged"))
+    async def _set_aside(self, name: str, why: str) -> None:
+        """Keep the file of a call that cannot be taken in, where ``doctor`` shows it."""
+        file = self.folder / name
+        aside = file.with_suffix(".damaged")
+        await self.park(name.removesuffix(".part"), why)
+        _log.warning("A spooled hook call is set aside as %r: %s", str(aside), why)
+        await asyncio.to_thread(file.rename, aside)
 
     def _has_changed(self) -> bool:
         try:
@@ -121,11 +129,12 @@ class Spool:
         chosen = list(islice(some, BATCH))
         async with self._taking:
             chosen = [name for name in chosen if name in self._waiting]
-            calls = await asyncio.to_thread(_read_batch, self.folder, chosen)
-            await self.take_in([call for call in calls if call is not None])
-            done = chosen[: len(calls)]
-            await asyncio.to_thread(_remove, self.folder, done)
-            for name in done:
+            batch = await asyncio.to_thread(_read_batch, self.folder, chosen)
+            await self.take_in(batch.calls)
+            await asyncio.to_thread(_remove, self.folder, batch.taken)
+            for name, why in batch.refused.items():
+                await self._set_aside(name, why)
+            for name in (*batch.taken, *batch.refused):
                 del self._waiting[name]
 
 
@@ -153,10 +162,11 @@ def _list(folder: Path, known: set[str]) -> tuple[int, _Found]:
 
 def _is_whole(part: Path) -> bool:
     """Return whether a call is whole although its file was never renamed."""
+    if time_of(part.name.removesuffix(".part")) is None:
+        return False
     try:
-        return time_of(part.name.removesuffix(".part")) is not None and is_whole(
-            part.read_bytes()
-        )
+        with part.open("rb") as file:
+            return is_whole(file.readline(MAX_LINE_BYTES), os.fstat(file.fileno()).st_size)
     except OSError:  # it was renamed just now
         return False
 
@@ -176,23 +186,36 @@ def _lane(file: Path) -> Lane:
         return ""
 
 
-def _read_batch(folder: Path, names: Sequence[str]) -> list[bytes | None]:
-    """Read files until they are enough for one batch; ``None`` for one that is gone."""
-    calls: list[bytes | None] = []
-    size = 0
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    calls: list[bytes] = field(default_factory=list)
+    taken: list[str] = field(default_factory=list)  #: names of files that are dealt with then
+    refused: dict[str, str] = field(default_factory=dict)  #: names, and why they were not read
+
+
+def _read_batch(folder: Path, names: Sequence[str]) -> _Batch:
+    """Read files until their bytes are enough for one batch."""
+    batch, room = _Batch(), MAX_BATCH_BYTES
     for name in names:
         try:
             # There may be thousands; by objects for paths it takes twice as long.
             with open(f"{folder}/{name}", "rb", buffering=0) as file:  # noqa: PTH123
-                call = file.read()
+                size = os.fstat(file.fileno()).st_size
+                if size > MAX_FILE_BYTES:
+                    why = f"its file has {size:,} bytes; {MAX_FILE_BYTES:,} is the most"
+                    batch.refused[name] = why
+                    continue
+                if batch.calls and size > room:
+                    break
+                batch.calls.append(file.read(size))
+                room -= size
         except FileNotFoundError:  # a part that was renamed meanwhile: it is listed again
-            calls.append(None)
+            pass
+        except PermissionError as error:  # it must not hold up all the others for ever
+            batch.refused[name] = f"its file cannot be read: {error.strerror}"
             continue
-        size += len(call)
-        if calls and size > MAX_BATCH_BYTES:
-            break
-        calls.append(call)
-    return calls
+        batch.taken.append(name)
+    return batch
 
 
 def _remove(folder: Path, names: Iterable[str]) -> None:

@@ -28,6 +28,9 @@ PATIENCE = 350.0
 #: Seconds for a daemon that died while we waited to come back.
 RETURN = 30.0
 
+#: Bytes of a payload; a tool's input may hold a whole file. The daemon takes no more.
+MAX_PAYLOAD_BYTES = 8 * 1024 * 1024
+
 #: Processes above the hook that are named: its shell, the agent, and what that was started by.
 MAX_ANCESTORS = 6
 
@@ -66,7 +69,9 @@ def _carry(door: str, spool: str, agent: str, payload: bytes) -> bytes:
         return answer[len(TAKEN) :]
     if answer.startswith(WAIT):
         return insist(door, call, answer)
-    _spool(spool, key, call)
+    # Of a payload that the daemon would refuse only the first line is kept, as a note: it says
+    # who called and how much it was.
+    _spool(spool, key, call[: len(call) - len(payload)] if _is_too_large(payload) else call)
     return _say_in_absence(spool, agent, payload)
 
 
@@ -83,6 +88,10 @@ def _call(key: str, agent: str, payload: bytes) -> bytes:
     told = f"v{VERSION} {key} {agent} {len(payload)}".encode()
     words = (told, badge or b"-", pane or b"-", _ancestors() or b"-", server or b"-")
     return b" ".join(words) + b"\n" + payload
+
+
+def _is_too_large(payload: bytes) -> bool:
+    return len(payload) > MAX_PAYLOAD_BYTES
 
 
 def _ancestors() -> bytes:

@@ -30,6 +30,9 @@ const REST = 5_000
 // Characters of last words.
 const LONGEST = 100_000
 
+// Bytes of a payload that the daemon takes; see hook.py.
+const MAX_PAYLOAD_BYTES = 8 * 1024 * 1024
+
 // What the daemon says; see hook.py.
 const TAKEN = "taken\n"
 const WAIT = "wait "
@@ -401,11 +404,14 @@ async function insist(call, answer, listener) {
   return ""
 }
 
-// Leave it where the next daemon finds it. It appears whole or not at all.
+// Leave it where the next daemon finds it. It appears whole or not at all. Of a payload that
+// the daemon would refuse only the first line is kept, as a note.
 async function spool({ key, bytes }) {
   const name = path.join(SPOOL, key)
+  const line = bytes.indexOf("\n") + 1
+  const kept = bytes.length - line > MAX_PAYLOAD_BYTES ? bytes.subarray(0, line) : bytes
   try {
-    await files.writeFile(`${name}.part`, bytes, { flag: "wx", mode: 0o600, flush: true })
+    await files.writeFile(`${name}.part`, kept, { flag: "wx", mode: 0o600, flush: true })
     await files.rename(`${name}.part`, name)
     const folder = await files.open(SPOOL) // a rename is not on disk before its folder is
     await folder.sync().finally(() => folder.close())
