@@ -31,6 +31,7 @@ class Arrival:
     spot: Spot | None = None  #: the pane that it runs in, if it runs in one
     label: str = ""
     parent: SessionId | None = None
+    continues: Session | None = None  #: the ended session whose conversation it goes on with
     at: datetime | None = None  #: when it was seen, if that was earlier than now
 
 
@@ -42,9 +43,11 @@ def welcome(db: Connection, journal: Journal, arrival: Arrival) -> SessionId:
     is_whole = os.path.isabs(arrival.folder)  # noqa: PTH117 - a text of others
     folder = os.path.realpath(arrival.folder) if is_whole else ""
     title = os.path.basename(folder)  # noqa: PTH119 - a text of others, not a path of ours
+    # Rules may name the session, so a conversation that goes on keeps its name.
+    name = arrival.continues.name if arrival.continues else name_from(title)
     session = Session(
         id=SessionId(str(uuid4())),
-        name=distinct(name_from(title), TakenNames(db)),
+        name=distinct(name, TakenNames(db)),
         agent=arrival.agent,
         runtime=OBSERVED if arrival.spot else HEADLESS,
         computer=journal.computer,
@@ -55,6 +58,7 @@ def welcome(db: Connection, journal: Journal, arrival: Arrival) -> SessionId:
         tmux_server=arrival.spot.server if arrival.spot else None,
         tmux_pane=arrival.spot.pane if arrival.spot else None,
         parent=arrival.parent,
+        continues=arrival.continues.id if arrival.continues else None,
         process=arrival.process,
         owner=arrival.origin,
         origin=arrival.origin,

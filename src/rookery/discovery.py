@@ -146,8 +146,11 @@ class Discovery:
         """Take in what one server shows. Raises ``RuntimeFailed``; then nothing was done."""
         async with self._locks[socket]:
             self.panes[socket] = panes = await list_panes(self.holder.server(socket))
-            agents = await anyio.to_thread.run_sync(self._recognise, panes)
+            found = await anyio.to_thread.run_sync(self._recognise, panes)
             live = await self.database.read(sessions.live)
+            # A hook may have registered an agent again after its record had ended.
+            over = self._over.difference(each.process for each in live)
+            agents = [each for each in found if each.found.process.word not in over]
             gone = self._gone(socket, live, panes, agents)
             if changes := [*gone, *changes_of(live, agents)]:
                 await self.database.write(partial(self._write_down, changes=changes))
@@ -157,11 +160,7 @@ class Discovery:
     def _recognise(self, panes: Sequence[Listed]) -> list[Sighted]:
         programs = {run_as(agent): agent.name for agent in self.agents.values()}
         found = ((pane, find_agent(self.table, pane.pid, programs)) for pane in panes)
-        return [
-            self._sight(pane, agent)
-            for pane, agent in found
-            if agent and agent.process.word not in self._over
-        ]
+        return [self._sight(pane, agent) for pane, agent in found if agent]
 
     def _sight(self, pane: Listed, found: Found) -> Sighted:
         pid = found.process.pid

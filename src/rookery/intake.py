@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -32,7 +32,7 @@ from rookery.model.facts import (
 )
 from rookery.model.permissions import Call, RequestId, Verdict
 from rookery.model.rules import path_fields
-from rookery.model.sessions import HEADLESS, TMUX, Sender
+from rookery.model.sessions import HEADLESS, TMUX, Sender, Session
 from rookery.path_resolver import PathResolver
 from rookery.permissions import Pass, Permissions, Ruling, Wait
 from rookery.ports import Agent
@@ -110,6 +110,8 @@ class Intake:
             if _ends_an_earlier_conversation(db, sender, caller):
                 return Pass()
             sending = self._resolve(db, sender, caller, at)
+            if _works_on(sending, hook, agent, call):
+                sending = self._revive(db, sending, sender, caller, at)
             session = sending.session
             self._learn(db, sending, sender)
             _identify(db, sending, sender, caller)
@@ -188,10 +190,10 @@ class Intake:
         if call is None:
             return Pass()
         session = sessions.get(db, session_id)
-        if session.status.is_over:
-            return Pass()
         if hook.pid is None:
-            return self.permissions.note(db, session, call)
+            return (
+                Pass() if session.status.is_over else self.permissions.note(db, session, call)
+            )
         return self.permissions.consider(
             db, session, call, hook=hook.key, can_ask=agent.asks_when_told
         )
@@ -345,6 +347,13 @@ class Intake:
         endings.end(db, self.journal, session, outcome="failed", reason="its program is gone")
         return senders.get(db, self._register(db, sender, caller, at))
 
+    def _revive(
+        self, db: Connection, ended: Sending, sender: Sender, caller: Caller, at: datetime
+    ) -> Sending:
+        """Register a live agent whose record has ended as a new session that continues it."""
+        continues = sessions.get(db, ended.session)
+        return senders.get(db, self._register(db, sender, caller, at, continues=continues))
+
     def _bring_up(self, db: Connection, sending: Sending) -> None:
         """Let a headless agent be up once it has told anything, whatever that was."""
         was_starting = sending.runtime == HEADLESS and sending.is_starting
@@ -361,7 +370,13 @@ class Intake:
             observed.identify(db, sending.session, found.word)
 
     def _register(
-        self, db: Connection, sender: Sender, caller: Caller, at: datetime
+        self,
+        db: Connection,
+        sender: Sender,
+        caller: Caller,
+        at: datetime,
+        *,
+        continues: Session | None = None,
     ) -> SessionId:
         if not limits.has_room_for_headless(db):
             # Parked, not retried: made-up sessions must not fill the store.
@@ -375,9 +390,21 @@ class Intake:
             folder=sender.cwd,
             origin="hook",
             process=process,
+            continues=continues,
             at=at,
         )
         return arrivals.welcome(db, self.journal, arrival)
+
+
+def _works_on(sending: Sending, hook: Hook, agent: Agent, call: Call | None) -> bool:
+    """Return whether a live agent begins something although its record has ended.
+
+    A record ends without its agent when nothing was heard of it for long, or by a restore.
+    Other events, such as a stop that races with the exit, are the last of an ended session.
+    """
+    if sending.is_live or hook.pid is None:
+        return False
+    return call is not None or _is_prompt(agent.read_hook(hook.payload, sending.session))
 
 
 def _may_change_conversations(sender: Sender) -> bool:
@@ -425,5 +452,5 @@ def _explain(fact: Fact, ending: Answer) -> Fact:
     return structs.replace(fact, last_words=ending.words, how=ending.how)
 
 
-def _is_prompt(told: Sequence[Fact]) -> bool:
+def _is_prompt(told: Iterable[Fact]) -> bool:
     return any(isinstance(fact, TurnStarted) and not fact.resumes for fact in told)

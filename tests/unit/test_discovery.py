@@ -252,6 +252,22 @@ async def test_what_is_over_is_not_found_again_while_its_process_goes_on(desk: D
     assert desk.holder.seats == {}
 
 
+@pytest.mark.spec("A9", "B6")
+async def test_an_agent_that_a_hook_has_registered_again_is_found_in_its_pane(
+    desk: Desk,
+) -> None:
+    desk.open(10, "claude")
+    await desk.look()
+    await desk.end((await desk.only()).id)
+    await desk.look()
+
+    await desk.add("again", agent="claude", runtime="headless", process="11:7")
+    await desk.look()
+
+    again = await desk.only()
+    assert (again.id, again.runtime, again.tmux_pane) == ("again", "observed", "%10")
+
+
 @pytest.mark.spec("A7", "B6")
 async def test_a_server_that_does_not_answer_is_no_death(desk: Desk) -> None:
     desk.open(10, "claude")
