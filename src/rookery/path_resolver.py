@@ -8,9 +8,13 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from threading import BoundedSemaphore, Thread
+from typing import TypeAlias
 
 from rookery.model.permissions import Call
 from rookery.model.rules import absolute_path
+
+#: Of each field of a call, the files that its path may name.
+_Meanings: TypeAlias = dict[str, frozenset[str]]
 
 #: A path on a dead mount blocks its thread for good; then the call counts as uncertain.
 RESOLVE_TIMEOUT_S = 0.5
@@ -35,19 +39,19 @@ class PathResolver:
             return call
         # Whether an agent expands a tilde is not known: no rule allows by such a path.
         unsure = {name for name, path in paths.items() if path.startswith("~")}
-        found = await self._in_thread({name: _seen_from(folder, paths[name]) for name in paths})
+        found = await self._in_thread(paths, folder or "/")
         unsure.update(paths.keys() - found.keys())
         return replace(call, real_paths=found, uncertain=call.uncertain | unsure)
 
-    async def _in_thread(self, paths: Mapping[str, str]) -> dict[str, str]:
+    async def _in_thread(self, paths: Mapping[str, str], folder: str) -> _Meanings:
         if not self._threads.acquire(blocking=False):
             return {}
         loop = asyncio.get_running_loop()
-        answer: asyncio.Future[dict[str, str]] = loop.create_future()
+        answer: asyncio.Future[_Meanings] = loop.create_future()
 
         def follow_links() -> None:
             try:
-                found = dict(self._followed(paths))
+                found = dict(self._followed(paths, folder))
             finally:
                 self._threads.release()
             with suppress(RuntimeError):  # the loop has closed meanwhile
@@ -59,19 +63,25 @@ class PathResolver:
         except TimeoutError:
             return {}
 
-    def _followed(self, paths: Mapping[str, str]) -> Iterable[tuple[str, str]]:
+    def _followed(
+        self, paths: Mapping[str, str], folder: str
+    ) -> Iterable[tuple[str, frozenset[str]]]:
         for name, path in paths.items():
             with suppress(OSError, ValueError):  # a NUL, or too many links
-                yield name, self.real_path(path)
+                yield name, frozenset(self._meanings(folder, path))
+
+    def _meanings(self, folder: str, path: str) -> Iterable[str]:
+        """Yield each file that the path may name, as seen from a folder."""
+        if path.startswith("~/"):
+            path = os.path.expanduser(path)  # noqa: PTH111 - pathlib raises without a home
+        whole = os.path.join(folder, path)  # noqa: PTH118 - pathlib removes "." and "//"
+        yield self.real_path(whole)
+        if ".." in whole.split("/"):
+            # OpenCode removes ".." from the text, so what stands before it need not exist.
+            yield self.real_path(absolute_path(path, folder))
+            yield self.real_path(absolute_path(path, self.real_path(folder)))
 
 
-def _seen_from(folder: str, path: str) -> str:
-    """Return an absolute path; its ``..`` are followed after the links before them."""
-    if path.startswith("~/"):
-        return os.path.expanduser(path)  # noqa: PTH111 - pathlib raises without a home
-    return os.path.join(folder, path) if folder else absolute_path(path, "/")  # noqa: PTH118
-
-
-def _answer(answer: asyncio.Future[dict[str, str]], found: dict[str, str]) -> None:
+def _answer(answer: asyncio.Future[_Meanings], found: _Meanings) -> None:
     if not answer.done():
         answer.set_result(found)

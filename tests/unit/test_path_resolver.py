@@ -36,6 +36,72 @@ async def test_a_link_does_not_lead_around_a_rule(tmp_path: Path) -> None:
     assert decide([allow], call, where(folder)) is None
 
 
+@pytest.fixture
+def linked(tmp_path: Path) -> Path:
+    """Make a project with a link that leads deep into a folder where writing is allowed."""
+    deep = tmp_path / "scratch" / "1" / "2" / "3"
+    deep.mkdir(parents=True)
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "link").symlink_to(deep)
+    return tmp_path
+
+
+@pytest.mark.spec("D1")
+@pytest.mark.parametrize("is_absolute", [True, False])
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("link/x", True),
+        ("../scratch/1/../x", True),
+        ("link/../x", False),
+        ("link/../../x", False),
+        ("link/.././x", False),
+        ("link//..//x", False),
+    ],
+)
+async def test_an_allow_rule_holds_for_every_meaning_of_a_link_and_two_dots(
+    linked: Path, path: str, *, allowed: bool, is_absolute: bool
+) -> None:
+    allow = Rule("yes", "allow", input={"file_path": Pattern(f"{linked}/scratch/*")})
+    folder = linked / "project"
+    written = f"{folder}/{path}" if is_absolute else path
+    seen_from = "" if is_absolute else str(folder)
+
+    given = Call("write", {"file_path": written})
+    call = await PathResolver().resolve(given, folder=seen_from, fields=FIELDS)
+
+    assert (decide([allow], call, where(folder)) is allow) is allowed
+
+
+@pytest.mark.spec("D1")
+async def test_an_allow_rule_holds_whether_the_folder_is_a_link_or_not(linked: Path) -> None:
+    inner = linked / "project" / "inner"
+    inner.mkdir()
+    (linked / "scratch" / "door").symlink_to(inner)
+    (inner / "link").symlink_to(linked / "scratch" / "1" / "2" / "3")
+    allow = Rule("yes", "allow", input={"file_path": Pattern(f"{linked}/scratch/*")})
+
+    given = Call("write", {"file_path": "link/../../x"})
+    door = linked / "scratch" / "door"
+    call = await PathResolver().resolve(given, folder=str(door), fields=FIELDS)
+
+    assert decide([allow], call, where(door)) is None
+
+
+@pytest.mark.spec("D1")
+@pytest.mark.parametrize("denied", ["project/x", "scratch/1/2/x"])
+async def test_a_deny_rule_matches_any_meaning_of_a_link_and_two_dots(
+    linked: Path, denied: str
+) -> None:
+    deny = Rule("no", "deny", input={"file_path": Pattern(f"{linked}/{denied}")})
+    folder = linked / "project"
+
+    given = Call("write", {"file_path": "link/../x"})
+    call = await PathResolver().resolve(given, folder=str(folder), fields=FIELDS)
+
+    assert decide([deny], call, where(folder)) is deny
+
+
 @pytest.mark.spec("D1")
 async def test_a_path_on_a_dead_mount_is_uncertain_and_blocks_nothing(tmp_path: Path) -> None:
     mount_is_back = threading.Event()

@@ -46,8 +46,9 @@ class Call:
     by_keys: bool = False
     #: Names the very call, for an agent that tells of it in different words each time.
     mark: str = ""
-    #: The real paths of path fields, with links followed.
-    real_paths: Mapping[str, str] = field(default_factory=dict, compare=False)
+    #: What each path field may mean, with links followed. With ``..`` after a link there are
+    #: several: the kernel follows the link first, some agents remove the ``..`` first.
+    real_paths: Mapping[str, frozenset[str]] = field(default_factory=dict, compare=False)
     #: Fields whose value is not known for certain: rules never allow by them.
     uncertain: frozenset[str] = field(default=frozenset(), compare=False)
 

@@ -107,7 +107,8 @@ def _allows(call: Call, where: Circumstances, name: str, pattern: Pattern) -> bo
     if name in COMMAND_FIELDS:
         return pattern.matches_one_command(value)
     if name in PATH_FIELDS and isinstance(call.input[name], str):
-        return pattern.matches(call.real_paths.get(name) or _absolute(value, where))
+        meant = call.real_paths.get(name) or {_absolute(value, where)}
+        return all(pattern.matches(each) for each in meant)
     return pattern.matches(value)
 
 
@@ -123,8 +124,7 @@ def _meanings(call: Call, where: Circumstances, name: str) -> Iterator[str]:
     yield value
     if name in PATH_FIELDS and isinstance(call.input[name], str):
         yield _absolute(value, where)
-        if real := call.real_paths.get(name):
-            yield real
+        yield from call.real_paths.get(name, ())
 
 
 def _absolute(path: str, where: Circumstances) -> str:
