@@ -192,7 +192,11 @@ def _refused_with(verdict: Verdict) -> Verdict:
 
 
 def _hook_settings(command: str) -> Iterable[str]:
-    """Say which hooks this session has, and that they are trusted."""
+    """Say which hooks this session has, and that they are trusted.
+
+    The command line wins over a project's settings, which could else switch them off.
+    """
+    yield "features.hooks=true"
     trusted = []
     for event, (label, timeout) in EVENTS.items():
         hook = {"type": "command", "command": command, "timeout": timeout, "async": False}

@@ -35,10 +35,13 @@ NOT_AN_END = frozenset({"clear", "resume"})
 
 
 def settings(command: str, events: Sequence[str], allow: Sequence[str] = ()) -> str:
-    """Write the settings that have ``command`` told of ``events``, and ``allow`` some tools."""
+    """Write the settings that have ``command`` told of ``events``, and ``allow`` some tools.
+
+    They win over those of a project, which could else switch all hooks off.
+    """
     hooks = {event: [{"hooks": [_hook(command, event)]}] for event in events}
     allowed = {"permissions": {"allow": [*allow]}} if allow else {}
-    return json.dumps({"hooks": hooks, **allowed}, indent=1)
+    return json.dumps({"disableAllHooks": False, "hooks": hooks, **allowed}, indent=1)
 
 
 def _hook(command: str, event: str) -> dict[str, object]:
