@@ -133,6 +133,16 @@ def rules_in_force(book: Rulebook) -> Check:
     return Check("rules", ok=True, detail=detail)
 
 
+def hook_switches(off: Mapping[str, str]) -> Check:
+    """Say which sessions tell nothing, by name, and the files that switch their hooks off."""
+    items = tuple(f"{name}: hooks are switched off by {file}" for name, file in off.items())
+    detail = f"{len(items)} sessions whose project switches hooks off: no rule holds for them"
+    if not items:
+        return Check("hook switches", ok=True, detail="no project switches hooks off")
+    advice = "remove the setting, then start the agent again"
+    return Check("hook switches", ok=False, detail=detail, advice=advice, items=items)
+
+
 def _rules(home: Home) -> Check:
     """Say what is in the file, while no daemon can say what is in force."""
     try:

@@ -26,6 +26,8 @@ def why(*, name: str, as_json: bool) -> None:
     else:
         say(f"{session['name']} {does(state)} since {since}{reason}")
     say(f"This is {found['confidence']}.")
+    if found["hooks_off"]:
+        say(f"Its hooks are switched off by {found['hooks_off']}: no rule holds for it.")
     for each in found["evidence"]:
         detail = f"  ({each['detail']})" if each["detail"] else ""
         say_line(f"  {each['source']:10}  {each['claim']:10}  {ago(each['at'])} ago{detail}")

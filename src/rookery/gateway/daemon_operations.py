@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -17,7 +17,7 @@ import anyio
 from pydantic import Field
 
 from rookery import __version__
-from rookery.doctor import Check, Doubt, Hold, Trouble, examine, rules_in_force
+from rookery.doctor import Check, Doubt, Hold, Trouble, examine, hook_switches, rules_in_force
 from rookery.environment import session_environment
 from rookery.gateway.table import (
     Asked,
@@ -33,7 +33,8 @@ from rookery.model.errors import BadInput
 from rookery.model.facts import HOUSE
 from rookery.model.lifecycle import ASKING
 from rookery.model.scopes import Need, Scope
-from rookery.model.sessions import OBSERVED, TMUX
+from rookery.model.sessions import OBSERVED, TMUX, Session
+from rookery.project_files import hooks_switched_off, in_thread
 from rookery.store import retention, sessions, statistics, switches, tokens
 from rookery.store.database import open_file
 from rookery.store.statistics import Statistics
@@ -175,10 +176,18 @@ async def check_up(house: House, caller: Caller, asked: Nothing) -> Checkup:
     checks = await anyio.to_thread.run_sync(looked_at)
     checks.append(house.loopback.check)
     checks.append(rules_in_force(rulebook))
+    live = await house.database.read(sessions.live)
+    checks.append(hook_switches(await in_thread(partial(_switched_off, live), otherwise={})))
     if refused := await house.database.look_for_trouble(within=TROUBLE_TIMEOUT_S):
         checks.append(Check("file", ok=False, detail=refused))
     is_well = all(each.ok is not False for each in checks)
     return Checkup(is_well, checks, _without_secrets(environment))
+
+
+def _switched_off(live: Iterable[Session]) -> dict[str, str]:
+    """Return the files that switch hooks off, by the name of the session."""
+    found = {each.name: hooks_switched_off(each) for each in live}
+    return {name: file for name, file in found.items() if file}
 
 
 def find_trouble(db: Connection) -> Trouble:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from sqlite3 import Connection
 from typing import Any
 
@@ -11,6 +12,7 @@ from rookery.model.evidence import Confidence, Evidence, confidence
 from rookery.model.lifecycle import as_lifecycle, as_state
 from rookery.model.scopes import Need
 from rookery.model.sessions import HEADLESS, Session
+from rookery.project_files import hooks_switched_off, in_thread
 from rookery.store import evidence
 from rookery.store import sessions as known
 
@@ -22,16 +24,18 @@ class Grounds:
     session: Session
     confidence: Confidence
     evidence: list[Evidence]
+    hooks_off: str = ""  #: the project's file that switches its hooks off: no rule holds for it
 
 
 async def why(house: House, caller: Caller, asked: OfSession) -> Grounds:
     """Say where a session stands, on what evidence, and how sure that is."""
     session = await target(house, caller, asked.session, Need.READ)
+    hooks_off = await in_thread(partial(hooks_switched_off, session), otherwise="")
 
     def read(db: Connection) -> Grounds:
         now = known.get(db, session.id)
         found = evidence.of_session(db, session.id)
-        return Grounds(now, confidence(now.state, found), found)
+        return Grounds(now, confidence(now.state, found), found, hooks_off)
 
     return await house.database.read(read)
 

@@ -1,0 +1,62 @@
+"""A repository that switches hooks off: the real OpenCode and Gemini CLI."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.models.server import ModelServer
+from tests.real.rookery import Rookery
+from tests.real.test_more_agents import SLOWLY, prepare
+
+pytestmark = [pytest.mark.more_agents, pytest.mark.timeout(300), pytest.mark.spec("C1", "D1")]
+
+RULES = '[[deny]]\nname = "no touch"\ninput.command = { regex = "touch" }\n'
+
+#: Has the name of ours, and tells nothing.
+PLUGIN = "export const Rookery = async () => ({})\n"
+
+
+@pytest.fixture
+def rookery(cold: Rookery, models: ModelServer) -> Rookery:
+    prepare(cold, models)
+    (cold.home.config / "rules.toml").write_text(RULES)
+    cold.up()
+    return cold
+
+
+def write(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def test_opencode_keeps_our_plugin_whatever_a_repository_configures(rookery: Rookery) -> None:
+    settings = {"plugin": ["./rookery.js"], "permission": "allow"}
+    write(rookery.project / "opencode.json", json.dumps(settings))
+    write(rookery.project / "rookery.js", PLUGIN)
+    mark = rookery.project / "mark"
+
+    said = rookery.run(
+        *("start", "--agent", "opencode", "--name", "it", "--wait", "--timeout", str(SLOWLY)),
+        f"bash: touch {mark};; say: done",
+    )
+
+    found = [(each["decision"], each["rule"]) for each in rookery.json("audit")["decisions"]]
+    assert found == [("denied", "no touch")], said.stdout + said.stderr
+    assert not mark.exists()
+
+
+@pytest.mark.spec("C8")
+def test_it_is_said_that_a_repository_has_switched_off_the_hooks_of_gemini(
+    rookery: Rookery,
+) -> None:
+    file = rookery.project / ".gemini" / "settings.json"
+    write(file, '{"hooksConfig": {"enabled": false}}')
+    rookery.start("it", agent="gemini")
+
+    why, doctor = rookery.run("why", "it").stdout, rookery.run("doctor").stdout
+
+    assert f"Its hooks are switched off by {file}: no rule holds for it." in why
+    assert f"it: hooks are switched off by {file}" in doctor
