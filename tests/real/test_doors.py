@@ -417,6 +417,40 @@ def test_a_screen_is_followed_as_it_changes(rookery: Rookery) -> None:
     assert "now you see me" in seen
 
 
+#: Signs of life, 15 s apart, after which a stream is taken to last for ever.
+MAX_PINGS = 4
+
+
+def told_until_its_end(lines: Iterator[str]) -> list[str]:
+    """Read a stream to its end; fail if it does not come to one."""
+    told: list[str] = []
+    for line in lines:
+        told.append(line)
+        assert sum(each.startswith(": ping") for each in told) < MAX_PINGS
+    return told
+
+
+@pytest.mark.spec("F1", "K5", "I4")
+def test_a_screen_is_shown_to_a_relay_peer_only_while_the_relay_is_open(
+    rookery: Rookery,
+) -> None:
+    for name in ("anna", "bert"):
+        rookery.start(name)
+    relay = rookery.json("relay", "anna", "bert")["id"]
+    anna = rookery.client_of(badge_of(rookery, "anna"))
+    peer, own = (anna.lines("sessions", each, "frames") for each in ("bert", "anna"))
+    next(each for each in peer if each.startswith("data:"))
+    next(each for each in own if each.startswith("data:"))
+
+    rookery.run("relay", "close", relay)
+    rookery.ask("bert", "say: not for anna")
+    of_peer = told_until_its_end(peer)
+    rookery.run("end", "anna")
+    told_until_its_end(own)
+
+    assert not [each for each in of_peer if "not for anna" in each]
+
+
 @pytest.mark.spec("I1")
 def test_the_api_describes_itself(rookery: Rookery) -> None:
     status, described = request(

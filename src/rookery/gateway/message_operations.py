@@ -31,6 +31,7 @@ from rookery.model.errors import (
     RuntimeFailed,
     StillWorking,
 )
+from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity
 from rookery.model.messages import Message, MessageId, Step, clean
 from rookery.model.scopes import Need
@@ -134,9 +135,9 @@ async def show_message(house: House, caller: Caller, asked: MessageAsked) -> Del
         asks = now.session.is_asking and now.session.since != asked.known
         return asks or now.is_settled
 
-    await _require_a_reader(house, caller, asked.message)
+    recipient = await _require_a_reader(house, caller, asked.message)
     if asked.timeout:
-        await until(house, caller, is_news, asked.timeout)
+        await until(house, caller, is_news, asked.timeout, sessions=[recipient])
     return await house.database.read(lambda db: _delivery(db, asked.message))
 
 
@@ -146,8 +147,8 @@ async def answer(house: House, caller: Caller, asked: AnswerAsked) -> Turn:
     def is_settled(db: Connection) -> bool:
         return _delivery(db, asked.message).is_settled
 
-    await _require_a_reader(house, caller, asked.message)
-    await until(house, caller, is_settled, asked.timeout)
+    recipient = await _require_a_reader(house, caller, asked.message)
+    await until(house, caller, is_settled, asked.timeout, sessions=[recipient])
     now = await house.database.read(lambda db: _delivery(db, asked.message))
     if now.turn and now.turn.ended_at:
         return now.turn
@@ -160,20 +161,23 @@ async def answer(house: House, caller: Caller, asked: AnswerAsked) -> Turn:
     raise StillWorking(_why(now.session, now.message))
 
 
-async def _require_a_reader(house: House, caller: Caller, message: int) -> None:
-    """Refuse a message that is not the caller's to see, in one way whether it exists or not."""
+async def _require_a_reader(house: House, caller: Caller, message: int) -> SessionId:
+    """Return the session that a message is for.
 
-    def read(db: Connection) -> None:
+    Refuses one that is not the caller's to see, in one way whether it exists or not.
+    """
+
+    def read(db: Connection) -> SessionId:
         allowed = reach(house, db, caller, Need.READ)
         if allowed is None:
-            _delivery(db, message)
-            return
+            return _delivery(db, message).session.id
         with suppress(MessageUnknown):
-            if _delivery(db, message).session.id in allowed:
-                return
+            recipient = _delivery(db, message).session.id
+            if recipient in allowed:
+                return recipient
         raise Forbidden(f"the message {message} is not the caller's to see, or there is none.")
 
-    await house.database.read(read)
+    return await house.database.read(read)
 
 
 def _delivery(db: Connection, number: int) -> Delivery:

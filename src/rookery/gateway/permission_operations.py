@@ -172,9 +172,12 @@ async def show_request(house: House, caller: Caller, asked: OneAsked) -> Request
             raise RequestUnknown(f"{asked.permission!r}.")
         return request
 
-    await house.database.read(read)
+    def is_delivered(db: Connection) -> bool:
+        return read(db).delivery != "due"
+
+    session = (await house.database.read(read)).session
     if asked.timeout:
-        await until(house, caller, lambda db: read(db).delivery != "due", asked.timeout)
+        await until(house, caller, is_delivered, asked.timeout, sessions=[session])
     return await house.database.read(read)
 
 

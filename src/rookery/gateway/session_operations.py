@@ -282,7 +282,7 @@ async def show_turns(house: House, caller: Caller, asked: TurnsAsked) -> Turns:
         return over or turns.count_ended(db, session.id) > asked.after
 
     if asked.timeout:
-        await until(house, caller, has_more, asked.timeout)
+        await until(house, caller, has_more, asked.timeout, sessions=[session.id])
 
     def read(db: Connection) -> Turns:
         return Turns(
@@ -396,7 +396,9 @@ async def _press_in_turn(
             await house.journal.clock.sleep(BETWEEN_KEYS_S if number else 0.0)
             await house.runtime.press(session.id, key)
         # A single key is never lost; of several a busy program may see too few.
-        if len(keys) == 1 or await until(house, caller, has_moved, INTERRUPT_TIMEOUT_S):
+        if len(keys) == 1 or await until(
+            house, caller, has_moved, INTERRUPT_TIMEOUT_S, sessions=[session.id]
+        ):
             return
 
 

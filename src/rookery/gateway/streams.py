@@ -19,8 +19,9 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from rookery.gateway.events import Event, Ring, follow, recall
 from rookery.gateway.parameters import one_method, read_query
-from rookery.gateway.table import Caller, House, require, target
+from rookery.gateway.table import Caller, House, has_access, require, target
 from rookery.model.errors import BadInput
+from rookery.model.facts import Fact, RelayLeft, SessionEnded, SessionId
 from rookery.model.scopes import Need
 
 T = TypeVar("T")
@@ -35,6 +36,9 @@ MAX_CLOSE_REASON_CHARS = 30
 
 #: Seconds between signs of life.
 PING = 15
+
+#: Facts after which a session may read less: its badge is void, or a relay is closed to it.
+ACCESS_CHANGES: tuple[type[Fact], ...] = (SessionEnded, RelayLeft)
 
 
 class EventsAsked(BaseModel):
@@ -96,7 +100,7 @@ async def follow_screen(house: House, ring: Ring, request: Request) -> Response:
     """Follow a session's screen: the present one, then each as it changes."""
     caller = _caller(request)
     found = await target(house, caller, request.path_params["session"], Need.READ)
-    return _streamed(house, caller, house.runtime.screens(found.id), _frame)
+    return _streamed(house, caller, house.runtime.screens(found.id), _frame, of=found.id)
 
 
 STREAMS = (
@@ -113,7 +117,7 @@ async def _follow_by_socket(house: House, ring: Ring, socket: WebSocket) -> None
         await socket.close(1008, str(refused)[:MAX_CLOSE_REASON_CHARS])
         return
     await socket.accept()
-    told = _until_revoked(house, caller, follow(house, ring, caller, after))
+    told = _while_allowed(house, caller, follow(house, ring, caller, after))
     with suppress(WebSocketDisconnect, TimeoutError, RuntimeError):
         async for event in told:
             async with asyncio.timeout(PATIENCE):
@@ -136,36 +140,79 @@ def _caller(connection: HTTPConnection) -> Caller:
 
 
 def _streamed(
-    house: House, caller: Caller, source: AsyncIterator[T], encode: Callable[[T], bytes]
+    house: House,
+    caller: Caller,
+    source: AsyncIterator[T],
+    encode: Callable[[T], bytes],
+    *,
+    of: SessionId | None = None,
 ) -> Response:
     async def encoded() -> AsyncIterator[bytes]:
-        async for each in _until_revoked(house, caller, source):
+        async for each in _while_allowed(house, caller, source, of=of):
             yield encode(each)
 
     return EventSourceResponse(encoded(), ping=PING, send_timeout=PATIENCE)
 
 
-async def _until_revoked(
-    house: House, caller: Caller, source: AsyncIterator[T]
+async def _while_allowed(
+    house: House, caller: Caller, source: AsyncIterator[T], *, of: SessionId | None = None
 ) -> AsyncIterator[T]:
-    """Pass on what comes, until it ends or the caller's token is taken back."""
+    """Pass on what comes, until it ends or the caller may no longer read it.
+
+    ``of`` is the session that all of it is about; without one, the source itself tells the
+    caller only what is within its reach.
+    """
+    access = _Access(house, caller, () if of is None else (of,))
     with house.streams.opened(caller.identity.token) as over:
-        revoked = asyncio.ensure_future(over.wait())
+        watching = asyncio.ensure_future(access.watch(over))
+        stopped = asyncio.ensure_future(over.wait())
         following: asyncio.Future[T] | None = None
         try:
             while True:
                 following = asyncio.ensure_future(anext(source))
-                await asyncio.wait({following, revoked}, return_when=asyncio.FIRST_COMPLETED)
-                if revoked.done():
+                await asyncio.wait({following, stopped}, return_when=asyncio.FIRST_COMPLETED)
+                if stopped.done():
                     return
                 try:
-                    yield following.result()
+                    found = following.result()
                 except StopAsyncIteration:
                     return
+                if of is not None and not await access.holds():
+                    return
+                yield found
         finally:
-            revoked.cancel()
+            watching.cancel()
+            stopped.cancel()
             if following:
                 following.cancel()
+
+
+@dataclass(frozen=True, slots=True)
+class _Access:
+    """Whether a caller may go on reading some sessions."""
+
+    house: House
+    caller: Caller
+    targets: tuple[SessionId, ...]
+
+    async def holds(self) -> bool:
+        if self.caller.identity.session is None:
+            return True  # revoking a token closes its streams by itself
+        return await self.house.database.read(
+            lambda db: has_access(self.house, db, self.caller, self.targets)
+        )
+
+    async def watch(self, over: asyncio.Event) -> None:
+        """Set ``over`` once the access is lost. Asked again at facts that may change it."""
+        try:
+            while True:
+                # Taken before the reading, so that nothing falls between it and the wait.
+                bell = self.house.database.bells.of_kinds(ACCESS_CHANGES)
+                if not await self.holds():
+                    return
+                await bell.wait()
+        finally:
+            over.set()  # also if it cannot be read: a stream never goes on unchecked
 
 
 def _encoded(event: Event) -> bytes:

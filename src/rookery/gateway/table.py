@@ -205,12 +205,16 @@ async def until(
 
     With ``sessions`` it is asked again at entries about them only.
 
-    Raises ``TokenRevoked`` as soon as the caller's token is void, and ``NotRunning`` if the
-    daemon stops first: the caller then asks the next one.
+    Raises ``TokenRevoked`` as soon as the caller's token is void, ``Forbidden`` once it may
+    not read ``sessions`` any more, and ``NotRunning`` if the daemon stops first: the caller
+    then asks the next one.
     """
 
     def is_over(db: Connection) -> bool:
-        return not is_valid(db, caller) or question(db)
+        return not has_access(house, db, caller, sessions) or question(db)
+
+    def has_still_access(db: Connection) -> bool:
+        return has_access(house, db, caller, sessions)
 
     clock = house.journal.clock
     own = caller.identity.session  # whose end makes its badge void
@@ -221,6 +225,8 @@ async def until(
         try:
             await asyncio.wait({answer, stopped}, return_when=asyncio.FIRST_COMPLETED)
             await require_valid(house, caller)
+            if own and not await house.database.read(has_still_access):
+                raise Forbidden("the session is not of the caller's family any more.")
             if answer.done():
                 return answer.result()
             raise NotRunning
@@ -233,6 +239,16 @@ def is_valid(db: Connection, caller: Caller) -> bool:
     """Whether the token that a caller showed, if it showed one, is valid now."""
     token = caller.identity.token
     return token is None or tokens.find(db, token) is not None
+
+
+def has_access(
+    house: House, db: Connection, caller: Caller, targets: Collection[SessionId]
+) -> bool:
+    """Return whether the caller's token is valid and it may read all of ``targets``."""
+    if not is_valid(db, caller):
+        return False
+    allowed = reach(house, db, caller, Need.READ) if targets else None
+    return allowed is None or allowed.issuperset(targets)
 
 
 async def require_valid(house: House, caller: Caller) -> None:
