@@ -32,7 +32,7 @@ class Limits(_Section):
     tmux_sessions: int = Field(100, ge=1)  #: that live at once
     #: Sessions that one session may start in a minute.
     starts_a_minute: int = Field(30, ge=1, le=10_000)
-    #: Messages that may wait for one session, from all authors together.
+    #: Messages that may wait for one session, from all authors; news is counted apart.
     queued_messages: int = Field(1_000, ge=1, le=1_000_000)
     #: Kilobytes of all messages that may wait for one session.
     queued_kb: int = Field(16_000, ge=1, le=1_000_000)

@@ -10,7 +10,6 @@ from functools import partial
 from sqlite3 import Connection
 
 from rookery.model import facts
-from rookery.model.envelopes import envelope
 from rookery.model.errors import BadInput, SessionOver
 from rookery.model.facts import Fact, SessionId
 from rookery.model.listeners import (
@@ -29,10 +28,10 @@ from rookery.model.listeners import (
     why_ended,
     without_hint,
 )
-from rookery.model.messages import Origin, clean
 from rookery.model.sessions import Session
 from rookery.needs import need
-from rookery.store import dialogs, families, limits, listeners, messages, sessions
+from rookery.news import News, tell
+from rookery.store import dialogs, families, listeners, messages, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Entry, Journal, Reader
 
@@ -229,14 +228,7 @@ def _hops(db: Connection, entry: Entry) -> int:
 
 
 def _write(db: Connection, caller: SessionId, words: str, cause: int, *, hops: int = 0) -> None:
-    session = sessions.get(db, caller)
-    above = envelope(speaker="Rookery", recipient=session.name, about="what you wait for")
-    # With a NUL character in its words nobody keeps what happened to it from others.
-    plain = clean(words.replace("\0", " "))
-    if why := limits.why_no_room(db, caller, plain.text):
-        _log.warning("%s is not told what it waits for: %s.", session.name, why)
-        return
-    messages.add(db, caller, plain, Origin(AUTHOR, cause, above, hops))
+    tell(db, caller, News(words, "what you wait for", AUTHOR, cause, hops))
 
 
 @dataclass(frozen=True, slots=True)

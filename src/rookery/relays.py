@@ -6,7 +6,6 @@ chain of causes, so that nobody has to guess whether two are only being polite.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,15 +15,14 @@ from uuid import uuid4
 
 from rookery.model import facts
 from rookery.model.aliases import checked_alias
-from rookery.model.envelopes import attributed, envelope
+from rookery.model.envelopes import attributed
 from rookery.model.errors import BadInput, CommandRefused, SessionOver, WordsRefused
 from rookery.model.facts import Fact, SessionId
 from rookery.model.messages import Origin, clean
 from rookery.model.relays import Limits, Member, Relay, RelayId, shortened
+from rookery.news import News, tell
 from rookery.store import limits, messages, relays, sessions
 from rookery.store.journal import Entry, Journal, Reader
-
-_log = logging.getLogger(__name__)
 
 #: How many may talk in one relay.
 MOST_MEMBERS = 20
@@ -214,12 +212,7 @@ def _part(db: Connection, relay: Relay, gone: Member, parting: _Parting) -> None
 
 
 def _tell(db: Connection, relay: Relay, member: Member, words: str, parting: _Parting) -> None:
-    name = sessions.get(db, member.session).name
-    about = f"your relay {relay.id}"
-    above = envelope(speaker="Rookery", recipient=name, about=about)
     # In the plural it is news of ours, which counts otherwise than what members say.
-    origin = Origin(f"relays {relay.id}", parting.cause, above, parting.hops)
-    if why := limits.why_no_room(db, member.session, words):
-        _log.warning("%s is not told of its relay %s: %s.", name, relay.id, why)
-        return
-    messages.add(db, member.session, clean(words), origin)
+    author, about = f"relays {relay.id}", f"your relay {relay.id}"
+    news = News(words, about, author, parting.cause, parting.hops, subject=f"relay {relay.id}")
+    tell(db, member.session, news)

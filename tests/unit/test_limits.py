@@ -6,9 +6,10 @@ from sqlite3 import Connection
 
 import pytest
 
-from rookery import relays
+from rookery import news, relays
 from rookery.model import facts
 from rookery.model.errors import BacklogFull
+from rookery.model.facts import SessionId
 from rookery.model.messages import LONGEST
 from rookery.store import limits
 from rookery.store import relays as known
@@ -65,16 +66,82 @@ def test_an_answer_is_not_relayed_to_one_for_whom_too_much_waits(office: Office)
     assert known.get(office.db, relay.id).stayed == "2 messages wait already for bert"
 
 
-def test_news_is_not_queued_without_end(office: Office) -> None:
+def told_to_bert(office: Office) -> list[str]:
+    rows = office.db.execute(
+        "select words from messages where recipient = ? and envelope <> '' order by id", (BERT,)
+    )
+    return [line for row in rows for line in row["words"].splitlines()]
+
+
+def stop(office: Office, session: SessionId, how: facts.How = "finished") -> None:
+    office.happen(facts.TurnStarted(session, "go"), facts.TurnEnded(session, "Done.", how))
+
+
+@pytest.mark.spec("E6")
+@pytest.mark.parametrize("full", [Limits(queued_messages=2), Limits(queued_bytes=100)])
+def test_news_is_told_also_to_one_for_whom_too_much_waits(office: Office, full: Limits) -> None:
+    limits.put(office.db, full)
+    for _ in range(2):
+        office.say(None, BERT, "x" * 50)
+    relay = relays.join_pair(office.db, office.journal, (BERT, ANNA), limits=LIMITS)
+    office.listen(BERT, WORKER)
+
+    stop(office, WORKER)
+    relays.close(office.db, office.journal, relay.id, by="person", reason="closed")
+
+    finished, closed = told_to_bert(office)
+    assert "finished its turn" in finished
+    assert closed.endswith("The relay is closed: closed.")
+
+
+@pytest.mark.spec("E6")
+def test_news_keeps_nobodys_words_from_a_session(office: Office) -> None:
     limits.put(office.db, Limits(queued_messages=2))
     office.listen(BERT, WORKER, repeat=True)
-    made = relays.join_pair(office.db, office.journal, (BERT, ANNA), limits=LIMITS)
+    for _ in range(5):
+        stop(office, WORKER)
 
-    for number in range(5):
-        office.happen(facts.TurnStarted(WORKER, "go"), facts.TurnEnded(WORKER, str(number)))
-    relays.close(office.db, office.journal, made.id, by="person", reason="closed")
+    office.say(None, BERT, "There is room.")
 
-    assert waiting(office) == 2
+
+@pytest.mark.spec("E6")
+def test_much_news_is_merged_and_says_each_thing_once(office: Office) -> None:
+    limits.put(office.db, Limits(queued_messages=2))
+    office.listen(BERT, WORKER, repeat=True)
+    made = [talk(office, ANNA, BERT) for _ in range(3)]
+
+    for how in ("finished", "finished", "interrupted", "finished", "interrupted"):
+        stop(office, WORKER, how)
+    for each in made:
+        relays.close(office.db, office.journal, each.id, by="person", reason="closed")
+    stop(office, WORKER)
+
+    *_, merged = office.paste(BERT).words.split("[rookery]")
+    envelope, *lines = merged.splitlines()
+    assert waiting(office) == 3
+    assert envelope == " Rookery to bert: what you wait for, and your relays"
+    assert [line.split(" ")[0] for line in lines] == ["Session", *["relay"] * 3, "Session"]
+    assert "interrupted" in lines[0]
+    assert lines[1] == f"relay {made[0].id}: The relay is closed: closed."
+    assert "finished" in lines[-1]
+
+
+@pytest.mark.spec("E6")
+def test_merged_news_has_an_end_and_says_so(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(news, "MAX_MERGED_LINES", 3)
+    limits.put(office.db, Limits(queued_messages=1))
+    office.listen(BERT, WORKER, repeat=True)
+
+    for number in range(8):
+        failed = facts.TurnEnded(WORKER, f"Failure {number}", "failed")
+        office.happen(facts.TurnStarted(WORKER, "go"), failed)
+
+    first, left_out, *last = told_to_bert(office)
+    assert "Failure 0" in first
+    assert left_out == news.LEFT_OUT
+    assert [line.partition("Failure ")[2][:1] for line in last] == ["5", "6", "7"]
 
 
 def test_the_limits_are_those_that_were_set_last(db: Connection) -> None:

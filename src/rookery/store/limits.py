@@ -11,6 +11,7 @@ from sqlite3 import Connection
 
 from rookery.model.facts import SessionId
 from rookery.model.sessions import HEADLESS
+from rookery.store.messages import NEWS
 from rookery.store.sessions import count_live
 
 #: Under which names the limits are kept.
@@ -48,18 +49,36 @@ def get(db: Connection) -> Limits:
 
 
 def why_no_room(db: Connection, recipient: SessionId, words: str) -> str:
-    """Say which limit keeps further words for a session from being queued; empty if none."""
+    """Say which limit keeps further words for a session from being queued; empty if none.
+
+    News of Rookery's own does not count: it must not keep anybody's words from a session.
+    """
     limits = get(db)
-    number, size = db.execute(
-        "select count(*), coalesce(sum(length(cast(words as blob))), 0)"
-        " from messages indexed by messages_pending where recipient = ? and step = 'pending'",
-        (recipient,),
-    ).fetchone()
+    number, size = _waiting(db, recipient, f"not {NEWS}")
     if number >= limits.queued_messages:
         return f"{number:,} messages wait already"
     if size + len(words.encode()) > limits.queued_bytes:
         return f"{size:,} bytes wait already"
     return ""
+
+
+def has_room_for_news(db: Connection, recipient: SessionId, words: str) -> bool:
+    """Whether news may be queued as a message of its own; the same limits hold, apart."""
+    limits = get(db)
+    number, size = _waiting(db, recipient, NEWS)
+    has_room = size + len(words.encode()) <= limits.queued_bytes
+    return number < limits.queued_messages and has_room
+
+
+def _waiting(db: Connection, recipient: SessionId, which: str) -> tuple[int, int]:
+    """Count the messages that wait for a session, and their bytes."""
+    number, size = db.execute(
+        "select count(*), coalesce(sum(length(cast(words as blob))), 0)"
+        " from messages indexed by messages_pending"
+        f" where recipient = ? and step = 'pending' and {which}",
+        (recipient,),
+    ).fetchone()
+    return number, size
 
 
 def has_room_for_headless(db: Connection) -> bool:

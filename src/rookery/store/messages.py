@@ -7,6 +7,7 @@ from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
 from sqlite3 import Connection, Row
+from typing import NamedTuple
 
 from rookery.model import facts
 from rookery.model.envelopes import envelope
@@ -26,8 +27,8 @@ from rookery.model.sessions import HEADLESS
 #: Words that an agent takes for a command, if they are all that stands in its box.
 _ALONE = "(envelope = '' and relay is null and words like '/%')"
 
-#: What readers of the journal tell of: nobody's own words.
-_NEWS = "(author = 'listeners' or author like 'relays %')"
+#: Matches news of Rookery's own, as opposed to the words of a person or a session.
+NEWS = "(author = 'listeners' or author like 'relays %')"
 
 #: Waits for the same session, behind the first.
 _WAITS_ON = "recipient = :recipient and step = 'pending' and id > :first"
@@ -53,8 +54,33 @@ def add(db: Connection, recipient: SessionId, words: Words, origin: Origin) -> M
     return number
 
 
+class Pending(NamedTuple):
+    """Words that wait, and may still be added to."""
+
+    id: MessageId
+    words: str
+
+
+def find_pending(db: Connection, recipient: SessionId, *, envelope: str) -> Pending | None:
+    """Return the newest words that wait for a session under an envelope."""
+    row = db.execute(
+        "select id, words from messages indexed by messages_pending"
+        " where recipient = ? and step = 'pending' and envelope = ? order by id desc limit 1",
+        (recipient, envelope),
+    ).fetchone()
+    return Pending(MessageId(row["id"]), row["words"]) if row else None
+
+
+def rewrite(db: Connection, message: MessageId, words: str, *, hops: int) -> None:
+    """Replace words that wait; they are as far from a person's as the farthest of them."""
+    db.execute(
+        "update messages set words = ?, hops = max(hops, ?) where id = ? and step = 'pending'",
+        (words, hops, message),
+    )
+
+
 def _is_news(author: str) -> bool:
-    """Return what ``_NEWS`` says of a row."""
+    """Return what ``NEWS`` says of a row."""
     return author == "listeners" or author.startswith("relays ")
 
 
@@ -65,7 +91,7 @@ def hops_of(db: Connection, session: SessionId, *, stop: datetime | None = None)
     words brings nobody nearer.
     """
     row = db.execute(
-        f"select min(iif({_NEWS}, null, hops)) as nearest, max(hops) as furthest"
+        f"select min(iif({NEWS}, null, hops)) as nearest, max(hops) as furthest"
         " from messages where parcel in ("
         " select parcel from (select parcel, ended_at from turns where session = ?"
         " order by started_by desc limit 8) where ended_at is ?)",

@@ -1,0 +1,65 @@
+"""Write Rookery's own news to sessions: what became of those they wait for, or talk with.
+
+News is never refused. Beyond the limits of what may wait for a session it is merged into one
+message: each line once, and only so many lines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from sqlite3 import Connection
+
+from rookery.model.envelopes import envelope
+from rookery.model.facts import SessionId
+from rookery.model.messages import Origin, clean
+from rookery.store import limits, messages, sessions
+
+#: Under which name merged news is written; to the store it is a listener's.
+MERGED = "listeners"
+
+#: What merged news is about.
+ABOUT_MERGED = "what you wait for, and your relays"
+
+#: Lines of merged news; older ones are left out.
+MAX_MERGED_LINES = 1_000
+
+LEFT_OUT = "Earlier news is left out."
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    words: str
+    about: str  #: as the envelope says it
+    author: str
+    cause: int  #: the entry that tells of it
+    hops: int = 0
+    subject: str = ""  #: stands before the words where the envelope is another
+
+
+def tell(db: Connection, recipient: SessionId, news: News) -> None:
+    """Queue news for a session, or merge it with what is queued where there is no room."""
+    name = sessions.get(db, recipient).name
+    # A NUL is refused by ``clean``: a session must not suppress its own news by writing one.
+    words = clean(news.words.replace("\0", " "))
+    if limits.has_room_for_news(db, recipient, words.text):
+        above = envelope(speaker="Rookery", recipient=name, about=news.about)
+        origin = Origin(news.author, news.cause, above, news.hops)
+        messages.add(db, recipient, words, origin)
+        return
+    above = envelope(speaker="Rookery", recipient=name, about=ABOUT_MERGED)
+    line = f"{news.subject}: {words.text}" if news.subject else words.text
+    _merge(db, recipient, line, Origin(MERGED, news.cause, above, news.hops))
+
+
+def _merge(db: Connection, recipient: SessionId, text: str, origin: Origin) -> None:
+    """Add lines to the merged news that waits for a session; a repeated line moves down."""
+    waiting = messages.find_pending(db, recipient, envelope=origin.envelope)
+    if waiting is None:
+        messages.add(db, recipient, clean(text), origin)
+        return
+    added = text.splitlines()
+    before = [each for each in waiting.words.splitlines() if each not in {*added, LEFT_OUT}]
+    lines = [*before, *added]
+    has_left_out = len(lines) > MAX_MERGED_LINES or waiting.words.startswith(LEFT_OUT)
+    kept = [LEFT_OUT] * has_left_out + lines[-MAX_MERGED_LINES:]
+    messages.rewrite(db, waiting.id, "\n".join(kept), hops=origin.hops)
