@@ -17,6 +17,7 @@ from rookery.model.listeners import (
     FINISHED,
     INTERRUPTED,
     OBEYED,
+    OUT_OF_REACH,
     RING,
     TURN_FAILED,
     UNHEARD,
@@ -135,12 +136,23 @@ def react(db: Connection, entry: Entry) -> None:
             _fire(db, entry, callers, OBEYED)
         case facts.DeliveryDoubted() | facts.DeliveryWaited():
             _fire(db, entry, listeners.of_doubt(db, target, seq=seq), UNHEARD)
+        case facts.RelayLeft():
+            _end_out_of_reach(db, entry, listeners.lasting_by_relay(db, target))
         case facts.SessionEnded():
             if gone := listeners.forget_caller(db, target):
                 _log.info("%s is over; it waited for %d.", target, gone)
             _tell_of_end(db, entry, sessions.get(db, target))
         case _:
             pass
+
+
+def _end_out_of_reach(db: Connection, entry: Entry, lasting: Sequence[Listener]) -> None:
+    """End listeners whose caller read the target as a relay peer, and say so."""
+    for each in lasting:
+        if not families.may_read(db, each.caller, each.target):
+            listeners.remove(db, caller=each.caller, target=each.target)
+            words = news(OUT_OF_REACH, sessions.get(db, each.target))
+            _write(db, each.caller, words, entry.seq, hops=_hops(db, entry))
 
 
 def _tell_of_asking(db: Connection, entry: Entry, asked: facts.InputAsked) -> None:
@@ -166,6 +178,7 @@ READER = Reader(
             facts.CommandTaken,
             facts.DeliveryDoubted,
             facts.DeliveryWaited,
+            facts.RelayLeft,
             facts.SessionEnded,
         }
     ),

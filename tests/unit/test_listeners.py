@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from sqlite3 import Connection
 
 import pytest
@@ -9,11 +11,11 @@ from rookery import relays
 from rookery.listeners import Listeners, listen_to_several
 from rookery.model import facts
 from rookery.model.errors import BadInput, SessionOver
-from rookery.model.facts import Fact
+from rookery.model.facts import Fact, SessionId
 from rookery.model.listeners import Listener, Until
 from rookery.model.messages import MessageId, Step
 from rookery.model.permissions import Call, Question, RequestId
-from rookery.model.relays import Limits
+from rookery.model.relays import Limits, RelayId
 from rookery.store import dialogs, families, listeners, messages, requests, switches
 from rookery.store.journal import Journal
 from rookery.store.requests import Asking
@@ -496,3 +498,86 @@ def test_who_may_read_a_session_otherwise_is_told_how(
     office.happen(facts.TurnEnded(WORKER, "Done."))
 
     assert "Use rookery__get_session_data(" in dict(office.told())[ANNA]
+
+
+def talk_of_strangers(db: Connection, journal: Journal) -> tuple[Office, RelayId]:
+    office = Office(db, journal)
+    families.trust_all(db, on=False)
+    limits = Limits(hops=8, a_minute=20, length=12_000)
+    members = [(each, "") for each in (ANNA, BERT, WORKER)]
+    made = relays.create(db, office.journal, members, by="person", limits=limits)
+    return office, made.id
+
+
+def close(office: Office, relay: RelayId) -> None:
+    relays.close(office.db, office.journal, relay, by="person", reason="closed")
+
+
+def leave(office: Office, relay: RelayId, *, who: SessionId) -> None:
+    relays.leave(office.db, office.journal, relay, who, reason="it left")
+
+
+@pytest.mark.spec("F1", "E7")
+@pytest.mark.parametrize(
+    "part",
+    [close, partial(leave, who=ANNA), partial(leave, who=WORKER)],
+    ids=["closed", "caller left", "target left"],
+)
+def test_a_lasting_listener_ends_with_the_relay_that_gave_reach_and_says_so(
+    db: Connection, journal: Journal, part: Callable[[Office, RelayId], None]
+) -> None:
+    office, relay = talk_of_strangers(db, journal)
+    office.listen(ANNA, WORKER, repeat=True)
+
+    part(office, relay)
+    office.happen(facts.TurnStarted(WORKER, "go"), facts.TurnEnded(WORKER, "Secret."))
+
+    ((to, words),) = office.told()
+    ended = "is not your relay peer any more: you are told of it no longer."
+    assert (to, words) == (ANNA, f'Session worker on here "worker\'s work" {ended}')
+    assert not listeners.known(db)
+
+
+@pytest.mark.spec("F1", "E7")
+def test_a_lasting_listener_ends_with_the_last_relay_that_gave_reach(
+    db: Connection, journal: Journal, clock: FakeClock
+) -> None:
+    office, first = talk_of_strangers(db, journal)
+    office.listen(ANNA, WORKER, repeat=True)
+    clock.advance(60)
+    limits = Limits(hops=8, a_minute=20, length=12_000)
+    last = relays.join_pair(db, office.journal, (ANNA, WORKER), limits=limits)
+
+    close(office, first)
+    between = listeners.known(db)
+    close(office, last.id)
+
+    assert [(each.caller, each.target) for each in between] == [(ANNA, WORKER)]
+    assert not listeners.known(db)
+
+
+@pytest.mark.spec("F1", "E7")
+@pytest.mark.parametrize("how", ["family", "another relay", "made before", "told once"])
+def test_a_listener_that_did_not_need_the_relay_outlives_it(
+    db: Connection, journal: Journal, clock: FakeClock, how: str
+) -> None:
+    if how == "made before":
+        office = Office(db, journal)
+        office.listen(ANNA, WORKER, repeat=True)
+        clock.advance(60)
+        limits = Limits(hops=8, a_minute=20, length=12_000)
+        relay = relays.join_pair(db, office.journal, (ANNA, WORKER), limits=limits).id
+        families.trust_all(db, on=False)
+    else:
+        office, relay = talk_of_strangers(db, journal)
+        office.listen(ANNA, WORKER, repeat=how != "told once")
+    if how == "family":
+        db.execute("update sessions set parent = ? where id = ?", (ANNA, WORKER))
+    if how == "another relay":
+        limits = Limits(hops=8, a_minute=20, length=12_000)
+        relays.join_pair(db, office.journal, (ANNA, WORKER), limits=limits)
+
+    close(office, relay)
+
+    assert [(each.caller, each.target) for each in listeners.known(db)] == [(ANNA, WORKER)]
+    assert office.told() == []

@@ -30,6 +30,9 @@ TURN_FAILED = _SESSION + ' "{title}" failed in its turn: {message} ' + _READ
 ENDED = _SESSION + ' "{title}" {status}: {message}. ' + _READ
 OBEYED = _SESSION + ' "{title}" has taken your command. ' + _READ
 UNHEARD = _SESSION + ' "{title}" may not have got your words. ' + _READ
+OUT_OF_REACH = (
+    _SESSION + ' "{title}" is not your relay peer any more: you are told of it no longer.'
+)
 WAITED_IN_VAIN = "{still} did not get there in time. Use rookery__list_sessions()"
 RING = (
     "These sessions wait for each other, so that none of them will ever be told: {ring}."

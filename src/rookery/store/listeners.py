@@ -23,6 +23,13 @@ _STOPPED = """ and until in ('stop', 'any') and (message is null or exists (
 _ASKED = " and until <> 'end' and asked <> :request"
 _OBEYED = " and message in (select id from messages where parcel = :parcel)"
 _UNHEARD = " and (select step from messages where id = message) in ('unsure', 'failed')"
+_LASTING = "select * from listeners where is_lasting and :session in (caller, target)"
+_MADE_IN_RELAY = """ and exists (
+    select 1 from relay_members as own join relay_members as other on other.relay = own.relay
+    join relays on relays.id = own.relay
+    where own.session = caller and other.session = target and created_at <= made_at
+    and coalesce(own.left_at, made_at) >= made_at
+    and coalesce(other.left_at, made_at) >= made_at)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +123,14 @@ def known(db: Connection) -> list[Listener]:
 
 def targets_of(db: Connection, caller: SessionId) -> list[Listener]:
     return _find(db, "select * from listeners where caller = :caller", caller=caller)
+
+
+def lasting_by_relay(db: Connection, session: SessionId) -> list[Listener]:
+    """Return lasting listeners of or on a session that were made while both were in a relay.
+
+    One that a person made for two strangers is none of them: it never depended on a relay.
+    """
+    return _find(db, _LASTING + _MADE_IN_RELAY, session=session)
 
 
 def renew(db: Connection, listener: Listener, *, seq: int) -> None:
