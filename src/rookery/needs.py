@@ -13,22 +13,29 @@ from rookery.model.listeners import (
     NEEDS_PERSON_TO_ANSWER,
     news,
 )
-from rookery.model.permissions import Request, RequestId
+from rookery.model.permissions import STOP, Request, RequestId
 from rookery.model.sessions import Session
 from rookery.store import families, requests, switches
 
 
 def need(db: Connection, caller: SessionId, target: Session, asked: facts.InputAsked) -> str:
     """Say what a session asks, and who can answer it how."""
-    template, message = NEEDS_PERSON_TO_ANSWER, asked.message
     found = requests.find(db, RequestId(asked.request)) if asked.request else None
+    template, message = NEEDS_PERSON_TO_ANSWER, asked.message
     if asked.kind == "permission":
-        may = switches.may_parents_answer(db) and found and found.source == "hook"
-        is_above = target.id in families.descendants(db, caller)
-        template = NEEDS_DECISION if may and is_above else NEEDS_PERSON
+        template = NEEDS_DECISION if _may_decide(db, caller, found) else NEEDS_PERSON
+    elif found and found.tool == STOP:
+        template = NEEDS_DECISION if _may_decide(db, caller, found) else NEEDS_PERSON_TO_ANSWER
     elif found and found.source == "hook" and _is_answerable(found):
         template, message = NEEDS_ANSWER, _with_options(found)
     return news(template, target, message, request=asked.request)
+
+
+def _may_decide(db: Connection, caller: SessionId, request: Request | None) -> bool:
+    """Return whether the caller may answer in its person's place."""
+    if request is None or request.source != "hook" or not switches.may_parents_answer(db):
+        return False
+    return request.session in families.descendants(db, caller)
 
 
 def _is_answerable(request: Request) -> bool:

@@ -12,7 +12,15 @@ from typing import Literal
 
 from rookery.model.facts import InputAsked, Noted, TurnEnded
 from rookery.model.patterns import Pattern
-from rookery.model.permissions import Call, Outcome, Question, RequestId, Stop, Verdict
+from rookery.model.permissions import (
+    STOP,
+    Call,
+    Outcome,
+    Question,
+    RequestId,
+    Stop,
+    Verdict,
+)
 from rookery.model.sessions import Session
 from rookery.permissions import Wait
 from rookery.store import requests, turns
@@ -23,9 +31,6 @@ from rookery.store.requests import Asking
 ANOTHER_WAY = "That did not work. Try another approach, or say what you would need."
 
 GO_ON, LET_STOP = "Continue", "Let stop"
-
-#: What a request about a stop is called, where others have the name of a tool.
-TOOL = "Stop"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +65,7 @@ class Stops:
     def _ask(self, db: Connection, session: Session, stop: Stop, *, hook: str) -> RequestId:
         now = self.journal.clock.now()
         text = f"It stopped: {' '.join(stop.words.split())[:500]} Shall it go on?"
-        call = Call(TOOL, {"words": stop.words}, (Question(text, (GO_ON, LET_STOP)),))
+        call = Call(STOP, {"words": stop.words}, (Question(text, (GO_ON, LET_STOP)),))
         asking = Asking(now, now + self.deadline, hook, has_dialog=False)
         request = requests.add(db, session.id, call, asking)
         self.journal.append(db, InputAsked(session.id, "question", text, request))

@@ -31,7 +31,16 @@ from rookery.model.errors import (
     RequestUnknown,
     SessionUnknown,
 )
-from rookery.model.permissions import DIALOG, Call, Outcome, Request, RequestId, Verdict
+from rookery.model.names import SHOWN
+from rookery.model.permissions import (
+    DIALOG,
+    STOP,
+    Call,
+    Outcome,
+    Request,
+    RequestId,
+    Verdict,
+)
 from rookery.model.rules import Circumstances, Decision, decide, path_fields
 from rookery.model.scopes import Need, Scope
 from rookery.path_resolver import PathResolver
@@ -70,6 +79,7 @@ class WordsAsked(Asked):
     words: Annotated[str, Field(max_length=10_000)] = Field(
         description="an option's name or number, else free text; a line for each question"
     )
+    session: str = Field("", description="that asks it; without, whichever does")
 
 
 class SeenAsked(Asked):
@@ -186,7 +196,8 @@ async def answer_question(house: House, caller: Caller, asked: WordsAsked) -> Re
 
     def write(db: Connection) -> Request:
         request = requests.get(db, RequestId(asked.permission))
-        _require_told(db, caller, request)
+        _require_told(house, db, caller, request)
+        _require_asker(db, request, asked.session)
         agent = known.get(db, request.session).agent
         answers = spoken_answers(request, asked.words)
         _require_keys(request, agent, answers)
@@ -197,7 +208,16 @@ async def answer_question(house: House, caller: Caller, asked: WordsAsked) -> Re
     return await once(house, caller, Request, write)
 
 
-def _require_told(db: Connection, caller: Caller, request: Request) -> None:
+def _require_asker(db: Connection, request: Request, word: str) -> None:
+    """Refuse an answer to the question of another session. Raises ``BadInput``."""
+    try:
+        if word:
+            known.resolve(db, word, among={request.session})
+    except SessionUnknown:
+        raise BadInput(f"{request.id!r} is not a question of {word[:SHOWN]}.") from None
+
+
+def _require_told(house: House, db: Connection, caller: Caller, request: Request) -> None:
     """Let only those answer who may. Raises ``Forbidden`` or ``BadInput``."""
     if request.kind != "question" or request.tool == DIALOG:
         raise BadInput("it is not a question of an agent; a person must allow or deny it.")
@@ -206,6 +226,9 @@ def _require_told(db: Connection, caller: Caller, request: Request) -> None:
         return
     if own == request.session:
         raise Forbidden("a session does not answer its own questions.")
+    if request.tool == STOP:
+        _require_a_judge(house, db, caller, request)  # it is asked of the person
+        return
     is_above = request.session in families.descendants(db, own)
     if not is_above and not dialogs.was_told(db, request.id, own):
         raise Forbidden("only a session that was told of the question answers it.")

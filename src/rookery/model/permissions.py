@@ -22,6 +22,9 @@ Source: TypeAlias = Literal["hook", "screen"]
 #: What a request is called of whose dialog only the screen tells.
 DIALOG = "dialog"
 
+#: What a request of the stop policy is called, where others have the name of a tool.
+STOP = "Stop"
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
