@@ -22,7 +22,7 @@ from rookery.model.screens import Dialog, Press
 from rookery.model.sessions import HEADLESS, Session
 from rookery.permissions import Permissions
 from rookery.ports import Agent, Clock, Runtime
-from rookery.store import dialogs, requests, sessions
+from rookery.store import carried, dialogs, requests, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.store.serving import serve
@@ -61,6 +61,7 @@ class _Standing:
     verdict: Verdict
     presses: int  #: keys that were meant to end its dialog
     has_moved: bool  #: the agent has told of something since the last of them
+    may_be_told: bool  #: its hook program may have given the answer before it was gone
 
 
 @dataclass(slots=True)
@@ -101,6 +102,7 @@ class Answers:
 
     async def _see_through(self, course: _Course) -> None:
         """Press until the dialog is gone; or take the answer back, if it cannot be given."""
+        standing: _Standing | None = None
         while course.looks < MOST_LOOKS:
             standing = await self.database.read(partial(_standing, request=course.request))
             if standing is None:
@@ -118,6 +120,9 @@ class Answers:
             course.looks += 1
             await self._clock.sleep(LOOK_SECONDS)
         why = NO_TERMINAL if course.looks == 0 else course.why
+        if why == NO_DIALOG and standing and standing.may_be_told:
+            await self.database.write(partial(self._note, request=course.request))
+            return
         give_up = self._let_go if why == NO_DIALOG else self._give_up
         await give_up(course.request, why)
 
@@ -240,4 +245,5 @@ def _standing(db: Connection, request: Request) -> _Standing | None:
         return None
     presses = dialogs.was_pressed(db, request.id)
     moved = presses > 0 and dialogs.has_moved_on(db, request.id)
-    return _Standing(sessions.get(db, request.session), verdict, presses, moved)
+    told = carried.may_be_told(db, request.id)
+    return _Standing(sessions.get(db, request.session), verdict, presses, moved, told)

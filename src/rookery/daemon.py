@@ -46,6 +46,7 @@ from rookery.intake import Intake
 from rookery.keeper import Deadlines, Keeper, Surroundings
 from rookery.listeners import Listeners
 from rookery.logs import logged
+from rookery.lost_hooks import LostHooks
 from rookery.model.errors import (
     AgentUnknown,
     CommitFailed,
@@ -288,6 +289,7 @@ def _set_to_work(house: House, tasks: TaskGroup) -> None:
     tasks.start_soon(registry.watch, conversations.folders["claude"])
     tasks.start_soon(HeadlessWatch(database, journal).watch)
     tasks.start_soon(decider.keep_time, database)
+    tasks.start_soon(LostHooks(database, decider).watch)
     tasks.start_soon(_listeners(settings, journal).keep_time, database)
     tasks.start_soon(Answers(*held, AGENTS, decider).press)
     tasks.start_soon(_absence(home, settings, decider.rulebook).keep, database, clock)

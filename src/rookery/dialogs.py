@@ -46,7 +46,11 @@ def call_of(request: Request) -> Call:
 def about(db: Connection, session: SessionId, dialog: Dialog) -> list[Request]:
     """Return the requests of a session that a dialog shows: open, or answered and not given."""
     due = requests.next_press(db, session)
-    known = [*requests.open_of(db, session), *([due] if due else [])]
+    known = [
+        *requests.open_of(db, session),
+        *requests.to_carry(db, session),
+        *([due] if due else []),
+    ]
     return [each for each in known if is_about(dialog, call_of(each))]
 
 

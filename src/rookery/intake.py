@@ -13,7 +13,7 @@ from typing import TypeAlias, TypeGuard
 
 from msgspec import structs
 
-from rookery import arrivals, endings, stop_hooks
+from rookery import arrivals, endings, lost_hooks, stop_hooks
 from rookery.arrivals import Arrival
 from rookery.conversations import NOTHING, Answer, Conversations
 from rookery.hook_callers import Caller, Strangers
@@ -39,6 +39,7 @@ from rookery.ports import Agent
 from rookery.processes import Process, is_running, run_as
 from rookery.stops import GoOn, Stops
 from rookery.store import (
+    carried,
     dialogs,
     evidence,
     limits,
@@ -246,9 +247,13 @@ class Intake:
         """Note that the hook call which waited for an answer is gone."""
 
         def withdraw(db: Connection) -> None:
-            self.permissions.hang_up(db, request)
+            lost_hooks.hang_up(db, self.permissions, request)
 
         await self.database.write(withdraw)
+
+    async def note_told(self, request: RequestId) -> None:
+        """Note that a hook program was told the answer that it waited for."""
+        await self.database.write(partial(carried.note_carried, request=request))
 
     async def park(self, key: str, error: Exception) -> None:
         """Keep the trace of a call that nothing can be made of."""

@@ -6,12 +6,14 @@ No error, no silence and nothing that cannot be read ever becomes a yes.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from sqlite3 import Connection
 from typing import Literal, TypeAlias
 
+from rookery.hook_waits import HookWaits
 from rookery.model.errors import RequestClosed
 from rookery.model.facts import (
     AnswerTaken,
@@ -26,7 +28,7 @@ from rookery.model.permissions import Call, Outcome, Request, RequestId, Verdict
 from rookery.model.rules import Circumstances, Rule, decide
 from rookery.model.sessions import HEADLESS, Session
 from rookery.rulebook import Rulebook
-from rookery.store import dialogs, requests, sessions, switches
+from rookery.store import carried, dialogs, requests, sessions, switches
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.store.requests import Asking, Decided
@@ -77,6 +79,7 @@ class Permissions:
     deadline: timedelta
     #: What happens to a request at its deadline.
     on_timeout: Literal["terminal", "deny"] = "terminal"
+    waits: HookWaits = field(default_factory=HookWaits)
 
     def consider(
         self, db: Connection, session: Session, call: Call, *, hook: str, can_ask: bool
@@ -163,9 +166,13 @@ class Permissions:
             raise RequestClosed(f"{now.outcome} by {now.answered_by}.")
         session = sessions.get(db, request.session)
         call = Call(request.tool, request.input, request.questions)
-        self._keep(db, replace(self._decided(session, call, verdict), request=request.id))
+        decided = replace(self._decided(session, call, verdict), request=request.id)
+        seq = self._keep(db, decided)
         if request.by_keys:
             requests.let_press(db, request.id)
+        else:
+            since = seq if self.waits.is_waiting(request.id) else None
+            carried.let_carry(db, request.id, since=since)
         self._settle(db, session, by=verdict.by)
 
     def note_press(self, db: Connection, request: Request) -> None:
@@ -217,40 +224,30 @@ class Permissions:
         due = requests.overdue(db, now=self.journal.clock.now())
         for request in due:
             found = requests.get(db, request)
-            if self.on_timeout == "terminal" and self._has_dialog(db, found):
-                self._leave(db, found)
+            if self.on_timeout == "terminal" and self.has_dialog(db, found):
+                self.leave(db, found, "not answered in time")
             else:
                 verdict = Verdict(Outcome.DENIED, CLOCK, "Not answered in time.")
                 self.answer(db, found, verdict)
             dialogs.miss(db, request)
         return len(due)
 
-    def _has_dialog(self, db: Connection, request: Request) -> bool:
+    def has_dialog(self, db: Connection, request: Request) -> bool:
         """Return whether its agent can ask the same in a terminal."""
         has_terminal = sessions.get(db, request.session).runtime != HEADLESS
         return has_terminal and dialogs.has_dialog(db, request.id)
 
-    def _leave(self, db: Connection, request: Request) -> None:
+    def leave(self, db: Connection, request: Request, why: str) -> None:
         """Leave a request to its agent's own dialog, where it can still be answered."""
-        self._hand_over(db, request, "not answered in time")
+        self.hand_over(db, request, why)
         if not dialogs.is_asked(db, request.id):
             # Its dialog is still to come, and is a request of its own.
             self.withdraw(db, request.id, reason="left to its terminal")
 
-    def _hand_over(self, db: Connection, request: Request, why: str) -> None:
+    def hand_over(self, db: Connection, request: Request, why: str) -> None:
+        """Note that the agent's own dialog has a request now."""
         dialogs.hand_over(db, request.id)
         self.journal.append(db, InputLeft(request.session, request.id, why))
-
-    def hang_up(self, db: Connection, request: RequestId) -> None:
-        """Note that the hook which waited is gone: killed, or answered in the terminal.
-
-        Which of the two, the screen tells: see ``Dialogs``.
-        """
-        found = requests.get(db, request)
-        if self._has_dialog(db, found) and dialogs.is_asked(db, request):
-            self._hand_over(db, found, "its hook is gone")
-        else:
-            self.withdraw(db, request)
 
     def note_use(self, db: Connection, used: ToolUsed) -> None:
         """Close what was asked about a call that has run: somebody has allowed it elsewhere."""
@@ -294,16 +291,24 @@ class Permissions:
             reason=verdict.reason or _given(verdict),
         )
 
-    def _keep(self, db: Connection, decided: Decided) -> None:
-        """Write a decision down: for the audit, and as a fact."""
+    def _keep(self, db: Connection, decided: Decided) -> int | None:
+        """Write a decision down: for the audit, and as a fact. Returns the entry of that."""
         requests.keep(db, decided)
+        decision = _DECISIONS.get(decided.decision)
+        if decision is None:
+            return None
         who = (decided.by, decided.rule, decided.request or "")
-        if decided.decision == Outcome.ALLOWED:
-            self.journal.append(db, CallDecided(decided.session, decided.tool, "allow", *who))
-        elif decided.decision == Outcome.DENIED:
-            self.journal.append(db, CallDecided(decided.session, decided.tool, "deny", *who))
-        elif decided.decision == Outcome.ANSWERED:
-            self.journal.append(db, CallDecided(decided.session, decided.tool, "answer", *who))
+        return self.journal.append(
+            db, CallDecided(decided.session, decided.tool, decision, *who)
+        )
+
+
+#: How the journal calls each decision.
+_DECISIONS: Mapping[str, Literal["allow", "deny", "answer"]] = {
+    Outcome.ALLOWED: "allow",
+    Outcome.DENIED: "deny",
+    Outcome.ANSWERED: "answer",
+}
 
 
 def _by_rule(rule: Rule) -> Verdict:

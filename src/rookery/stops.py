@@ -12,15 +12,7 @@ from typing import Literal
 
 from rookery.model.facts import InputAsked, Noted, TurnEnded
 from rookery.model.patterns import Pattern
-from rookery.model.permissions import (
-    STOP,
-    Call,
-    Outcome,
-    Question,
-    RequestId,
-    Stop,
-    Verdict,
-)
+from rookery.model.permissions import STOP, Call, Outcome, Question, RequestId, Stop, Verdict
 from rookery.model.sessions import Session
 from rookery.permissions import Wait
 from rookery.store import requests, turns

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -595,3 +597,50 @@ def test_a_request_whose_hook_was_cut_off_waits_for_nobody(remote: Rookery) -> N
         # Closed with something unread, a line is reset: so it is when an agent kills its hook.
 
     eventually(lambda: not asked(remote))
+
+
+@pytest.mark.spec("A7", "D2", "K3")
+def test_an_answer_takes_effect_although_its_hook_gave_up_while_no_daemon_ran(
+    remote: Rookery,
+) -> None:
+    request = ask(remote)
+    eventually(lambda: screen_has(remote, "1. Yes"))
+    remote.kill()
+    for process in hooks_of(remote):  # after 30 s they end by themselves
+        process.kill()
+    remote.up()
+
+    done = remote.run("allow", "worker")
+
+    assert (done.returncode, done.stdout) == (0, "Allowed: May it use Bash? rm -r build\n")
+    assert last_answer(remote) == "Done."
+    (found,) = remote.client.get("permissions", all=True)["requests"]
+    assert (found["id"], found["delivery"]) == (request["id"], "pressed")
+    (kept,) = remote.json("audit")["decisions"]
+    assert (kept["decision"], kept["by"]) == ("allowed", "person")
+
+
+def is_spooled(rookery: Rookery, event: bytes) -> bool:
+    spooled = [each for each in rookery.home.spool.iterdir() if each.suffix != ".part"]
+    return any(event in each.read_bytes() for each in spooled)
+
+
+@pytest.mark.spec("C3", "D2", "K3")
+def test_a_call_whose_hook_gave_up_on_a_daemon_that_hung_can_be_answered(
+    remote: Rookery,
+) -> None:
+    pane = remote.session("worker")["tmux_pane"]
+    os.kill(remote.pid, signal.SIGSTOP)
+    try:
+        remote.tmux("send-keys", "-t", pane, "-l", REMOVE)
+        eventually(lambda: REMOVE in remote.tmux("capture-pane", "-p", "-t", pane))
+        remote.tmux("send-keys", "-t", pane, "Enter")
+        eventually(lambda: is_spooled(remote, b"PermissionRequest"))
+    finally:
+        os.kill(remote.pid, signal.SIGCONT)
+    eventually(lambda: asked(remote) and asked(remote)[0]["by_keys"])
+
+    done = remote.run("allow", "worker")
+
+    assert done.returncode == 0, done.stderr
+    assert last_answer(remote) == "Done."

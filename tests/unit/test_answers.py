@@ -9,7 +9,7 @@ from sqlite3 import Connection
 
 import pytest
 
-from rookery import answers, endings
+from rookery import answers, endings, lost_hooks
 from rookery.answers import Answers
 from rookery.daemon import AGENTS
 from rookery.dialogs import SETTLE_SECONDS, Dialogs
@@ -363,7 +363,7 @@ async def test_a_dialog_that_an_agents_own_file_tells_of_becomes_a_request(
 async def test_a_dialog_whose_hook_was_killed_stays_a_request(bench: Bench) -> None:
     request = await bench.ask()
     bench.program.asks = asks_for("ls")
-    hang_up = partial(bench.permissions.hang_up, request=request)
+    hang_up = partial(lost_hooks.hang_up, permissions=bench.permissions, request=request)
     await bench.house.database.write(hang_up)
     world, database = bench.house.world, bench.house.database
     watcher = Dialogs(database, world.runtime, AGENTS, bench.permissions)

@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
 from time import monotonic
@@ -31,7 +32,7 @@ from rookery.processes import Process
 from rookery.programs.hook import TAKEN
 from rookery.rulebook import Rulebook
 from rookery.sessions import Speaker, send
-from rookery.store import messages, sessions, switches, tokens, turns
+from rookery.store import messages, requests, sessions, switches, tokens, turns
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from tests.house import no_policy
@@ -624,6 +625,40 @@ async def test_a_hook_program_of_the_first_version_is_answered(
 
     assert answer == TAKEN
     assert await database.read(kinds) == ["turn-ended"]
+
+
+@pytest.mark.spec("D2", "C3")
+@pytest.mark.parametrize("rules", ["", '[[allow]]\ntool = "Bash"\n'])
+async def test_a_hook_program_that_gave_up_leaves_its_request_to_the_dialog(
+    door: Door, database: Database, tmp_path: Path, rules: str
+) -> None:
+    await database.write(lambda db: switches.set_mode(db, "remote"))
+    door.intake.permissions.rulebook.path.write_text(rules)
+    await door.prepare("anna", "n1")
+    anna = SessionId("anna")
+    body = json.dumps(
+        {
+            "session_id": "n1",
+            "cwd": "/",
+            "hook_event_name": "PermissionRequest",
+            "tool_name": "Bash",
+            "tool_input": {"command": "ls"},
+        }
+    )
+    badge = await database.write(
+        lambda db: tokens.give_badge(db, anna, at=door.intake.journal.clock.now())
+    )
+    async with door.opened(tmp_path).open():
+        reader, writer = await asyncio.open_unix_connection(tmp_path / "door")
+        writer.write(f"v2 k1 demo {len(body)} {badge} - 1 -\n{body}".encode())
+        writer.write_eof()
+        async with asyncio.timeout(30):
+            await reader.read()
+        writer.close()
+        (found,) = await database.read(partial(requests.open_of, session=anna))
+
+    assert found.by_keys
+    assert found.deadline is None
 
 
 @pytest.mark.spec("C3", "K5")

@@ -8,7 +8,7 @@ from sqlite3 import Connection
 import anyio
 import pytest
 
-from rookery import endings, terminal
+from rookery import endings, lost_hooks, terminal
 from rookery.model import facts
 from rookery.model.errors import RequestClosed
 from rookery.model.facts import Fact, InputSettled, SessionEnded, TurnEnded
@@ -338,7 +338,7 @@ def test_a_request_that_ended_with_an_interruption_says_so(remote: Bench) -> Non
 @pytest.mark.spec("D5")
 def test_a_hook_that_is_gone_leaves_the_request_to_its_dialog(remote: Bench) -> None:
     request = remote.ask()
-    remote.permissions.hang_up(remote.db, request)
+    lost_hooks.hang_up(remote.db, remote.permissions, request)
 
     assert requests.get(remote.db, request).by_keys
     assert dialogs.watched(remote.db) == [WORKER]

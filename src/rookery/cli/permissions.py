@@ -198,12 +198,13 @@ def answer(*, request: str, words: tuple[str, ...], own_words: bool, as_json: bo
     _tell(found, "Answered", as_json=as_json)
 
 
-#: Seconds for an answer by keys to be seen to have taken effect.
-DELIVERY_TIMEOUT_S = 30
+#: Seconds for an answer to be seen to have taken effect: longer than the daemon waits for a
+#: hook program to come back, before it presses the answer in the agent's dialog.
+DELIVERY_TIMEOUT_S = 60
 
 
 def _answer(request: str, **verdict: object) -> Mapping[str, Any]:
-    """Answer, and wait until an answer by keys has taken effect."""
+    """Answer, and wait until the answer has reached its agent."""
     daemon = client()
     given: Mapping[str, Any] = daemon.post("permissions", request, "answer", **verdict)
     if given["delivery"] != "due":

@@ -26,6 +26,7 @@ class HookLine(asyncio.Protocol):
 
     transport: asyncio.Transport
     caller: Peer
+    first: bytes  #: line, which ``head`` was read from
     head: Head
 
     def __init__(
@@ -104,7 +105,8 @@ class HookLine(asyncio.Protocol):
             raise HookUnreadable("its first line is too long")
         if not end and not self.has_closed:
             return False
-        self.head = read_head(bytes(self._buffer[:size]))
+        self.first = bytes(self._buffer[:size])
+        self.head = read_head(self.first)
         del self._buffer[:size]
         if (self.head.size or 0) > LARGEST:
             raise HookUnreadable(f"{self.head.size:,} bytes; {LARGEST:,} is the most")
@@ -113,6 +115,11 @@ class HookLine(asyncio.Protocol):
     def _expire(self) -> None:
         self._refuse(TimeoutError("it did not say in time who calls"))
         self.close()
+
+    @property
+    def has_given_up(self) -> bool:
+        """Whether a hook program has hung up; one of the first version always seems so."""
+        return self.has_closed and self.head.size is not None
 
     @property
     def _is_complete(self) -> bool:

@@ -112,9 +112,15 @@ class HookDoor:
                 # What its agent could not tell us came before this.
                 if self._spool.may_be_ahead:
                     await self._clear(lane_of(line.head))
+                if line.has_given_up:
+                    # It spools the call and tells its agent what was left for it: what is
+                    # decided now would reach nobody.
+                    await self._take_in_spooled([line.first + body])
+                    return
                 hook, ruling = await self._take_in(line, body)
             if hook and isinstance(ruling, Wait):
-                await self._wait(line, hook, ruling.request)
+                with self.intake.permissions.waits.waiting(ruling.request):
+                    await self._wait(line, hook, ruling.request)
             else:
                 line.write(TAKEN + self._said(hook, ruling))
         except TROUBLE as error:
@@ -141,20 +147,22 @@ class HookDoor:
         """Say what was decided once somebody has answered; or that they need not any more."""
         decides = self.intake.agent(hook).read_call(hook.payload) is not None
         line.write(WAIT + (self._say(hook, None) if decides else b"") + b"\n")
-        if line.has_closed:
+        if line.head.size is None:
             # A hook program of the first version has closed its side: that it has left
             # cannot be seen.
             line.write(DECIDED + (await self.intake.answer(hook, request)).encode())
+            await self.intake.note_told(request)
             return
         async with asyncio.TaskGroup() as tasks:
             left = tasks.create_task(line.left())
             answer = tasks.create_task(self.intake.answer(hook, request))
             await asyncio.wait({left, answer}, return_when=asyncio.FIRST_COMPLETED)
-            if answer.done():
-                line.write(DECIDED + answer.result().encode())
-            else:
+            if left.done():
                 # Its agent has ended the hook: it was answered elsewhere, or has gone itself.
                 await self.intake.withdraw(request)
+            else:
+                line.write(DECIDED + answer.result().encode())
+                await self.intake.note_told(request)
             left.cancel()
             answer.cancel()
 

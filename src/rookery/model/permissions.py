@@ -161,7 +161,8 @@ class Request:
     by_keys: bool  #: an answer is pressed in the agent's own dialog: no hook waits for it
     source: Source = "hook"
     missed: bool = False  #: it was not answered in time, and not seen since
-    #: Of an answer by keys: none was given, it is to be pressed, or it was seen to take effect.
+    #: Of an answer: ``due`` until its hook was told or its keys were pressed; ``pressed`` once
+    #: keys were seen to take effect; else ``none``.
     delivery: Literal["none", "due", "pressed"] = "none"
     answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     note: str = ""  #: what else a person who answers must know

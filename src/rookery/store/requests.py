@@ -121,16 +121,29 @@ def let_press(db: Connection, request: RequestId) -> None:
 
 def to_press(db: Connection) -> list[SessionId]:
     """Name the sessions in whose dialogs an answer is to be pressed."""
-    rows = db.execute("select distinct session from requests where keys = 'due'")
+    rows = db.execute(
+        "select distinct session from requests where keys = 'due' and (hook is null or handed)"
+    )
     return [SessionId(row["session"]) for row in rows]
 
 
 def next_press(db: Connection, session: SessionId) -> Request | None:
     row = db.execute(
-        "select * from requests where session = ? and keys = 'due' order by asked_at limit 1",
+        "select * from requests where session = ? and keys = 'due'"
+        " and (hook is null or handed) order by asked_at limit 1",
         (session,),
     ).fetchone()
     return _request(row) if row else None
+
+
+def to_carry(db: Connection, session: SessionId) -> list[Request]:
+    """Return what was answered and is still to be told to its hook, oldest first."""
+    rows = db.execute(
+        "select * from requests where session = ? and keys = 'due'"
+        " and hook is not null and not handed order by asked_at",
+        (session,),
+    )
+    return [_request(row) for row in rows]
 
 
 def note_press(db: Connection, request: RequestId) -> None:

@@ -1,0 +1,115 @@
+"""Requests whose hook program is gone: their agent's own dialog takes over, answer and all."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from sqlite3 import Connection
+
+from rookery.model.facts import InputAsked, InputLeft, TurnEnded
+from rookery.model.permissions import STOP, Outcome, Request, RequestId
+from rookery.permissions import Permissions
+from rookery.store import carried, dialogs, requests, sessions
+from rookery.store.database import Database
+
+_log = logging.getLogger(__name__)
+
+#: Seconds between two checks.
+CHECK_INTERVAL_S = 1.0
+
+#: A longer time between two checks means that the clock was set or the computer slept.
+CLOCK_JUMP = timedelta(seconds=10)
+
+GONE = "its hook is gone"
+
+
+@dataclass(frozen=True, slots=True)
+class LostHooks:
+    """Watches for hook programs that do not come back after the daemon was away."""
+
+    database: Database
+    permissions: Permissions
+
+    async def watch(self) -> None:
+        """Hand over the requests whose hook program has given up, for ever."""
+        clock = self.permissions.journal.clock
+        before = clock.now()
+        while True:
+            now = clock.now()
+            if abs(now - before) > CLOCK_JUMP:
+                self.permissions.waits.start_over()
+            before = now
+            try:
+                await self.check()
+            except Exception:  # noqa: BLE001 - a supervised boundary
+                _log.exception("Requests without a hook could not be handed over; again soon.")
+            await clock.sleep(CHECK_INTERVAL_S)
+
+    async def check(self) -> None:
+        """Hand over what is due now."""
+        expected = await self.database.read(carried.expected)
+        now = self.permissions.journal.clock.now()
+        for request in self.permissions.waits.given_up(expected, now=now):
+            give_up = partial(leave, permissions=self.permissions, request=request)
+            await self.database.write(give_up)
+
+
+def hang_up(db: Connection, permissions: Permissions, request: RequestId) -> None:
+    """Note that a hook program has hung up: it was killed, or answered in the terminal.
+
+    Which of the two, the screen tells: see ``Dialogs``.
+    """
+    found = requests.get(db, request)
+    if found.outcome is not Outcome.OPEN:
+        _redirect(db, permissions, found)
+    elif permissions.has_dialog(db, found) and dialogs.is_asked(db, request):
+        permissions.hand_over(db, found, GONE)
+    else:
+        _drop(db, permissions, found)
+
+
+def leave(db: Connection, permissions: Permissions, request: RequestId) -> None:
+    """Leave a request to the agent's own dialog: its hook program has given up."""
+    if permissions.waits.is_waiting(request):
+        return  # it came back in this very moment
+    found = requests.get(db, request)
+    if found.outcome is not Outcome.OPEN:
+        _redirect(db, permissions, found)
+    elif permissions.has_dialog(db, found):
+        permissions.leave(db, found, GONE)
+    else:
+        _drop(db, permissions, found)
+
+
+def _drop(db: Connection, permissions: Permissions, request: Request) -> None:
+    """Withdraw what can be asked nowhere else."""
+    if request.tool == STOP and not sessions.get(db, request.session).status.is_over:
+        # An agent whose stop hook says nothing has stopped.
+        words = str(request.input.get("words", ""))
+        permissions.journal.append(db, TurnEnded(request.session, words))
+    permissions.withdraw(db, request.id)
+
+
+def _redirect(db: Connection, permissions: Permissions, request: Request) -> None:
+    """Have an answer pressed that its hook program did not carry."""
+    if request.delivery != "due" or request.by_keys:
+        return
+    if carried.is_heard(db, request.id):
+        # The daemon died after the hook program was told, and before that was noted.
+        carried.note_carried(db, request.id)
+    elif permissions.has_dialog(db, request) and dialogs.is_asked(db, request.id):
+        carried.redirect(db, request.id)
+        left = InputLeft(request.session, request.id, GONE)
+        # Its dialog stands: it asks until the answer was pressed there.
+        asks = InputAsked(request.session, request.kind, request.message, request.id)
+        is_asking = sessions.get(db, request.session).is_asking
+        permissions.journal.append(db, *([left] if is_asking else [left, asks]))
+    else:
+        permissions.keep_undelivered(db, request, GONE)
+        if request.outcome is Outcome.ALLOWED:
+            # When its agent then asks about the same call, it is allowed by this answer.
+            carried.note_carried(db, request.id)
+        else:
+            requests.let_go(db, request.id, reason=GONE)
