@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import compileall
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from sqlite3 import Connection
@@ -16,6 +17,12 @@ from tests.fakes.database import ObservedDatabase
 # An example may take long on a busy machine; how long says nothing about the code.
 settings.register_profile("rookery", deadline=None)
 settings.load_profile("rookery")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Write bytecode once: where Python may not, each process compiles all of it."""
+    if not hasattr(config, "workerinput"):
+        compileall.compile_dir(config.rootpath / "src", quiet=2)
 
 
 @pytest.fixture
