@@ -86,7 +86,7 @@ def _ask(
     request = requests.add(db, session.id, call, Asking(now, None, None, source="screen"))
     # Before the session is up every dialog counts as a question.
     kind = call.kind if session.started_at else "question"
-    return InputAsked(session.id, kind, call.summary[:2_000], request)
+    return InputAsked(session.id, kind, call.summary, request)
 
 
 def _seen(dialog: Dialog) -> Call:

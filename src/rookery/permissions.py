@@ -155,7 +155,7 @@ class Permissions:
         deadline = now + self.deadline if is_timed else None
         asking = Asking(now, deadline, hook, has_dialog=asks)
         request = requests.add(db, session.id, call, asking)
-        asked = InputAsked(session.id, call.kind, call.summary[:2_000], request)
+        asked = InputAsked(session.id, call.kind, call.summary, request)
         self.journal.append(db, asked)
         return request
 

@@ -356,6 +356,25 @@ def test_all_questions_are_told_with_what_the_options_mean(remote: Bench) -> Non
 
 
 @pytest.mark.spec("D5")
+def test_a_session_that_asks_says_that_its_reason_is_cut(remote: Bench) -> None:
+    request = remote.ask(Call("Bash", {"command": "echo " + "a" * 3_000 + "\nrm -rf x"}))
+
+    found = requests.get(remote.db, request)
+    assert found.message.endswith(" more characters)")
+    assert found.input["command"].endswith("\nrm -rf x")
+
+
+@pytest.mark.spec("D5")
+def test_a_request_that_is_too_long_to_keep_says_how_much_is_missing(remote: Bench) -> None:
+    given = {"file_path": "/x", "content": "a" * 100_000}
+    request = remote.ask(Call("Write", given))
+
+    kept = requests.get(remote.db, request).input
+    assert kept["file_path"] == "/x"
+    assert kept["content"].endswith("a… (93,600 more characters)")
+
+
+@pytest.mark.spec("D5")
 def test_a_plan_is_told_with_its_text(remote: Bench) -> None:
     request = remote.ask(Call("ExitPlanMode", {"plan": "# Plan\n\nDo it."}))
 

@@ -11,6 +11,7 @@ import click
 from rookery.cli.complete import session_names
 from rookery.cli.group import as_json, client, examples, rookery
 from rookery.cli.naming import known_sessions, name_of, with_names
+from rookery.cli.requests import hidden_fields, in_one_line, is_partial, show_input
 from rookery.cli.show import (
     ago,
     at_deadline,
@@ -57,7 +58,8 @@ def _show_request(
     name, since = name_of(request["session"], known), ago(request["asked_at"])
     say_line(f"{request['id']}  {name}  {since} ago  {_state(request, known, on_timeout)}")
     if len(request["questions"]) <= 1 and not request["input"].get("plan"):
-        say(f"    {_line(request['message'])}")
+        also = ", ".join(map(in_one_line, hidden_fields(request)))
+        say(f"    {in_one_line(request['message'])}" + (f"  (also: {also})" if also else ""))
     elif request["input"].get("plan"):
         say("    May it carry out its plan?")
         for line in plain(str(request["input"]["plan"])).splitlines():
@@ -65,12 +67,13 @@ def _show_request(
     several = len(request["questions"]) > 1
     for number, question in enumerate(request["questions"], 1):
         if several:
-            say(f"    {number}) {_line(question['text'])}")
+            say(f"    {number}) {in_one_line(question['text'])}")
         _show_options(question)
     if request["outcome"] == "open":
         if request["reason"]:
-            say(f"    The last answer was not given: {_line(request['reason'])}.")
-        say(f"    {_how_to_answer(request, name)}")
+            say(f"    The last answer was not given: {in_one_line(request['reason'])}.")
+        whole = f"rookery permissions show {request['id']}  |  " if is_partial(request) else ""
+        say(f"    {whole}{_how_to_answer(request, name)}")
 
 
 def _state(
@@ -92,8 +95,8 @@ def _show_options(question: Mapping[str, Any]) -> None:
     described = question.get("descriptions") or []
     for number, option in enumerate(question["options"], 1):
         about = described[number - 1] if number <= len(described) else ""
-        more = f": {_line(about)}" if about else ""
-        say(f"      {number}. {_line(option)}{more}")
+        more = f": {in_one_line(about)}" if about else ""
+        say(f"      {number}. {in_one_line(option)}{more}")
 
 
 def _how_to_answer(  # noqa: PLR0911 - a table
@@ -119,8 +122,20 @@ def _how_to_answer(  # noqa: PLR0911 - a table
     return f"rookery answer {name} NUMBER{several}  |  rookery answer {name} --text WORDS"
 
 
-def _line(text: str) -> str:
-    return " ".join(plain(text).split())[:300]
+@permissions.command()
+@as_json
+@click.argument("request", shell_complete=session_names)
+def show(*, request: str, as_json: bool) -> None:
+    """Show the whole input of what REQUEST, or a session, asks for."""
+    daemon = client()
+    known, listed = known_sessions(daemon), daemon.get("permissions")
+    open_of = {name_of(each["session"], known): each for each in reversed(listed["requests"])}
+    found = open_of.get(request) or daemon.get("permissions", request)
+    if as_json:
+        show_json(found)
+        return
+    _show_request(found, known, listed["on_timeout"])
+    show_input(found)
 
 
 @permissions.command()
@@ -221,7 +236,9 @@ def _tell(request: Mapping[str, Any], what: str, *, as_json: bool) -> None:
     if request["delivery"] == "due":
         raise CommandRefused("it is not known yet whether the answer was taken; look again.")
     if not as_json:
-        say(f"{what}: {' '.join(plain(request['message']).split())[:200]}{_given(request)}")
+        say(f"{what}: {in_one_line(request['message'])}{_given(request)}")
+        if is_partial(request):
+            show_input(request)
     if request["note"]:
         complain(request["note"])
 
@@ -229,7 +246,7 @@ def _tell(request: Mapping[str, Any], what: str, *, as_json: bool) -> None:
 def _given(request: Mapping[str, Any]) -> str:
     """Say which answers were given."""
     given = [", ".join(each) for each in request["answers"].values()]
-    return f" → {_line('; '.join(given))}" if given else ""
+    return f" → {in_one_line('; '.join(given))}" if given else ""
 
 
 @rookery.command()

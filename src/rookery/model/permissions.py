@@ -69,7 +69,11 @@ class Call:
 
     @property
     def summary(self) -> str:
-        """Say in a line what is wanted."""
+        """Say in a line what is wanted; line breaks and a cut are seen."""
+        return shortened(self._wanted, MAX_SUMMARY_CHARACTERS)
+
+    @property
+    def _wanted(self) -> str:
         if len(self.questions) > 1:
             asked = (f"{number}. {each.text}" for number, each in enumerate(self.questions, 1))
             return " ".join(asked)
@@ -77,13 +81,32 @@ class Call:
             return self.questions[0].text
         if plan := self.plan:
             return " ".join(["May it carry out its plan?", *plan.split()])
-        return " ".join([f"May it use {self.tool}?", *telling(self.input).split()])
+        return f"May it use {self.tool}? {in_one_line(telling(self.input))}".rstrip()
 
     @property
     def plan(self) -> str:
         """Return the plan that an agent wants to carry out; empty for every other call."""
         plan = self.input.get("plan") if self.tool == PLAN else ""
         return plan if isinstance(plan, str) else ""
+
+
+#: Characters of a summary; the request has the whole input.
+MAX_SUMMARY_CHARACTERS = 2_000
+
+
+def in_one_line(text: str) -> str:
+    """Return a text in one line, with a sign for each line break.
+
+    Without it, the second line of a command reads as a part of a comment in the first.
+    """
+    lines = (" ".join(line.split()) for line in text.splitlines())
+    return " ↵ ".join(line for line in lines if line)
+
+
+def shortened(text: str, limit: int) -> str:
+    """Return so many characters of a text at most, and say how many are left out."""
+    left_out = len(text) - limit
+    return text if left_out <= 0 else f"{text[:limit]}… ({left_out:,} more characters)"
 
 
 #: The tool by which an agent asks whether it may carry out its plan.
@@ -103,8 +126,9 @@ TELLING = ("command", "file_path", "filePath", "path", "url", "pattern", "query"
 
 
 def telling(given: Mapping[str, Any]) -> str:
-    """Return what says most of a call: its command, its file, its address."""
-    return next((str(given[name]) for name in TELLING if name in given), "")
+    """Return what says most of a call: its command, its file, its address; else all of it."""
+    known = next((str(given[name]) for name in TELLING if name in given), "")
+    return known or (json.dumps(dict(given), ensure_ascii=False, default=str) if given else "")
 
 
 #: Tools whose ``description`` is a comment of the agent; elsewhere it is input like any other.

@@ -20,6 +20,7 @@ from rookery.model.permissions import (
     RequestId,
     Source,
     Verdict,
+    shortened,
 )
 from rookery.store.times import read_stamp
 
@@ -49,7 +50,7 @@ def add(db: Connection, session: SessionId, call: Call, asking: Asking) -> Reque
         (
             *(request, session, asking.source, call.kind, call.tool, _json(call.input)),
             json.dumps([asdict(question) for question in call.questions]),
-            *(call.summary[:2_000], call.digest, asking.hook),
+            *(call.summary, call.digest, asking.hook),
             # Only an answer to what it was about to do is still good when it then asks.
             *(asking.at.isoformat(), deadline, call.is_asked, asking.has_dialog),
         ),
@@ -311,4 +312,5 @@ def _json(given: Mapping[str, Any]) -> str:
     whole = json.dumps(dict(given), ensure_ascii=False)
     if len(whole) <= LONGEST:
         return whole
-    return json.dumps({name: str(value)[: LONGEST // 10] for name, value in given.items()})
+    cut = {name: shortened(str(value), LONGEST // 10) for name, value in given.items()}
+    return json.dumps(cut)

@@ -1,0 +1,75 @@
+"""Show requests for permission: in a line that says what it leaves out, and whole."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rookery.cli.show import plain, say
+
+#: Characters of what is asked, in a list.
+MAX_LINE_CHARACTERS = 300
+
+_UNLIMITED = sys.maxsize
+
+#: Fields that are a comment of the agent where there is a command.
+_COMMENTS = frozenset({"description"})
+
+
+def in_one_line(text: str, limit: int = MAX_LINE_CHARACTERS) -> str:
+    """Return a text in one line, in which line breaks are seen and a cut is marked."""
+    lines = (" ".join(each.split()) for each in plain(text).splitlines())
+    whole = " ↵ ".join(each for each in lines if each)
+    left_out = len(whole) - limit
+    return whole if left_out <= 0 else f"{whole[:limit]}… ({left_out:,} more characters)"
+
+
+def hidden_fields(request: Mapping[str, Any]) -> list[str]:
+    """Name the fields of the input that the line about a request does not show."""
+    given = request["input"]
+    if request["questions"] or given.get("plan"):
+        return []
+    shown = in_one_line(request["message"], _UNLIMITED)
+    comments = _COMMENTS if "command" in given else frozenset()
+    return [
+        name
+        for name, value in given.items()
+        if name not in comments and not _is_in(shown, _text(value))
+    ]
+
+
+def _is_in(shown: str, value: str) -> bool:
+    whole = in_one_line(value, _UNLIMITED)
+    return whole in shown or json.dumps(value, ensure_ascii=False) in shown
+
+
+def is_partial(request: Mapping[str, Any]) -> bool:
+    """Return whether the line about a request leaves out some of what it asks for."""
+    if in_one_line(request["message"]) != in_one_line(request["message"], _UNLIMITED):
+        return True
+    has_lines = any("\n" in _text(each).strip() for each in request["input"].values())
+    return not request["questions"] and (has_lines or bool(hidden_fields(request)))
+
+
+def show_input(request: Mapping[str, Any]) -> None:
+    """Print all fields of what a request asks for, each whole."""
+    say(f"    tool: {in_one_line(request['tool'])}")
+    for name, value in request["input"].items():
+        for each in _field(plain(name), plain(_text(value))):
+            say(each)
+
+
+def _field(name: str, value: str) -> Iterator[str]:
+    lines = value.splitlines() or [""]
+    if len(lines) == 1:
+        yield f"    {in_one_line(name)}: {value}"
+        return
+    yield f"    {in_one_line(name)}:"
+    # With a margin of their own, lines of a value cannot pass for another field.
+    yield from (f"      | {each}".rstrip() for each in lines)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
