@@ -357,11 +357,11 @@ def test_all_questions_are_told_with_what_the_options_mean(remote: Bench) -> Non
 
 @pytest.mark.spec("D5")
 def test_a_session_that_asks_says_that_its_reason_is_cut(remote: Bench) -> None:
-    request = remote.ask(Call("Bash", {"command": "echo " + "a" * 3_000 + "\nrm -rf x"}))
+    request = remote.ask(Call("Bash", {"command": "echo " + "a" * 3_000 + "\nmv x y"}))
 
     found = requests.get(remote.db, request)
     assert found.message.endswith(" more characters)")
-    assert found.input["command"].endswith("\nrm -rf x")
+    assert found.input["command"].endswith("\nmv x y")
 
 
 @pytest.mark.spec("D5")
