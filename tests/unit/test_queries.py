@@ -134,6 +134,33 @@ def test_what_is_over_makes_nothing_slower(
     assert cost(db, lambda: work(db, journal)) < 2 * young
 
 
+@pytest.mark.spec("I4")
+def test_who_waits_for_more_turns_does_not_count_the_old_ones_again(
+    db: Connection, journal: Journal
+) -> None:
+    settle_in(db, journal)
+    grow_old(db, journal, range(10))
+    few = turns.count_settled(db, WORKER)
+    for_few = cost(db, lambda: _count_another(db, journal, few))
+
+    grow_old(db, journal, range(10, 300))
+    many = turns.count_settled(db, WORKER)
+    for_many = cost(db, lambda: _count_another(db, journal, many))
+
+    assert for_many < 2 * for_few
+
+
+def _count_another(db: Connection, journal: Journal, counted: turns.Counted) -> None:
+    """Count the turns while one more runs, and after it."""
+    before = turns.count_ended(db, WORKER, counted)
+    journal.append(db, facts.TurnStarted(WORKER, "Build it."))
+    meanwhile = turns.count_ended(db, WORKER, counted)
+    journal.append(db, facts.TurnEnded(WORKER))
+    after = turns.count_ended(db, WORKER, counted)
+    assert (meanwhile - before, after - before) == (0, 1)
+    assert before == counted.number
+
+
 def grow_old(db: Connection, journal: Journal, numbers: range) -> None:
     """Let much happen that is over: words, turns, sessions."""
     journal.append(db, facts.TurnEnded(WORKER))

@@ -5,22 +5,26 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
+from pathlib import Path
 from sqlite3 import Connection
-from typing import cast
+from typing import Any, TypeVar, cast
 
 import anyio
 import pytest
 from sse_starlette import EventSourceResponse
 from starlette.requests import Request
+from starlette.types import Message
 
 from rookery import endings, relays
 from rookery.gateway.events import Ring
+from rookery.gateway.http import build_app
 from rookery.gateway.streams import follow_events, follow_screen
 from rookery.model.errors import Forbidden, TokenRevoked
 from rookery.model.facts import SessionId, TurnEnded, TurnStarted
 from rookery.model.relays import Limits
 from rookery.model.scopes import Identity, Scope
 from rookery.store import retention, tokens
+from rookery.store.database import Work
 from rookery.store.journal import Journal
 from tests.desk import Desk
 from tests.fakes.clock import FakeClock
@@ -28,6 +32,8 @@ from tests.fakes.database import ObservedDatabase
 from tests.fakes.runtime import FakeRuntime
 
 pytestmark = [pytest.mark.anyio, pytest.mark.spec("K5")]
+
+T = TypeVar("T")
 
 LIMITS = Limits(hops=8, a_minute=20, length=12_000)
 
@@ -226,6 +232,79 @@ async def test_a_long_poll_ends_with_the_session_whose_badge_was_shown(scene: Sc
 
     with pytest.RaisesGroup(TokenRevoked):
         await poll(scene, partial(scene.end, "anna"))
+
+
+class Peeked(ObservedDatabase):
+    """Counts how often waiting tasks were woken to ask again."""
+
+    peeks = 0
+
+    async def peek(self, work: Work[T]) -> T:
+        self.peeks += 1
+        return await super().peek(work)
+
+
+POLLS = [
+    ("turns", {"session": "bert"}),
+    ("message", {"message": 1, "until": "input"}),
+    ("answer", {"message": 1}),
+]
+
+
+@pytest.mark.spec("I4")
+@pytest.mark.parametrize(("operation", "words"), POLLS, ids=[name for name, _ in POLLS])
+async def test_a_long_poll_is_not_woken_by_what_happens_to_other_sessions(
+    tmp_path: Path, clock: FakeClock, operation: str, words: dict[str, Any]
+) -> None:
+    async with Peeked(tmp_path / "rookery.db") as database, anyio.create_task_group() as tasks:
+        desk = Desk(database, Journal("here", clock, readers={}))
+        for name in ("anna", "bert"):
+            await desk.settle(name)
+        await desk.ask("send", session="bert", words="Go.")
+        tasks.start_soon(partial(desk.ask, operation, timeout=600, **words))
+        await database.rest()
+        before = database.peeks
+
+        def happen(db: Connection) -> None:
+            anna = SessionId("anna")
+            for _ in range(10):
+                desk.journal.append(db, TurnStarted(anna, "go"), TurnEnded(anna))
+
+        await database.write(happen)
+        await database.rest()
+        woken = database.peeks - before
+        tasks.cancel_scope.cancel()
+
+    assert (before, woken) == (1, 0)
+
+
+@pytest.mark.spec("I4", "K4")
+@pytest.mark.parametrize("query", [b"timeout=600", b"until=end&timeout=600"])
+async def test_a_client_that_hangs_up_waits_no_longer(scene: Scene, query: bytes) -> None:
+    hung_up, sent = anyio.Event(), []
+    asked = [{"type": "http.request", "body": b"", "more_body": False}]
+
+    async def receive() -> Message:
+        if asked:
+            return asked.pop()
+        await hung_up.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    path = "/v1/sessions/bert/" + ("wait" if b"until" in query else "turns")
+    scope = {"type": "http", "method": "GET", "path": path, "query_string": query}
+    owner = Identity(Scope.OWNER, "unix")
+    app = build_app(scene.desk.house)
+    with anyio.fail_after(SOON):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(app, {**scope, "headers": [], "identity": owner}, receive, send)
+            await cast("ObservedDatabase", scene.database).rest()
+            before = len(sent)
+            hung_up.set()
+
+    assert before == 0
 
 
 async def test_a_long_poll_of_a_peer_is_answered_while_the_relay_is_open(scene: Scene) -> None:

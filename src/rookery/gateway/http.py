@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import sqlite3
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 from pydantic_core import PydanticSerializationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Match, Route
 
@@ -25,6 +26,11 @@ from rookery.gateway.streams import stream_routes
 from rookery.gateway.table import House, Operation, shape_of
 from rookery.model import errors
 from rookery.model.errors import RookeryError, StoreBroken
+
+T = TypeVar("T")
+
+#: The usual status, in logs of servers, of a request whose client has left.
+CLIENT_CLOSED_REQUEST = 499
 
 #: What each error means to a client. A kind stands for all below it.
 STATUS: dict[type[RookeryError], int] = {
@@ -71,6 +77,7 @@ def build_app(house: House) -> Starlette:
     app.add_exception_handler(RookeryError, _refuse)
     app.add_exception_handler(HTTPException, _refuse_request)
     app.add_exception_handler(sqlite3.Error, _refuse_unread)
+    app.add_exception_handler(ClientDisconnect, _leave)
     app.add_exception_handler(Exception, _apologise)
     # Halves of characters, and numbers beyond all measure.
     for strange in (PydanticSerializationError, UnicodeError, OverflowError):
@@ -85,11 +92,38 @@ def _endpoint(
         key = read_key(request) if operation.method == "POST" else ""
         asked = await read_parameters(operation, request)
         identity = request.scope["identity"]
-        answer = await ask(house, operation, asked, identity=identity, key=key)
+        asking = ask(house, operation, asked, identity=identity, key=key)
+        if operation.method == "GET" and getattr(asked, "timeout", None):
+            answer = await _while_connected(request, asking)
+        else:
+            answer = await asking
         shape = shape_of(operation.answers)  # type: ignore[arg-type]  # a type is hashable
         return Response(shape.dump_json(answer), media_type="application/json")
 
     return endpoint
+
+
+async def _while_connected(request: Request, asking: Coroutine[Any, Any, T]) -> T:
+    """Wait for an answer until the client hangs up. Raises ``ClientDisconnect``.
+
+    Without that a long poll goes on, for up to a day, for a client that has left.
+    """
+    answer = asyncio.ensure_future(asking)
+    leaving = asyncio.ensure_future(_disconnected(request))
+    try:
+        await asyncio.wait({answer, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if answer.done():
+            return answer.result()
+        raise ClientDisconnect
+    finally:
+        answer.cancel()
+        leaving.cancel()
+
+
+async def _disconnected(request: Request) -> None:
+    """Return once the client has hung up."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 async def _describe(request: Request) -> Response:
@@ -124,6 +158,10 @@ def _methods_of(request: Request) -> set[str]:
 
 async def _refuse_unread(request: Request, error: Exception) -> Response:
     return _error(503, code_of(StoreBroken), str(StoreBroken(error)))
+
+
+async def _leave(request: Request, error: Exception) -> Response:
+    return Response(status_code=CLIENT_CLOSED_REQUEST)  # nobody reads it
 
 
 async def _apologise(request: Request, error: Exception) -> Response:

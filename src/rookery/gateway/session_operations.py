@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from sqlite3 import Connection, Row
 from typing import Annotated, Any, Literal
 
@@ -277,12 +278,8 @@ async def show_turns(house: House, caller: Caller, asked: TurnsAsked) -> Turns:
     """Show what a session was asked and what it answered; or wait for more of it."""
     session = await target(house, caller, asked.session, Need.READ)
 
-    def has_more(db: Connection) -> bool:
-        over = known.get(db, session.id).status.is_over
-        return over or turns.count_ended(db, session.id) > asked.after
-
     if asked.timeout:
-        await until(house, caller, has_more, asked.timeout, sessions=[session.id])
+        await _await_turns(house, caller, session.id, asked)
 
     def read(db: Connection) -> Turns:
         return Turns(
@@ -293,6 +290,20 @@ async def show_turns(house: House, caller: Caller, asked: TurnsAsked) -> Turns:
         )
 
     return await house.database.read(read)
+
+
+async def _await_turns(
+    house: House, caller: Caller, session: SessionId, asked: TurnsAsked
+) -> None:
+    """Wait until more turns have ended than the caller knows, or the session has."""
+    # Counted once, beside the loop: to count thousands at each entry would block it.
+    counted = await house.database.read(partial(turns.count_settled, session=session))
+
+    def has_more(db: Connection) -> bool:
+        more = turns.count_ended(db, session, counted) > asked.after
+        return more or not known.is_live(db, session)
+
+    await until(house, caller, has_more, asked.timeout, sessions=[session])
 
 
 def _unheard(db: Connection, session: SessionId) -> list[Unheard]:

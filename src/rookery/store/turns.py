@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from sqlite3 import Connection, Row
 
@@ -70,11 +71,43 @@ def last_end(db: Connection, session: SessionId) -> datetime | None:
     return datetime.fromisoformat(row["ended_at"]) if row else None
 
 
-def count_ended(db: Connection, session: SessionId) -> int:
-    (count,) = db.execute(
-        "select count(*) from turns where session = ? and ended_at is not null", (session,)
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Turns that are counted already, and need not be again: all of them have ended."""
+
+    number: int
+    before: int  #: only turns that began at this entry or later are left to count
+
+
+NONE_COUNTED = Counted(0, 0)
+
+
+def count_settled(db: Connection, session: SessionId) -> Counted:
+    """Count the turns of a session before its first open one. Reads an index of all of them."""
+    (before,) = db.execute(
+        "select coalesce((select min(started_by) from turns indexed by turns_open"
+        " where session = ?1 and ended_at is null),"
+        " (select max(started_by) + 1 from turns where session = ?1), 0)",
+        (session,),
     ).fetchone()
-    return int(count)
+    (number,) = db.execute(
+        "select count(*) from turns where session = ? and started_by < ?", (session, before)
+    ).fetchone()
+    return Counted(int(number), int(before))
+
+
+def count_ended(db: Connection, session: SessionId, known: Counted = NONE_COUNTED) -> int:
+    """Count the turns of a session that have ended; reads only those after ``known``."""
+    (begun,) = db.execute(
+        "select count(*) from turns where session = ? and started_by >= ?",
+        (session, known.before),
+    ).fetchone()
+    (unended,) = db.execute(
+        "select count(*) from turns indexed by turns_open"
+        " where session = ? and ended_at is null",
+        (session,),
+    ).fetchone()
+    return known.number + int(begun) - int(unended)
 
 
 def of_message(db: Connection, message: MessageId) -> Turn | None:
