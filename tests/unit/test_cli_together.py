@@ -336,6 +336,79 @@ def test_whoever_decided_is_named(
     assert PLANNER not in told
 
 
+@pytest.mark.spec("I5")
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        (("permissions", "--all"), ("anna", PLANNER)),
+        (("audit",), ("anna", PLANNER)),
+        (("listen",), ("anna", "worker")),
+        (("listen", "worker", "--for", "anna"), ("worker",)),
+        (("inbox",), (PLANNER, "worker")),
+        (("relay", "ls"), (PLANNER,)),
+        (("relay", "show", "r1"), ("anna", PLANNER)),
+        (("relay", "close", "r1"), (PLANNER,)),
+    ],
+    ids=" ".join,
+)
+def test_a_command_asks_only_for_the_sessions_that_it_names(
+    daemon: Scripted,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    asked: tuple[str, ...],
+) -> None:
+    monkeypatch.setattr(permissions, "client", lambda: daemon)
+    by = f"session {PLANNER}"
+    request: dict[str, Any] = {
+        "id": "r1",
+        "session": "anna",
+        "asked_at": THEN,
+        "message": "May it?",
+    }
+    request |= {"outcome": "allowed", "answered_by": by, "kind": "permission", "input": {}}
+    request |= {"missed": False, "deadline": None, "source": "hook", "questions": []}
+    decided: dict[str, Any] = {
+        "at": THEN,
+        "session": "anna",
+        "by": by,
+        "rule": "",
+        "decision": "allowed",
+    }
+    decided |= {"reason": "", "tool": "Bash", "input": {}}
+    waits: dict[str, Any] = {
+        "caller": "anna",
+        "target": "worker",
+        "until": "stop",
+        "is_lasting": False,
+    }
+    waits |= {"wait": None, "since": THEN, "listening": True, "reason": ""}
+    member: dict[str, Any] = {"session": "anna", "name": "Ann", "left_at": THEN, "number": 1}
+    relay: dict[str, Any] = {
+        "id": "r1",
+        "members": [member],
+        "closed_at": THEN,
+        "reason": f"closed by {by}",
+    }
+    relay |= {"created_by": "person", "created_at": THEN, "stayed": ""}
+    answers: dict[str, Any] = {
+        "ls": {"relays": [relay]},
+        "show": {"relay": relay, "said": []},
+        "close": relay,
+    }
+    daemon.answers |= {
+        "permissions": {"trouble": "", "on_timeout": "deny", "requests": [request]},
+        "audit": {"decisions": [decided]},
+        "listeners": {"listeners": [waits], "waits": []},
+        "inbox": {"letters": [letter()], "holding": False},
+        "relays": answers.get(words[1] if len(words) > 1 else ""),
+    }
+
+    typed(monkeypatch, *words)
+
+    queries = [query for path, query in daemon.asked if path == ("sessions",)]
+    assert queries == [{"ids": tuple(sorted(asked))}]
+
+
 @pytest.mark.spec("F2", "I5", "K2")
 def test_an_exchange_is_printed_with_who_has_not_got_it_and_why_it_stopped(
     daemon: Scripted, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

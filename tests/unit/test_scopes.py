@@ -359,3 +359,16 @@ async def test_the_fact_of_an_end_says_killed_where_the_record_does(desk: Desk) 
 
     assert await desk.database.read(outcomes) == ["killed"]
     assert (await desk.session(VICTIM)).status is Status.KILLED
+
+
+async def test_sessions_asked_for_by_id_are_those_within_reach(desk: Desk) -> None:
+    await desk.database.write(
+        lambda db: endings.end(db, desk.journal, KID, outcome="failed", reason="")
+    )
+    wanted = (KID, VICTIM, "unknown")
+
+    every = await desk.ask("list", ids=wanted)
+    own = await desk.ask("list", ids=wanted, by=session_caller(EVIL))
+
+    assert {each.id for each in every.sessions} == {KID, VICTIM}
+    assert [each.id for each in own.sessions] == [KID]

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
 from rookery.client import Client
 
+#: Sessions that are asked for at once: their ids have to fit into a request's first line.
+PAGE = 500
+
 #: How a session is called where it did something.
 _DOER = re.compile(r"\bsession ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b")
 
 
-def known_sessions(daemon: Client) -> Mapping[str, Mapping[str, Any]]:
-    """Return what is known of each session, by its id."""
-    return {each["id"]: each for each in daemon.get("sessions", all=True)["sessions"]}
+def known_sessions(
+    daemon: Client, ids: Iterable[str], texts: Iterable[str] = ()
+) -> dict[str, Mapping[str, Any]]:
+    """Return what is known of some sessions, and of those that ``texts`` name, by their ids."""
+    named = (found for text in texts for found in _DOER.findall(text))
+    wanted = sorted({*filter(None, ids), *named})
+    pages = (wanted[at : at + PAGE] for at in range(0, len(wanted), PAGE))
+    found = (daemon.get("sessions", ids=tuple(page))["sessions"] for page in pages)
+    return {each["id"]: each for page in found for each in page}
 
 
 def name_of(session: str, known: Mapping[str, Mapping[str, Any]]) -> str:

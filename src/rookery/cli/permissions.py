@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -25,6 +25,7 @@ from rookery.cli.show import (
     show_json,
 )
 from rookery.cli.words import prompt_of
+from rookery.client import Client
 from rookery.model.errors import BadInput, CommandRefused
 
 
@@ -43,13 +44,21 @@ def permissions(context: click.Context, *, everything: bool, as_json: bool) -> N
         return
     if found["trouble"]:
         complain(rules_warning(found["trouble"]))
-    known = known_sessions(daemon)
+    known = _known(daemon, found["requests"], by="answered_by")
     for request in found["requests"]:
         _show_request(request, known, found["on_timeout"])
     if not found["requests"]:
         say("Nobody asks for anything.")
     if missed := [each["id"] for each in found["requests"] if each["missed"]]:
         daemon.post("permissions", "seen", requests=missed)
+
+
+def _known(
+    daemon: Client, listed: Sequence[Mapping[str, Any]], *, by: str
+) -> Mapping[str, Mapping[str, Any]]:
+    """Return the sessions that were asked about, and those that answered."""
+    sessions = (each["session"] for each in listed)
+    return known_sessions(daemon, sessions, (each[by] for each in listed))
 
 
 def _show_request(
@@ -274,7 +283,7 @@ def audit(*, name: str, limit: int, as_json: bool) -> None:
     if as_json:
         show_json(found)
         return
-    known = known_sessions(daemon)
+    known = _known(daemon, found["decisions"], by="by")
     for each in found["decisions"]:
         whose = name_of(each["session"], known)
         by = f"{with_names(each['by'], known)} {each['rule']}".strip()

@@ -102,7 +102,7 @@ def ls(*, name: str, everything: bool, as_json: bool) -> None:
     if as_json:
         show_json(found)
         return
-    known = known_sessions(daemon) if found["relays"] else {}
+    known = known_sessions(daemon, (), (each["reason"] for each in found["relays"]))
     for each in found["relays"]:
         say_line(
             f"{each['id']}  {with_names(_state(each), known)}: {_present(each) or _all(each)}"
@@ -125,7 +125,9 @@ def show(*, relay: str, last: int, as_json: bool) -> None:
     if as_json:
         show_json(found)
         return
-    one, known = found["relay"], known_sessions(daemon)
+    one = found["relay"]
+    members = (each["session"] for each in one["members"])
+    known = known_sessions(daemon, members, (one["created_by"], one["reason"]))
     called = {each["session"]: each["name"] for each in one["members"]}
     begun = f"By {one['created_by']}, at {local(one['created_at'])}"
     say(with_names(f"Relay {one['id']}, {_state(one)}. {begun}.", known))
@@ -189,7 +191,8 @@ def close(*, relay: str, as_json: bool) -> None:
     if as_json:
         show_json(found)
     else:
-        reason = with_names(found["reason"], known_sessions(daemon))
+        closed = known_sessions(daemon, (), [found["reason"]])
+        reason = with_names(found["reason"], closed)
         say(f"Relay {found['id']} is over: {reason}.")
 
 

@@ -72,7 +72,8 @@ def _show_listeners(daemon: Client, *, as_json: bool) -> None:
     if as_json:
         show_json(found)
         return
-    known = known_sessions(daemon)
+    waiting = (each[role] for each in found["listeners"] for role in ("caller", "target"))
+    known = known_sessions(daemon, waiting)
     waits = {each["id"]: each for each in found["waits"]}
     for each in found["listeners"]:
         who, whom = (name_of(each[role], known) for role in ("caller", "target"))
@@ -109,7 +110,9 @@ def _listen(daemon: Client, given: Mapping[str, Any]) -> None:
     if given["as_json"]:
         show_json(found)
     else:
-        known = known_sessions(daemon)
+        known = known_sessions(daemon, (each["target"] for each in found["listeners"]))
+        enders = (each.get("ended_by") or "" for each in [*known.values()])
+        known |= known_sessions(daemon, (), enders)
         for each in found["listeners"]:
             name, until = name_of(each["target"], known), _UNTIL[given["until"]]
             waits = f"{_who(given)} waits for {name} {until}."
@@ -171,7 +174,8 @@ def inbox(*, name: str, as_json: bool) -> None:
         return
     if found["holding"]:
         say(HELD)
-    known = known_sessions(daemon) if found["letters"] else {}
+    recipients = (each["session"] for each in found["letters"])
+    known = known_sessions(daemon, recipients, (each["author"] for each in found["letters"]))
     held = "words are held." if found["holding"] else ""
     for letter in found["letters"]:
         to = name_of(letter["session"], known)

@@ -42,6 +42,9 @@ from rookery.store.dialogs import Pending
 
 ONE = "/v1/sessions/{session}"
 
+#: Sessions that may be asked for by their ids at once.
+MAX_IDS = 1_000
+
 #: Between two keys of an interrupt. A busy program that reads both at once takes them for one;
 #: OpenCode waits five seconds for the second.
 BETWEEN_KEYS_S = 1.0
@@ -66,6 +69,9 @@ class StartAsked(Asked):
 
 class ListAsked(Asked):
     all: bool = False
+    ids: Annotated[tuple[str, ...], Field(max_length=MAX_IDS)] = Field(
+        (), description="only these sessions, whenever they ended"
+    )
 
 
 class TurnsAsked(OfSession):
@@ -196,7 +202,9 @@ async def list_sessions(house: House, caller: Caller, asked: ListAsked) -> Sessi
 
     def read(db: Connection) -> Sessions:
         allowed = reach(house, db, caller, Need.READ)
-        listed = known.listed(db, ended_after=since)
+        listed = (
+            known.of_ids(db, asked.ids) if asked.ids else known.listed(db, ended_after=since)
+        )
         found = [each for each in listed if allowed is None or each.id in allowed]
         kept, pending = kept_words(db), asked_now.pending(db)
         return Sessions(

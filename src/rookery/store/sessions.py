@@ -114,6 +114,16 @@ def listed(db: Connection, *, ended_after: datetime, limit: int = 10_000) -> lis
     return sorted(found, key=attrgetter("created_at", "id"))
 
 
+def of_ids(db: Connection, ids: Collection[str]) -> list[Session]:
+    """Return the sessions with these ids that are known, oldest first."""
+    rows = db.execute(
+        "select * from sessions where id in (select value from json_each(?))"
+        " order by created_at, id",
+        (json.dumps([*ids]),),
+    )
+    return [read_session(row) for row in rows]
+
+
 def live(db: Connection) -> list[Session]:
     rows = db.execute(
         f"select * from sessions indexed by sessions_live where {LIVE} order by created_at"
