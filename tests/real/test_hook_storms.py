@@ -261,6 +261,25 @@ def test_callers_who_say_nothing_keep_no_agent_waiting(rookery: Rookery) -> None
     assert heard(rookery, "n1") == [0]
 
 
+@pytest.mark.spec("C3", "D1", "K4")
+@pytest.mark.parametrize(("number", "size"), [(64, 100), (3, 300_000)])
+def test_callers_that_announce_a_payload_and_send_none_do_not_lift_a_deny(
+    rookery: Rookery, number: int, size: int
+) -> None:
+    rookery.home.rules.write_text('[[deny]]\ntool = "Bash"\n')
+    rookery.home.rules.chmod(0o600)
+    command = {"command": "x" * size}
+    asked = {**payload_of("n1", 2), "tool_name": "Bash", "tool_input": command}
+
+    with callers(rookery, number) as silent:
+        for each in silent:
+            each.sendall(f"v2 {uuid4()} demo {size} - - - -\n".encode())
+        told = run_hook(rookery, asked)
+
+    assert b"deny" in told.printed
+    assert list(rookery.home.spool.iterdir()) == []
+
+
 @pytest.mark.spec("K4")
 def test_callers_who_say_too_much_at_once_fill_no_memory(rookery: Rookery) -> None:
     daemon = psutil.Process(rookery.pid)

@@ -11,7 +11,7 @@ import pytest
 from anyio.lowlevel import checkpoint
 
 from rookery.gateway import hook_line
-from rookery.gateway.hook_line import LARGEST, HookLine
+from rookery.gateway.hook_line import LARGEST, HeldBytes, HookLine
 from rookery.gateway.spool import MAX_LINE_BYTES
 from rookery.model.errors import HookUnreadable
 
@@ -19,6 +19,9 @@ pytestmark = [pytest.mark.anyio, pytest.mark.spec("C3", "K4")]
 
 #: Seconds for anything that should happen at once, on a busy machine.
 SOON = 30.0
+
+#: Bytes that all calls under way may hold.
+MOST = 1_000_000
 
 HEAD = b"v2 k demo %d - - 1 -\n"
 
@@ -30,9 +33,10 @@ class Door:
         self.path = folder / "door"
         self.begun: asyncio.Queue[HookLine] = asyncio.Queue()
         self.refused: asyncio.Queue[Exception] = asyncio.Queue()
+        self.held = HeldBytes(MOST)
 
     def make(self) -> HookLine:
-        return HookLine(self.begun.put_nowait, self.refused.put_nowait)
+        return HookLine(self.begun.put_nowait, self.refused.put_nowait, self.held)
 
     async def line(self) -> HookLine:
         async with asyncio.timeout(SOON):
@@ -62,11 +66,6 @@ async def door(tmp_path: Path) -> AsyncIterator[Door]:
     server.close()
 
 
-async def body(line: HookLine) -> bytes:
-    async with asyncio.timeout(SOON):
-        return await line.rest()
-
-
 async def left(line: HookLine) -> None:
     async with asyncio.timeout(SOON):
         await line.left()
@@ -76,7 +75,7 @@ async def test_a_call_that_comes_whole_is_read(door: Door) -> None:
     async with door.call(HEAD % 2 + b"{}"):
         line = await door.line()
 
-        assert (line.head.key, line.head.agent, await body(line)) == ("k", "demo", b"{}")
+        assert (line.head.key, line.head.agent, line.take_body()) == ("k", "demo", b"{}")
         assert line.caller.is_ours
         line.close()
 
@@ -87,23 +86,22 @@ async def test_a_call_that_comes_byte_by_byte_is_read(door: Door) -> None:
             writer.write(bytes([byte]))
             await writer.drain()
             await checkpoint()
-        line = await door.line()
-        reading = asyncio.create_task(body(line))
         for byte in b"abc":
             await checkpoint()
             writer.write(bytes([byte]))
             await writer.drain()
+        line = await door.line()
 
-        assert await reading == b"abc"
+        assert line.take_body() == b"abc"
         line.close()
 
 
 async def test_a_call_without_a_size_ends_where_its_caller_closes(door: Door) -> None:
     async with door.call(b"k demo - - 12\n", b"{}") as writer:
-        line = await door.line()
         writer.write_eof()
+        line = await door.line()
 
-        assert await body(line) == b"{}"
+        assert line.take_body() == b"{}"
         assert line.has_closed
         line.close()
 
@@ -128,50 +126,54 @@ async def test_a_caller_that_says_nothing_and_leaves_is_refused(door: Door) -> N
 
 async def test_a_caller_that_leaves_in_the_middle_has_made_no_call(door: Door) -> None:
     async with door.call(HEAD % 9 + b"half") as writer:
-        line = await door.line()
         writer.close()
 
-        with pytest.raises(HookUnreadable, match="no call"):
-            await body(line)
-        line.close()
+        assert "no call" in str(await door.error())
 
 
+@pytest.mark.parametrize("said", [b"v2 k demo", HEAD % 9 + b"half"])
 async def test_a_caller_that_is_too_slow_is_not_waited_for(
-    door: Door, monkeypatch: pytest.MonkeyPatch
+    door: Door, monkeypatch: pytest.MonkeyPatch, said: bytes
 ) -> None:
     monkeypatch.setattr(hook_line, "PATIENCE", 0.05)
-    async with door.call(b"v2 k demo"):
+    async with door.call(said):
         assert isinstance(await door.error(), TimeoutError)
-    monkeypatch.undo()
-    async with door.call(HEAD % 9 + b"half"):
-        line = await door.line()
-        monkeypatch.setattr(hook_line, "PATIENCE", 0.05)
-        with pytest.raises(TimeoutError):
-            await body(line)
-        line.close()
 
 
-async def test_no_more_is_read_before_it_is_asked_for(door: Door) -> None:
-    """Callers that wait for their turn fill no memory."""
-    size = 4_000_000
-    async with door.call() as writer:
-        writer.write(HEAD % size)
-        line = await door.line()
-        writer.write(b"x" * size)
-        for _ in range(100):
-            await checkpoint()
-        kept = len(line._buffer)  # noqa: SLF001 - how much of it is there
+async def test_the_largest_unfinished_call_makes_room_for_others(door: Door) -> None:
+    sent = {"large": MOST - 100_000, "small": 90_000}
+    async with (
+        door.call(HEAD % LARGEST, b"x" * sent["large"]),
+        door.call(HEAD % LARGEST, b"x" * sent["small"]) as small,
+        door.call(HEAD % (MOST // 2), b"x" * (MOST // 2)),
+    ):
+        why = await door.error()
+        whole = await door.line()
+        small.write(b"x" * (LARGEST - sent["small"]))
+        refused = await door.error()
 
-        assert kept < size / 2
-        assert await body(line) == b"x" * size
-        line.close()
+        assert "too many large calls" in str(why)
+        assert len(whole.take_body()) == MOST // 2
+        # It alone is more than all calls may hold here.
+        assert "too many large calls" in str(refused)
+        whole.close()
+
+
+async def test_calls_that_were_answered_hold_nothing(door: Door) -> None:
+    for _ in range(5):
+        async with door.call(HEAD % (MOST // 2), b"x" * (MOST // 2)):
+            line = await door.line()
+            line.take_body()
+            line.close()
+
+    assert door.refused.empty()
 
 
 @pytest.mark.parametrize("how", ["close", "more", "eof"])
 async def test_that_a_caller_waits_no_more_is_seen(door: Door, how: str) -> None:
     async with door.call(HEAD % 2 + b"{}") as writer:
         line = await door.line()
-        await body(line)
+        line.take_body()
         waiting = asyncio.create_task(left(line))
         for _ in range(10):
             await checkpoint()

@@ -137,7 +137,8 @@ def _how_to_answer(  # noqa: PLR0911 - a table
 def show(*, request: str, as_json: bool) -> None:
     """Show the whole input of what REQUEST, or a session, asks for."""
     daemon = client()
-    known, listed = known_sessions(daemon), daemon.get("permissions")
+    listed = daemon.get("permissions")
+    known = known_sessions(daemon, (each["session"] for each in listed["requests"]))
     open_of = {name_of(each["session"], known): each for each in reversed(listed["requests"])}
     found = open_of.get(request) or daemon.get("permissions", request)
     if as_json:

@@ -17,62 +17,96 @@ from rookery.programs.hook import MAX_PAYLOAD_BYTES
 #: Bytes of one call. Most have far less than the most.
 LARGEST, USUAL = MAX_PAYLOAD_BYTES, 256 * 1024
 
+#: Bytes of all calls that are being read or wait to be taken in.
+MAX_HELD_BYTES = 4 * LARGEST
+
 #: Seconds for a caller to say what it has to say.
 PATIENCE = 5.0
 
 
+class HeldBytes:
+    """Counts the bytes of calls under way. The largest unfinished call makes room for others.
+
+    So a caller that sends much, or announces much and sends nothing, cannot delay a smaller
+    call: a rule that denies must be heard within the hook program's deadline.
+    """
+
+    def __init__(self, most: int = MAX_HELD_BYTES) -> None:
+        self._most = most
+        self._held: dict[HookLine, int] = {}
+        self._total = 0
+
+    def add(self, line: HookLine, size: int) -> None:
+        self._held[line] = self._held.get(line, 0) + size
+        self._total += size
+        while self._total > self._most and (largest := self._largest_unfinished()):
+            largest.give_up(HookUnreadable("too many large calls come at a time"))
+
+    def release(self, line: HookLine) -> None:
+        self._total -= self._held.pop(line, 0)
+
+    def _largest_unfinished(self) -> HookLine | None:
+        unfinished = (line for line in self._held if not line.is_complete)
+        return max(unfinished, key=self._held.__getitem__, default=None)
+
+
 class HookLine(asyncio.Protocol):
-    """Reads a call's first line by itself; the rest is read once ``rest`` asks for it."""
+    """Reads a call, and begins to answer it once all of it is here."""
 
     transport: asyncio.Transport
     caller: Peer
     first: bytes  #: line, which ``head`` was read from
     head: Head
+    body = b""
 
     def __init__(
         self,
         begin: Callable[[HookLine], None],
         refuse: Callable[[RookeryError | OSError], None],
+        held: HeldBytes,
     ) -> None:
         self._begin = begin
         self._refuse = refuse
+        self._held = held
         self._buffer = bytearray()
-        self._has_begun = False
-        self._is_asked = False  #: whether ``rest`` waits, so that more may be read
-        self._is_heard = False  #: whether the whole call was read
+        self._has_head = False
+        self.is_complete = False  #: the whole call was read
         self._news = asyncio.Event()  #: more came, or the caller has closed its side
         self.has_closed = False  #: the caller sends no more
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self.transport = transport
-        self._deadline = asyncio.get_running_loop().call_later(PATIENCE, self._expire)
+        late = TimeoutError("it did not come in time")
+        loop = asyncio.get_running_loop()
+        self._deadline = loop.call_later(PATIENCE, self.give_up, late)
         try:
             self.caller = peer(transport.get_extra_info("socket"))
         except OSError as error:
-            self._refuse(error)
-            self.close()
+            self.give_up(error)
             return
         if not self.caller.is_ours:
             self.close()
 
     def data_received(self, data: bytes) -> None:
         self._buffer += data
-        if not self._has_begun:
-            self._look_for_head()
-        self._news.set()
-        if self._has_begun and self._has_enough:
-            self.transport.pause_reading()
+        self._advance()
+        if self.is_complete:
+            if self._buffer:  # more than a call: it is not kept
+                self.transport.pause_reading()
+            self._news.set()
+        elif not self.transport.is_closing():
+            self._held.add(self, len(data))
 
     def eof_received(self) -> bool:
         self.has_closed = True
-        if not self._has_begun:
-            self._look_for_head()
+        self._advance()
         self._news.set()
         return True  # it still hears the answer
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.has_closed = True
         self._deadline.cancel()
+        self._held.release(self)
         self._news.set()
 
     def write(self, said: bytes) -> None:
@@ -81,19 +115,32 @@ class HookLine(asyncio.Protocol):
     def close(self) -> None:
         """Close the connection once all that was written is sent."""
         self._deadline.cancel()
+        self._held.release(self)
         self.transport.close()
 
-    def _look_for_head(self) -> None:
-        """Begin, or refuse the call, as soon as its first line is here."""
-        if self.transport.is_closing():
+    def give_up(self, why: RookeryError | OSError) -> None:
+        """Refuse a call that is not read to its end: its hook program spools it."""
+        self._refuse(why)
+        self._buffer.clear()
+        self.close()
+
+    def take_body(self) -> bytes:
+        """Return the payload, which is not kept here any longer."""
+        body, self.body = self.body, b""
+        self._held.release(self)
+        return body
+
+    def _advance(self) -> None:
+        """Read on as far as bytes have come; begin to answer, or refuse, once that is known."""
+        if self.is_complete or self.transport.is_closing():
             return
         try:
-            self._has_begun = self._read_head()
+            self._has_head = self._has_head or self._read_head()
+            self.is_complete = self._has_head and self._read_body()
         except HookUnreadable as error:
-            self._refuse(error)
-            self.close()
+            self.give_up(error)
             return
-        if self._has_begun:
+        if self.is_complete:
             self._deadline.cancel()
             self._begin(self)
 
@@ -112,56 +159,31 @@ class HookLine(asyncio.Protocol):
             raise HookUnreadable(f"{self.head.size:,} bytes; {LARGEST:,} is the most")
         return True
 
-    def _expire(self) -> None:
-        self._refuse(TimeoutError("it did not say in time who calls"))
-        self.close()
-
     @property
     def has_given_up(self) -> bool:
         """Whether a hook program has hung up; one of the first version always seems so."""
         return self.has_closed and self.head.size is not None
 
-    @property
-    def _is_complete(self) -> bool:
-        if self.head.size is None:
-            return self.has_closed
-        return len(self._buffer) >= self.head.size
-
-    @property
-    def _has_enough(self) -> bool:
-        """Whether nothing more is to be kept for now. A whole call may still be hung up."""
-        if self._is_heard:
-            return bool(self._buffer)
-        if not self._is_complete:
-            return not self._is_asked
-        return self.head.size is not None and len(self._buffer) > self.head.size
-
-    async def rest(self) -> bytes:
-        """Read the rest of the call. Raises ``HookUnreadable`` if there is none, or too much.
+    def _read_body(self) -> bool:
+        """Read the payload. False if not all of it is here. Raises ``HookUnreadable``.
 
         Without a size, as from a hook program of the first version, it ends where the caller
         closes its side.
         """
-        if not self._is_complete:
-            self._is_asked = True
-            self.transport.resume_reading()
-            async with asyncio.timeout(PATIENCE):
-                await self._hear_all()
-        size = len(self._buffer) if self.head.size is None else self.head.size
-        body = bytes(self._buffer[:size])
-        del self._buffer[:size]
-        self._is_heard = True
-        return body
-
-    async def _hear_all(self) -> None:
-        while not self._is_complete:
-            if self.has_closed:
-                got, size = len(self._buffer), self.head.size
-                raise HookUnreadable(f"it is no call: {got} bytes of {size} came")
-            if len(self._buffer) > LARGEST:
+        got, size = len(self._buffer), self.head.size
+        if size is None:
+            if got > LARGEST:
                 raise HookUnreadable(f"more than {LARGEST:,} bytes")
-            self._news.clear()
-            await self._news.wait()
+            if not self.has_closed:
+                return False
+            size = got
+        if got < size:
+            if self.has_closed:
+                raise HookUnreadable(f"it is no call: {got} bytes of {size} came")
+            return False
+        self.body = bytes(self._buffer[:size])
+        del self._buffer[:size]
+        return True
 
     async def left(self) -> None:
         """Wait until a caller has hung up, gently or not; or says more, which none does."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from sqlite3 import DatabaseError
 
 from rookery.absence import Absence
-from rookery.gateway.hook_line import USUAL, HookLine
+from rookery.gateway.hook_line import USUAL, HeldBytes, HookLine
 from rookery.gateway.spool import Lane, Spool, lane_of
 from rookery.gateway.spooled_calls import POISON, read_spooled, take_in, visible
 from rookery.hook_protocol import Hook, events_in, read_body
@@ -48,9 +48,11 @@ class HookDoor:
     spool: Path
     clock: Clock
     absence: Absence
-    #: So many calls are read at a time; of large ones fewer, as each takes up much memory.
+    #: So many calls that were read are taken in at a time; of large ones fewer, as each takes
+    #: up much memory.
     at_once: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(64))
     large_at_once: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
+    held: HeldBytes = field(default_factory=HeldBytes)
     _spool: Spool = field(init=False)
     _answering: set[asyncio.Task[None]] = field(default_factory=set)
 
@@ -64,7 +66,7 @@ class HookDoor:
             self.spool.mkdir(mode=0o700, exist_ok=True)
         self.door.unlink(missing_ok=True)
         server = await asyncio.get_running_loop().create_unix_server(
-            lambda: HookLine(self._begin, _log_refusal), self.door, backlog=512
+            lambda: HookLine(self._begin, _log_refusal, self.held), self.door, backlog=512
         )
         self.door.chmod(0o600)
         try:
@@ -106,12 +108,12 @@ class HookDoor:
 
     async def _answer(self, line: HookLine) -> None:
         try:
-            is_large = (line.head.size or 0) > USUAL
+            is_large = len(line.body) > USUAL
             async with self.large_at_once if is_large else self.at_once:
-                body = await line.rest()
                 # What its agent could not tell us came before this.
                 if self._spool.may_be_ahead:
                     await self._clear(lane_of(line.head))
+                body = line.take_body()
                 if line.has_given_up:
                     # It spools the call and tells its agent what was left for it: what is
                     # decided now would reach nobody.
