@@ -148,6 +148,36 @@ def test_a_permission_that_a_background_subagent_asks_for_is_seen(
     assert [how for _, _, how in turns(rookery)] == ["finished"]
 
 
+@pytest.mark.spec("D2", "D5")
+def test_of_two_subagents_that_ask_at_once_each_is_answered_by_its_own_request(
+    rookery: Rookery,
+) -> None:
+    rookery.run("mode", "remote")
+    parts = (task("bash: touch alpha;; say: one"), task("bash: touch beta;; say: two"))
+    rookery.send("it", f"{';; '.join(parts)};; say: delegated")
+    eventually(lambda: len(rookery.json("permissions")["requests"]) == 2)
+    asked = {
+        each["input"]["command"]: each["id"] for each in rookery.json("permissions")["requests"]
+    }
+
+    listed, waited = rookery.run("permissions").stdout, rookery.run("wait", "it").stdout
+    by_name = rookery.run("allow", "it")
+    denied, allowed = (
+        rookery.run("deny", asked["touch alpha"]),
+        rookery.run("allow", asked["touch beta"]),
+    )
+    eventually(lambda: is_doing(rookery, "idle"))
+
+    for each in asked.values():
+        assert f"rookery allow {each}" in listed
+        assert each in by_name.stderr
+    assert any(f"rookery allow {each}" in waited for each in asked.values())
+    assert by_name.returncode == 1
+    assert (denied.returncode, allowed.returncode) == (0, 0), denied.stderr + allowed.stderr
+    assert (rookery.project / "beta").exists()
+    assert not (rookery.project / "alpha").exists()
+
+
 @pytest.mark.spec("E7", "A2")
 def test_a_prompt_typed_during_a_turn_has_its_own_answer(
     rookery: Rookery, models: ModelServer

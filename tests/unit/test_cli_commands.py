@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from rookery import cli
 from rookery.cli import codes, complete, events, sessions
 from rookery.cli.group import SECTIONS, rookery
+from rookery.cli.obstacles import how_to_answer
 from rookery.cli.sessions import told
 from rookery.cli.upkeep import flat, masked
 from rookery.cli.waiting import stoppable
@@ -204,6 +205,22 @@ def test_of_one_that_waits_for_a_person_it_is_said_how_to_answer(
     session = made("a", activity=activity, reason="Which?\nx")
 
     assert told(session) == f"a waits for your answer: Which?  {how}"
+
+
+@pytest.mark.spec("D2", "I5")
+@pytest.mark.parametrize(("reason", "word"), [("May it? rm", "r2"), ("Something else", "ID")])
+def test_of_one_that_asks_for_several_things_the_one_that_is_shown_is_named(
+    reason: str, word: str
+) -> None:
+    session = made("a", activity="permission", reason=reason)
+    asked = [{"id": "r1", "message": "May it? ls"}, {"id": "r2", "message": "May it? rm"}]
+
+    how = how_to_answer(session, asked)
+
+    assert how == (
+        f"rookery permissions  |  rookery allow {word}  |  rookery deny {word}"
+        "  |  rookery attach a"
+    )
 
 
 @pytest.mark.spec("I5", "K5")

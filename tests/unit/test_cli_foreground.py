@@ -50,8 +50,9 @@ class Daemon:
         if path == ("foregrounds",):
             return {"foregrounds": [{"session": each} for each in self.in_front]}
         if path == ("permissions",):
-            asked = {"session": "b", "questions": [{"options": self.options}]}
-            return {"requests": [{"session": "c", "questions": []}, asked]}
+            is_open = {"id": "r1", "outcome": "open", "message": "Which?"}
+            asked = {**is_open, "session": "b", "questions": [{"options": self.options}]}
+            return {"requests": [{**is_open, "session": "c", "questions": []}, asked]}
         return {**self.session, **self.now}
 
     def post(self, *path: str, **body: object) -> Any:  # noqa: ANN401 - JSON

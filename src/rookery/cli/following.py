@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -179,16 +179,18 @@ class Follower:
         if front.asked == f"{activity} {message}":
             return  # another source says the same
         front.asked = f"{activity} {message}"
-        answer = how_to_answer({"name": front.name, "activity": activity})
-        options = self._options(front) if activity == "question" else []
+        asked = self._asked(front)
+        asks_now = {"name": front.name, "activity": activity, "reason": message}
+        answer = how_to_answer(asks_now, asked)
+        options = _options(asked, message) if activity == "question" else []
         asks = {"activity": activity, "message": message, "options": options, "answer": answer}
         self._tell(front, "asks", at=at, **asks)
 
-    def _options(self, front: Front) -> list[str]:
-        """Say what a session lets its person choose from; nothing if that is not one list."""
+    def _asked(self, front: Front) -> list[Mapping[str, Any]]:
+        """Return what a session asks for now."""
         requests = self._ask("permissions")["requests"]
-        asked = [each["questions"] for each in requests if each["session"] == front.id]
-        return list(asked[0][0]["options"]) if asked and len(asked[0]) == 1 else []
+        is_its = (front.id, "open")
+        return [each for each in requests if (each["session"], each["outcome"]) == is_its]
 
     def _leave(self, front: Front, session: Mapping[str, Any]) -> None:
         """Follow a session no more that is over: all of it was shown."""
@@ -233,3 +235,10 @@ class Follower:
 
     def _tell(self, front: Front, kind: str, **more: object) -> None:
         self.tell({"kind": kind, "session": front.id, "name": front.name, **more})
+
+
+def _options(asked: Sequence[Mapping[str, Any]], message: str) -> list[str]:
+    """Return what a person may choose from; nothing if that is not one list."""
+    meant = [each for each in asked if each["message"] == message] or asked
+    questions = meant[0]["questions"] if meant else []
+    return list(questions[0]["options"]) if len(questions) == 1 else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,12 +31,29 @@ def obstacle(session: Mapping[str, Any], why: str) -> str:
             return why or "they are on their way."
 
 
-def how_to_answer(session: Mapping[str, Any]) -> str:
-    """Name the commands by which a session gets the answer that it waits for."""
-    name = session["name"]
+def open_requests(daemon: Client, session: str) -> list[Mapping[str, Any]]:
+    """Return what a session, given by its id, asks for now; nothing without a daemon."""
+    found: list[Mapping[str, Any]] = []
+    with suppress(NotRunning, Answered):
+        found = daemon.get("permissions").get("requests", [])
+    return [each for each in found if (each["session"], each["outcome"]) == (session, "open")]
+
+
+def how_to_answer(session: Mapping[str, Any], asked: Sequence[Mapping[str, Any]] = ()) -> str:
+    """Name the commands by which a session gets the answer that it waits for.
+
+    ``asked`` is what it asks for now: of several things, the id of the one that is shown as
+    the session's reason is named.
+    """
+    name = word = session["name"]
+    if len(asked) > 1:
+        shown = [each["id"] for each in asked if each["message"] == session["reason"]]
+        word = shown[-1] if shown else "ID"
+    listed = "rookery permissions  |  "
     if session["activity"] == "permission":
-        return f"rookery allow {name}  |  rookery deny {name}  |  rookery attach {name}"
-    return f"rookery permissions  |  rookery answer {name} WORDS  |  rookery attach {name}"
+        others = listed if len(asked) > 1 else ""
+        return f"{others}rookery allow {word}  |  rookery deny {word}  |  rookery attach {name}"
+    return f"{listed}rookery answer {word} WORDS  |  rookery attach {name}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -45,8 +46,10 @@ def permissions(context: click.Context, *, everything: bool, as_json: bool) -> N
     if found["trouble"]:
         complain(rules_warning(found["trouble"]))
     known = _known(daemon, found["requests"], by="answered_by")
+    asking = Counter(each["session"] for each in found["requests"] if _is_open(each))
     for request in found["requests"]:
-        _show_request(request, known, found["on_timeout"])
+        is_only = asking[request["session"]] == 1
+        _show_request(request, known, found["on_timeout"], is_only=is_only)
     if not found["requests"]:
         say("Nobody asks for anything.")
     if missed := [each["id"] for each in found["requests"] if each["missed"]]:
@@ -61,9 +64,18 @@ def _known(
     return known_sessions(daemon, sessions, (each[by] for each in listed))
 
 
+def _is_open(request: Mapping[str, Any]) -> bool:
+    return bool(request["outcome"] == "open")
+
+
 def _show_request(
-    request: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]], on_timeout: str
+    request: Mapping[str, Any],
+    known: Mapping[str, Mapping[str, Any]],
+    on_timeout: str,
+    *,
+    is_only: bool,
 ) -> None:
+    """Print a request, and how to answer it: by its id, unless it is the session's only one."""
     name, since = name_of(request["session"], known), ago(request["asked_at"])
     say_line(f"{request['id']}  {name}  {since} ago  {_state(request, known, on_timeout)}")
     if len(request["questions"]) <= 1 and not request["input"].get("plan"):
@@ -78,11 +90,12 @@ def _show_request(
         if several:
             say(f"    {number}) {in_one_line(question['text'])}")
         _show_options(question)
-    if request["outcome"] == "open":
+    if _is_open(request):
         if request["reason"]:
             say(f"    The last answer was not given: {in_one_line(request['reason'])}.")
         whole = f"rookery permissions show {request['id']}  |  " if is_partial(request) else ""
-        say(f"    {whole}{_how_to_answer(request, name)}")
+        target = name if is_only else request["id"]
+        say(f"    {whole}{_how_to_answer(request, name, target)}")
 
 
 def _state(
@@ -109,14 +122,14 @@ def _show_options(question: Mapping[str, Any]) -> None:
 
 
 def _how_to_answer(  # noqa: PLR0911 - a table
-    request: Mapping[str, Any], name: str
+    request: Mapping[str, Any], session: str, name: str
 ) -> str:
     questions, is_seen = request["questions"], request["source"] == "screen"
     if request["kind"] == "permission" and not is_seen:
         return f"rookery allow {name}  |  rookery deny {name} --reason WORDS"
     if is_seen and not questions[0]["options"]:
-        keys = "  |  ".join(f"rookery keys {name} {key}" for key in ("enter", "escape"))
-        return f"rookery attach {name}  |  {keys}"
+        keys = "  |  ".join(f"rookery keys {session} {key}" for key in ("enter", "escape"))
+        return f"rookery attach {session}  |  {keys}"
     if request["kind"] == "permission":
         return f"rookery allow {name}  |  rookery deny {name}  |  rookery answer {name} NUMBER"
     if len(questions) > 1:
@@ -135,17 +148,22 @@ def _how_to_answer(  # noqa: PLR0911 - a table
 @as_json
 @click.argument("request", shell_complete=session_names)
 def show(*, request: str, as_json: bool) -> None:
-    """Show the whole input of what REQUEST, or a session, asks for."""
+    """Show the whole input of REQUEST, or of all that a session asks for."""
     daemon = client()
     listed = daemon.get("permissions")
     known = known_sessions(daemon, (each["session"] for each in listed["requests"]))
-    open_of = {name_of(each["session"], known): each for each in reversed(listed["requests"])}
-    found = open_of.get(request) or daemon.get("permissions", request)
+    asked = [
+        each
+        for each in listed["requests"]
+        if _is_open(each) and name_of(each["session"], known) == request
+    ]
+    found = asked or [daemon.get("permissions", request)]
     if as_json:
-        show_json(found)
+        show_json({"requests": found})
         return
-    _show_request(found, known, listed["on_timeout"])
-    show_input(found)
+    for each in found:
+        _show_request(each, known, listed["on_timeout"], is_only=len(found) == 1)
+        show_input(each)
 
 
 @permissions.command()

@@ -16,7 +16,7 @@ import click
 from rookery.cli.complete import agent_names, of_session, session_names
 from rookery.cli.endings import ended_by, with_names_of
 from rookery.cli.group import SECONDS, as_json, client, examples, not_empty, rookery
-from rookery.cli.obstacles import Obstacles, how_to_answer
+from rookery.cli.obstacles import Obstacles, how_to_answer, open_requests
 from rookery.cli.show import (
     HELD,
     at_deadline,
@@ -164,7 +164,8 @@ def told(session: Mapping[str, Any]) -> str:
             f". Its last screen:  rookery output {name}" if is_more else ""
         )
     if state in {"permission", "question"}:
-        return f"{name} waits for your answer: {reason}  {how_to_answer(session)}"
+        how = how_to_answer(session, open_requests(client(), session["id"]))
+        return f"{name} waits for your answer: {reason}  {how}"
     if has_failed_turn(session):
         does = f"is {state}; its last turn failed."
     elif ended := ended_by(session):

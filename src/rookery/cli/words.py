@@ -11,7 +11,7 @@ import click
 
 from rookery.cli.complete import of_session
 from rookery.cli.group import SECONDS, as_json, client, rookery
-from rookery.cli.obstacles import how_to_answer, obstacle, why_kept
+from rookery.cli.obstacles import how_to_answer, obstacle, open_requests, why_kept
 from rookery.cli.show import (
     HELD,
     complain,
@@ -187,7 +187,7 @@ def _tell_of_command(found: Mapping[str, Any], *, as_json: bool) -> None:
 
 def _tell_of_dialog(session: Mapping[str, Any]) -> None:
     complain(f"{session['name']} waits for you: {first_line(session['reason'])}")
-    remark(f"  {how_to_answer(session)}")
+    remark(f"  {how_to_answer(session, open_requests(client(), session['id']))}")
 
 
 @rookery.command()

@@ -40,6 +40,7 @@ STATUS: dict[type[RookeryError], int] = {
     errors.NameTaken: 409,
     errors.KeyReused: 409,
     errors.RequestUnknown: 404,
+    errors.RequestAmbiguous: 409,
     errors.RelayUnknown: 404,
     errors.MessageUnknown: 404,
     errors.TokenUnknown: 404,

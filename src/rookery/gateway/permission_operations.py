@@ -28,6 +28,7 @@ from rookery.model.errors import (
     BadInput,
     CommandRefused,
     Forbidden,
+    RequestAmbiguous,
     RequestUnknown,
     SessionUnknown,
 )
@@ -57,7 +58,9 @@ class ListAsked(Asked):
 
 
 class AnswerAsked(Asked):
-    permission: str = Field(description="the id of a request, or the session that asks")
+    permission: str = Field(
+        description="the id of a request, or the session that asks for it alone"
+    )
     decision: Literal["allow", "deny", "answer"]
     for_session: bool = False
     reason: Annotated[str, Field(max_length=10_000)] = ""
@@ -244,7 +247,11 @@ async def see_missed(house: House, caller: Caller, asked: SeenAsked) -> Seen:
 
 
 def _find(house: House, db: Connection, caller: Caller, word: str) -> Request:
-    """Find what is meant: a request, or what a session has been asking for longest."""
+    """Find what is meant: a request, or the only thing that a session asks for.
+
+    Raises ``RequestAmbiguous`` if the session asks for several things that differ: which of
+    them the caller has seen is not known.
+    """
     allowed = reach(house, db, caller, Need.DECIDE)
     with suppress(RequestUnknown):
         request = requests.get(db, RequestId(word))
@@ -254,9 +261,16 @@ def _find(house: House, db: Connection, caller: Caller, word: str) -> Request:
         session = find(house, db, caller, word, Need.DECIDE)
     except SessionUnknown:
         raise RequestUnknown(f"{word!r}. See them with:  rookery permissions") from None
-    if asked := requests.open_of(db, session.id):
-        return asked[0]
-    raise RequestUnknown(f"{session.name}: it asks for nothing now.")
+    asked = requests.open_of(db, session.id)
+    if not asked:
+        raise RequestUnknown(f"{session.name}: it asks for nothing now.")
+    if any(call_of(each) != call_of(asked[0]) for each in asked):
+        raise RequestAmbiguous("; ".join(f"{each.id} ({_shown(each)})" for each in asked))
+    return asked[0]
+
+
+def _shown(request: Request) -> str:
+    return " ".join(request.message.split())[:SHOWN]
 
 
 def _require_a_judge(house: House, db: Connection, caller: Caller, request: Request) -> None:

@@ -17,6 +17,7 @@ RookeryError
 │   ├── KeyReused
 │   ├── RelayUnknown
 │   ├── RequestUnknown
+│   ├── RequestAmbiguous
 │   ├── MessageUnknown
 │   ├── TokenUnknown
 │   ├── TokenRevoked
@@ -113,6 +114,10 @@ class RelayUnknown(CommandRefused):
 
 class RequestUnknown(CommandRefused):
     """Nothing is asked under"""
+
+
+class RequestAmbiguous(CommandRefused):
+    """It asks for more than one thing; name the request by its id:"""
 
 
 class MessageUnknown(CommandRefused):

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import secrets
+from sqlite3 import Connection
+
+import pytest
+
+from rookery.model.errors import RequestAmbiguous
+from rookery.model.facts import SessionId
+from rookery.model.permissions import Call, RequestId
+from rookery.store import requests
+from rookery.store.database import Database
+from rookery.store.journal import Journal
+from rookery.store.requests import Asking
+from tests.desk import Desk
+from tests.fakes.clock import FakeClock
+
+pytestmark = pytest.mark.anyio
+
+WORKER = SessionId("worker")
+
+
+@pytest.fixture
+async def desk(database: Database, clock: FakeClock) -> Desk:
+    desk = Desk(database, Journal("here", clock, readers={}))
+    await desk.settle(WORKER)
+    return desk
+
+
+async def ask(desk: Desk, command: str) -> RequestId:
+    """Have the worker ask for a command; its hook waits for the answer."""
+    asking = Asking(desk.journal.clock.now(), None, secrets.token_hex(8))
+
+    def add(db: Connection) -> RequestId:
+        return requests.add(db, WORKER, Call("Bash", {"command": command}), asking)
+
+    return await desk.database.write(add)
+
+
+@pytest.mark.spec("D2", "D5")
+@pytest.mark.parametrize("decision", ["allow", "deny"])
+async def test_a_session_that_asks_for_several_things_is_no_name_for_one_of_them(
+    desk: Desk, decision: str
+) -> None:
+    first, second = await ask(desk, "touch alpha"), await ask(desk, "rm -rf f1")
+
+    with pytest.raises(RequestAmbiguous) as refused:
+        await desk.ask("answer_permission", permission=WORKER, decision=decision)
+    done = await desk.ask("answer_permission", permission=second, decision=decision)
+    rest = await desk.ask("answer_permission", permission=WORKER, decision=decision)
+
+    for shown in (first, second, "touch alpha", "rm -rf f1"):
+        assert shown in str(refused.value)
+    assert (done.id, rest.id) == (second, first)
+
+
+@pytest.mark.spec("D2")
+async def test_a_session_that_asks_for_the_same_twice_is_a_name_for_the_first(
+    desk: Desk, clock: FakeClock
+) -> None:
+    first = await ask(desk, "make")
+    clock.advance(1)
+    await ask(desk, "make")
+
+    done = await desk.ask("answer_permission", permission=WORKER, decision="allow")
+
+    assert done.id == first
