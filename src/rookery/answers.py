@@ -73,6 +73,7 @@ class _Course:
     absent: int = 0  #: the last of them at which there was no dialog
     step: Press | None = None
     dialog: Dialog | None = None  #: that the step was taken in
+    seen: Dialog | None = None  #: the dialog at the last look
     waited: int = 0  #: looks since then
     why: str = NO_DIALOG  #: no step was taken at the last look
 
@@ -157,9 +158,15 @@ class Answers:
 
     async def _step(self, course: _Course, standing: _Standing, dialog: Dialog) -> None:
         agent, request = self.agents[standing.session.agent], course.request
+        is_still, course.seen = dialog == course.seen, dialog
+        if course.step is not None and not is_still:
+            return  # it shows the last step, or goes away: look once more
         step = agent.keys_for(dialog, call_of(request), standing.verdict)
         if step is None:
             course.why = NO_KEY
+        elif standing.presses and not step.is_last and not keys.asks_back(dialog):
+            # The key that ends the dialog was pressed: what is left of it takes no other step.
+            course.why = NOT_TAKEN
         elif step.is_last and standing.presses >= MOST_PRESSES:
             course.why = NOT_TAKEN
         elif await self._is_due(course, standing, step, dialog):

@@ -187,6 +187,8 @@ def _answer_question(  # noqa: PLR0911 - a table
     names = [each.strip() for each in dialog.options]
     if given[0] in question.options and given[0] in names:
         return choose(dialog, names.index(given[0]), is_last=len(call.questions) == 1)
+    if given[0] in question.options and any(each.startswith(given[0]) for each in names):
+        return None  # it is chosen already and has a mark, as in "Blue ✓": nothing is to type
     return _type_answer(dialog, question, given[0])
 
 
