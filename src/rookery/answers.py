@@ -43,6 +43,10 @@ MOST_PRESSES = 3
 ERROR_BACKOFF_SECONDS = 10.0
 
 NO_DIALOG = "its dialog was gone before the answer could be given"
+UNREADABLE = (
+    "its dialog cannot be read, perhaps because it does not fit its screen;"
+    " answer it with rookery attach, or with rookery keys"
+)
 OTHER_DIALOG = "the dialog on its screen is not the one that was answered"
 UNCLEAR = "more than one request fits the dialog on its screen"
 NO_KEY = "no key is known that is sure to give this answer in its dialog"
@@ -139,7 +143,7 @@ class Answers:
             return True
         if dialog is None:
             # It may be still to come: a hook tells before the dialog is drawn.
-            course.why = NO_DIALOG
+            course.why = NO_DIALOG if view.has_no_dialog else UNREADABLE
             if course.absent > LOOKS_BEFORE:
                 course.looks = MOST_LOOKS
             return False

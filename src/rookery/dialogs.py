@@ -51,7 +51,10 @@ def about(db: Connection, session: SessionId, dialog: Dialog) -> list[Request]:
         *requests.to_carry(db, session),
         *([due] if due else []),
     ]
-    return [each for each in known if is_about(dialog, call_of(each))]
+    fits = [each for each in known if is_about(dialog, call_of(each))]
+    told = [each for each in known if each.source == "hook"]
+    # A part of a call may be part of another one, too: only a single request is sure to be it.
+    return told if dialog.is_cut and fits and len(told) > 1 else fits
 
 
 def note(
@@ -163,5 +166,7 @@ def _to_look_at(db: Connection) -> list[SessionId]:
 
 def _gone(db: Connection, session: SessionId, view: View) -> list[RequestId]:
     """Return the requests whose dialog a screen shows no more."""
+    if view.dialog is None and not view.has_no_dialog:
+        return []  # the screen cannot be read: the dialog may not fit it
     shown = {each.id for each in about(db, session, view.dialog)} if view.dialog else set()
     return [each for each in dialogs.watched_of(db, session) if each not in shown]

@@ -270,7 +270,7 @@ def seen(session: Session, view: View, *, began: bool = True) -> list[facts.Fact
     match session.activity:
         case Activity.WORKING | Activity.IDLE if view.dialog:
             return [facts.InputAsked(session.id, view.dialog.kind, view.dialog.text)]
-        case Activity.PERMISSION | Activity.QUESTION if not view.dialog:
+        case Activity.PERMISSION | Activity.QUESTION if view.has_no_dialog:
             return [facts.InputSettled(session.id)]
         case Activity.WORKING if view.is_resting and began and not view.box:
             return [facts.TurnEnded(session.id)]

@@ -181,3 +181,54 @@ def test_free_text_is_typed_into_its_own_dialog(rookery: Rookery) -> None:
 
     assert done.returncode == 0, done.stderr
     assert '"Which colour?"="green, like the 2nd tree"' in last_answer(rookery)
+
+
+def long_command(characters: int) -> str:
+    """Return a command so long, whose effect is a file called ``made``."""
+    words = " ".join(f"w{number}" for number in range(characters // 4))
+    return f"echo {words[:characters]} > made"
+
+
+@pytest.mark.spec("D5")
+@pytest.mark.parametrize(("characters", "size"), [(10_000, "200x50"), (3_000, "80x24")])
+def test_a_command_that_does_not_fit_the_screen_is_answered_in_claudes_dialog(
+    rookery: Rookery, characters: int, size: str
+) -> None:
+    pane = rookery.start("it", agent="claude")["tmux_pane"]
+    width, height = size.split("x")
+    rookery.tmux("resize-window", "-t", str(pane), "-x", width, "-y", height)
+    rookery.send("it", f"bash: {long_command(characters)};; say: went on")
+    eventually(lambda: asked(rookery))
+
+    done = rookery.run("allow", "it")
+
+    assert done.returncode == 0, done.stderr
+    assert last_answer(rookery) == "went on"
+    assert (rookery.project / "made").exists()
+
+
+@pytest.mark.spec("D5")
+@pytest.mark.parametrize("decision", ["allow", "deny"])
+def test_a_request_outlives_a_screen_on_which_its_dialog_cannot_be_read(
+    rookery: Rookery, decision: str
+) -> None:
+    pane = str(rookery.start("it")["tmux_pane"])
+    rookery.send("it", f"permission: Bash {long_command(9_000)};; say: went on")
+    eventually(lambda: asked(rookery))
+    eventually(lambda: "Do you want to proceed?" in rookery.screen("it"))
+    rookery.tmux("resize-window", "-t", pane, "-x", "8", "-y", "3")
+    eventually(lambda: "proceed" not in rookery.screen("it"))
+
+    refused = rookery.run(decision, "it")
+    still = rookery.session("it")["activity"]
+    rookery.tmux("resize-window", "-t", pane, "-x", "200", "-y", "50")
+    eventually(lambda: "Do you want to proceed?" in rookery.screen("it"))
+    done = rookery.run(decision, "it")
+
+    assert (refused.returncode, still) == (1, "permission")
+    assert "rookery attach" in refused.stderr
+    assert done.returncode == 0, done.stderr
+    eventually(lambda: is_idle(rookery))
+    assert [turn["how"] for turn in turns(rookery)] == [
+        "finished" if decision == "allow" else "interrupted"
+    ]

@@ -406,6 +406,42 @@ def test_a_question_of_opencode_is_answered_by_keys_in_mode_local(rookery: Rooke
     assert '"Which colour?"="Blue"' in last_turn(rookery)["answer"]
 
 
+@pytest.mark.spec("D5", "B0")
+def test_no_stray_key_is_left_after_a_question_of_opencode_was_answered(
+    rookery: Rookery,
+) -> None:
+    start(rookery, CASES[1])
+    question = json.dumps({"questions": [COLOUR]})
+
+    for number in range(10):
+        rookery.send("it", f"tool: question {question};; result:;; say: done {number}")
+        eventually(lambda: asked(rookery), within=SLOWLY)
+        assert rookery.run("answer", "it", "Blue").returncode == 0
+        assert last_turn(rookery)["answer"].endswith(f"done {number}")
+
+    with rookery.database() as db:
+        facts = db.execute("select fact from entries where kind = 'keys-pressed'").fetchall()
+    assert [json.loads(fact)["keys"] for (fact,) in facts] == ["2"] * 10
+    assert rookery.ask("it", "say: clean", timeout=SLOWLY) == "clean"
+
+
+@pytest.mark.spec("D5")
+@pytest.mark.parametrize("decision", ["allow", "deny"])
+def test_a_command_that_does_not_fit_its_dialog_is_answered_by_keys(
+    hooked: Rookery, case: Case, decision: str
+) -> None:
+    start(hooked, case)
+    words = " ".join(f"w{number}" for number in range(2_000))
+    hooked.send("it", f"bash: echo {words} > made;; say: went on")
+    is_asked(hooked)
+
+    done = hooked.run(decision, "it")
+
+    assert done.returncode == 0, done.stderr
+    eventually(lambda: is_(hooked, "idle"), within=SLOWLY)
+    assert is_made(hooked) is (decision == "allow")
+
+
 @pytest.mark.spec("A2", "C2", "C6")
 def test_its_hooks_tell_of_a_prompt_a_tool_a_permission_and_the_last_words(
     hooked: Rookery, case: Case

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
@@ -14,7 +14,15 @@ from rookery.answers import Answers
 from rookery.daemon import AGENTS
 from rookery.dialogs import SETTLE_SECONDS, Dialogs
 from rookery.model.facts import InputAsked, SessionId
-from rookery.model.permissions import DIALOG, Call, Outcome, Request, RequestId, Verdict
+from rookery.model.permissions import (
+    DIALOG,
+    Call,
+    Outcome,
+    Question,
+    Request,
+    RequestId,
+    Verdict,
+)
 from rookery.model.screens import Dialog, Press
 from rookery.permissions import Permissions
 from rookery.ports import FellQuiet
@@ -267,6 +275,80 @@ async def test_an_answer_whose_dialog_is_gone_is_said_not_to_have_been_given(
     assert ("undelivered", answers.NO_DIALOG) in await bench.audit()
 
 
+@pytest.mark.spec("D5")
+async def test_a_request_stays_open_while_its_screen_cannot_be_read(bench: Bench) -> None:
+    request = await bench.ask()
+    bench.program.manner.comes_up = False  # it shows neither its box nor that it works
+    await bench.answer(request)
+
+    await bench.settle()
+
+    assert bench.pressed == []
+    found = await bench.get(request)
+    assert (found.outcome, found.reason) == ("open", answers.UNREADABLE)
+    assert (await bench.house.session(bench.session)).activity == "permission"
+
+
+def shows_part_of(command: str) -> Dialog:
+    return replace(asks_for(command), subjects=(command[:4],), is_cut=True)
+
+
+@pytest.mark.spec("D5")
+async def test_a_dialog_that_shows_a_part_of_the_only_request_is_answered(bench: Bench) -> None:
+    bench.house.world.runtime.on_give = close_dialog
+    request = await bench.ask("make clean")
+    bench.program.asks = shows_part_of("make clean")
+    await bench.answer(request)
+
+    await bench.settle()
+
+    assert bench.pressed == ["1"]
+    assert (await bench.get(request)).delivery == "pressed"
+
+
+@pytest.mark.spec("D5", "B0")
+async def test_a_dialog_that_shows_a_part_is_left_alone_while_two_requests_are_open(
+    bench: Bench,
+) -> None:
+    first = await bench.ask("make clean")
+    await bench.ask("rm -rf build")
+    bench.program.asks = shows_part_of("make clean")
+    await bench.answer(first)
+
+    await bench.settle()
+
+    assert bench.pressed == []
+    assert (await bench.get(first)).reason == answers.UNCLEAR
+
+
+@pytest.mark.spec("D5", "B0")
+async def test_no_second_key_goes_into_a_dialog_that_shows_the_answer_and_closes(
+    bench: Bench,
+) -> None:
+    asked = Question("Which colour?", ("Red", "Blue"))
+    options = ("Red", "Blue", "Type your own answer")
+    standing = Dialog("question", "Which colour?", options, subjects=("Which colour?",))
+
+    def mark(program: Program, press: Press) -> None:
+        program.asks = replace(standing, options=("Red", "Blue ✓", options[2]))
+
+    def ask(db: Connection) -> RequestId:
+        session = sessions.get(db, bench.session)
+        call = Call("question", {"questions": []}, (asked,))
+        bench.permissions.note(db, session, call)
+        return requests.open_of(db, bench.session)[-1].id
+
+    bench.house.world.runtime.on_give = mark
+    request = await bench.house.database.write(ask)
+    bench.program.asks = standing
+
+    blue = Verdict(Outcome.ANSWERED, "anna", answers={"Which colour?": ("Blue",)})
+    await bench.answer(request, blue)
+    await bench.settle()
+
+    assert bench.pressed == ["2"]
+
+
 @pytest.mark.spec("D5", "C8")
 async def test_a_dialog_that_only_the_screen_shows_is_a_request(bench: Bench) -> None:
     bench.program.asks = Dialog("question", "Trust it?", ("No", "Yes"), 0, is_numbered=False)
@@ -318,6 +400,27 @@ async def test_a_dialog_that_is_answered_in_its_terminal_is_no_request_any_more(
 
     assert [decision for decision, _ in await bench.audit()] == ["answered"]
     assert (await bench.house.session(bench.session)).activity == "working"
+
+
+@pytest.mark.spec("D5")
+async def test_a_dialog_is_not_taken_for_gone_while_its_screen_cannot_be_read(
+    bench: Bench,
+) -> None:
+    bench.program.asks = asks_for("ls")
+    bench.house.world.runtime.see_again(FellQuiet(bench.session))
+    await bench.house.rest()
+    world, database = bench.house.world, bench.house.database
+    watcher = Dialogs(database, world.runtime, AGENTS, bench.permissions)
+
+    async with bench.house.beside(watcher.watch):
+        await bench.house.rest()
+        bench.program.asks, bench.program.manner.comes_up = None, False
+        world.runtime.changed.set()
+        await bench.house.rest()
+        for _ in range(2):
+            await bench.house.pass_time(SETTLE_SECONDS)
+
+    assert len(await database.read(partial(requests.open_of, session=bench.session))) == 1
 
 
 @pytest.mark.spec("D5")

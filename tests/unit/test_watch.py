@@ -74,7 +74,8 @@ def test_a_screen_tells_that_it_is_up_or_asks_something_first(
         (Activity.WORKING, View(), []),
         (Activity.PERMISSION, View(dialog=DIALOG), []),
         (Activity.PERMISSION, View(box=""), [facts.InputSettled(S)]),
-        (Activity.QUESTION, View(), [facts.InputSettled(S)]),
+        (Activity.QUESTION, View(is_working=True), [facts.InputSettled(S)]),
+        (Activity.QUESTION, View(), []),
         (None, View(dialog=DIALOG), []),
     ],
 )

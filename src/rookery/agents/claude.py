@@ -33,6 +33,8 @@ _DASHES = re.compile(r"╌{20,}.*")
 #: One tool with its one argument, as in ``Read(/etc/hosts)``; and an address.
 _ARGUMENT = re.compile(r"\w+\((?P<value>.+)\)")
 _NAMED = re.compile(r"url: (?P<value>.+)")
+#: What it shows instead of a call that is too long for it.
+_WITHHELD = "(value cannot be shown in full"
 #: How it asks whether its plan may be carried out.
 _PLAN = re.compile(r"Would you like to proceed\?|Exit plan mode\?")
 #: The line above the box while it works.
@@ -235,14 +237,30 @@ def _dialog(lines: Sequence[str]) -> Dialog:
     text = " ".join(line for line in said if not _FOOTER.search(line))
     is_plan = _PLAN.search(text) is not None
     permission = is_plan or "Do you want to" in text
+    shown: tuple[str, ...] | None = None
+    if permission and not is_plan:
+        above = inside[: found.rows[0]] if found.rows else inside
+        shown = _shown_part(above, has_head=bool(edges))
     return Dialog(
         "permission" if permission else "question",
         text[:500],
         found.options,
         found.chosen,
         found.is_numbered,
-        (PLAN,) if is_plan else _subjects(inside, found.rows),
+        (PLAN,) if is_plan else _subjects(inside, found.rows) if shown is None else shown,
+        is_cut=shown is not None,
     )
+
+
+def _shown_part(above: Sequence[str], *, has_head: bool) -> tuple[str, ...] | None:
+    """Read the part of a call that a dialog shows; none if it shows the whole call."""
+    dashes = [row for row, line in enumerate(above) if _DASHES.fullmatch(line)]
+    if len(dashes) > 1:
+        body = " ".join(line.strip() for line in above[dashes[0] + 1 : dashes[-1]])
+        return () if body.startswith(_WITHHELD) else None
+    if dashes:  # the upper one has scrolled away, and the beginning of the call with it
+        return ("\n".join(_unmarked(line) for line in above[: dashes[0]]),)
+    return None if has_head else ()
 
 
 def _subjects(inside: Sequence[str], options: Sequence[int]) -> tuple[str, ...]:
@@ -251,8 +269,6 @@ def _subjects(inside: Sequence[str], options: Sequence[int]) -> tuple[str, ...]:
     title = next((line.strip() for line in above if line.strip()), "")
     dashes = [row for row, line in enumerate(above) if _DASHES.fullmatch(line)]
     if len(dashes) < 2:  # noqa: PLR2004 - one above, one below
-        if dashes:
-            return ()  # the rest has scrolled away, so the dialog cannot be identified
         asked = [line.strip() for line in above if line.strip() and line[0] not in " ←"]
         lines = [line.strip() for line in above if line.strip()]
         return (" ".join(asked), *lines) if asked else tuple(lines)

@@ -54,6 +54,8 @@ _OUR_MODES = {
 _FOOTER = re.compile(
     r"\b(?:enter|esc)\b.*\b(?:confirm|cancel|close|back|skip|select|continue|quit|insert)\b"
 )
+#: The line in which it leaves out the rest of a command.
+_HIDDEN = re.compile(r"\[… \d+ lines?\] .*")
 _OPTION = re.compile(r"\s*(?:› )?\d+\. ")
 #: The last line while keys go to the search in earlier prompts; the box stays on the screen.
 _SEARCH = re.compile(r"\s*reverse-i-search:")
@@ -239,13 +241,16 @@ def _dialog(lines: Sequence[str]) -> Dialog:
     text = " ".join(line for line in asked if line and not _FOOTER.search(line))
     permission = "Would you like" in text
     found = choices.read(lines[start:])
+    subjects = _subjects(lines[start:], found.rows)
+    shown, *hidden = _HIDDEN.split("\n".join(subjects), maxsplit=1)
     return Dialog(
         "permission" if permission else "question",
         text[:500],
         found.options,
         found.chosen,
         is_numbered=False,
-        subjects=_subjects(lines[start:], found.rows),
+        subjects=(shown,) if hidden else subjects,
+        is_cut=bool(hidden),
     )
 
 

@@ -98,7 +98,7 @@ class Demo:
         lines = screen.lines
         rules = [number for number, line in enumerate(lines) if _RULE.fullmatch(line.strip())]
         if len(rules) < 2:  # noqa: PLR2004 - the box stands between two
-            return View()
+            return View(None, _cut_dialog(lines[: rules[0]])) if rules else View()
         above, below = rules[-2:]
         inside = lines[above + 1 : below]
         working = any(_WORKING in line for line in lines[max(0, above - 3) : above])
@@ -128,6 +128,24 @@ def _dialog(inside: Sequence[str]) -> Dialog:
         found.options,
         found.chosen,
         subjects=(about,) if about else (title,),
+    )
+
+
+def _cut_dialog(above: Sequence[str]) -> Dialog | None:
+    """Read a dialog whose head has scrolled off the screen, above its lower rule."""
+    found = choices.read(above)
+    if not found.options or not found.is_numbered:
+        return None
+    asked = [line for line in above[: found.rows[0]] if line.strip()]
+    is_permission = bool(asked) and asked[-1].strip() == _PROMPT
+    about = "\n".join(line[3:] for line in asked if line.startswith("   "))
+    return Dialog(
+        "permission" if is_permission else "question",
+        " ".join(line.strip() for line in asked)[:500],
+        found.options,
+        found.chosen,
+        subjects=(about,) if about else (),
+        is_cut=True,
     )
 
 

@@ -89,6 +89,8 @@ _OPTION = re.compile(r"[ │]*(?:● +)?\d+\. ")
 _FOOTER = re.compile(r"\b(?:Enter to (?:select|submit)|Esc to (?:close|cancel|exit))\b")
 #: Asked before a tool is used; everything else is a question.
 _PERMISSION = re.compile(r"\b(?:Allow once|Do you want to allow)\b")
+#: The line in which it leaves out the rest of a command.
+_HIDDEN = re.compile(r"\.\.\. (?:first |last )?\d+ (?:lines? )?hidden \(Ctrl\+O.*\) \.\.\.")
 #: The left edges of a line in the inner frame; and the file that a dialog is about.
 _INNER = re.compile(r" ?│ │ ?")
 _WRITTEN = re.compile(r"^\? \S+ +(?:Writing to )?(?P<path>\S.*?)(?: => .*)?$")
@@ -412,12 +414,16 @@ def _dialog(lines: Sequence[str]) -> Dialog | None:
     text = " ".join(line for line in asked if line and not _FOOTER.search(line))
     is_permission = any(_PERMISSION.search(line) for line in inside)
     found = choices.read(inside)
+    subjects = _subjects(inside, found.rows)
+    parts = _HIDDEN.split("\n".join(subjects))
+    is_cut = is_permission and len(parts) > 1
     return Dialog(
         "permission" if is_permission else "question",
         text[:500],
         found.options,
         found.chosen,
-        subjects=_subjects(inside, found.rows),
+        subjects=tuple(filter(str.strip, parts)) if is_cut else subjects,
+        is_cut=is_cut,
     )
 
 

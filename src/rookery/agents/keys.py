@@ -78,7 +78,7 @@ def keys_for(  # noqa: PLR0911 - a table
         return _answer_back(dialog, verdict, yes_or_no)
     if agent == "claude" and verdict.outcome is Outcome.DENIED and verdict.reason:
         return _refuse_with_reason(dialog, verdict.reason)
-    return _yes_or_no(_WAYS[agent], dialog.options)[yes_or_no]
+    return _yes_or_no(agent, dialog)[yes_or_no]
 
 
 def carries_reason(agent: str, call: Call) -> bool:
@@ -118,10 +118,13 @@ def _answer_back(dialog: Dialog, verdict: Verdict, yes_or_no: int) -> Press | No
     return key if _is_said(written, verdict.reason) else None
 
 
-def _yes_or_no(way: _Way, offered: tuple[str, ...]) -> tuple[Press | None, Press | None]:
+def _yes_or_no(agent: str, dialog: Dialog) -> tuple[Press | None, Press | None]:
+    way, offered = _WAYS[agent], dialog.options
     first, last = (offered[0], offered[-1]) if offered else ("", "")
     yes = Press((way.yes,)) if way.reads_yes.fullmatch(first) else None
-    no = Press((way.no,)) if way.reads_no.fullmatch(last) else None
+    # The last option of Codex may be cut off; the line below it says that Esc cancels.
+    is_last_hidden = agent == "codex" and dialog.is_cut
+    no = Press((way.no,)) if is_last_hidden or way.reads_no.fullmatch(last) else None
     return yes, no
 
 

@@ -93,6 +93,8 @@ _OVERLAY = re.compile(r"(?:^|  )(?P<title>\S(?: ?\S)*) {6,}esc(?:   |$)")
 _COMPLETED = re.compile(r"(?:^|\s)@\S*$")
 #: How it shows a long paste.
 _PASTED = re.compile(r"(?:\[Pasted ~\d+ lines\]\s*)+")
+#: Rows of a permission at most: it leaves out the rest of a longer command.
+_MOST_ROWS = 15
 #: What separates the conversation from the column beside it.
 _GAP = re.compile(r" {6,}")
 
@@ -391,6 +393,7 @@ def _dialog(lines: Sequence[str]) -> Dialog | None:
         # Its mark is a colour, which is not read.
         is_numbered=bool(found.options),
         subjects=_subjects(asked),
+        is_cut=is_permission and len(block) >= _MOST_ROWS,
     )
 
 

@@ -15,7 +15,9 @@ from rookery.model.screens import Dialog, squeeze
 _REVIEW, _SUBMIT = "Review your answers", "Submit answers"
 
 
-def is_about(dialog: Dialog, call: Call) -> bool:
+def is_about(  # noqa: PLR0911 - a table
+    dialog: Dialog, call: Call
+) -> bool:
     """Return whether a dialog shows this very call: its whole command, path, tool, question."""
     if call.tool == DIALOG:
         shown = (dialog.text, list(dialog.options))
@@ -24,6 +26,8 @@ def is_about(dialog: Dialog, call: Call) -> bool:
         return is_review(dialog) or asked_in(dialog, call) is not None
     name = next((name for name in TELLING if name in call.input), "")
     value = call.input.get(name)
+    if dialog.is_cut:
+        return isinstance(value, str) and _shows_part_of(dialog, value)
     if not name:
         return any(_names(each, call.tool) for each in dialog.subjects)
     if not isinstance(value, str) or not value.strip():
@@ -31,6 +35,11 @@ def is_about(dialog: Dialog, call: Call) -> bool:
     if "path" in name.lower():
         return any(_is_path(each, value) for each in dialog.subjects)
     return any(flat(each) == flat(value) for each in dialog.subjects)
+
+
+def _shows_part_of(dialog: Dialog, text: str) -> bool:
+    """Return whether all that a cut dialog shows is part of a text; it may show nothing."""
+    return bool(text.strip()) and all(flat(each) in flat(text) for each in dialog.subjects)
 
 
 def _names(subject: str, tool: str) -> bool:
@@ -50,6 +59,9 @@ def _is_path(subject: str, path: str) -> bool:
 
 def asked_in(dialog: Dialog, call: Call) -> Question | None:
     """Return the one question of a call that a dialog shows, by its text and its options."""
+    if dialog.is_cut:
+        parts = [each for each in call.questions if _shows_part_of(dialog, each.text)]
+        return parts[0] if len(parts) == 1 else None
     shown = {flat(each) for each in dialog.subjects}
     fits = [each for each in call.questions if flat(each.text) in shown]
     return fits[0] if len(fits) == 1 else None

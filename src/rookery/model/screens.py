@@ -31,6 +31,8 @@ class Dialog:
     is_numbered: bool = True  #: a digit chooses an option; else arrows and Enter do
     #: What it is about, each as the dialog itself shows it: the command, the path, the tool.
     subjects: tuple[str, ...] = ()
+    #: It does not fit its screen: ``subjects`` are the parts of the call that it shows.
+    is_cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,11 @@ class View:
     is_working: bool = False
     is_cut: bool = False  #: the box begins above the screen: only the end of it can be read
     obstacle: str = ""  #: why keys would not reach the input box, where that is no dialog
+
+    @property
+    def has_no_dialog(self) -> bool:
+        """Whether it shows that nothing is asked: a screen that cannot be read does not."""
+        return self.dialog is None and (self.box is not None or self.is_working)
 
     @property
     def is_resting(self) -> bool:
