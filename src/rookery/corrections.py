@@ -69,11 +69,14 @@ class Corrections:
             await self.database.read(partial(_patience, doubt=doubt))
         )
         with suppress(SessionUnknown):  # it was deleted meanwhile
-            amend = await self._amendment(doubt)
-            await self.database.write(partial(self.correct, doubt=doubt, amend=amend))
+            if amend := await self._amendment(doubt):
+                await self.database.write(partial(self.correct, doubt=doubt, amend=amend))
 
-    async def _amendment(self, doubt: Doubt) -> Amend:
-        """Read what the agent wrote down of what its file tells: outside of any transaction."""
+    async def _amendment(self, doubt: Doubt) -> Amend | None:
+        """Read what the agent wrote down of what its file tells: outside of any transaction.
+
+        ``None`` if that shows that no turn has begun: the program does something of its own.
+        """
         activity, session = doubt.claim.activity, doubt.session
         if activity is Activity.IDLE:
             ending = await MissedStops(self.database, self.conversations).ending(
@@ -82,6 +85,8 @@ class Corrections:
             return partial(_with_ending, ending=ending)
         if activity is Activity.WORKING:
             last = await self.conversations.said_last(self.database, session)
+            if last and not last.prompt:
+                return None
             return Answer(prompt=last.prompt if last else "").added_to
         return list
 

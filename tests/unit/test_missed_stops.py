@@ -319,6 +319,18 @@ async def test_a_file_that_says_it_works_begins_a_turn_with_what_was_typed(desk:
     assert await desk.turns() == [("! ls", "", "")]
 
 
+@pytest.mark.spec("C8", "A6")
+async def test_a_program_that_works_without_a_prompt_begins_no_turn(desk: Desk) -> None:
+    desk.write(PROMPT, WORDS)
+    await desk.tell(TurnStarted(S, "Go.", "a"), TurnEnded(S, "Done.", turn="a"))
+    desk.clock.advance(1)
+    works = Doubt(S, Claim(Activity.WORKING, desk.clock.now()), Activity.IDLE)
+
+    await believe(desk, works)
+
+    assert await desk.turns() == [("Go.", "Done.", "finished")]
+
+
 @pytest.mark.spec("K4", "C8")
 async def test_what_a_file_tells_is_written_down_once_there_is_room(
     tmp_path: Path, clock: FakeClock
