@@ -54,8 +54,8 @@ class Trust(_Section):
     sessions: Literal["family", "all"] = "family"
     #: Where a session may start others: in its own project folder and below, or anywhere.
     projects: Literal["own", "any"] = "own"
-    #: Slash commands, without the slash, that a session may give to the program of one that it
-    #: started, besides clear, compact, context, cost and review.
+    #: Besides clear, compact, context, cost and review; none that the recipient's project
+    #: defines: slash commands, without the slash, that a session may give to its children.
     commands: tuple[str, ...] = ()
 
 

@@ -14,7 +14,7 @@ from functools import partial
 from sqlite3 import Connection
 from typing import assert_never
 
-from rookery.model.errors import Occupied, RuntimeFailed, WordsRefused
+from rookery.model.errors import Forbidden, Occupied, RuntimeFailed, WordsRefused
 from rookery.model.facts import (
     CommandTaken,
     DeliveryDoubted,
@@ -27,6 +27,7 @@ from rookery.model.lifecycle import Activity
 from rookery.model.messages import Parcel, Step
 from rookery.model.sessions import Session
 from rookery.ports import Agent, Clock, FellQuiet, Runtime, Sight
+from rookery.project_files import require_own_command
 from rookery.store import messages, observed, sessions, switches, waits
 from rookery.store.database import Database
 from rookery.store.journal import Journal
@@ -100,13 +101,14 @@ class Courier:
         if parcel is None:
             return False
         try:
+            await self._check_command(session, parcel)
             await self.runtime.paste(parcel)
         except Occupied as occupied:
             if await self._clear_last(session.id):
                 await self.database.write(partial(messages.put_back, parcel=parcel, reason=""))
             else:
                 await self._put_back(parcel, str(occupied))
-        except WordsRefused as refused:
+        except (WordsRefused, Forbidden) as refused:
             await self._fail(parcel, str(refused))
         else:
             await self._move(parcel, Step.PASTED)
@@ -114,6 +116,12 @@ class Courier:
                 await self._clock.sleep(agent.pause)
                 await self._submit_and_wait(replace(parcel, step=Step.PASTED), agent)
         return True
+
+    async def _check_command(self, session: Session, parcel: Parcel) -> None:
+        """Refuse a session's command that the project defines by now. Raises ``Forbidden``."""
+        is_by_session = partial(messages.is_by_session, parcel=parcel)
+        if parcel.is_command and await self.database.read(is_by_session):
+            await require_own_command(session, parcel.words)
 
     async def _wait_for_tools(self, session: Session) -> bool:
         """Let a session that has just come up connect to our tools. False if it need not."""

@@ -10,17 +10,23 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 import anyio
 
+from rookery.agents import project_commands
 from rookery.agents.hook_switches import SWITCHES
+from rookery.model.errors import Forbidden
 from rookery.model.sessions import TMUX, Session
 from rookery.store.observed import UNGIVEN
 
 #: Settings files are far smaller; the rest of a larger one is not looked at.
 MAX_FILE_BYTES = 1_000_000
+
+#: So many files of a project are looked at for commands; with more, any could be there.
+MAX_FILES = 5_000
 
 #: A dead mount blocks its thread for good: then nothing is known of the folder.
 LOOK_TIMEOUT_S = 1.0
@@ -48,6 +54,61 @@ def hooks_switched_off(session: Session) -> str:
         if switch.is_off(read_text(path)):
             return str(path)
     return ""
+
+
+async def require_own_command(session: Session, words: str) -> None:
+    """Refuse a command that the agent's project defines. Raises ``Forbidden``.
+
+    Such a command runs what the repository says, and a session that may only edit files could
+    have written it.
+    """
+    name = words.split(maxsplit=1)[0].removeprefix("/")
+    unknown = f"{session.project_path}, which cannot be looked through,"
+    look = partial(command_defined_by, session, name)
+    if file := await in_thread(look, otherwise=unknown):
+        raise Forbidden(f"/{name} is defined by {file} of its project; only a person gives it.")
+
+
+def command_defined_by(session: Session, name: str) -> str:
+    """Name the file of a session's project that defines a slash command; empty if none does."""
+    folder = Path(session.project_path, session.subdir)
+    own = project_commands.FOLDERS.get(session.agent)
+    if own is None or not session.project_path:
+        return ""
+    for each in _holding_commands(folder):
+        for settings in project_commands.SETTINGS.get(session.agent, ()):
+            if project_commands.is_configured(read_text(each / settings), name):
+                return str(each / settings)
+        if found := _definition_in(each / own, name):
+            return found
+    return ""
+
+
+def _definition_in(folder: Path, name: str) -> str:
+    number = 0
+    # Links are followed, as agents do; a loop of them ends at the limit.
+    for where, _, files in os.walk(folder, followlinks=True):
+        for path in (Path(where, each) for each in files):
+            number += 1
+            if number > MAX_FILES:
+                return f"{folder}, which has more than {MAX_FILES:,} files,"
+            if project_commands.is_definition(path.relative_to(folder), name):
+                return str(path)
+            is_skill = path.name.lower() == project_commands.SKILL
+            if is_skill and project_commands.names_skill(read_text(path), name):
+                return str(path)
+    return ""
+
+
+def _holding_commands(folder: Path) -> Iterator[Path]:
+    """Yield the folders whose commands count: up to the root of the repository, or all above.
+
+    Not the home folder: what is there is its user's own.
+    """
+    above = [folder, *folder.parents]
+    inside = list(up_to_root(folder))
+    is_repository = (inside[-1] / ".git").exists()
+    yield from (each for each in (inside if is_repository else above) if each != Path.home())
 
 
 def up_to_root(folder: Path) -> Iterator[Path]:

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from sqlite3 import Connection
 
 import anyio
 import pytest
@@ -14,12 +16,13 @@ from rookery.keeper import Surroundings
 from rookery.model.errors import RuntimeFailed, SessionOver
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity
-from rookery.model.messages import Parcel
+from rookery.model.messages import Parcel, clean
 from rookery.ports import FellQuiet, Sighting
+from rookery.sessions import Speaker, send
 from tests.fakes.database import ObservedDatabase
 from tests.fakes.runtime import FakeRuntime, Manner
 from tests.house import World, running
-from tests.waiting import kinds, steps, waits_for
+from tests.waiting import kinds, steps, until, waits_for
 
 pytestmark = pytest.mark.anyio
 
@@ -552,6 +555,38 @@ async def test_words_that_would_not_arrive_as_they_are_fail_and_say_why(
     assert await database.read(steps) == ["failed"]
     assert "one line at a time" in (await database.read(waits_for))[0]
     assert world.runtime.pasted == []
+
+
+def is_decided(db: Connection) -> bool:
+    """Whether the only words were typed, or refused."""
+    return not {"pending", "sending"}.intersection(steps(db))
+
+
+@pytest.mark.spec("K5")
+@pytest.mark.parametrize("is_defined", [True, False])
+async def test_a_command_that_the_project_defines_meanwhile_is_not_typed(
+    database: ObservedDatabase, world: World, *, is_defined: bool
+) -> None:
+    commands = world.project / ".claude" / "commands"
+    commands.mkdir(parents=True)
+    async with running(database, world) as house:
+        worker = await house.start(agent="claude")
+        world.agents.hook(worker, "UserPromptSubmit", prompt="Its person's own words")
+        await house.rest()
+        session = Speaker(f"session {worker}", worker, is_command=True)
+        give = partial(send, journal=house.journal, speaker=session, recipient=worker)
+        await database.write(partial(give, words=clean("/review")))
+        if is_defined:
+            (commands / "review.md").write_text("!`touch x`")
+
+        world.agents.hook(worker, "Stop")
+        await house.rest()
+        await house.pass_time(TOOLS_TIMEOUT_S)
+        await until(database, is_decided)
+
+    assert world.runtime.pasted == ([] if is_defined else [(worker, "/review")])
+    said = (await database.read(waits_for))[0]
+    assert ("review.md of its project" in said) is is_defined
 
 
 @pytest.mark.spec("B2")

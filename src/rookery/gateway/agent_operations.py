@@ -33,6 +33,7 @@ from rookery.model.lifecycle import ASKING, Activity
 from rookery.model.messages import Message, Step, Words, clean
 from rookery.model.scopes import Need
 from rookery.model.sessions import Session, Turn
+from rookery.project_files import require_own_command
 from rookery.sessions import Speaker
 from rookery.store import sessions as known
 from rookery.store import turns
@@ -129,6 +130,8 @@ async def command(house: House, caller: Caller, asked: CommandAsked) -> Message:
     session = await target(house, caller, asked.session, Need.END)
     require_alive(session)
     words = _checked(house, caller, session, asked.command)
+    if caller.identity.session is not None:
+        await require_own_command(session, words.text)
     with suppress(RuntimeFailed):  # as with any words: checked again when they are typed
         house.runtime.check(session.id, words.text)
 

@@ -211,6 +211,12 @@ def take_up(
     return under_way(db, recipient)
 
 
+def is_by_session(db: Connection, parcel: Parcel) -> bool:
+    """Return whether a session has written words of a parcel."""
+    query = "select 1 from messages where parcel = ? and author like 'session %'"
+    return db.execute(query, (parcel.id,)).fetchone() is not None
+
+
 def put_back(db: Connection, parcel: Parcel, *, reason: str) -> bool:
     """Undo ``take_up``: only for a runtime that swears it did nothing.
 

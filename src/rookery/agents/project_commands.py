@@ -1,0 +1,66 @@
+"""Where a project defines slash commands, which shadow those of the program. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import PurePath
+
+from rookery.agents import json_text
+from rookery.model.errors import ConfigBroken
+
+#: The folder of a project in which an agent looks for commands, skills and plugins. Codex takes
+#: slash commands from its user only.
+FOLDERS: Mapping[str, str] = {
+    "claude": ".claude",
+    "gemini": ".gemini",
+    "opencode": ".opencode",
+}
+
+#: Settings files of a project in which commands can be defined.
+SETTINGS: Mapping[str, tuple[str, ...]] = {
+    "opencode": (
+        *("opencode.json", "opencode.jsonc"),
+        *(".opencode/opencode.json", ".opencode/opencode.jsonc"),
+    ),
+}
+
+SKILL = "skill.md"
+
+_SUFFIXES = frozenset({".md", ".toml"})
+_PLACES = frozenset({"command", "commands", "skill", "skills"})
+
+
+def is_definition(path: PurePath, name: str) -> bool:
+    """Return whether a file, by its path below the agent's folder, defines a command.
+
+    Letters of either case count as the same, as file systems may.
+    """
+    wanted = _last(name)
+    is_placed = not _PLACES.isdisjoint(each.lower() for each in path.parts[:-1])
+    is_named = path.stem.lower() == wanted and path.suffix.lower() in _SUFFIXES
+    is_skill = path.name.lower() == SKILL and path.parent.name.lower() == wanted
+    return is_placed and (is_named or is_skill)
+
+
+def names_skill(text: str, name: str) -> bool:
+    """Return whether a skill calls itself like a command, whatever its folder is called."""
+    found = re.search(r"^name:\s*(.*?)\s*$", text, re.MULTILINE)
+    return found is not None and found[1].strip("\"'").lower() == _last(name)
+
+
+def is_configured(text: str, name: str) -> bool:
+    """Return whether settings define a command."""
+    try:
+        settings = json_text.parse(text, comments=True)
+    except ConfigBroken:
+        return False
+    commands = settings.get("command") if isinstance(settings, dict) else None
+    return isinstance(commands, dict) and _last(name) in {
+        str(each).lower() for each in commands
+    }
+
+
+def _last(name: str) -> str:
+    """Return a command's name without the namespace that a folder or a plugin gives it."""
+    return name.rpartition(":")[2].lower()
