@@ -64,14 +64,20 @@ class Client:
 
     def lines(self, *path: str, **query: object) -> Iterator[str]:
         """Follow a stream, line by line, for as long as it lasts."""
+        for text in self.texts(*path, **query):
+            for line in text.split("\n"):
+                yield line.rstrip("\r")
+
+    def texts(self, *path: str, **query: object) -> Iterator[str]:
+        """Follow a stream: the lines that came at once, without the end of the last one."""
         words = _query(query)
         try:
             with self._connected() as connection, connection.makefile("rb") as answer:
                 connection.sendall(self._head("GET", f"{_path(path)}?{words}", 0))
                 if b" 200 " not in (first := answer.readline()):
                     _read(first + answer.read())
-                for line in _unchunked(answer):
-                    yield line.decode(errors="replace").rstrip("\r\n")
+                for lines in _unchunked(answer):
+                    yield lines.decode(errors="replace")
         except OSError as error:
             raise _cut_off() from error
 
@@ -165,15 +171,18 @@ def _read(answer: bytes) -> Any:  # noqa: ANN401 - JSON
 
 
 def _unchunked(answer: IO[bytes]) -> Iterator[bytes]:
-    """Give the lines of a body that comes in chunks, as they come."""
+    """Give the whole lines of a body that comes in chunks, as they come."""
     while answer.readline().strip():
         pass  # the rest of the head
     waiting = b""
     while size := _size(answer.readline()):
-        waiting += answer.read(size)
+        lines, end, rest = answer.read(size).rpartition(b"\n")
         answer.readline()
-        *whole, waiting = waiting.split(b"\n")
-        yield from whole
+        if end:
+            yield waiting + lines
+            waiting = rest
+        else:
+            waiting += rest
 
 
 def _size(line: bytes) -> int:

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar, cast
 
 import click
 import pytest
@@ -68,7 +68,17 @@ def test_who_stops_following_is_told_nothing(
     assert capsys.readouterr().err.strip() == ""
 
 
-class Told(Impatient):
+class Telling(Impatient):
+    """A client whose daemon tells what is kept all at once."""
+
+    def lines(self, *path: str, **query: object) -> Iterator[str]:
+        raise NotImplementedError
+
+    def texts(self, *path: str, **query: object) -> Iterator[str]:
+        yield "\r\n".join(self.lines(*path, **query))
+
+
+class Told(Telling):
     """A client whose daemon tells of words that are held for everybody."""
 
     def lines(self, *path: str, **query: object) -> Iterator[str]:
@@ -88,7 +98,7 @@ def test_what_concerns_no_session_alone_is_told_too(
     assert capsys.readouterr().out.split()[2:] == ["–", "deliveries-held", "person"]
 
 
-class Doing(Impatient):
+class Doing(Telling):
     """A client whose daemon tells what a session did to another."""
 
     def get(self, *path: str, **query: object) -> Any:  # noqa: ANN401 - JSON
@@ -109,6 +119,40 @@ def test_who_did_something_is_told_by_name(
     typed(monkeypatch, "events", "--no-follow")
 
     assert capsys.readouterr().out.split()[2:] == ["worker", "end-requested", "planner"]
+
+
+class Many(Telling):
+    """A client whose daemon tells of many sessions."""
+
+    asked: ClassVar[list[tuple[str, ...]]] = []
+
+    def get(self, *path: str, **query: object) -> Any:  # noqa: ANN401 - JSON
+        self.asked.append(path)
+        ids = cast("tuple[str, ...]", query["ids"])
+        return {"sessions": [{"id": each, "name": f"worker-{each}"} for each in ids]}
+
+    def lines(self, *path: str, **query: object) -> Iterator[str]:
+        for seq in range(100):
+            told = {"at": "2026-01-01T00:00:00.5+00:00", "kind": "noted"}
+            told["session"] = str(seq % 50)
+            yield from (f"id: {seq}", "event: noted", f"data: {json.dumps(told)}")
+
+
+@pytest.mark.spec("I5")
+def test_what_is_kept_is_printed_at_once_and_names_are_asked_for_together(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printed: list[str] = []
+    monkeypatch.setattr(events, "client", Many)
+    monkeypatch.setattr("rookery.cli.events.click.echo", printed.append)
+
+    typed(monkeypatch, "events", "--no-follow")
+
+    (text,) = printed
+    lines = text.splitlines()
+    assert Many.asked == [("sessions",)]
+    assert len(lines) == 100
+    assert lines[51].split()[::2] == ["51", "worker-1"]
 
 
 @pytest.mark.spec("I5")
@@ -305,7 +349,7 @@ def test_all_agents_are_completed() -> None:
     assert sorted(AGENTS) == list(complete.AGENTS)
 
 
-class Hostile(Impatient):
+class Hostile(Telling):
     """A client whose daemon tells of a prompt that would command a terminal."""
 
     def lines(self, *path: str, **query: object) -> Iterator[str]:

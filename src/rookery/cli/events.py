@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import click
 
 from rookery.cli.group import as_json, client, rookery
-from rookery.cli.naming import with_names_by
-from rookery.cli.show import count, local, safe_json, say, say_line
+from rookery.cli.naming import known_sessions, name_of, with_names_by
+from rookery.cli.show import count, local, one_line, safe_json
 from rookery.cli.waiting import await_return
 from rookery.client import Client
 from rookery.model.errors import Answered, NotRunning
@@ -36,17 +37,25 @@ def events(*, after: int | None, no_follow: bool, as_json: bool) -> None:
     """Follow what happens, from now on or after an entry; with --json a line each."""
     daemon = client()
     printer = _Printer(daemon)
-    told = _so_far(daemon, after) if no_follow else from_now_on(daemon, after)
-    for event in told:
+    told = _so_far(daemon, after) if no_follow else _one_by_one(daemon, after)
+    for some in told:
         if as_json:
-            click.echo(safe_json(event.text))
+            click.echo(safe_json("\n".join(event.text for event in some)))
         else:
-            printer.show(event)
+            printer.show(some)
         sys.stdout.flush()
 
 
-def _so_far(daemon: Client, after: int | None) -> Iterator[Event]:
-    yield from _read(daemon.lines("events", after=after or 0, until_now=True))
+def _so_far(daemon: Client, after: int | None) -> Iterator[list[Event]]:
+    """Tell what is kept, many events at a time."""
+    parser = _Parser()
+    for text in daemon.texts("events", after=after or 0, until_now=True):
+        if some := [*parser.read(line.rstrip("\r") for line in text.split("\n"))]:
+            yield some
+
+
+def _one_by_one(daemon: Client, after: int | None) -> Iterator[list[Event]]:
+    return ([event] for event in from_now_on(daemon, after))
 
 
 def from_now_on(
@@ -60,7 +69,7 @@ def from_now_on(
     while True:
         query = {} if after is None else {"after": after}
         try:
-            for event in _read(daemon.lines("events", **query)):
+            for event in _Parser().read(daemon.lines("events", **query)):
                 after = event.seq
                 yield event
         except NotRunning:
@@ -70,16 +79,22 @@ def from_now_on(
         await_return(daemon, otherwise=f"while this followed. {start}")
 
 
-def _read(lines: Iterator[str]) -> Iterator[Event]:
-    seq, kind = 0, ""
-    for line in lines:
-        name, _, value = line.partition(": ")
-        if name == "id":
-            seq = int(value)
-        elif name == "event":
-            kind = value
-        elif name == "data":
-            yield Event(seq, kind, value)
+@dataclass(slots=True)
+class _Parser:
+    """Reads server-sent events, whose lines may come in several parts."""
+
+    seq: int = 0
+    kind: str = ""
+
+    def read(self, lines: Iterable[str]) -> Iterator[Event]:
+        for line in lines:
+            name, _, value = line.partition(": ")
+            if name == "data":
+                yield Event(self.seq, self.kind, value)
+            elif name == "id":
+                self.seq = int(value)
+            elif name == "event":
+                self.kind = value
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +104,28 @@ class _Printer:
     daemon: Client
     names: dict[str, str] = field(default_factory=dict)
 
-    def show(self, event: Event) -> None:
-        fields = json.loads(event.text)
+    def show(self, events: Sequence[Event]) -> None:
+        read = [(each, json.loads(each.text)) for each in events]
+        self._learn_names(fields["session"] for _, fields in read if "session" in fields)
+        # Lines are put together here: to print each by itself takes as long as to make it.
+        click.echo("\n".join(self._line(each, fields) for each, fields in read))
+
+    def _line(self, event: Event, fields: Mapping[str, Any]) -> str:
         if event.kind == "snapshot":
             self.names.update({each["id"]: each["name"] for each in fields["sessions"]})
             known = count(len(fields["sessions"]), "session")
-            say(f"{known} known. What happens after entry {event.seq} (Ctrl-C stops this):")
-            return
-        moment, name = local(fields["at"])[11:], self._name(fields)
+            return f"{known} known. What happens after entry {event.seq} (Ctrl-C stops this):"
+        moment, name = _clock_time(_second(fields["at"])), self._name(fields)
         # Cut first: an agent's words may be long, and name whom they like.
         told = with_names_by("  ".join(_telling(fields))[:240], self._known_by)[:120]
-        say_line(f"{event.seq:>7}  {moment}  {name:16}  {event.kind:18}  {told}")
+        return one_line(f"{event.seq:>7}  {moment}  {name:16}  {event.kind:18}  {told}")
+
+    def _learn_names(self, sessions: Iterable[str]) -> None:
+        """Ask for the names of many sessions at once."""
+        unknown = {each for each in sessions if each and each not in self.names}
+        if len(unknown) > 1:
+            known = known_sessions(self.daemon, unknown)
+            self.names.update({each: name_of(each, known) for each in unknown})
 
     def _name(self, fields: Mapping[str, Any]) -> str:
         session = fields["session"]
@@ -113,6 +139,17 @@ class _Printer:
         if session not in self.names:
             self.names[session] = _ask_for_name(self.daemon, session)
         return self.names[session]
+
+
+def _second(moment: str) -> str:
+    """Cut the fraction of a second off: 2026-01-31T12:00:00.123456+00:00."""
+    return moment[:19] + moment[-6:]
+
+
+@lru_cache(maxsize=1_000)
+def _clock_time(moment: str) -> str:
+    """Return the local time of day. Thousands of events share a second."""
+    return local(moment)[11:]
 
 
 def _telling(fields: Mapping[str, Any]) -> Iterator[str]:

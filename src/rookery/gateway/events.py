@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 from sse_starlette import ServerSentEvent
 
 from rookery.gateway.table import Caller, House, reach
-from rookery.model.facts import SessionId
+from rookery.model.facts import KINDS, SessionId
 from rookery.model.scopes import Need
 from rookery.model.sessions import Session
 from rookery.store import sessions
@@ -28,8 +28,16 @@ PAGE, KEPT = 500, 4_096
 #: Bytes of the events that are kept: one with a long prompt has 64,000 and more.
 MAX_RING_BYTES = 16_000_000
 
+#: Entries, and characters of their events, that are told at once of the past.
+MAX_CHUNK_ENTRIES, CHUNK_CHARS = 2_000, 64_000
+
 #: What a fact's own field is called in an event, where it would hide one of the event's.
 CALLED = {"kind": "asks"}
+
+#: The kinds of facts that have such a field.
+_RENAMED = frozenset(
+    name for name, fact in KINDS.items() if not CALLED.keys().isdisjoint(fact.__match_args__)
+)
 
 _SESSIONS = TypeAdapter(list[Session])
 
@@ -97,10 +105,17 @@ def _page(db: Connection, after: int) -> list[Event]:
 
 
 def _event(row: Row) -> Event:
-    body = {CALLED.get(name, name): value for name, value in json.loads(row["body"]).items()}
-    told = {"seq": row["seq"], "at": row["at"], "kind": row["kind"], **body}
-    text = json.dumps(told, ensure_ascii=False)
+    text = _told(row["seq"], row["at"], row["kind"], row["body"])
     return Event(row["seq"], SessionId(row["session"]), row["kind"], text)
+
+
+def _told(seq: int, at: str, kind: str, body: str) -> str:
+    """Return an entry as JSON: its number, time and kind before the fields of its fact."""
+    if kind in _RENAMED:
+        fields = {CALLED.get(name, name): value for name, value in json.loads(body).items()}
+        body = json.dumps(fields)
+    # Not decoded: a fact is stored as the very JSON that is told of it.
+    return f'{{"seq": {seq}, "at": "{at}", "kind": "{kind}", {body[1:]}'
 
 
 async def follow(
@@ -128,17 +143,42 @@ async def follow(
             await bell.wait()
 
 
-async def recall(house: House, caller: Caller, after: int) -> AsyncIterator[Event]:
-    """Tell what happened after ``after``, as far as it is kept, up to now."""
+async def recall(house: House, caller: Caller, after: int) -> AsyncIterator[bytes]:
+    """Tell what happened after ``after``, as far as it is kept, up to now.
+
+    In chunks of many events, which are put together in the reader's thread.
+    """
     last = await house.database.read(last_number)
-    allowed = await house.database.read(partial(_family, house, caller))
-    while page := await house.database.read(partial(_page, after=after)):
-        for event in page:
-            if event.seq > last:
-                return
-            if allowed is None or event.session in allowed:
-                yield event
-        after = page[-1].seq
+    while after < last:
+        read = partial(_read_past, house, caller, after=after, last=last)
+        after, frames = await house.database.read(read)
+        if frames:
+            yield frames
+
+
+def _read_past(
+    house: House, caller: Caller, db: Connection, *, after: int, last: int
+) -> tuple[int, bytes]:
+    """Return the frames of some entries, and the number of the last one that was read."""
+    allowed = _family(house, caller, db)  # asked each time: it may be less than before
+    found = db.cursor()
+    found.row_factory = None  # tuples take half the time
+    found.execute(
+        "select seq, at, session, kind, body from entries where seq > ? and seq <= ?"
+        " order by seq limit ?",
+        (after, last, MAX_CHUNK_ENTRIES),
+    )
+    frames: list[str] = []
+    size, seq = 0, last  # if there is nothing, all was read
+    for seq, at, session, kind, body in found:
+        if allowed is None or session in allowed:
+            told = _told(seq, at, kind, body)
+            frames.append(f"id: {seq}\r\nevent: {kind}\r\ndata: {told}\r\n\r\n")
+            size += len(told)
+            if size > CHUNK_CHARS:
+                break
+    found.close()
+    return seq, "".join(frames).encode()
 
 
 def _family(house: House, caller: Caller, db: Connection) -> set[SessionId] | None:

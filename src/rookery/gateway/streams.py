@@ -92,7 +92,7 @@ async def follow_events(house: House, ring: Ring, request: Request) -> Response:
     asked = read_query(EventsAsked, request)
     after = _resumed(request, asked.after)
     if asked.until_now:
-        return _streamed(house, caller, recall(house, caller, after or 0), _encoded)
+        return _streamed(house, caller, recall(house, caller, after or 0), bytes)
     return _streamed(house, caller, follow(house, ring, caller, after), _encoded)
 
 
