@@ -39,13 +39,14 @@ from rookery.discovery import Discovery
 from rookery.environment import Login, ask_login_shell, session_environment
 from rookery.gateway.doors import opened
 from rookery.gateway.hooks import HookDoor
+from rookery.gateway.own_sockets import OwnSocket
 from rookery.gateway.table import House
 from rookery.headless import HeadlessWatch
 from rookery.home import Home, open_private, sync_folder
 from rookery.intake import Intake
 from rookery.keeper import Deadlines, Keeper, Surroundings
 from rookery.listeners import Listeners
-from rookery.logs import logged
+from rookery.logs import logged, warned
 from rookery.lost_hooks import LostHooks
 from rookery.model.errors import (
     AgentUnknown,
@@ -130,12 +131,16 @@ def run(home: Home, *, ready: Callable[[], None], login: Login | None = None) ->
     check_agents(settings)
     version_of("tmux")
     try:
-        with home.locked(), logged(home.log):
+        with home.locked(), logged(home.log), warned(sys.stderr) as is_started:
             sys.setswitchinterval(SWITCH)
             _allow_many_files()
-            uvloop.run(
-                serve(home, settings, ready=ready, login=login or ask_login_shell(os.environ))
-            )
+
+            def begin() -> None:
+                is_started()
+                ready()
+
+            asked = login or ask_login_shell(os.environ)
+            uvloop.run(serve(home, settings, ready=begin, login=asked))
     except (OSError, StoreBroken, CommitFailed, sqlite3.Error, ExceptionGroup) as error:
         raise _in_plain_words(error, home) from error
 
@@ -173,15 +178,23 @@ def _is_damage(error: BaseException | None) -> bool:
 async def serve(
     home: Home, settings: Settings, *, ready: Callable[[], None], login: Login
 ) -> None:
-    stop = asyncio.Event()
+    stop, is_up, whole = asyncio.Event(), asyncio.Event(), anyio.CancelScope()
+
+    def end() -> None:
+        stop.set()
+        if not is_up.is_set():  # it may wait for a tmux that does not answer
+            whole.cancel()
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        asyncio.get_running_loop().add_signal_handler(number, end)
     surroundings = await asyncio.to_thread(login)
-    async with running(home, settings, surroundings, stop=stop.set) as house, opened(house):
-        _log.info("Rookery %s is up, pid %d.", __version__, os.getpid())
-        ready()
-        await stop.wait()
-        _log.info("Rookery stops; agents in tmux live on.")
+    with whole:
+        async with running(home, settings, surroundings, stop=stop.set) as house, opened(house):
+            _log.info("Rookery %s is up, pid %d.", __version__, os.getpid())
+            is_up.set()
+            ready()
+            await stop.wait()
+            _log.info("Rookery stops; agents in tmux live on.")
 
 
 @asynccontextmanager
@@ -218,6 +231,7 @@ async def running(
         async with hooks.open():
             drained = anyio.Event()
             tasks.start_soon(_drain, hooks, drained)
+            tasks.start_soon(OwnSocket(home, home.hook_door, hooks.listen).keep, clock)
 
             async def begin() -> None:
                 # What agents told of themselves goes before what is concluded of them.

@@ -113,6 +113,18 @@ class Home:
             _make(folder)
             _check(folder)
 
+    def prepare_run(self) -> None:
+        """Make the folder of the sockets, private. Raises ``HomeUnusable``."""
+        _make(self.run)
+        _check(self.run)
+
+    def lock_pid(self) -> int | None:
+        """Return the pid in the lock's file: of a daemon that runs, or that was killed."""
+        try:
+            return int(self.lock.read_bytes()[:20])
+        except (OSError, ValueError):
+            return None
+
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Be the only one that writes here. Raises ``AlreadyRunning``."""

@@ -4,14 +4,54 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
+from typing import TextIO
 
 from rookery.home import open_private
 
 _log = logging.getLogger(__name__)
+
+
+class _Unrepeated(logging.Filter):
+    """Lets each message pass once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said: set[str] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        said = record.getMessage()
+        is_new = said not in self._said
+        self._said.add(said)
+        return is_new
+
+
+@contextmanager
+def warned(stream: TextIO) -> Iterator[Callable[[], None]]:
+    """Write warnings also to a stream, such as that of a person who waits for the start.
+
+    Gives the function that ends it.
+    """
+    lines = logging.StreamHandler(stream)
+    lines.setLevel(logging.WARNING)
+    lines.setFormatter(_OneLine())
+    lines.addFilter(_Unrepeated())
+    root = logging.getLogger()
+    root.addHandler(lines)
+    try:
+        yield lambda: root.removeHandler(lines)
+    finally:
+        root.removeHandler(lines)
+
+
+class _OneLine(logging.Formatter):
+    """Leaves tracebacks to the log's file."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return f"rookery: {record.getMessage()}"
 
 
 @contextmanager

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -14,6 +16,7 @@ from typing import Any
 import click
 
 from rookery import __version__
+from rookery.cli.daemons import find_daemon, is_alive
 from rookery.cli.group import as_json, client, home, own_root, rookery
 from rookery.cli.show import HELD, complain, count, remark, rules_warning, say, show_json
 from rookery.cli.units import unit_file, unit_text
@@ -23,10 +26,19 @@ from rookery.client import Client
 from rookery.environment import ask_login_shell
 from rookery.home import Home, open_private
 from rookery.importing import import_quickly
-from rookery.model.errors import Answered, BadInput, NotRunning, StoreBroken
+from rookery.model.errors import (
+    AlreadyRunning,
+    Answered,
+    BadInput,
+    NotRunning,
+    StoreBroken,
+)
 
 #: Seconds for a daemon to come up, or to leave.
 PATIENCE = 20.0
+
+#: What to do about a daemon that has the lock of its home and does not answer.
+_SILENT = "It does not answer: it is still starting, or hangs. Stop it with:  rookery down"
 
 NEXT = """\
 Next:  {rookery} start --agent demo --name hello "say: Hello from the demo agent"
@@ -41,15 +53,19 @@ def up(*, detach: bool) -> None:
     """Run the daemon of this user, or of ROOKERY_HOME."""
     here = home()
     if running := _status(here):
-        say(f"Rookery already runs, pid {running['pid']}, in {running['home']}.")
-        if other := skew(running["version"]):
-            say(other)
-        say(_next(running, are="live"))
-        _warn(running)
+        _say_already(running)
     elif detach:
         _detach(here)
     else:
         _run(here)
+
+
+def _say_already(running: Mapping[str, Any]) -> None:
+    say(f"Rookery already runs, pid {running['pid']}, in {running['home']}.")
+    if other := skew(running["version"]):
+        say(other)
+    say(_next(running, are="live"))
+    _warn(running)
 
 
 def _run(here: Home) -> None:
@@ -66,6 +82,9 @@ def _run(here: Home) -> None:
         if "rookery restore" in str(error):
             files, aside = f"'{here.database}'*", f"'{here.state / 'damaged'}'"
             remark(f"Or begin anew without it:  mkdir {aside} && mv {files} {aside}")
+        sys.exit(1)
+    except AlreadyRunning as error:
+        complain(f"{error} {_SILENT}")
         sys.exit(1)
     say("Rookery is down; agents in tmux live on.")
 
@@ -111,6 +130,9 @@ def _program() -> str:
 def _detach(here: Home) -> None:
     here.prepare()
     errors = here.log.with_name("up.log")
+    if pid := find_daemon(here):
+        _wait_for_other(here, pid, errors)
+        return
     with open_private(errors) as log:
         log.truncate()
         daemon = subprocess.Popen(
@@ -123,9 +145,12 @@ def _detach(here: Home) -> None:
             env={**os.environ, **here.environment},
         )
     if not _waits_until(lambda: _status(here) is not None or daemon.poll() is not None):
-        complain(f"it did not come up within {PATIENCE:g} s; see {errors}")
+        complain(f"it did not come up within {PATIENCE:g} s. {_last_line(errors)}See {errors}")
         sys.exit(1)
     if daemon.poll() is not None:
+        if other := find_daemon(here):
+            _wait_for_other(here, other, errors)
+            return
         why = errors.read_text(errors="replace").strip()
         click.echo(why or f"rookery: it ended without a word in {errors}: no room?", err=True)
         sys.exit(1)
@@ -134,6 +159,30 @@ def _detach(here: Home) -> None:
     _say_http_note(found)
     say(_next(found, are="found again"))
     _warn(found)
+
+
+def _wait_for_other(here: Home, pid: int, errors: Path) -> None:
+    """Wait for a daemon that was started a moment ago, and has the lock already."""
+    found: list[Mapping[str, Any]] = []
+
+    def answers() -> bool:
+        found.extend(filter(None, [_status(here)]))
+        return bool(found) or not is_alive(pid)
+
+    _waits_until(answers)
+    if not found:
+        complain(f"{AlreadyRunning(f'pid {pid}.')} {_last_line(errors)}{_SILENT}")
+        sys.exit(1)
+    _say_already(found[0])
+
+
+def _last_line(errors: Path) -> str:
+    """Return what the daemon that is starting said last, with a blank; empty if nothing."""
+    try:
+        said = errors.read_text(errors="replace").splitlines()
+    except OSError:
+        return ""
+    return f"It says: {said[-1].removeprefix('rookery: ')} " if said else ""
 
 
 def _warn(status: Mapping[str, Any] | None) -> None:
@@ -167,14 +216,16 @@ def down(*, as_json: bool) -> None:
     try:
         stopped = Client(here.door).post("stop")
     except NotRunning:
-        stopped = None
-    if stopped:
-        _waits_until(lambda: not _is_alive(stopped["pid"]))
+        stopped = _stop_by_signal(here)
+    if stopped and not _waits_until(lambda: not is_alive(stopped["pid"])):
+        pid = stopped["pid"]
+        complain(f"pid {pid} did not stop within {PATIENCE:g} s. End it with:  kill -9 {pid}")
+        sys.exit(1)
     if as_json:
         show_json({"stopped": stopped})
     elif not stopped:
         say("No daemon runs; there is nothing to stop.")
-    elif live := stopped.get("in_tmux", stopped["sessions"]):
+    elif live := stopped.get("in_tmux", stopped.get("sessions")):
         say(
             f"Rookery is down. {count(live, 'session')} in tmux; `rookery up` finds them again."
         )
@@ -182,13 +233,13 @@ def down(*, as_json: bool) -> None:
         say("Rookery is down.")
 
 
-def _is_alive(pid: int) -> bool:
-    # One that has ended, and that whoever started it has not looked after yet, is not.
-    psutil = import_quickly("psutil")
-    try:
-        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return False
+def _stop_by_signal(here: Home) -> dict[str, Any] | None:
+    """Stop a daemon whose socket does not answer: it is starting, or the socket is gone."""
+    if (pid := find_daemon(here)) is None:
+        return None
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGTERM)
+    return {"pid": pid}
 
 
 @rookery.command()

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import importlib
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 import anyio
 import uvicorn
+from anyio.abc import TaskGroup
 
 from rookery.gateway.guard import Guard
 from rookery.gateway.http import build_app
 from rookery.gateway.loopback import forget
+from rookery.gateway.own_sockets import OwnSocket
 from rookery.gateway.peers import OurPeers
 from rookery.gateway.table import House
+from rookery.ports import Clock
 
 #: Seconds for requests under way to end when the daemon stops.
 FAREWELL = 2
@@ -38,24 +41,63 @@ HEADERS = [
 async def opened(house: House) -> AsyncIterator[None]:
     """Let the operations be asked for: on a socket for this user alone, and on loopback."""
     app, loopback = build_app(house), house.loopback
-    listening = [(Guard(app, house, door="unix"), _listen(house.home.door))]
-    if port := loopback.listen(house.settings.http):
-        guard = Guard(app, house, door="tcp", names=loopback.hosts)
-        listening.append((guard, port))
+    port = loopback.listen(house.settings.http)
     loopback.write_down(house.home)
-    number = (await anyio.Path(house.home.door).stat()).st_ino
-    servers = [(_Server(_config(guard)), door) for guard, door in listening]
     async with anyio.create_task_group() as tasks:
-        for server, door in servers:
-            tasks.start_soon(server.serve, [door])
+        servers = _Servers(tasks)
+        unix = _UnixDoor(house.home.door, Guard(app, house, door="unix"), servers)
+        await unix.listen()
+        if port:
+            servers.start(Guard(app, house, door="tcp", names=loopback.hosts), port)
+        own = OwnSocket(house.home, unix.path, unix.listen)
+        keeping = anyio.CancelScope()
+        tasks.start_soon(_keep, own, house.journal.clock, keeping)
         try:
             yield
         finally:
+            keeping.cancel()
             house.streams.close_all()
-            for server, _ in servers:
-                server.should_exit = True
-            _close(house.home.door, number)
+            servers.stop()
+            _close(own)
             forget(house.home)
+
+
+async def _keep(own: OwnSocket, clock: Clock, scope: anyio.CancelScope) -> None:
+    with scope:
+        await own.keep(clock)
+
+
+@dataclass(slots=True)
+class _Servers:
+    """The servers that were started; they end together."""
+
+    tasks: TaskGroup
+    _all: list[_Server] = field(default_factory=list)
+
+    def start(self, guard: Guard, door: socket.socket) -> _Server:
+        server = _Server(_config(guard))
+        self._all.append(server)
+        self.tasks.start_soon(server.serve, [door])
+        return server
+
+    def stop(self) -> None:
+        for server in self._all:
+            server.should_exit = True
+
+
+@dataclass(slots=True)
+class _UnixDoor:
+    path: Path
+    guard: Guard
+    servers: _Servers
+    _listening: _Server | None = None
+
+    async def listen(self) -> None:
+        """Bind the socket. Connections of an earlier one, whose file is gone, go on."""
+        door = _listen(self.path)
+        if self._listening:
+            self._listening.close_listeners()
+        self._listening = self.servers.start(self.guard, door)
 
 
 def _config(guard: Guard) -> uvicorn.Config:
@@ -86,12 +128,16 @@ class _Server(uvicorn.Server):
         """Leave signals to the daemon."""
         yield
 
+    def close_listeners(self) -> None:
+        """Accept no more connections; those that are open stay."""
+        for each in self.servers if self.started else ():
+            each.close()
 
-def _close(door: Path, number: int) -> None:
+
+def _close(own: OwnSocket) -> None:
     """Take the socket away, unless another has taken its place."""
-    with contextlib.suppress(FileNotFoundError):
-        if door.stat().st_ino == number:
-            door.unlink()
+    if own.is_in_place:
+        own.path.unlink(missing_ok=True)
 
 
 def _listen(door: Path) -> socket.socket:

@@ -54,6 +54,7 @@ class HookDoor:
     large_at_once: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
     held: HeldBytes = field(default_factory=HeldBytes)
     _spool: Spool = field(init=False)
+    _server: asyncio.Server | None = field(default=None, init=False)
     _answering: set[asyncio.Task[None]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -64,16 +65,25 @@ class HookDoor:
         """Listen. Calls in the spool are for ``drain`` to take in."""
         with suppress(OSError):
             self.spool.mkdir(mode=0o700, exist_ok=True)
-        self.door.unlink(missing_ok=True)
-        server = await asyncio.get_running_loop().create_unix_server(
-            lambda: HookLine(self._begin, _log_refusal, self.held), self.door, backlog=512
-        )
-        self.door.chmod(0o600)
+        await self.listen()
         try:
             yield
         finally:
-            server.close()
+            self._close()
             self.door.unlink(missing_ok=True)
+
+    async def listen(self) -> None:
+        """Bind the socket. Connections of an earlier one, whose file is gone, go on."""
+        self._close()
+        self.door.unlink(missing_ok=True)
+        self._server = await asyncio.get_running_loop().create_unix_server(
+            lambda: HookLine(self._begin, _log_refusal, self.held), self.door, backlog=512
+        )
+        self.door.chmod(0o600)
+
+    def _close(self) -> None:
+        if self._server:
+            self._server.close()
 
     async def keep_draining(self) -> None:
         while True:

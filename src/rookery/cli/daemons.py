@@ -1,0 +1,34 @@
+"""Find the daemon of a home by the lock that it holds, also if its socket does not answer."""
+
+from __future__ import annotations
+
+import importlib
+
+from rookery.home import Home
+
+
+def find_daemon(home: Home) -> int | None:
+    """Return the pid of the process that has this home's lock; none if no process has.
+
+    The lock itself is not tried: a daemon that starts at that moment would find it taken.
+    """
+    if (pid := home.lock_pid()) is None:
+        return None
+    psutil = importlib.import_module("psutil")
+    lock = str(home.lock.resolve())
+    try:
+        process = psutil.Process(pid)
+        is_ours = any(each.path == lock for each in process.open_files())
+    except psutil.Error:
+        return None
+    # After kill -9 the file still has the old pid, which another program may have by now.
+    return pid if is_ours and process.status() != psutil.STATUS_ZOMBIE else None
+
+
+def is_alive(pid: int) -> bool:
+    # One that has ended, and that whoever started it has not looked after yet, is not.
+    psutil = importlib.import_module("psutil")
+    try:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False

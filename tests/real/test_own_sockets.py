@@ -1,0 +1,103 @@
+"""A daemon whose sockets were deleted: it makes them anew, and can be stopped without them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.real.rookery import ROOT, Rookery, eventually
+
+pytestmark = [pytest.mark.real, pytest.mark.spec("K4")]
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def answers(rookery: Rookery) -> bool:
+    return rookery.run("ls").returncode == 0
+
+
+def test_a_deleted_socket_is_made_anew(rookery: Rookery) -> None:
+    rookery.start("a")
+    home = rookery.home
+
+    home.door.unlink()
+    eventually(lambda: answers(rookery))
+    home.hook_door.unlink()
+    home.hook_door.write_text("not a socket")
+    eventually(home.hook_door.is_socket)
+
+    assert rookery.ask("a", "say: again") == "again"
+    assert {mode(home.door), mode(home.hook_door)} == {0o600}
+    assert home.log.read_text().count("listens there again") == 2
+
+
+def test_a_deleted_folder_of_sockets_is_made_anew(rookery: Rookery) -> None:
+    rookery.start("a")
+
+    shutil.rmtree(rookery.home.run)
+    eventually(lambda: answers(rookery))
+    eventually(rookery.home.hook_door.is_socket)
+
+    assert mode(rookery.home.run) == 0o700
+    assert rookery.ask("a", "say: again") == "again"
+    assert rookery.run("up").stdout.startswith("Rookery already runs")
+
+
+def test_a_daemon_that_waits_for_tmux_says_so_and_can_be_stopped(rookery: Rookery) -> None:
+    rookery.start("a")
+    tmux = int(rookery.tmux("display-message", "-p", "#{pid}"))
+    rookery.kill()
+    os.kill(tmux, signal.SIGSTOP)
+    try:
+        daemon = subprocess.Popen(
+            [sys.executable, "-m", "rookery", "up"],
+            env=rookery.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=ROOT,
+        )
+        assert daemon.stdout
+        first = daemon.stdout.readline()
+        again = rookery.run("up")
+        down = rookery.run("down")
+        daemon.communicate()
+    finally:
+        os.kill(tmux, signal.SIGCONT)
+
+    assert "tmux" in first
+    assert f"pid {daemon.pid}" in again.stderr
+    assert "rookery down" in again.stderr
+    assert (down.returncode, down.stdout) == (0, "Rookery is down.\n")
+    nothing = rookery.run("down")
+    assert (nothing.returncode, "nothing to stop" in nothing.stdout) == (0, True)
+
+
+def test_of_several_that_start_one_daemon_each_waits_for_it(cold: Rookery) -> None:
+    starting = [
+        subprocess.Popen(
+            [sys.executable, "-m", "rookery", "up", "--detach"],
+            env=cold.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=ROOT,
+        )
+        for _ in range(4)
+    ]
+    said = [each.communicate()[0] for each in starting]
+    try:
+        assert [each.returncode for each in starting] == [0] * 4, said
+    finally:
+        cold.run("down")
