@@ -96,8 +96,10 @@ def _seen(dialog: Dialog) -> Call:
     """Describe a dialog that only the screen shows as what is asked."""
     asked = Question(dialog.text, dialog.options)
     given = {"text": dialog.text, "options": list(dialog.options)}
+    # By its subjects it is known again when its hook comes: see ``same_dialog``.
+    kept = {**given, "subjects": list(dialog.subjects)}
     return Call(
-        DIALOG, given, (asked,), by_keys=True, shown=dialog.kind, mark=digest(DIALOG, given)
+        DIALOG, kept, (asked,), by_keys=True, shown=dialog.kind, mark=digest(DIALOG, given)
     )
 
 

@@ -192,9 +192,9 @@ class Intake:
             return Pass()
         session = sessions.get(db, session_id)
         if hook.pid is None:
-            return (
-                Pass() if session.status.is_over else self.permissions.note(db, session, call)
-            )
+            if session.status.is_over:
+                return Pass()
+            return self.permissions.note(db, session, call, hook=hook.key)
         return self.permissions.consider(
             db, session, call, hook=hook.key, can_ask=agent.asks_when_told
         )

@@ -13,6 +13,8 @@ from functools import partial
 from sqlite3 import Connection
 from typing import Literal, TypeAlias
 
+from rookery import same_dialog
+from rookery.hook_protocol import time_of
 from rookery.hook_waits import HookWaits
 from rookery.model.errors import RequestClosed
 from rookery.model.facts import (
@@ -92,10 +94,12 @@ class Permissions:
                 request = self._ask(db, session, call, hook=None, is_timed=False)
                 self.answer(db, requests.get(db, request), verdict)
                 return Pass()
+            self._forget_seen(db, session, call, by=verdict.by)
             name = rule.name if rule and verdict.by == RULE else ""
             self._keep(db, replace(self._decided(session, call, verdict), rule=name))
             return verdict
-        if not call.is_asked and rule is None:
+        is_asked = call.is_asked and not self._is_answered(db, session, call, hook=hook)
+        if not is_asked and (call.is_asked or rule is None):
             return Pass()
         is_remote = switches.mode(db) == "remote"
         if not call.is_asked and not is_remote and can_ask:
@@ -122,11 +126,23 @@ class Permissions:
         asked = requests.of_call(db, session.id, tool=call.tool, digest=call.digest)
         return Wait(asked.id) if asked and asked.deadline else Pass()
 
-    def note(self, db: Connection, session: Session, call: Call) -> Ruling:
+    def note(self, db: Connection, session: Session, call: Call, *, hook: str = "") -> Ruling:
         """Write down what an agent asked while we were away; it asks in its own terminal."""
-        if call.is_asked:
+        if call.is_asked and not self._is_answered(db, session, call, hook=hook):
             self._ask(db, session, call, hook=None, is_timed=False)
         return Pass()
+
+    def _is_answered(self, db: Connection, session: Session, call: Call, *, hook: str) -> bool:
+        """Return whether its dialog was read off the screen and answered before its hook."""
+        return same_dialog.is_answered(db, session.id, call, told_at=time_of(hook))
+
+    def _forget_seen(self, db: Connection, session: Session, call: Call, *, by: str) -> None:
+        """Let go of a dialog that was read off the screen: its hook is told what is decided."""
+        seen = same_dialog.seen_before(db, session.id, call) if call.is_asked else None
+        if seen:
+            gone = Verdict(Outcome.GONE, by, "its hook has told of it")
+            requests.settle(db, seen.id, gone, at=self.journal.clock.now())
+            self._settle(db, session, by=by)
 
     def _verdict(
         self, db: Connection, session: Session, call: Call, rule: Rule | None
@@ -154,7 +170,12 @@ class Permissions:
         now = self.journal.clock.now()
         deadline = now + self.deadline if is_timed else None
         asking = Asking(now, deadline, hook, has_dialog=asks)
-        request = requests.add(db, session.id, call, asking)
+        seen = same_dialog.seen_before(db, session.id, call) if call.is_asked else None
+        if seen:
+            request = seen.id
+            requests.take_over(db, request, call, asking)
+        else:
+            request = requests.add(db, session.id, call, asking)
         asked = InputAsked(session.id, call.kind, call.summary, request)
         self.journal.append(db, asked)
         return request

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from rookery import hook_program
 from tests.models.server import ModelServer
 from tests.real.agents import configure
 from tests.real.rookery import Rookery, eventually
@@ -232,3 +233,60 @@ def test_a_request_outlives_a_screen_on_which_its_dialog_cannot_be_read(
     assert [turn["how"] for turn in turns(rookery)] == [
         "finished" if decision == "allow" else "interrupted"
     ]
+
+
+def hold_hooks(rookery: Rookery, event: str) -> None:
+    """Make the hook programs of one event late: they wait for the file ``gate``."""
+    program = hook_program.program(rookery.home)
+    real = program.with_name("real-hook")
+    program.rename(real)
+    gate, kept = rookery.folder / "gate", rookery.folder / "payload"
+    program.write_text(
+        f"payload={kept}.$$; cat > $payload\n"
+        f"if grep -q '\"{event}\"' $payload; then\n"
+        f"  while [ ! -e {gate} ]; do sleep 0.1; done\n"
+        f'fi\nsh {real} "$1" < $payload\n'
+    )
+
+
+@pytest.mark.spec("D5")
+@pytest.mark.parametrize("mode", ["local", "remote"])
+def test_a_dialog_that_was_read_before_its_hook_came_is_one_request(
+    rookery: Rookery, mode: str
+) -> None:
+    rookery.json("mode", mode)
+    hold_hooks(rookery, "PermissionRequest")
+    rookery.start("it", agent="claude")
+    rookery.send("it", "bash: touch made;; say: went on")
+    eventually(lambda: [each["source"] for each in asked(rookery)] == ["screen"])
+    (seen,) = asked(rookery)
+    (rookery.folder / "gate").touch()
+    eventually(lambda: "screen" not in [each["source"] for each in asked(rookery)])
+
+    (found,) = asked(rookery)
+    done = rookery.run("allow", seen["id"])
+
+    assert (found["id"], found["tool"]) == (seen["id"], "Bash")
+    assert done.returncode == 0, done.stderr
+    assert last_answer(rookery) == "went on"
+    assert (rookery.project / "made").exists()
+    assert [each["decision"] for each in rookery.json("audit")["decisions"]] == ["allowed"]
+
+
+@pytest.mark.spec("D5")
+def test_questions_that_were_read_before_their_hook_came_are_one_request(
+    rookery: Rookery,
+) -> None:
+    hold_hooks(rookery, "PermissionRequest")
+    rookery.start("it", agent="claude")
+    rookery.send("it", f"tool: AskUserQuestion {json.dumps(QUESTIONS)};; result:")
+    eventually(lambda: [each["source"] for each in asked(rookery)] == ["screen"])
+    (rookery.folder / "gate").touch()
+    eventually(lambda: "screen" not in [each["source"] for each in asked(rookery)])
+
+    done = rookery.run("answer", "it", "blue", "unit,e2e")
+
+    assert done.returncode == 0, done.stderr
+    answer = last_answer(rookery)
+    assert '"Which colour?"="Blue"' in answer
+    assert '"Which tests?"="unit, e2e"' in answer

@@ -58,6 +58,35 @@ def add(db: Connection, session: SessionId, call: Call, asking: Asking) -> Reque
     return request
 
 
+def seen_on_screen(db: Connection, session: SessionId) -> list[Request]:
+    """Return the latest requests of a session that were read off its screen, newest first."""
+    rows = db.execute(
+        "select * from requests where session = ? and source = 'screen'"
+        " order by asked_at desc limit 10",
+        (session,),
+    )
+    return [_request(row) for row in rows]
+
+
+def take_over(db: Connection, request: RequestId, call: Call, asking: Asking) -> None:
+    """Make an open request that was read off a screen that of the hook which tells of it.
+
+    Its id stays: a person may have read it already.
+    """
+    db.execute(
+        "update requests set source = 'hook', kind = ?, tool = ?, input = ?, questions = ?,"
+        " message = ?, digest = ?, hook = ?, deadline = ?, is_spent = ?, has_dialog = ?"
+        " where id = ? and outcome = 'open'",
+        (
+            *(call.kind, call.tool, _json(call.input)),
+            json.dumps([asdict(question) for question in call.questions]),
+            *(call.summary[:2_000], call.digest, asking.hook),
+            asking.deadline.isoformat() if asking.deadline else None,
+            *(call.is_asked, asking.has_dialog, request),
+        ),
+    )
+
+
 def get(db: Connection, request: RequestId) -> Request:
     if found := find(db, request):
         return found

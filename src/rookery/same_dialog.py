@@ -1,0 +1,54 @@
+"""Recognise the dialog of a hook's call in a request that was read off the screen before.
+
+On a busy machine a dialog is drawn, and read, before its hook comes; a hook that waits in the
+spool comes seconds later. Both tell of one dialog, which must be one request.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from sqlite3 import Connection
+
+from rookery.agents.subjects import is_about
+from rookery.model.facts import SessionId
+from rookery.model.permissions import Call, Outcome, Request
+from rookery.model.screens import Dialog
+from rookery.store import requests
+
+
+def seen_before(db: Connection, session: SessionId, call: Call) -> Request | None:
+    """Return the open request that was read off the screen for the dialog of this call."""
+    seen = requests.seen_on_screen(db, session)
+    return next((each for each in seen if _is_open(each) and shows(each, call)), None)
+
+
+def is_answered(
+    db: Connection, session: SessionId, call: Call, *, told_at: datetime | None
+) -> bool:
+    """Return whether the dialog of this call was answered before its hook came.
+
+    ``told_at`` is when the hook program ran: a dialog that was answered before that is an
+    earlier one, however alike it looks.
+    """
+    answered = [each for each in requests.seen_on_screen(db, session) if not _is_open(each)]
+    return any(
+        shows(each, call) and (each.delivery == "due" or _is_later(each, told_at))
+        for each in answered
+    )
+
+
+def shows(request: Request, call: Call) -> bool:
+    """Return whether a request that was read off the screen is the dialog of a call."""
+    given = request.input
+    options, subjects = given.get("options", ()), given.get("subjects", ())
+    text = str(given.get("text", ""))
+    shown = Dialog(request.kind, text, tuple(options), subjects=tuple(subjects))
+    return is_about(shown, call)
+
+
+def _is_open(request: Request) -> bool:
+    return request.outcome is Outcome.OPEN
+
+
+def _is_later(request: Request, moment: datetime | None) -> bool:
+    return bool(moment and request.answered_at and request.answered_at >= moment)
