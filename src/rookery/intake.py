@@ -147,7 +147,8 @@ class Intake:
         The rules and the links of paths are read here, before the transaction.
         """
         if hook.pid is None:
-            return agent.read_call(hook.payload)
+            spooled = agent.read_call(hook.payload)
+            return replace(spooled, is_exact=not hook.is_altered) if spooled else None
         if sender.event == agent.hook_before_tool:
             require_tool(hook.payload)
         if (call := agent.read_call(hook.payload)) is None:
@@ -155,7 +156,7 @@ class Intake:
         rulebook = self.permissions.rulebook
         await rulebook.refresh(self.database, self.journal.clock)
         if hook.is_altered:
-            call = replace(call, uncertain=frozenset(call.input))
+            call = replace(call, uncertain=frozenset(call.input), is_exact=False)
         fields = path_fields(rulebook.rules)
         return await self.paths.resolve(call, folder=sender.cwd, fields=fields)
 

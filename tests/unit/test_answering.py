@@ -27,12 +27,13 @@ async def desk(database: Database, clock: FakeClock) -> Desk:
     return desk
 
 
-async def ask(desk: Desk, command: str) -> RequestId:
+async def ask(desk: Desk, command: str, *, is_exact: bool = True) -> RequestId:
     """Have the worker ask for a command; its hook waits for the answer."""
     asking = Asking(desk.journal.clock.now(), None, secrets.token_hex(8))
 
     def add(db: Connection) -> RequestId:
-        return requests.add(db, WORKER, Call("Bash", {"command": command}), asking)
+        call = Call("Bash", {"command": command}, is_exact=is_exact)
+        return requests.add(db, WORKER, call, asking)
 
     return await desk.database.write(add)
 
@@ -65,3 +66,14 @@ async def test_a_session_that_asks_for_the_same_twice_is_a_name_for_the_first(
     done = await desk.ask("answer_permission", permission=WORKER, decision="allow")
 
     assert done.id == first
+
+
+@pytest.mark.spec("D1", "D2")
+async def test_that_a_call_is_allowed_this_once_only_is_said(desk: Desk) -> None:
+    request = await ask(desk, "cat \ufffd", is_exact=False)
+
+    done = await desk.ask(
+        "answer_permission", permission=request, decision="allow", for_session=True
+    )
+
+    assert "this once only" in done.note

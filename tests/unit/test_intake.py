@@ -26,6 +26,7 @@ from rookery.model.errors import HookUnreadable, RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, SessionState, Status
 from rookery.model.messages import Words
+from rookery.model.permissions import Outcome, Verdict
 from rookery.model.sessions import Badge, NativeId, Session, Spot
 from rookery.permissions import Pass, Permissions, Wait
 from rookery.processes import Process
@@ -609,6 +610,41 @@ async def test_a_call_that_had_to_be_changed_to_be_read_is_asked_about(
         answer = await told(tmp_path, "claude", payload)
 
     assert b'"ask"' in answer
+
+
+@pytest.mark.spec("D1", "D2")
+@pytest.mark.parametrize("pid", [1, None])
+@pytest.mark.parametrize(
+    ("granted", "other"),
+    [
+        (b'"cat \xff"', b'"cat \xfe"'),
+        (b"[" * 600 + b'"A"' + b"]" * 600, b"[" * 600 + b'"B"' + b"]" * 600),
+    ],
+)
+async def test_what_is_allowed_for_the_session_lets_no_call_pass_that_looks_the_same(
+    door: Door, database: Database, granted: bytes, other: bytes, pid: int | None
+) -> None:
+    await database.write(lambda db: switches.set_mode(db, "remote"))
+    head = b'{"session_id": "n1", "cwd": "/", "hook_event_name": "PermissionRequest",'
+    first, second = (
+        head + b' "tool_name": "Bash", "tool_input": {"command": %s}}' % each
+        for each in (granted, other)
+    )
+    permissions = door.intake.permissions
+
+    def allow(db: Connection) -> None:
+        (session,) = everyone(db)
+        (asked,) = requests.open_of(db, session.id)
+        permissions.answer(db, asked, Verdict(Outcome.ALLOWED, "anna", for_session=True))
+
+    line = "v2 k{} claude {} - - 1 -\n"
+    await door.intake.receive(read_call(line.format(1, len(first)).encode() + first, pid=pid))
+    await database.write(allow)
+    ruling = await door.intake.receive(
+        read_call(line.format(2, len(second)).encode() + second, pid=1)
+    )
+
+    assert isinstance(ruling, Wait)
 
 
 @pytest.mark.spec("C3")

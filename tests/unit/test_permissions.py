@@ -12,7 +12,7 @@ from rookery import endings, lost_hooks, terminal
 from rookery.model import facts
 from rookery.model.errors import RequestClosed
 from rookery.model.facts import Fact, InputSettled, SessionEnded, TurnEnded
-from rookery.model.permissions import Call, Outcome, Question, RequestId, Verdict
+from rookery.model.permissions import Call, Outcome, Question, RequestId, Verdict, digest
 from rookery.permissions import Ask, Pass, Permissions, Ruling, Wait
 from rookery.rulebook import Rulebook
 from rookery.store import dialogs, requests, sessions, switches
@@ -174,6 +174,26 @@ def test_what_is_allowed_for_the_session_is_not_asked_again(remote: Bench) -> No
 
     assert remote.consider(LIST) == Verdict(Outcome.ALLOWED, "grant")
     assert isinstance(remote.consider(Call("Bash", {"command": "pwd"})), Wait)
+
+
+@pytest.mark.spec("D1", "D2")
+@pytest.mark.parametrize("is_asked", [True, False])
+def test_what_could_not_be_read_exactly_is_allowed_once_at_a_time(
+    remote: Bench, *, is_asked: bool
+) -> None:
+    """Other calls look the same: of bytes that are no text, and of values nested too deep."""
+    rule = '[[ask]]\ntool = "Bash"\n'
+    remote.rules.write_text(rule)
+    call = Call("Bash", {"command": "cat \ufffd"}, is_asked=is_asked, is_exact=False)
+    remote.answer(remote.ask(call), Verdict(Outcome.ALLOWED, "anna", for_session=True))
+
+    again = remote.consider(replace(call, is_asked=True))
+
+    assert isinstance(again, Wait)
+    assert remote.db.execute("select count(*) from grants").fetchone()[0] == 0
+    digest_of_used = digest("Bash", call.input)
+    remote.permissions.note_use(remote.db, facts.ToolUsed(WORKER, "Bash", digest_of_used))
+    assert requests.get(remote.db, again.request).answered_by == "terminal"
 
 
 @pytest.mark.spec("D1")

@@ -162,13 +162,22 @@ async def answer(house: House, caller: Caller, asked: AnswerAsked) -> Request:
         agent = known.get(db, request.session).agent
         verdict = _verdict(request, asked, agent=agent, by=caller.name)
         house.permissions.answer(db, request, verdict)
-        return _noted(requests.get(db, request.id), agent)
+        return _noted(requests.get(db, request.id), agent, asked)
 
     return await once(house, caller, Request, write)
 
 
-def _noted(request: Request, agent: str) -> Request:
+#: The answer to a request that asks to allow what cannot be told from other calls.
+ONCE_ONLY = (
+    "It is allowed this once only, because the call could not be read exactly"
+    " and other calls would look the same."
+)
+
+
+def _noted(request: Request, agent: str, asked: AnswerAsked) -> Request:
     """Add what a person must know of their answer."""
+    if asked.for_session and not request.is_exact:
+        return replace(request, note=ONCE_ONLY)
     is_lost = request.by_keys and request.outcome is Outcome.DENIED and request.reason
     if not is_lost or keys.carries_reason(agent, call_of(request)):
         return request
@@ -297,7 +306,7 @@ def _verdict(request: Request, asked: AnswerAsked, *, agent: str, by: str) -> Ve
         return Verdict(Outcome.DENIED, by, asked.reason)
     if request.kind == "question":
         raise BadInput("it asks a question; answer it:  rookery answer NAME WORDS")
-    return Verdict(Outcome.ALLOWED, by, for_session=asked.for_session)
+    return Verdict(Outcome.ALLOWED, by, for_session=asked.for_session and request.is_exact)
 
 
 def _require_keys(request: Request, agent: str, answers: Mapping[str, tuple[str, ...]]) -> None:

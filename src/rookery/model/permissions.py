@@ -36,6 +36,10 @@ class Question:
     descriptions: tuple[str, ...] = ()  #: of the options, where there are any
 
 
+#: Before the digest of a call that other calls cannot be told from.
+INEXACT = "inexact:"
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """A tool call that waits to be decided, as its agent tells of it."""
@@ -57,6 +61,9 @@ class Call:
 
     #: Of a dialog that only the screen shows: what it asks for.
     shown: Kind | None = None
+    #: Whether it was read to the last byte. If not, other calls look the same: what is
+    #: answered to one of them holds for none of the others.
+    is_exact: bool = field(default=True, compare=False)
 
     @property
     def kind(self) -> Kind:
@@ -65,7 +72,8 @@ class Call:
     @property
     def digest(self) -> str:
         """Name the very call: what an agent says of it before and after has no other name."""
-        return self.mark or digest(self.tool, self.input)
+        name = self.mark or digest(self.tool, self.input)
+        return name if self.is_exact else f"{INEXACT}{name}"
 
     @property
     def summary(self) -> str:
@@ -189,6 +197,7 @@ class Request:
     #: keys were seen to take effect; else ``none``.
     delivery: Literal["none", "due", "pressed"] = "none"
     answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    is_exact: bool = True  #: else other calls look the same, and it is allowed once at a time
     note: str = ""  #: what else a person who answers must know
     answered_by: str = ""
     answered_at: datetime | None = None

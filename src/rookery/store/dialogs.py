@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from sqlite3 import Connection
 
 from rookery.model.facts import SessionId
-from rookery.model.permissions import RequestId
+from rookery.model.permissions import INEXACT, RequestId
 from rookery.store.sessions import LIVE
 from rookery.store.times import read_stamp
 
@@ -142,10 +142,11 @@ def learn_choice(
     Its line in the audit then says so.
     """
     row = db.execute(
-        "select id from requests where session = ? and tool = ? and (digest = ? or ? = '')"
+        "select id from requests where session = ? and tool = ?"
+        " and (digest in (?, ?) or ? = '')"
         " and outcome = 'gone' and answered_by = 'terminal' and answered_at >= ?"
         " order by answered_at desc limit 1",
-        (session, tool, digest, digest, since.isoformat()),
+        (session, tool, digest, f"{INEXACT}{digest}", digest, since.isoformat()),
     ).fetchone()
     if row is None:
         return None

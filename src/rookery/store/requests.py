@@ -13,6 +13,7 @@ from typing import Any
 from rookery.model.errors import RequestUnknown
 from rookery.model.facts import SessionId
 from rookery.model.permissions import (
+    INEXACT,
     Call,
     Outcome,
     Question,
@@ -131,8 +132,8 @@ def of_call(db: Connection, session: SessionId, *, tool: str, digest: str) -> Re
     """Find what is asked about a call: of its tool, where its agent does not say which."""
     row = db.execute(
         "select * from requests where session = ? and outcome = 'open' and tool = ?"
-        " and (digest = ? or ? = '') order by asked_at limit 1",
-        (session, tool, digest, digest),
+        " and (digest in (?, ?) or ? = '') order by asked_at limit 1",
+        (session, tool, digest, f"{INEXACT}{digest}", digest),
     ).fetchone()
     return _request(row) if row else None
 
@@ -219,7 +220,7 @@ def settle(db: Connection, request: RequestId, verdict: Verdict, *, at: datetime
     if settled.rowcount and verdict.for_session:
         db.execute(
             "insert into grants select session, digest, id from requests where id = ?"
-            " on conflict do nothing",
+            f" and digest not like '{INEXACT}%' on conflict do nothing",
             (request,),
         )
     return settled.rowcount > 0
@@ -242,6 +243,8 @@ def verdict_of(db: Connection, request: RequestId) -> Verdict | None:
 
 def spend(db: Connection, session: SessionId, call: Call, *, since: datetime) -> bool:
     """Use up that somebody has just allowed this very call, if so: it is asked about once."""
+    if not call.is_exact:
+        return False
     spent = db.execute(
         "update requests set is_spent = 1 where id = (select id from requests"
         " where session = ? and digest = ? and outcome = 'allowed' and not is_spent"
@@ -253,7 +256,7 @@ def spend(db: Connection, session: SessionId, call: Call, *, since: datetime) ->
 
 def is_granted(db: Connection, session: SessionId, call: Call) -> bool:
     """Whether somebody has allowed this very call for the rest of the session."""
-    return bool(
+    return call.is_exact and bool(
         db.execute(
             "select 1 from grants where session = ? and digest = ?", (session, call.digest)
         ).fetchone()
@@ -323,6 +326,7 @@ def _request(row: Row) -> Request:
         deadline=read_stamp(row["deadline"]),
         by_keys=row["hook"] is None or bool(row["handed"]),
         source=row["source"],
+        is_exact=not row["digest"].startswith(INEXACT),
         missed=bool(row["missed"]),
         delivery=row["keys"],
         answers={name: tuple(each) for name, each in json.loads(row["answers"]).items()},
