@@ -313,9 +313,32 @@ class Intake:
     def _resolve(self, db: Connection, sender: Sender, caller: Caller, at: datetime) -> Sending:
         """Find whose hook it is. Who is unknown is made known, never dropped."""
         if known := senders.known(db, sender):
-            return self._verify(db, known, sender, caller, at)
+            sharing = self._sharing(db, known, sender, caller)
+            return sharing or self._verify(db, known, sender, caller, at)
         session = self._bound(db, sender, caller) or self._register(db, sender, caller, at)
         return senders.get(db, session)
+
+    def _sharing(
+        self, db: Connection, known: Sending, sender: Sender, caller: Caller
+    ) -> Sending | None:
+        """Return the caller's session if it resumed a conversation of another session.
+
+        Only one live session has the native id, so the second one is found by its process.
+        """
+        hook = caller.hook
+        if known.is_worn(hook.badge) or caller.process is None:
+            return None
+        process = caller.process.word
+        if process == known.process:
+            return None
+        own = senders.of_process(db, sender.agent, process)
+        if own is None or own.session == known.session:
+            return None
+        if hook.pid is None and not own.is_worn(hook.badge):
+            return None  # a planted spool file can name any process
+        if not known.is_live:
+            sessions.rebind(db, process, sender)  # the first holder is over
+        return own
 
     def _bound(self, db: Connection, sender: Sender, caller: Caller) -> SessionId | None:
         """Give the sender's native id to the one session that it can be of, if any."""

@@ -193,3 +193,26 @@ def test_plan_mode_long_tools_and_compaction_leave_a_turn_one_turn(
     assert (compacted, compactions) == ("compacted", 1)
     assert person.session["project_path"] == str(worktree)
     assert {turn.how for turn in person.turns} == {"finished"}
+
+
+@pytest.mark.spec("A1", "D1")
+def test_a_session_that_resumes_the_conversation_of_another_is_heard_and_ruled(
+    person: Person,
+) -> None:
+    rookery = person.rookery
+    rookery.home.rules.write_text('[[deny]]\ntool = "Bash"\nreason = "not here"\n')
+    rookery.start("kid", agent="claude")
+    kid = Person(rookery, "kid")
+    kid.ask("say: of the kid")
+
+    person.enter("/resume")
+    person.see("Resume session")
+    person.press_until("Enter", lambda screen: "Resume session" not in screen)
+    person.see("of the kid")
+
+    assert person.ask("say: shared") == "shared"
+    assert kid.ask("say: still the kid") == "still the kid"
+    rookery.ask("it", "bash: touch made;; say: refused")
+    assert not (rookery.project / "made").exists()
+    assert "shares one conversation with kid" in rookery.run("why", "it").stdout
+    assert person.session["native_id"] != kid.session["native_id"]

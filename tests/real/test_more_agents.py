@@ -420,7 +420,7 @@ def test_no_stray_key_is_left_after_a_question_of_opencode_was_answered(
         assert last_turn(rookery)["answer"].endswith(f"done {number}")
 
     with rookery.database() as db:
-        facts = db.execute("select fact from entries where kind = 'keys-pressed'").fetchall()
+        facts = db.execute("select body from entries where kind = 'keys-pressed'").fetchall()
     assert [json.loads(fact)["keys"] for (fact,) in facts] == ["2"] * 10
     assert rookery.ask("it", "say: clean", timeout=SLOWLY) == "clean"
 

@@ -760,6 +760,7 @@ def codex() -> Iterator[int]:
 
 def codex_hook(event: str, native_id: str, badge: Badge, pid: int | None) -> Hook:
     payload = {"session_id": native_id, "hook_event_name": event, "cwd": "/", "reason": "other"}
+    payload |= {"prompt": "go", "last_assistant_message": "done"}
     return Hook(f"{event} {native_id} {pid}", "codex", badge, payload, pid=pid)
 
 
@@ -780,6 +781,29 @@ async def test_a_process_that_begins_another_conversation_stays_the_same_session
 
     (session,) = await door.all()
     assert (session.id, session.native_id, session.state) == ("worker", "n2", IDLE)
+
+
+@pytest.mark.spec("A6", "D1")
+async def test_a_session_that_resumes_the_conversation_of_a_live_one_is_still_heard(
+    door: Door, codex: int
+) -> None:
+    first = await door.prepare("first", agent="codex")
+    second = await door.prepare("second", agent="codex")
+    holder = codex_hook("SessionStart", "n1", first, os.getpid())
+    await door.intake.receive(holder)
+    await door.intake.receive(codex_hook("SessionStart", "n2", second, codex))
+
+    for event, pid in [("SessionStart", codex), ("UserPromptSubmit", codex)]:
+        await door.intake.receive(codex_hook(event, "n1", second, pid))
+
+    found = {each.id: (each.native_id, each.activity) for each in await door.all()}
+    assert found == {"first": ("n1", "idle"), "second": ("n2", "working")}
+
+    await door.end("first")
+    await door.intake.receive(codex_hook("Stop", "n1", second, codex))
+
+    assert (await door.session("second")).native_id == "n1"
+    assert (await door.session("second")).activity is Activity.IDLE
 
 
 @pytest.mark.spec("C4")

@@ -31,5 +31,9 @@ def why(*, name: str, as_json: bool) -> None:
     for each in found["evidence"]:
         detail = f"  ({each['detail']})" if each["detail"] else ""
         say_line(f"  {each['source']:10}  {each['claim']:10}  {ago(each['at'])} ago{detail}")
+    if shared := found["shares_with"]:
+        say(
+            f"It shares one conversation with {', '.join(shared)}: each sees only its own part."
+        )
     if not found["evidence"]:
         say("  Nothing was heard of it yet.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from sqlite3 import Connection
 from typing import Any
@@ -25,6 +25,8 @@ class Grounds:
     confidence: Confidence
     evidence: list[Evidence]
     hooks_off: str = ""  #: the project's file that switches its hooks off: no rule holds for it
+    #: Names of the live sessions that go on with the same conversation.
+    shares_with: list[str] = field(default_factory=list)
 
 
 async def why(house: House, caller: Caller, asked: OfSession) -> Grounds:
@@ -35,7 +37,9 @@ async def why(house: House, caller: Caller, asked: OfSession) -> Grounds:
     def read(db: Connection) -> Grounds:
         now = known.get(db, session.id)
         found = evidence.of_session(db, session.id)
-        return Grounds(now, confidence(now.state, found), found, hooks_off)
+        shared = [] if now.status.is_over else known.sharing_conversation(db, now)
+        sure = confidence(now.state, found)
+        return Grounds(now, sure, found, hooks_off, shared)
 
     return await house.database.read(read)
 

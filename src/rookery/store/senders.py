@@ -60,6 +60,14 @@ def known(db: Connection, sender: Sender) -> Sending | None:
     return Sending(*row) if row else None
 
 
+def of_process(db: Connection, agent: str, process: str) -> Sending | None:
+    """Return the live session that is a process, whatever its native id."""
+    row = db.execute(
+        f"{_SENDING} where process = ? and agent = ? and {LIVE}", (process, agent)
+    ).fetchone()
+    return _sending(row) if row else None
+
+
 def get(db: Connection, session: SessionId) -> Sending:
     row = db.execute(f"{_SENDING} where id = ?", (session,)).fetchone()
     if row is None:

@@ -372,6 +372,16 @@ def of_caller(
     return SessionId(row["id"]) if row else None
 
 
+def sharing_conversation(db: Connection, session: Session) -> list[str]:
+    """Return the names of the other live sessions that write to the same transcript."""
+    rows = db.execute(
+        f"select name from sessions where {LIVE} and id <> ? and agent = ?"
+        " and transcript_path = ? and transcript_path <> '' order by name",
+        (session.id, session.agent, session.transcript_path),
+    )
+    return [row["name"] for row in rows] if session.transcript_path else []
+
+
 def learn_transcript(db: Connection, session: SessionId, path: str) -> None:
     """Keep where a session's transcript is, if that was not known: its start may be missed."""
     db.execute(
