@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import socket
 import struct
 from collections.abc import Iterator, Mapping
@@ -14,10 +15,16 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote, urlencode
 
-from rookery.model.errors import Answered, HomeUnusable, NotRunning, Unreadable
+from rookery.model.errors import Answered, HomeUnusable, NotRunning, TimedOut, Unreadable
 
 #: Seconds to wait for an answer, beyond what a request itself waits for.
 PATIENCE = 30.0
+
+#: The last words of commands that the daemon cannot do under a key so that a second request
+#: changes nothing: keys would be pressed twice, and the secret of a token would be stored.
+UNREPEATABLE = frozenset(
+    {"keys", "interrupt", "stop", "backup", "discover", "prune", "tokens", "revoke"}
+)
 
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 
@@ -42,22 +49,41 @@ class Client:
         return self._ask("GET", f"{_path(path)}?{words}", None, self.patience + timeout)
 
     def post(self, *path: str, **body: object) -> Any:  # noqa: ANN401 - JSON
-        """Give a command. Raises ``CutOff`` if it is not known whether it was taken."""
+        """Give a command. Raises ``CutOff`` if it is not known whether it was taken.
+
+        If no answer comes in time it is sent once more under the same key, so that it is done
+        once. Raises ``TimedOut`` if that is not answered either.
+        """
+        key = "" if path[-1] in UNREPEATABLE else os.urandom(16).hex()
         try:
-            return self._ask("POST", _path(path), body, self.patience)
+            try:
+                return self._ask("POST", _path(path), body, self.patience, key)
+            except TimedOut:
+                if not key:
+                    raise
+                return self._ask("POST", _path(path), body, self.patience, key)
         except CutOff as error:
             raise CutOff(
                 f"{error.args[0]} Look whether it took this, then repeat it."
             ) from error
+        except TimedOut as error:
+            look = f"Look with:  {_where_to_look(path)}  before you repeat it."
+            unknown = "It is not known whether it took this."
+            raise TimedOut(f"{error.args[0]} {unknown} {look}") from error
 
     def _ask(
-        self, method: str, path: str, body: Mapping[str, object] | None, patience: float
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, object] | None,
+        patience: float,
+        key: str = "",
     ) -> Any:  # noqa: ANN401 - JSON
         sent = b"" if body is None else json.dumps(body).encode()
         try:
-            answer = self._exchange(self._head(method, path, len(sent)) + sent, patience)
+            answer = self._exchange(self._head(method, path, len(sent), key) + sent, patience)
         except TimeoutError as error:
-            raise Unreadable(f"it did not answer within {patience:g} s.") from error
+            raise TimedOut(f"{patience:g} s.") from error
         except OSError as error:
             raise _cut_off() from error
         return _read(answer)
@@ -103,7 +129,7 @@ class Client:
                 who = f"a program of another user (uid {user})"
                 raise HomeUnusable(f"{who} listens at {self.door}. Nothing was sent to it.")
 
-    def _head(self, method: str, path: str, length: int) -> bytes:
+    def _head(self, method: str, path: str, length: int, key: str = "") -> bytes:
         words = [
             f"{method} {path} HTTP/1.1",
             "Host: rookery",
@@ -111,6 +137,8 @@ class Client:
             "Content-Type: application/json",
             f"Content-Length: {length}",
         ]
+        if key:
+            words.append(f"Idempotency-Key: {key}")
         if self.badge:
             words.append(f"Authorization: Bearer {self.badge}")
         return "\r\n".join([*words, "", ""]).encode()
@@ -130,6 +158,21 @@ class Client:
 
 def _path(words: tuple[str, ...]) -> str:
     return "/v1/" + "/".join(quote(word, safe="") for word in words)
+
+
+def _where_to_look(path: tuple[str, ...]) -> str:
+    """Return the command that shows whether a command was taken."""
+    match path:
+        case ("sessions", name, "messages"):
+            return f"rookery inbox {shlex.quote(name)}"
+        case ("permissions", *_):
+            return "rookery permissions"
+        case ("relays", *_):
+            return "rookery relay ls"
+        case ("sessions" | "listeners", *_):
+            return "rookery ls --all"
+        case _:
+            return "rookery status"
 
 
 def _query(query: Mapping[str, object]) -> str:

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Thread
 
@@ -11,7 +12,7 @@ import pytest
 from rookery.cli import waiting
 from rookery.cli.waiting import await_return, patiently
 from rookery.client import Client, CutOff
-from rookery.model.errors import Answered, NotRunning, Unreadable
+from rookery.model.errors import Answered, NotRunning, TimedOut, Unreadable
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 13\r\n\r\n"
 STOPPING = b'{"error": {"code": "not-running", "message": "It stops."}}'
@@ -140,3 +141,73 @@ def test_without_a_daemon_there_is_none(tmp_path: Path) -> None:
         Client(tmp_path / "door").get("status")
 
     assert not isinstance(none.value, CutOff)
+
+
+@contextmanager
+def stalling(
+    folder: Path, *, after: int, answer: bytes
+) -> Iterator[tuple[Client, list[bytes]]]:
+    """Be a daemon that takes this many requests without an answer, then answers one."""
+    door, heard = folder / "door", list[bytes]()
+    with socket.socket(socket.AF_UNIX) as listening, ExitStack() as held:
+        listening.bind(str(door))
+        listening.listen()
+
+        def take() -> None:
+            for number in range(after + 1):
+                connection = held.enter_context(listening.accept()[0])
+                heard.append(connection.recv(65536))
+                if number == after:
+                    connection.sendall(answer)
+                    connection.shutdown(socket.SHUT_WR)
+
+        Thread(target=take, daemon=True).start()
+        yield Client(door, patience=0.5), heard
+
+
+def key_in(request: bytes) -> bytes:
+    (key,) = re.findall(rb"\r\nIdempotency-Key: (\w{32})\r\n", request)
+    return bytes(key)
+
+
+@pytest.mark.spec("I5", "K3")
+def test_a_command_without_an_answer_is_repeated_once_under_the_same_key(
+    tmp_path: Path,
+) -> None:
+    with stalling(tmp_path, after=1, answer=HEAD + b'{"pid": 12345}') as (client, heard):
+        sent = client.post("sessions", "anna", "messages", words="go")
+
+    assert sent == {"pid": 12345}
+    assert key_in(heard[0]) == key_in(heard[1])
+
+
+@pytest.mark.spec("I5")
+def test_of_a_command_that_is_never_answered_it_says_where_to_look(tmp_path: Path) -> None:
+    with (
+        stalling(tmp_path, after=2, answer=b"") as (client, _),
+        pytest.raises(TimedOut) as late,
+    ):
+        client.post("sessions", "anna", "messages", words="go")
+
+    assert str(late.value) == (
+        "The daemon did not answer within 0.5 s. It is not known whether it took this."
+        " Look with:  rookery inbox anna  before you repeat it."
+    )
+
+
+@pytest.mark.spec("I5")
+def test_keys_are_never_sent_a_second_time(tmp_path: Path) -> None:
+    with stalling(tmp_path, after=1, answer=b"") as (client, heard), pytest.raises(TimedOut):
+        client.post("sessions", "anna", "keys", keys=["Enter"])
+
+    assert len(heard) == 1
+
+
+def test_a_question_without_an_answer_says_only_that(tmp_path: Path) -> None:
+    with (
+        stalling(tmp_path, after=1, answer=b"") as (client, _),
+        pytest.raises(TimedOut) as late,
+    ):
+        client.get("status")
+
+    assert str(late.value) == "The daemon did not answer within 0.5 s."

@@ -32,6 +32,7 @@ from rookery.model.errors import (
     BadInput,
     NotRunning,
     StoreBroken,
+    TimedOut,
 )
 
 #: Seconds for a daemon to come up, or to leave.
@@ -215,7 +216,7 @@ def down(*, as_json: bool) -> None:
     here = home()
     try:
         stopped = Client(here.door).post("stop")
-    except NotRunning:
+    except (NotRunning, TimedOut):
         stopped = _stop_by_signal(here)
     if stopped and not _waits_until(lambda: not is_alive(stopped["pid"])):
         pid = stopped["pid"]

@@ -38,6 +38,7 @@ RookeryError
 │   └── TmuxUnusable
 ├── Occupied
 ├── NotRunning
+├── TimedOut
 ├── Unreadable
 └── Answered
 """
@@ -198,6 +199,10 @@ class Occupied(RookeryError):
 
 class NotRunning(RookeryError):
     """No daemon answers. Start one with:  rookery up"""
+
+
+class TimedOut(RookeryError):
+    """The daemon did not answer within"""
 
 
 class Unreadable(RookeryError):
