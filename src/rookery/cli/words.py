@@ -25,7 +25,7 @@ from rookery.cli.show import (
 )
 from rookery.cli.waiting import goes_on, patiently, stoppable
 from rookery.client import Client
-from rookery.model.errors import BadInput, NotRunning
+from rookery.model.errors import BadInput, NotRunning, TimedOut
 
 #: Seconds for words to leave, before it is said that they wait.
 LEAVING = 1.0
@@ -87,6 +87,9 @@ def _see_off(daemon: Client, sent: Mapping[str, Any]) -> tuple[Mapping[str, Any]
         found = daemon.get("messages", str(sent["id"]), until="left", timeout=LEAVING)
     except NotRunning:
         return sent, "Kept: the daemon has stopped; they go once it is back:  rookery up"
+    except TimedOut:
+        look = f"rookery inbox {sent['recipient']}"
+        return sent, f"Kept: the daemon took them, and does not answer now. Look with:  {look}"
     return found["message"], fate(found["message"], found["session"], held=found["holding"])
 
 
