@@ -14,13 +14,17 @@ from datetime import datetime
 
 from rookery.config import Settings, load
 from rookery.home import Home
-from rookery.model.errors import AgentUnknown, ConfigBroken, RuntimeFailed
+from rookery.model.errors import AgentUnknown, ConfigBroken, RuntimeFailed, StoreBroken
 from rookery.ports import Agent
 from rookery.rulebook import Rulebook, read
 from rookery.runtimes.tmux.server import version_of
+from rookery.store.migrations import check_version
 
 #: Bytes below which a disk counts as nearly full.
 LOW = 500_000_000
+
+#: Seconds to wait for a transaction of the daemon before the database counts as locked.
+LOCK_TIMEOUT_S = 2.0
 
 #: tmux from this version on does not lose the news of a child's end.
 SURE_OF_EXITS = (3, 6)
@@ -188,15 +192,41 @@ def _database(home: Home) -> Check:
         return Check("database", ok=None, detail="there is none yet")
     advice = "rookery down, then: rookery restore FILE"
     try:
-        with closing(sqlite3.connect(f"{home.database.as_uri()}?mode=ro", uri=True)) as db:
-            (found,) = db.execute("pragma quick_check(1)").fetchone()
+        found = _integrity(home)
         size = home.database.stat().st_size // 1_000
     except UnicodeDecodeError:  # SQLite's message quotes the damaged schema
         return Check("database", ok=False, detail="its schema is damaged", advice=advice)
+    except StoreBroken as error:
+        return Check("database", ok=False, detail=str(error))
     except (sqlite3.Error, OSError) as error:
         return Check("database", ok=False, detail=str(error), advice=advice)
+    if found == "ok" and _is_locked(home):
+        holder = f"find the program that holds it:  fuser '{home.database}'"
+        return Check("database", ok=False, detail="it is locked", advice=holder)
     is_well = found == "ok"
     return Check("database", is_well, f"{found}, {size:,} kB", "" if is_well else advice)
+
+
+def _integrity(home: Home) -> str:
+    """Return what SQLite says of the file. Raises ``StoreBroken`` for a newer schema."""
+    with closing(sqlite3.connect(f"{home.database.as_uri()}?mode=ro", uri=True)) as db:
+        (version,) = db.execute("pragma user_version").fetchone()
+        check_version(version)
+        (found,) = db.execute("pragma quick_check(1)").fetchone()
+    return str(found)
+
+
+def _is_locked(home: Home) -> bool:
+    """Return whether another program keeps the daemon from writing."""
+    uri = f"{home.database.as_uri()}?mode=rw"
+    with closing(sqlite3.connect(uri, uri=True, timeout=LOCK_TIMEOUT_S)) as db:
+        db.isolation_level = None
+        try:
+            db.execute("begin immediate")
+            db.execute("rollback")
+        except sqlite3.OperationalError as error:
+            return error.sqlite_errorcode == sqlite3.SQLITE_BUSY
+    return False
 
 
 def _agents(
@@ -229,7 +259,7 @@ def _troubles(trouble: Trouble) -> Iterator[Check]:
 
 
 def _spool(home: Home) -> Check:
-    files = list(home.spool.iterdir()) if home.spool.exists() else []
+    files = [each for each in home.spool.glob("*") if stat.S_ISREG(each.lstat().st_mode)]
     damaged = tuple(str(file) for file in files if file.suffix == ".damaged")
     waiting = sum(file.suffix not in {".part", ".damaged"} for file in files)
     detail = f"{waiting} hook calls wait to be taken in"

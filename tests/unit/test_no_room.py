@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from sqlite3 import connect
 
 import pytest
 
+from rookery import doctor
 from rookery.config import Settings
 from rookery.doctor import Trouble, examine, examine_alone
 from rookery.home import Home
@@ -110,3 +112,51 @@ def test_a_tmux_that_does_not_answer_is_not_said_to_be_missing(
         server.version_of(str(slow))
     with pytest.raises(RuntimeFailed, match="was not found"):
         server.version_of(str(tmp_path / "none"))
+
+
+@pytest.mark.spec("K4")
+def test_the_doctor_says_that_the_database_is_locked(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "LOCK_TIMEOUT_S", 0.1)
+    with closing(connect(home.database, isolation_level=None)) as db:
+        db.execute("pragma journal_mode = wal")
+        db.execute("create table plain (x)")
+        db.execute("begin immediate")
+
+        assert found(home, "database") == (False, "it is locked")
+    assert found(home, "database")[0] is True
+
+
+@pytest.mark.spec("K4")
+def test_the_doctor_says_that_the_database_is_of_a_newer_rookery(home: Home) -> None:
+    with closing(connect(home.database)) as db:
+        db.execute("pragma user_version = 9999")
+
+    ok, detail = found(home, "database")
+    assert not ok
+    assert "newer Rookery (schema 9999)" in detail
+
+
+def test_the_doctor_counts_only_files_as_spooled_calls(home: Home) -> None:
+    (home.spool / "folder").mkdir()
+    (home.spool / "link").symlink_to("/etc/passwd")
+    os.mkfifo(home.spool / "fifo")
+
+    assert found(home, "spool") == (True, "0 hook calls wait to be taken in")
+
+
+@pytest.mark.spec("I4")
+def test_a_command_whose_output_is_closed_ends_without_a_traceback(tmp_path: Path) -> None:
+    command = shlex.join([sys.executable, "-m", "rookery", "doctor"])
+
+    done = subprocess.run(
+        ["sh", "-c", f"{command} >&-"],
+        env={**os.environ, "ROOKERY_HOME": str(tmp_path / "home")},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert (done.returncode, done.stderr) == (3, "")

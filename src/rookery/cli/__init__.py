@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 import click
 
@@ -31,7 +32,18 @@ def _give_up_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def _replace_closed_streams() -> None:
+    """Open /dev/null for each standard stream that the caller has closed.
+
+    Without it Python has no object to write to, and a socket may get the stream's number.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - until the end
+
+
 def main() -> None:
+    _replace_closed_streams()
     try:
         # Not standalone: click would call a command that is stopped with Ctrl-C a failure.
         sys.exit(rookery(prog_name="rookery", standalone_mode=False))

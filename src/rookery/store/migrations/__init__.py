@@ -17,14 +17,18 @@ def migrate(db: Connection, path: Path | None = None, *, until: int | None = Non
     """
     (version,) = db.execute("pragma user_version").fetchone()
     steps = _steps()
-    if max(version, until or 0) > len(steps):
-        newer = max(version, until or 0)
-        raise StoreBroken(f"it is of a newer Rookery (schema {newer}); upgrade this one.")
+    check_version(max(version, until or 0))
     steps = steps[:until]
     if path and 0 < version < len(steps):
         _copy(db, path.with_name(f"{path.name}.before-{len(steps)}"))
     for number, step in enumerate(steps[version:], version + 1):
         db.executescript(f"begin; {step}; pragma user_version = {number}; commit;")
+
+
+def check_version(version: int) -> None:
+    """Raise ``StoreBroken`` if a schema is newer than this Rookery knows."""
+    if version > len(_steps()):
+        raise StoreBroken(f"it is of a newer Rookery (schema {version}); upgrade this one.")
 
 
 def _steps() -> list[str]:
