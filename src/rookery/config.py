@@ -7,9 +7,16 @@ import socket
 import stat
 import tomllib
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+)
 
 from rookery.model.errors import ConfigBroken
 from rookery.model.patterns import compile_regex
@@ -19,12 +26,39 @@ class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
+def _check_words(words: tuple[str, ...]) -> tuple[str, ...]:
+    if any("\0" in word for word in words):
+        raise ValueError("no program can be given a NUL character")
+    return words
+
+
+def _check_environment(environment: dict[str, str]) -> dict[str, str]:
+    for name, value in environment.items():
+        if not name or "=" in name:
+            raise ValueError(f"{name!r} cannot be the name of a variable")
+        _check_words((name, value))
+    return environment
+
+
+def _check_line(text: str) -> str:
+    if not text.strip() or not text.isprintable():
+        raise ValueError("it must be one line of printable characters")
+    return text
+
+
+#: Words of a command line.
+Words = Annotated[tuple[str, ...], AfterValidator(_check_words)]
+
+#: Variables by name, as every program can be given them.
+Variables = Annotated[dict[str, str], AfterValidator(_check_environment)]
+
+
 class AgentSettings(_Section):
     """How one agent's program is run."""
 
-    command: tuple[str, ...] = ()  #: instead of its usual program
-    arguments: tuple[str, ...] = ()  #: after the program, before ours
-    environment: dict[str, str] = Field(default_factory=dict)  #: for this agent alone
+    command: Words = ()  #: instead of its usual program
+    arguments: Words = ()  #: after the program, before ours
+    environment: Variables = Field(default_factory=dict)  #: for this agent alone
 
 
 class Limits(_Section):
@@ -142,8 +176,11 @@ class Http(_Section):
 
 
 class Settings(_Section):
-    computer: str = Field(default_factory=socket.gethostname)  #: what this one is called
-    environment: dict[str, str] = Field(default_factory=dict)  #: added to every agent's
+    #: what this one is called
+    computer: Annotated[str, AfterValidator(_check_line)] = Field(
+        default_factory=socket.gethostname
+    )
+    environment: Variables = Field(default_factory=dict)  #: added to every agent's
     limits: Limits = Limits()
     trust: Trust = Trust()
     permissions: Permissions = Permissions()
@@ -163,12 +200,12 @@ class Settings(_Section):
 def load(path: Path) -> Settings:
     """Read the configuration. A missing file is an empty one. Raises ``ConfigBroken``."""
     try:
+        check_owner(path)  # before it is read: a FIFO would hold the daemon for ever
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         return Settings()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigBroken(f"{path}: {error}") from error
-    check_owner(path)
     try:
         return Settings.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:

@@ -103,6 +103,9 @@ class Home:
 
     def prepare(self) -> None:
         """Make the folders, private. Raises ``HomeUnusable``."""
+        for folder in (self.config, self.state, self.run):
+            if "\n" in str(folder):  # tmux and hook programs are told paths line by line
+                raise HomeUnusable(f"{str(folder)!r} has a line break in its name.")
         private = (
             *(self.state, self.log.parent, self.artifacts, self.spool),
             *(self.sessions, self.run),

@@ -187,3 +187,29 @@ def test_a_file_of_somebody_else_is_refused(
 
     with pytest.raises(ConfigBroken, match="changed by others"):
         load(path)
+
+
+@pytest.mark.spec("K4")
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (r'computer = "a\nb"', "one line"),
+        ('computer = " "', "one line"),
+        ('environment = {"A=B" = "x"}', "'A=B' cannot be the name"),
+        ('environment = {"" = "x"}', "cannot be the name"),
+        (r'environment = {A = "x\u0000"}', "NUL"),
+        (r'agents.claude.environment = {"A\u0000" = "x"}', "NUL"),
+        (r'agents.claude.arguments = ["x\u0000"]', "NUL"),
+    ],
+)
+def test_what_no_program_can_be_given_is_refused(path: Path, text: str, said: str) -> None:
+    with pytest.raises(ConfigBroken, match=said):
+        load(write(path, text))
+
+
+@pytest.mark.spec("K4")
+def test_a_configuration_that_is_no_regular_file_is_refused_unread(path: Path) -> None:
+    os.mkfifo(path)
+
+    with pytest.raises(ConfigBroken, match="not a regular file"):
+        load(path)

@@ -226,3 +226,12 @@ def test_a_folder_that_cannot_be_made_private_is_named(
 @pytest.mark.parametrize("name", ["XDG_CONFIG_HOME", "XDG_STATE_HOME"])
 def test_a_relative_folder_of_xdg_is_ignored(name: str) -> None:
     assert find_home({"HOME": "/h", name: "relative"}) == find_home({"HOME": "/h"})
+
+
+@pytest.mark.spec("K4")
+def test_a_home_with_a_line_break_in_its_name_is_refused(tmp_path: Path) -> None:
+    home = find_home({"ROOKERY_HOME": str(tmp_path / "a\nb")})
+
+    with pytest.raises(HomeUnusable, match="line break"):
+        home.prepare()
+    assert not home.state.exists()
