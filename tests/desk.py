@@ -65,9 +65,12 @@ class Desk:
         }
         self.house = House(**{**every, **needed})
 
-    async def ask(self, name: str, *, by: Identity = PERSON, **words: object) -> Any:  # noqa: ANN401 - what it answers
+    async def ask(
+        self, name: str, *, by: Identity = PERSON, idempotency_key: str = "", **words: object
+    ) -> Any:  # noqa: ANN401 - what it answers
         (operation,) = (each for each in OPERATIONS if each.name == name)
-        return await ask(self.house, operation, operation.asks(**words), identity=by)
+        asked, key = operation.asks(**words), idempotency_key
+        return await ask(self.house, operation, asked, identity=by, key=key)
 
     async def settle(
         self, session_id: str, folder: Path | str = "/code", **more: object

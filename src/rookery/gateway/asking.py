@@ -29,9 +29,11 @@ async def ask(
     word = f"{identity.name}: {key}"
     caller = Caller(identity, commands.Key(word, operation.name, digest) if key else None)
     require(caller, operation.need)
-    answer = await answered_before(house, caller, operation.answers)
-    if answer is None:
-        answer = await operation.run(house, caller, asked)
+    # One at a time under a key: two that begin at once would both find that it is not done.
+    async with house.key_locks.held(word if key else ""):
+        answer = await answered_before(house, caller, operation.answers)
+        if answer is None:
+            answer = await operation.run(house, caller, asked)
     if operation.method == "GET":  # what it tells was perhaps waited for
         await require_valid(house, caller)
     return answer

@@ -39,6 +39,7 @@ STATUS: dict[type[RookeryError], int] = {
     errors.SessionOver: 409,
     errors.NameTaken: 409,
     errors.KeyReused: 409,
+    errors.KeysUnsure: 409,
     errors.RequestUnknown: 404,
     errors.RequestAmbiguous: 409,
     errors.RelayUnknown: 404,

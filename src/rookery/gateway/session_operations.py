@@ -23,12 +23,14 @@ from rookery.gateway.table import (
     Nothing,
     OfSession,
     Operation,
+    begin_acting,
+    finish_acting,
     once,
     reach,
     target,
     until,
 )
-from rookery.model.errors import CommandRefused, Forbidden, SessionOver
+from rookery.model.errors import CommandRefused, Forbidden, KeysUnsure, SessionOver
 from rookery.model.facts import KeysPressed, SessionId
 from rookery.model.lifecycle import Activity
 from rookery.model.messages import Step
@@ -373,32 +375,57 @@ async def press(house: House, caller: Caller, asked: KeysAsked) -> Session:
     session = await target(house, caller, asked.session, Need.OWN)
     require_alive(session)
     house.runtime.check_keys(*asked.keys)
+    if await begin_acting(house, caller, lambda _: None):
+        name = session.name
+        raise KeysUnsure(f"rookery screen {name}. Then, if need be:  rookery keys {name} KEY")
     await house.runtime.press(session.id, *asked.keys)
-    return await _note(
-        house, caller, KeysPressed(session.id, " ".join(asked.keys), caller.name)
-    )
+    pressed = KeysPressed(session.id, " ".join(asked.keys), caller.name)
+
+    def write(db: Connection) -> Session:
+        house.journal.append(db, pressed)
+        return known.get(db, session.id)
+
+    return await finish_acting(house, caller, Session, write)
 
 
 async def interrupt(house: House, caller: Caller, asked: OfSession) -> Session:
     """Stop the present turn, as its person would."""
     session = await target(house, caller, asked.session, Need.END)
+    agent = house.agents[session.agent]
+
+    def note(db: Connection) -> None:
+        _require_interruptible(house, known.get(db, session.id))
+        # Before the key: what was asked ends because of it, and the audit says so.
+        asked_now.mark_interrupted(db, session.id, caller.name)
+        keys = " ".join(agent.interrupt)
+        house.journal.append(db, KeysPressed(session.id, keys, caller.name))
+
+    begun = await begin_acting(house, caller, note)
+    # A daemon that died after it was noted may have pressed the key before that or not.
+    if begun is None or await house.database.read(
+        lambda db: _still_runs(db, session.id, since=begun)
+    ):
+        await _press_in_turn(house, caller, session, agent.interrupt)
+    return await finish_acting(house, caller, Session, lambda db: known.get(db, session.id))
+
+
+def _require_interruptible(house: House, session: Session) -> None:
+    """Refuse where no turn runs. Raises ``SessionOver`` or ``CommandRefused``."""
     require_alive(session)
     agent = house.agents[session.agent]
     # Of a shell only its person knows whether something runs in it.
     tells = agent.has_hooks or agent.has_box
     if tells and session.activity is Activity.IDLE:
         raise CommandRefused(f"{session.name} is idle; there is nothing to interrupt.")
-    keys = " ".join(agent.interrupt)
 
-    def write(db: Connection) -> Session:
-        # Before the key: what was asked ends because of it, and the audit says so.
-        asked_now.mark_interrupted(db, session.id, caller.name)
-        house.journal.append(db, KeysPressed(session.id, keys, caller.name))
-        return known.get(db, session.id)
 
-    done = await once(house, caller, Session, write)
-    await _press_in_turn(house, caller, session, agent.interrupt)
-    return done
+def _still_runs(db: Connection, session: SessionId, *, since: datetime) -> bool:
+    """Return whether the turn that ran at a moment runs now."""
+    now = known.get(db, session)
+    if now.status.is_over or now.activity in {None, Activity.IDLE}:
+        return False
+    last = turns.of_session(db, session, last=1)
+    return bool(last) and last[0].started_at <= since
 
 
 async def _press_in_turn(
@@ -419,14 +446,6 @@ async def _press_in_turn(
             house, caller, has_moved, INTERRUPT_TIMEOUT_S, sessions=[session.id]
         ):
             return
-
-
-async def _note(house: House, caller: Caller, pressed: KeysPressed) -> Session:
-    def write(db: Connection) -> Session:
-        house.journal.append(db, pressed)
-        return known.get(db, pressed.session)
-
-    return await once(house, caller, Session, write)
 
 
 OPERATIONS: tuple[Operation[Any, Any], ...] = (

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from rookery.config import Settings
 from rookery.conversations import Conversations
 from rookery.discovery import Discovery
+from rookery.gateway.key_locks import KeyLocks
 from rookery.gateway.loopback import Loopback
 from rookery.home import Home
 from rookery.model.errors import (
@@ -86,6 +87,7 @@ class House:
     stop: Callable[[], None]
     streams: Streams = field(default_factory=Streams)
     loopback: Loopback = field(default_factory=Loopback)
+    key_locks: KeyLocks = field(default_factory=KeyLocks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +271,40 @@ async def once(
 
     answer: T = shape.validate_json(await house.database.write(write))
     return answer
+
+
+async def begin_acting(
+    house: House, caller: Caller, do: Callable[[Connection], None]
+) -> datetime | None:
+    """Write what comes before an act outside the database, and under a key that it begins.
+
+    Returns when the same command was begun before, if it is not known to be done: then
+    nothing is written.
+    """
+
+    def write(db: Connection) -> datetime | None:
+        at = house.journal.clock.now()
+        begun = commands.begin(db, caller.key, at) if caller.key else None
+        if begun is None:
+            do(db)
+        return begun
+
+    return await house.database.write(write)
+
+
+async def finish_acting(
+    house: House, caller: Caller, answers: type[T], do: Callable[[Connection], T]
+) -> T:
+    """Write what comes after an act that was begun, and its answer under the key."""
+    shape = shape_of(answers)  # type: ignore[arg-type]  # a type is hashable
+
+    def write(db: Connection) -> T:
+        done = do(db)
+        if caller.key:
+            commands.finish(db, caller.key, shape.dump_json(done).decode())
+        return done
+
+    return await house.database.write(write)
 
 
 async def answered_before(house: House, caller: Caller, answers: type[T]) -> T | None:

@@ -15,6 +15,7 @@ RookeryError
 │   ├── RateExceeded
 │   ├── BacklogFull
 │   ├── KeyReused
+│   ├── KeysUnsure
 │   ├── RelayUnknown
 │   ├── RequestUnknown
 │   ├── RequestAmbiguous
@@ -107,6 +108,10 @@ class BacklogFull(CommandRefused):
 
 class KeyReused(CommandRefused):
     """That Idempotency-Key belongs to another command:"""
+
+
+class KeysUnsure(CommandRefused):
+    """The keys may have been pressed already; nothing was pressed again. Look first:"""
 
 
 class RelayUnknown(CommandRefused):

@@ -19,14 +19,43 @@ class Key:
     digest: str  #: of what was asked
 
 
+#: The answer of a command that was begun, and perhaps done before the daemon died.
+_NOT_KNOWN = ""
+
+
 def answered(db: Connection, key: Key) -> str | None:
-    """Return what was answered before. Raises ``KeyReused`` if something else was asked."""
+    """Return what was answered before. Raises ``KeyReused`` if something else was asked.
+
+    None also if the command was begun, and it is not known whether it was done.
+    """
     row = db.execute("select * from commands where key = ?", (key.word,)).fetchone()
     if row is None:
         return None
     if (row["operation"], row["digest"]) != (key.operation, key.digest):
         raise KeyReused(key.word)
-    return str(row["answer"])
+    return str(row["answer"]) or None
+
+
+def begin(db: Connection, key: Key, at: datetime) -> datetime | None:
+    """Note that a command is about to act outside the database.
+
+    Returns when the same command was begun before, if it was and is not known to be done.
+    Raises ``KeyReused``.
+    """
+    answered(db, key)
+    added = db.execute(
+        "insert into commands values (?, ?, ?, ?, ?) on conflict do nothing",
+        (key.word, key.operation, key.digest, _NOT_KNOWN, at.isoformat()),
+    )
+    if added.rowcount:
+        return None
+    row = db.execute("select at from commands where key = ?", (key.word,)).fetchone()
+    return datetime.fromisoformat(row["at"])
+
+
+def finish(db: Connection, key: Key, answer: str) -> None:
+    """Note what a command that was begun has come to."""
+    db.execute("update commands set answer = ? where key = ?", (answer, key.word))
 
 
 def once(db: Connection, key: Key | None, do: Callable[[Connection], str], at: datetime) -> str:
