@@ -65,7 +65,7 @@ def of_process(db: Connection, agent: str, process: str) -> Sending | None:
     row = db.execute(
         f"{_SENDING} where process = ? and agent = ? and {LIVE}", (process, agent)
     ).fetchone()
-    return _sending(row) if row else None
+    return Sending(*row) if row else None
 
 
 def get(db: Connection, session: SessionId) -> Sending:
