@@ -123,7 +123,9 @@ class Desk:
         self.journal = journal
         # Of a house, these operations need no more than this.
         needed = {"database": database, "journal": journal, "agents": AGENTS}
-        every: dict[str, Any] = dict.fromkeys(House.__match_args__)
+        every: dict[str, Any] = {
+            each.name: None for each in fields(House) if each.default_factory is MISSING
+        }
         self._house = House(**{**every, **needed, "settings": Settings()})
 
     async def ask(
