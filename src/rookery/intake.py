@@ -37,7 +37,7 @@ from rookery.path_resolver import PathResolver
 from rookery.permissions import Pass, Permissions, Ruling, Wait
 from rookery.ports import Agent
 from rookery.processes import Process, is_running, run_as
-from rookery.stops import GoOn, Stops
+from rookery.stops import GoOn, Stops, reason_to_go_on
 from rookery.store import (
     carried,
     dialogs,
@@ -225,11 +225,14 @@ class Intake:
         if (stop := agent.read_stop(hook.payload)) is None:
             return agent.answer(hook.payload, verdict)
 
-        def conclude(db: Connection) -> str:
-            session = sessions.get(db, requests.get(db, request).session)
-            return self.stops.conclude(db, session, stop.words, verdict)
+        def conclude(db: Connection) -> None:
+            # Once only: a hook program comes again if the daemon dies before it is told.
+            if carried.note_carried(db, request):
+                session = sessions.get(db, requests.get(db, request).session)
+                self.stops.conclude(db, session, stop.words, verdict)
 
-        reason = await self.database.write(conclude)
+        await self.database.write(conclude)
+        reason = reason_to_go_on(verdict)
         return agent.go_on(hook.payload, reason) if reason else ""
 
     async def _verdict(self, request: RequestId) -> Verdict | None:

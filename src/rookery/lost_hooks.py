@@ -85,11 +85,15 @@ def leave(db: Connection, permissions: Permissions, request: RequestId) -> None:
 
 def _drop(db: Connection, permissions: Permissions, request: Request) -> None:
     """Withdraw what can be asked nowhere else."""
+    _note_stop(db, permissions, request)
+    permissions.withdraw(db, request.id)
+
+
+def _note_stop(db: Connection, permissions: Permissions, request: Request) -> None:
+    """Note that an agent whose stop hook said nothing has stopped."""
     if request.tool == STOP and not sessions.get(db, request.session).status.is_over:
-        # An agent whose stop hook says nothing has stopped.
         words = str(request.input.get("words", ""))
         permissions.journal.append(db, TurnEnded(request.session, words))
-    permissions.withdraw(db, request.id)
 
 
 def _redirect(db: Connection, permissions: Permissions, request: Request) -> None:
@@ -107,6 +111,7 @@ def _redirect(db: Connection, permissions: Permissions, request: Request) -> Non
         is_asking = sessions.get(db, request.session).is_asking
         permissions.journal.append(db, *([left] if is_asking else [left, asks]))
     else:
+        _note_stop(db, permissions, request)
         permissions.keep_undelivered(db, request, GONE)
         if request.outcome is Outcome.ALLOWED:
             # When its agent then asks about the same call, it is allowed by this answer.

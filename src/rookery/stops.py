@@ -63,16 +63,21 @@ class Stops:
         self.journal.append(db, InputAsked(session.id, "question", text, request))
         return request
 
-    def conclude(self, db: Connection, session: Session, words: str, verdict: Verdict) -> str:
-        """Return what it is told once somebody has answered; empty: it may stop."""
-        said = " ".join(answer for given in verdict.answers.values() for answer in given)
-        if verdict.outcome is Outcome.ANSWERED and said and said != LET_STOP:
+    def conclude(self, db: Connection, session: Session, words: str, verdict: Verdict) -> None:
+        """Write down what follows from an answer: the turn goes on, or it is over."""
+        if reason_to_go_on(verdict):
             self._hold(db, session)
-            return ANOTHER_WAY if said == GO_ON else said.removeprefix(f"{GO_ON}:").strip()
-        if not session.status.is_over and verdict.outcome is not Outcome.GONE:
+        elif not session.status.is_over and verdict.outcome is not Outcome.GONE:
             self.journal.append(db, TurnEnded(session.id, words))
-        return ""
 
     def _hold(self, db: Connection, session: Session) -> None:
         turns.hold(db, session.id)
         self.journal.append(db, Noted(session.id, "StopHeld"))
+
+
+def reason_to_go_on(verdict: Verdict) -> str:
+    """Return what an agent is told once its person has answered; empty if it may stop."""
+    said = " ".join(answer for given in verdict.answers.values() for answer in given)
+    if verdict.outcome is not Outcome.ANSWERED or said in {"", LET_STOP}:
+        return ""
+    return ANOTHER_WAY if said == GO_ON else said.removeprefix(f"{GO_ON}:").strip()

@@ -33,6 +33,7 @@ from rookery.processes import Process
 from rookery.programs.hook import TAKEN
 from rookery.rulebook import Rulebook
 from rookery.sessions import Speaker, send
+from rookery.stops import Stops
 from rookery.store import messages, requests, sessions, switches, tokens, turns
 from rookery.store.database import Database
 from rookery.store.journal import Journal
@@ -661,6 +662,37 @@ async def test_a_hook_program_of_the_first_version_is_answered(
 
     assert answer == TAKEN
     assert await database.read(kinds) == ["turn-ended"]
+
+
+@pytest.mark.spec("D6", "K3")
+@pytest.mark.parametrize(
+    ("said", "told", "kind"),
+    [("Use make.", "Use make.", "noted"), ("Let stop", "", "turn-ended")],
+)
+async def test_a_stop_hook_that_asks_again_is_told_the_same_and_nothing_is_written_again(
+    door: Door, database: Database, said: str, told: str, kind: str
+) -> None:
+    policy = Stops(door.intake.journal, "ask", 2, "failed", timedelta(minutes=5))
+    intake = replace(door.intake, stops=policy)
+    payload = {"session_id": "n1", "cwd": "/", "hook_event_name": "Stop"}
+    hook = Hook("1", "claude", None, {**payload, "last_assistant_message": "It failed."}, pid=1)
+    ruling = await intake.receive(hook)
+    assert isinstance(ruling, Wait)
+    answers = {"Shall it go on?": (said,)}
+    verdict = Verdict(Outcome.ANSWERED, "anna", answers=answers)
+
+    def answer(db: Connection) -> None:
+        intake.permissions.answer(db, requests.get(db, ruling.request), verdict)
+
+    await database.write(answer)
+
+    again = [await intake.receive(hook) for _ in range(2)]
+    words = [await intake.answer(hook, ruling.request) for _ in range(2)]
+
+    assert again == [ruling, ruling]
+    assert words[0] == words[1]
+    assert told in words[0]
+    assert (await database.read(kinds)).count(kind) == 1
 
 
 @pytest.mark.spec("D2", "C3")

@@ -9,8 +9,8 @@ import pytest
 from rookery.model import facts
 from rookery.model.permissions import Outcome, RequestId, Stop, Verdict
 from rookery.permissions import Wait
-from rookery.stops import ANOTHER_WAY, GO_ON, LET_STOP, GoOn, Stops
-from rookery.store import requests, sessions, turns
+from rookery.stops import ANOTHER_WAY, GO_ON, LET_STOP, GoOn, Stops, reason_to_go_on
+from rookery.store import dialogs, requests, sessions, turns
 from rookery.store.journal import Journal
 from tests.sessions import WORKER, settle_in
 from tests.waiting import kinds
@@ -37,7 +37,8 @@ class Desk:
 
     def conclude(self, verdict: Verdict) -> str:
         session = sessions.get(self.db, WORKER)
-        return self._stops("ask").conclude(self.db, session, FAILED.words, verdict)
+        self._stops("ask").conclude(self.db, session, FAILED.words, verdict)
+        return reason_to_go_on(verdict)
 
     def ask(self) -> RequestId:
         ruling = self.stop(FAILED, "ask")
@@ -97,6 +98,7 @@ def test_its_person_is_asked_whether_it_shall_go_on(desk: Desk) -> None:
     assert question.options == (GO_ON, LET_STOP)
     assert "The build failed." in question.text
     assert sessions.get(desk.db, WORKER).activity == "question"
+    assert dialogs.pending(desk.db)[WORKER].fallback == "stop"
 
 
 @pytest.mark.spec("D6")

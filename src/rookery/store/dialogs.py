@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from sqlite3 import Connection
+from typing import Literal
 
 from rookery.model.facts import SessionId
-from rookery.model.permissions import INEXACT, RequestId
+from rookery.model.permissions import INEXACT, STOP, RequestId
 from rookery.store.sessions import LIVE
 from rookery.store.times import read_stamp
 
@@ -179,16 +180,24 @@ class Pending:
 
     deadline: datetime | None  #: then the first of them is decided without a person
     missed: int  #: requests that were not answered in time and not seen since
+    #: What can happen to that one: its agent's dialog takes over, it is denied, or it stops.
+    fallback: Literal["dialog", "denial", "stop"] = "dialog"
 
 
 def pending(db: Connection) -> dict[SessionId, Pending]:
     """Return the deadlines of what is asked, and what was missed, by session."""
     rows = db.execute(
+        # Next to min(), other columns are those of the row with the least.
         "select session, min(iif(outcome = 'open', deadline, null)) as deadline,"
-        " sum(missed) as missed from requests where outcome = 'open' or missed group by session"
+        f" sum(missed) as missed, iif(tool = '{STOP}', 'stop', iif(has_dialog"
+        " and sessions.runtime <> 'headless', 'dialog', 'denial')) as fallback"
+        " from requests join sessions on sessions.id = requests.session"
+        " where outcome = 'open' or missed group by session"
     )
     return {
-        SessionId(row["session"]): Pending(read_stamp(row["deadline"]), row["missed"])
+        SessionId(row["session"]): Pending(
+            read_stamp(row["deadline"]), row["missed"], row["fallback"]
+        )
         for row in rows
         if row["deadline"] or row["missed"]
     }
