@@ -363,9 +363,13 @@ def test_rules_decide_before_anybody_is_asked(rookery: Rookery) -> None:
     rookery.send("worker", REMOVE)
     eventually(lambda: rookery.session("worker")["denial_count"] == 1)
     tested = rookery.run("permissions", "test", json.dumps(call)).stdout
+    other = rookery.run("permissions", "test", '{"tool": "Read"}').stdout
 
     assert allowed == "Listed."
     assert tested == "deny by the rule 'no rm'. No.\n"
+    assert (
+        other == "No rule matches: the agent's own permission mode decides whether it asks.\n"
+    )
     rules = [(each["rule"], each["decision"]) for each in rookery.json("audit")["decisions"]]
     assert rules == [("allow 1", "allowed"), ("no rm", "denied")]
 
@@ -542,8 +546,12 @@ def test_a_person_says_how_it_goes_on_after_an_error(cold: Rookery) -> None:
     cold.start("worker")
     cold.send("worker", "say: It failed.")
     eventually(lambda: cold.session("worker")["activity"] == "question")
+    listed = [cold.run(command).stdout for command in ("permissions", "ls")]
 
     cold.run("answer", "worker", "--text", "say: Now it works.")
+
+    for each in listed:
+        assert "it is let stop in 4m" in each
 
     eventually(lambda: cold.session("worker")["activity"] == "idle")
     assert cold.json("output", "worker")["turns"][-1]["answer"] == "Now it works."

@@ -9,6 +9,7 @@ import pytest
 from rookery.cli import show
 from rookery.cli.show import (
     ago,
+    at_deadline,
     complain,
     first_line,
     folded,
@@ -326,3 +327,20 @@ def test_a_line_that_is_said_stays_one(capsys: pytest.CaptureFixture[str]) -> No
     show.say_line("a\nb\rc\x85d\u2028e\tf\x1bg")
 
     assert capsys.readouterr().out == "a b c d e fg\n"
+
+
+@pytest.mark.spec("D3", "D6")
+@pytest.mark.parametrize(
+    ("on_timeout", "fallback", "said"),
+    [
+        ("terminal", "dialog", "its terminal takes over in 0s"),
+        ("terminal", "denial", "denies itself in 0s"),
+        ("deny", "dialog", "denies itself in 0s"),
+        ("terminal", "stop", "it is let stop in 0s"),
+        ("deny", "stop", "it is let stop in 0s"),
+    ],
+)
+def test_what_happens_at_a_deadline_is_said(on_timeout: str, fallback: str, said: str) -> None:
+    now = datetime.now(UTC).isoformat()
+
+    assert at_deadline(now, on_timeout, fallback) == said

@@ -28,6 +28,8 @@ from rookery.cli.show import (
 from rookery.cli.words import prompt_of
 from rookery.client import Client
 from rookery.model.errors import BadInput, CommandRefused
+from rookery.model.permissions import STOP
+from rookery.model.sessions import HEADLESS
 
 
 @rookery.group(invoke_without_command=True)
@@ -105,12 +107,21 @@ def _state(
     missed = "missed: not answered in time; " if request["missed"] else ""
     if outcome == "open":
         deadline = request["deadline"]
-        left = f", {at_deadline(deadline, on_timeout)}" if deadline else ""
+        fallback = _fallback(request, known)
+        left = f", {at_deadline(deadline, on_timeout, fallback)}" if deadline else ""
         seen = ", seen on its screen" if request["source"] == "screen" else ""
         return f"{missed}open{left}{seen}"
     if outcome == "gone":
         return f"{missed}{request['reason'] or f'gone by {by}'}"
     return f"{missed}denied (timed out)" if by == "the clock" else f"{missed}{outcome} by {by}"
+
+
+def _fallback(request: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return what can happen to a request at its deadline."""
+    if request["tool"] == STOP:
+        return "stop"
+    is_headless = known.get(request["session"], {}).get("runtime") == HEADLESS
+    return "dialog" if request.get("has_dialog", True) and not is_headless else "denial"
 
 
 def _show_options(question: Mapping[str, Any]) -> None:
@@ -191,8 +202,10 @@ def test(*, agent: str, project: str, session: str, as_json: bool, call: str) ->
     if as_json:
         show_json(found)
         return
-    by = f" by the rule {found['rule']!r}" if found["rule"] else ""
-    say(f"{found['decision']}{by}. {found['reason']}".strip())
+    if not found["rule"]:
+        say(found["reason"])
+        return
+    say(f"{found['decision']} by the rule {found['rule']!r}. {found['reason']}".strip())
 
 
 @rookery.command()

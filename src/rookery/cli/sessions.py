@@ -210,7 +210,8 @@ def _asked(pending: Mapping[str, Any], on_timeout: str) -> dict[str, str]:
         if each["missed"]:
             told[session] = "missed"
         elif each["deadline"]:
-            told[session] = at_deadline(each["deadline"], on_timeout)
+            fallback = each.get("fallback", "dialog")
+            told[session] = at_deadline(each["deadline"], on_timeout, fallback)
     return told
 
 

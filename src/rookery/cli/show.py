@@ -322,9 +322,17 @@ def until(moment: str) -> str:
     return f"{minutes}m{seconds:02}s" if minutes else f"{seconds}s"
 
 
-def at_deadline(moment: str, on_timeout: str) -> str:
-    """Say what happens to a request that is not answered, and when."""
-    what = "denies itself" if on_timeout == "deny" else "its terminal takes over"
+def at_deadline(moment: str, on_timeout: str, fallback: str) -> str:
+    """Say what happens to a request that is not answered, and when.
+
+    ``fallback`` is what can happen to it: ``dialog``, ``denial`` or ``stop``.
+    """
+    if fallback == "stop":
+        what = "it is let stop"
+    elif fallback == "denial" or on_timeout == "deny":
+        what = "denies itself"
+    else:
+        what = "its terminal takes over"
     return f"{what} in {until(moment)}"
 
 

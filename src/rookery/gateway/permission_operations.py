@@ -322,6 +322,10 @@ def _require_keys(request: Request, agent: str, answers: Mapping[str, tuple[str,
     )
 
 
+#: What is said of a call that no rule is about.
+NO_RULE = "No rule matches: the agent's own permission mode decides whether it asks."
+
+
 async def test_rules(house: House, caller: Caller, asked: TestAsked) -> Tested:
     """Say which rule would decide about a call, without making it."""
     rulebook = house.permissions.rulebook
@@ -332,7 +336,7 @@ async def test_rules(house: House, caller: Caller, asked: TestAsked) -> Tested:
     where = Circumstances(asked.agent, asked.project, asked.session)
     rule = decide(rulebook.rules, call, where)
     if rule is None:
-        return Tested("ask", "", "No rule matches.")
+        return Tested("ask", "", NO_RULE)
     return Tested(rule.decision, rule.name, rule.reason)
 
 

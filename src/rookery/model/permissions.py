@@ -192,6 +192,7 @@ class Request:
     deadline: datetime | None  #: then it is denied; none if its agent asks in its own terminal
     by_keys: bool  #: an answer is pressed in the agent's own dialog: no hook waits for it
     source: Source = "hook"
+    has_dialog: bool = True  #: its agent can ask the same in its own terminal
     missed: bool = False  #: it was not answered in time, and not seen since
     #: Of an answer: ``due`` until its hook was told or its keys were pressed; ``pressed`` once
     #: keys were seen to take effect; else ``none``.

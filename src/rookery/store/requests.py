@@ -326,6 +326,7 @@ def _request(row: Row) -> Request:
         deadline=read_stamp(row["deadline"]),
         by_keys=row["hook"] is None or bool(row["handed"]),
         source=row["source"],
+        has_dialog=bool(row["has_dialog"]),
         is_exact=not row["digest"].startswith(INEXACT),
         missed=bool(row["missed"]),
         delivery=row["keys"],
