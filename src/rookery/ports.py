@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -302,6 +301,12 @@ class Skipped:
 Sighting: TypeAlias = Exited | Vanished | Changed | FellQuiet | Skipped
 
 
+class Waitable(Protocol):
+    """Something that happens once, such as an ``asyncio.Event``."""
+
+    async def wait(self) -> object: ...
+
+
 class Runtime(Protocol):
     """Holds sessions and can speak to them. Each call may raise ``RuntimeFailed``."""
 
@@ -375,8 +380,8 @@ class Runtime(Protocol):
         """Return what its agent shows its person."""
         ...
 
-    def next_change(self, session: SessionId) -> asyncio.Event:
-        """Return an event that is set once the screen may have changed.
+    def next_change(self, session: SessionId) -> Waitable:
+        """Return what can be waited for until the screen may have changed.
 
         Take it before you look at the screen, so that no change falls in between.
         """

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel
 from rookery.model.screens import Press, View
-from rookery.ports import Agent, Launch, Place, Printed, Runtime, Sight, Sighting
+from rookery.ports import Agent, Launch, Place, Printed, Runtime, Sight, Sighting, Waitable
 
 
 class Killed(BaseException):
@@ -132,7 +131,7 @@ class MortalRuntime:
     def check(self, session: SessionId, words: str) -> None:
         self._runtime.check(session, words)
 
-    def next_change(self, session: SessionId) -> asyncio.Event:
+    def next_change(self, session: SessionId) -> Waitable:
         return self._runtime.next_change(session)
 
     def attend(self, session: SessionId, *, to_screen: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import MISSING, fields
 from functools import partial
 from pathlib import Path
 from sqlite3 import Connection

@@ -9,7 +9,7 @@ from typing import Protocol
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel
 from rookery.model.screens import Press, View
-from rookery.ports import Agent, Launch, Place, Printed, Runtime, Sight, Sighting
+from rookery.ports import Agent, Launch, Place, Printed, Runtime, Sight, Sighting, Waitable
 
 
 class Holder(Runtime, Protocol):
@@ -68,7 +68,7 @@ class Several:
     def check(self, session: SessionId, words: str) -> None:
         self._of(session).check(session, words)
 
-    def next_change(self, session: SessionId) -> asyncio.Event:
+    def next_change(self, session: SessionId) -> Waitable:
         return self._of(session).next_change(session)
 
     def attend(self, session: SessionId, *, to_screen: bool) -> None:
