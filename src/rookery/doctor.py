@@ -77,6 +77,7 @@ class Trouble:
     hooks: int
     doubts: tuple[Doubt, ...]
     hold: Hold | None = None
+    headless: str = ""  #: which agents are not tracked, since too many are
 
 
 def examine(
@@ -252,6 +253,8 @@ def _troubles(trouble: Trouble) -> Iterator[Check]:
     advice = "look whether they did: rookery output NAME" if doubts else ""
     detail = f"{len(doubts)} messages that may not have arrived"
     yield Check("unsure", not doubts, detail, advice, doubts)
+    headless = trouble.headless or "every agent that is started by hand is tracked"
+    yield Check("headless", ok=not trouble.headless, detail=headless)
     if trouble.hold:
         yield Check("hold", ok=False, detail=str(trouble.hold), advice="rookery release")
     else:

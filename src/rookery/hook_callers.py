@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from rookery.hook_protocol import Hook
 from rookery.model.errors import RuntimeFailed
+from rookery.model.facts import SessionId
 from rookery.ports import Agent
 from rookery.processes import Process, caller_of, is_shared, run_as
 
 #: Agents that make a daemon of themselves. What calls itself one could speak for anybody.
 SHARING = frozenset({"codex"})
+
+#: Sessions of unknown processes that calls from one session of the kernel may make.
+MAX_UNIDENTIFIED = 20
 
 #: Processes that are remembered; all are forgotten when there are more.
 MAX_STRANGERS = 1_000
@@ -36,6 +43,26 @@ class Strangers:
         self._known.add(caller)
 
 
+@dataclass(slots=True)
+class Unidentified:
+    """Sessions whose process is not known, by the kernel's session of the calls that made them.
+
+    One process can call under any number of invented native ids.
+    """
+
+    _made: dict[int, list[SessionId]] = field(default_factory=dict)
+
+    def of(self, group: int | None) -> Sequence[SessionId]:
+        return self._made.get(group, ()) if group is not None else ()
+
+    def add(self, group: int | None, session: SessionId) -> None:
+        if group is None:
+            return
+        if len(self._made) >= MAX_STRANGERS:
+            self._made.clear()
+        self._made.setdefault(group, []).append(session)
+
+
 @dataclass
 class Caller:
     """The process that made a call, as the kernel tells; else as the call names it."""
@@ -43,6 +70,13 @@ class Caller:
     hook: Hook
     agent: Agent
     is_stranger: bool = False  #: it called before, and no agent was found above it
+    group: int | None = None  #: the kernel's session that it is in, of a live call
+
+    def look_at_group(self) -> None:
+        """Ask the kernel which session of processes the caller is in, before it has gone."""
+        if self.hook.pid is not None:
+            with suppress(OSError):
+                self.group = os.getsid(self.hook.pid)
 
     def look(self, strangers: Strangers) -> None:
         """Read /proc now, before the transaction that will ask."""

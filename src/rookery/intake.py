@@ -9,14 +9,14 @@ from datetime import datetime, timedelta
 from functools import partial
 from hashlib import sha256
 from sqlite3 import Connection
-from typing import TypeAlias, TypeGuard
+from typing import NamedTuple, TypeAlias, TypeGuard
 
 from msgspec import structs
 
 from rookery import arrivals, endings, lost_hooks, stop_hooks
 from rookery.arrivals import Arrival
 from rookery.conversations import NOTHING, Answer, Conversations
-from rookery.hook_callers import Caller, Strangers
+from rookery.hook_callers import MAX_UNIDENTIFIED, Caller, Strangers, Unidentified
 from rookery.hook_protocol import Hook, require_tool
 from rookery.lineage import TELLS_LINEAGE, agent_in_lineage
 from rookery.model.errors import HookUnreadable
@@ -75,6 +75,14 @@ class Context:
 Taking: TypeAlias = Callable[[Connection], Ruling | GoOn | Context]
 
 
+class _Read(NamedTuple):
+    """What a hook call says, before its session is known."""
+
+    agent: Agent
+    sender: Sender
+    call: Call | None
+
+
 @dataclass(frozen=True, slots=True)
 class Intake:
     database: Database
@@ -85,6 +93,7 @@ class Intake:
     paths: PathResolver = field(default_factory=PathResolver)
     conversations: Conversations | None = None
     strangers: Strangers = field(default_factory=Strangers)
+    unidentified: Unidentified = field(default_factory=Unidentified)
 
     async def receive(self, hook: Hook) -> Ruling | GoOn | Context:
         """Write down what one hook call tells us, and say what its agent is to be told.
@@ -92,22 +101,35 @@ class Intake:
         Returns once it is committed: a hook that was answered is never lost, and one
         that was not may come again.
         """
-        return await self.database.write(await self.prepare(hook))
+        read = await self._read(hook)
+        try:
+            return await self.database.write(await self._prepare(hook, read))
+        except HookUnreadable as error:
+            # Which session it is of cannot be told; what is denied to all stays denied.
+            deny = partial(self._deny_unknown, hook=hook, read=read, error=error)
+            if (denied := await self.database.write(deny)) is None:
+                raise
+            return denied
 
     async def prepare(self, hook: Hook) -> Taking:
         """Read what the transaction will need, and return the work to be done in it."""
+        return await self._prepare(hook, await self._read(hook))
+
+    async def _read(self, hook: Hook) -> _Read:
         agent = self.agent(hook)
         sender = agent.identify(hook.payload)
+        return _Read(agent, sender, await self._read_call(agent, sender, hook))
+
+    async def _prepare(self, hook: Hook, read: _Read) -> Taking:
+        agent, sender, call = read
         now = self.journal.clock.now()
         at = min(hook.at or now, now)  # a spooled one waited for long
-        call = await self._read_call(agent, sender, hook)
         caller = self._look_at_caller(hook, agent, sender)
         ending = await self._unsaid_ending(agent, sender, hook)
 
         def take_in(db: Connection) -> Ruling | GoOn | Context:
             if not self._is_new(db, hook, at):
-                asked = requests.of_hook(db, hook.key)
-                return Wait(asked.id) if asked else Pass()
+                return self._again(db, hook, sender, call)
             if _ends_an_earlier_conversation(db, sender, caller):
                 return Pass()
             sending = self._resolve(db, sender, caller, at)
@@ -129,6 +151,17 @@ class Intake:
             return self._context(db, session) if _is_prompt(told) else ruling
 
         return take_in
+
+    def _deny_unknown(
+        self, db: Connection, hook: Hook, read: _Read, error: HookUnreadable
+    ) -> Verdict | None:
+        """Apply the rules that deny to a call of no known session, and keep why it has none."""
+        if read.call is None or hook.pid is None:
+            return None
+        denied = self.permissions.deny_unknown(db, read.sender, read.call)
+        if denied:
+            self.note_parked(db, hook.key, error)
+        return denied
 
     def agent(self, hook: Hook) -> Agent:
         """Return the dialect that a hook speaks. Raises ``HookUnreadable``."""
@@ -163,6 +196,7 @@ class Intake:
     def _look_at_caller(self, hook: Hook, agent: Agent, sender: Sender) -> Caller:
         """Read from /proc what the transaction will ask; a badge proves most without it."""
         caller = Caller(hook, agent)
+        caller.look_at_group()
         if hook.badge is None or _may_change_conversations(sender):
             caller.look(self.strangers)
         return caller
@@ -285,6 +319,16 @@ class Intake:
         is_echo = db.execute(found, (digest, *moments)).fetchone() is not None
         db.execute("update hooks set digest = ? where key = ?", (digest, hook.key))
         return is_echo
+
+    def _again(self, db: Connection, hook: Hook, sender: Sender, call: Call | None) -> Ruling:
+        """Answer a call that came before: its answer may have been lost with a daemon."""
+        if asked := requests.of_hook(db, hook.key):
+            return Wait(asked.id)
+        if call is None or hook.pid is None:
+            return Pass()
+        if (known := senders.known(db, sender)) is None:
+            raise HookUnreadable("it was not taken in before, and is no session's")
+        return self._repeat(db, known.session, call)
 
     def _repeat(self, db: Connection, session: SessionId, call: Call | None) -> Ruling:
         """Say to an echo what was said to the first: nothing is written down again."""
@@ -410,12 +454,12 @@ class Intake:
         *,
         continues: Session | None = None,
     ) -> SessionId:
-        if not limits.has_room_for_headless(db):
-            # Parked, not retried: made-up sessions must not fill the store.
-            raise HookUnreadable("as many headless sessions live as limits allow")
         process = caller.process.word if caller.process else None
         if process and sessions.holder_of_process(db, process):
             process = None  # another session is this process, and only one can be
+        if why := self._why_no_room(db, caller, is_identified=process is not None):
+            # Parked, not retried: made-up sessions must not fill the store.
+            raise HookUnreadable(why)
         arrival = Arrival(
             agent=sender.agent,
             native_id=sender.native_id,
@@ -425,7 +469,18 @@ class Intake:
             continues=continues,
             at=at,
         )
-        return arrivals.welcome(db, self.journal, arrival)
+        session = arrivals.welcome(db, self.journal, arrival)
+        if process is None:
+            self.unidentified.add(caller.group, session)
+        return session
+
+    def _why_no_room(self, db: Connection, caller: Caller, *, is_identified: bool) -> str:
+        if why := limits.why_no_room_for_headless(db, is_identified=is_identified):
+            return why
+        made = () if is_identified else self.unidentified.of(caller.group)
+        if limits.count_unidentified(db, made) >= MAX_UNIDENTIFIED:
+            return f"its caller has brought {MAX_UNIDENTIFIED} sessions of unknown processes"
+        return ""
 
 
 def _works_on(sending: Sending, hook: Hook, agent: Agent, call: Call | None) -> bool:

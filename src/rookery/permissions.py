@@ -28,7 +28,7 @@ from rookery.model.facts import (
 )
 from rookery.model.permissions import Call, Outcome, Request, RequestId, Verdict
 from rookery.model.rules import Circumstances, Rule, decide
-from rookery.model.sessions import HEADLESS, Session
+from rookery.model.sessions import HEADLESS, Sender, Session
 from rookery.rulebook import Rulebook
 from rookery.store import carried, dialogs, requests, sessions, switches
 from rookery.store.database import Database
@@ -125,6 +125,29 @@ class Permissions:
             return _by_rule(rule)
         asked = requests.of_call(db, session.id, tool=call.tool, digest=call.digest)
         return Wait(asked.id) if asked and asked.deadline else Pass()
+
+    def deny_unknown(self, db: Connection, sender: Sender, call: Call) -> Verdict | None:
+        """Deny the call of an agent that is no session, if a rule does; the audit has it."""
+        where = Circumstances(sender.agent, sender.cwd, session="")
+        rule = decide(self.rulebook.rules, call, where)
+        if rule is None or rule.decision != "deny":
+            return None
+        verdict = _by_rule(rule)
+        requests.keep(
+            db,
+            Decided(
+                at=self.journal.clock.now(),
+                session=SessionId(sender.native_id),
+                agent=sender.agent,
+                tool=call.tool,
+                input=call.input,
+                decision=verdict.outcome,
+                by=verdict.by,
+                rule=rule.name,
+                reason=verdict.reason,
+            ),
+        )
+        return verdict
 
     def note(self, db: Connection, session: Session, call: Call, *, hook: str = "") -> Ruling:
         """Write down what an agent asked while we were away; it asks in its own terminal."""

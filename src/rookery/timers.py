@@ -27,6 +27,10 @@ ROUND = 60.0
 LONGEST_ROUND = timedelta(minutes=30)
 
 
+#: A headless session of an unknown process that has told its start only is ended after this.
+UNIDENTIFIED_SILENCE = timedelta(minutes=10)
+
+
 @dataclass(frozen=True, slots=True)
 class Spans:
     inactive: timedelta  #: then a session is ended
@@ -59,6 +63,7 @@ class Timers:
     async def round(self, skipped: timedelta = timedelta()) -> None:
         """Do what is due; ``skipped`` is time that passed on the clock only."""
         await self._end_the_inactive(skipped)
+        await self._end_the_unidentified(skipped)
         await self._forget(skipped)
 
     async def _end_the_inactive(self, skipped: timedelta) -> None:
@@ -66,6 +71,17 @@ class Timers:
         for session in await self.database.read(partial(sessions.inactive, since=since)):
             if not await self._is_attached(session):
                 await self.database.write(partial(self._end, session=session))
+
+    async def _end_the_unidentified(self, skipped: timedelta) -> None:
+        """End headless records that nothing but a start call stands for: any process can call.
+
+        An agent that lives becomes a session again with its next prompt.
+        """
+        since = self.journal.clock.now() - UNIDENTIFIED_SILENCE - skipped
+        reason = "nothing but its start was heard of it, and its process is not known"
+        for session in await self.database.read(partial(sessions.only_started, since=since)):
+            end = partial(self._end_record, session=session, reason=reason)
+            await self.database.write(end)
 
     async def _is_attached(self, session: Session) -> bool:
         try:
@@ -75,13 +91,14 @@ class Timers:
             return session.runtime == TMUX
 
     def _end(self, db: Connection, session: Session) -> None:
-        if sessions.get(db, session.id).last_activity_at != session.last_activity_at:
-            return  # it has stirred meanwhile
-        if session.runtime == TMUX:
-            self.journal.append(db, EndRequested(session.id, "idle"))
-        else:  # not ours to end: only its record is
+        if session.runtime != TMUX:  # not ours to end: only its record is
             hours = self.spans.inactive.total_seconds() / 3600
-            reason = f"nothing was heard of it for {hours:g} h"
+            self._end_record(db, session, f"nothing was heard of it for {hours:g} h")
+        elif not _has_stirred(db, session):
+            self.journal.append(db, EndRequested(session.id, "idle"))
+
+    def _end_record(self, db: Connection, session: Session, reason: str) -> None:
+        if not _has_stirred(db, session):
             endings.end(db, self.journal, session.id, outcome="completed", reason=reason)
 
     async def _forget(self, skipped: timedelta) -> None:
@@ -94,3 +111,8 @@ class Timers:
         if self.artifacts:
             clear = partial(retention.forget_artifacts, folder=self.artifacts)
             await self.database.read(clear)
+
+
+def _has_stirred(db: Connection, session: Session) -> bool:
+    """Return whether something was heard of a session since it was looked at."""
+    return sessions.get(db, session.id).last_activity_at != session.last_activity_at

@@ -9,8 +9,11 @@ from functools import partial
 import anyio
 import pytest
 
+from rookery import endings
 from rookery.daemon import AGENTS
+from rookery.gateway.daemon_operations import find_trouble
 from rookery.headless import HeadlessWatch
+from rookery.hook_callers import MAX_UNIDENTIFIED
 from rookery.hook_protocol import Hook
 from rookery.intake import Intake
 from rookery.lineage import read_lineage
@@ -18,10 +21,11 @@ from rookery.model import facts
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
+from rookery.model.permissions import Outcome, Verdict
 from rookery.permissions import Permissions
 from rookery.processes import Process
 from rookery.rulebook import Rulebook
-from rookery.store import limits, sessions
+from rookery.store import limits, requests, sessions
 from rookery.store.journal import Journal
 from tests.desk import Desk
 from tests.fakes.clock import FakeClock
@@ -222,6 +226,106 @@ async def test_hooks_bring_only_so_many_sessions(desk: Desk, intake: Intake) -> 
         await intake.receive(intake.with_process(spooled("SessionStart", "n-2")))
 
     assert len(await desk.database.read(sessions.live)) == 3
+
+
+def live(event: str, native_id: str, **more: object) -> Hook:
+    """Return a call that this very process makes, which is no agent."""
+    payload = {"session_id": native_id, "cwd": "/x", "hook_event_name": event, **more}
+    return Hook(f"{event}-{native_id}-live", "claude", None, payload, pid=os.getpid())
+
+
+@pytest.mark.spec("K5")
+async def test_one_caller_brings_only_a_few_sessions_of_unknown_processes(
+    desk: Desk, intake: Intake
+) -> None:
+    for number in range(MAX_UNIDENTIFIED):
+        await intake.receive(live("SessionStart", f"n-{number}"))
+
+    with pytest.raises(HookUnreadable, match="its caller has brought 20 sessions"):
+        await intake.receive(live("SessionStart", "one-more"))
+
+    # A session that ends makes room.
+    ended = (await desk.ask("show", session="n-0")).id
+    end = partial(endings.end, journal=desk.journal, session=ended)
+    await desk.database.write(partial(end, outcome="completed", reason="x"))
+    await intake.receive(live("SessionStart", "one-more"))
+
+
+@pytest.mark.spec("K5")
+async def test_sessions_of_unknown_processes_leave_room_for_agents(
+    desk: Desk, intake: Intake
+) -> None:
+    limit = limits.Limits(headless_sessions=4)
+    await desk.database.write(partial(limits.put, limits=limit))
+    for number in range(2):
+        await intake.receive(intake.with_process(spooled("SessionStart", f"n-{number}")))
+
+    with pytest.raises(HookUnreadable, match="sessions of unknown processes"):
+        await intake.receive(intake.with_process(spooled("SessionStart", "n-2")))
+    gone = (Process(2**22 + 1, "5"), Process(2**22 + 2, "4"))
+    await intake.receive(intake.with_process(spooled("SessionStart", "real-one", *gone)))
+
+    assert (await desk.ask("show", session="real-one")).process == gone[1].word
+
+
+@pytest.mark.spec("K5", "D1", "D4")
+async def test_a_denied_call_stays_denied_where_the_limit_is_reached(
+    desk: Desk, intake: Intake
+) -> None:
+    limit = limits.Limits(headless_sessions=1)
+    await desk.database.write(partial(limits.put, limits=limit))
+    rules = '[[deny]]\nname = "no rm"\ninput.command = { regex = "rm" }\n'
+    desk.database.path.with_name("rules.toml").write_text(rules)
+    remove = {"tool_name": "Bash", "tool_input": {"command": "rm -rf x"}}
+
+    verdict = await intake.receive(live("PreToolUse", "n-1", **remove))
+    again = await intake.receive(live("PreToolUse", "n-1", **remove))
+
+    assert isinstance(verdict, Verdict)
+    assert verdict.outcome is Outcome.DENIED
+    assert again == verdict
+    kept = await desk.database.read(partial(requests.decided, limit=10))
+    assert {(each.session, each.decision, each.rule) for each in kept} == {
+        ("n-1", "denied", "no rm")
+    }
+    with pytest.raises(HookUnreadable, match="as many headless sessions"):
+        await intake.receive(live("PreToolUse", "n-2", tool_name="Read", tool_input={}))
+
+
+@pytest.mark.spec("D1", "K3")
+async def test_a_call_that_comes_again_is_denied_again(desk: Desk, intake: Intake) -> None:
+    rules = '[[deny]]\nname = "no rm"\ninput.command = { regex = "rm" }\n'
+    desk.database.path.with_name("rules.toml").write_text(rules)
+    remove = {"tool_name": "Bash", "tool_input": {"command": "rm -rf x"}}
+
+    first = await intake.receive(live("PreToolUse", "n-1", **remove))
+    again = await intake.receive(live("PreToolUse", "n-1", **remove))
+
+    assert isinstance(first, Verdict)
+    assert again == first
+    kept = await desk.database.read(partial(requests.decided, limit=10))
+    assert len(kept) == 1
+
+
+@pytest.mark.spec("K5", "I5")
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        (1, "1 headless sessions live (limits.headless_sessions)"),
+        (4, "2 headless sessions live (limits.headless_sessions)"),
+        (100, ""),
+    ],
+)
+async def test_it_is_said_that_the_limit_is_reached(desk: Desk, limit: int, said: str) -> None:
+    await desk.settle("one", runtime="headless")
+    await desk.settle("two", runtime="headless")
+    kept = limits.Limits(headless_sessions=limit)
+    await desk.database.write(partial(limits.put, limits=kept))
+
+    trouble = await desk.database.read(find_trouble)
+
+    assert trouble.headless.startswith(said)
+    assert bool(trouble.headless) is bool(said)
 
 
 def test_what_a_hook_names_is_read_whatever_stands_there() -> None:

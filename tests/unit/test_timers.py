@@ -10,8 +10,8 @@ from rookery.model import facts
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Status
-from rookery.store import sessions
-from rookery.timers import ROUND, Spans, Timers
+from rookery.store import observed, sessions
+from rookery.timers import ROUND, UNIDENTIFIED_SILENCE, Spans, Timers
 from tests.fakes.database import ObservedDatabase
 from tests.fakes.runtime import FakeRuntime
 from tests.house import House, World, running
@@ -62,6 +62,33 @@ async def test_a_session_of_which_nothing_was_heard_for_72_hours_is_ended(
     assert still.status is Status.RUNNING
     assert (over.status, over.ended_by) == (Status.KILLED, "idle")
     assert world.runtime.released == [session]
+
+
+@pytest.mark.spec("A8", "K5")
+async def test_a_headless_session_that_only_began_and_has_no_process_is_ended_soon(
+    database: ObservedDatabase, world: World
+) -> None:
+    async with running(database, world) as house:
+        silent = await add(house, "silent", "headless")
+        worked = await add(house, "worked", "headless")
+        known = await add(house, "known", "headless")
+        in_pane = await add(house, "in-pane", "observed")
+
+        def tell(db: Connection) -> None:
+            house.journal.append(db, facts.TurnStarted(worked, "go"), facts.TurnEnded(worked))
+            observed.identify(db, known, "7:1")
+
+        await database.write(tell)
+        world.clock.advance(UNIDENTIFIED_SILENCE.total_seconds())
+        await timers(house).round()
+        still = (await house.session(silent)).status
+        world.clock.advance(1)
+        await timers(house).round()
+
+        lives = {each.id for each in await database.read(sessions.live)}
+        ended = await house.session(silent)
+    assert still is Status.RUNNING
+    assert (ended.status, lives) == (Status.COMPLETED, {worked, known, in_pane})
 
 
 @pytest.mark.spec("A9")

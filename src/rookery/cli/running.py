@@ -187,9 +187,11 @@ def _last_line(errors: Path) -> str:
 
 
 def _warn(status: Mapping[str, Any] | None) -> None:
-    """Say on standard error if the rules as they are written are not in force."""
+    """Say on standard error if rules are not in force, or not for every agent."""
     if status and status.get("rules_problem"):
         complain(rules_warning(status["rules_problem"]))
+    if status and status.get("headless_problem"):
+        complain(f"{status['headless_problem']}.")
 
 
 def _waits_until(is_so: Callable[[], bool]) -> bool:

@@ -35,7 +35,7 @@ from rookery.model.lifecycle import ASKING
 from rookery.model.scopes import Need, Scope
 from rookery.model.sessions import OBSERVED, TMUX, Session
 from rookery.project_files import hooks_switched_off, in_thread
-from rookery.store import retention, sessions, statistics, switches, tokens
+from rookery.store import limits, retention, sessions, statistics, switches, tokens
 from rookery.store.database import open_file
 from rookery.store.statistics import Statistics
 from rookery.store.times import read_stamp
@@ -80,6 +80,7 @@ class DaemonStatus:
     holding: bool = False  #: no words leave, until that is released
     http_note: str = ""  #: why HTTP is not on its usual port, or is off
     rules_problem: str = ""  #: why the rules, as they are written now, are not in force
+    headless_problem: str = ""  #: which agents are not tracked, since too many are
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +120,15 @@ class Done:
 async def status(house: House, caller: Caller, asked: Nothing) -> DaemonStatus:
     """Say who answers here."""
 
-    def count(db: Connection) -> tuple[int, int, int, bool]:
+    def count(db: Connection) -> tuple[int, int, int, bool, str]:
         allowed = reach(house, db, caller, Need.READ)
         live = [each for each in sessions.live(db) if allowed is None or each.id in allowed]
         waiting = sum(each.activity in ASKING for each in live)
         in_tmux = sum(each.runtime in {TMUX, OBSERVED} for each in live)
-        return len(live), in_tmux, waiting, switches.is_holding(db)
+        problem = limits.headless(db).problem
+        return len(live), in_tmux, waiting, switches.is_holding(db), problem
 
-    live, in_tmux, waiting, holding = await house.database.read(count)
+    live, in_tmux, waiting, holding, headless_problem = await house.database.read(count)
     trouble = await house.database.look_for_trouble(within=TROUBLE_TIMEOUT_S)
     await house.permissions.rulebook.refresh(house.database, house.journal.clock)
     return DaemonStatus(
@@ -145,6 +147,7 @@ async def status(house: House, caller: Caller, asked: Nothing) -> DaemonStatus:
         holding=holding,
         http_note=house.loopback.note,
         rules_problem=house.permissions.rulebook.problem,
+        headless_problem=headless_problem,
     )
 
 
@@ -200,7 +203,8 @@ def find_trouble(db: Connection) -> Trouble:
         " - (select min(seq) from entries), 0)",
     }
     counted = {name: int(db.execute(each).fetchone()[0]) for name, each in questions.items()}
-    return Trouble(**counted, doubts=tuple(_doubts(db)), hold=_hold(db))
+    headless = limits.headless(db).problem
+    return Trouble(**counted, doubts=tuple(_doubts(db)), hold=_hold(db), headless=headless)
 
 
 def _hold(db: Connection) -> Hold | None:
@@ -234,13 +238,13 @@ def _without_secrets(environment: dict[str, str]) -> dict[str, str]:
 
 async def prune(house: House, caller: Caller, asked: PruneAsked) -> Pruned:
     """Forget what is old, now."""
-    limits = house.settings.limits
-    days = limits.retention_days if asked.days is None else asked.days
+    spans = house.settings.limits
+    days = spans.retention_days if asked.days is None else asked.days
     before = house.journal.clock.now() - timedelta(days=days)
     rows = 0
     for forget in (
         partial(retention.forget_aged, before=before),
-        partial(retention.forget_sessions, keep=limits.kept_sessions),
+        partial(retention.forget_sessions, keep=spans.kept_sessions),
     ):
         while gone := await house.database.write(forget):
             rows += gone

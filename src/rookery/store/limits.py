@@ -6,13 +6,15 @@ obey the configuration as well.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from sqlite3 import Connection
 
 from rookery.model.facts import SessionId
 from rookery.model.sessions import HEADLESS
 from rookery.store.messages import NEWS
-from rookery.store.sessions import count_live
+from rookery.store.sessions import LIVE
 
 #: Under which names the limits are kept.
 _MESSAGES, _BYTES, _HEADLESS = "queued_messages", "queued_bytes", "headless_sessions"
@@ -81,6 +83,60 @@ def _waiting(db: Connection, recipient: SessionId, which: str) -> tuple[int, int
     return number, size
 
 
-def has_room_for_headless(db: Connection) -> bool:
-    """Whether one more session that only its hooks tell of may live."""
-    return count_live(db, HEADLESS) < get(db).headless_sessions
+@dataclass(frozen=True, slots=True)
+class Headless:
+    """How many sessions live that only their hooks tell of, and how many may."""
+
+    live: int
+    unidentified: int  #: of these, those whose process is not known
+    limit: int
+
+    @property
+    def unidentified_limit(self) -> int:
+        """Half: any process can make up sessions, which must not keep real agents out."""
+        return (self.limit + 1) // 2
+
+    @property
+    def problem(self) -> str:
+        """Say which agents are not taken in any more, and why; empty if all are."""
+        if self.live >= self.limit:
+            untracked, most = "agents that are started by hand", self.limit
+        elif self.unidentified >= self.unidentified_limit:
+            untracked = "agents of unknown processes that are started by hand"
+            most = self.unidentified_limit
+        else:
+            return ""
+        reached = f"{most:,} headless sessions live (limits.headless_sessions)"
+        return f"{reached}: no more {untracked} are tracked"
+
+
+def headless(db: Connection) -> Headless:
+    """Count the live headless sessions."""
+    live, unidentified = db.execute(
+        f"select count(*), count(*) filter (where process is null) from sessions"
+        f" where {LIVE} and runtime = ?",
+        (HEADLESS,),
+    ).fetchone()
+    return Headless(live, unidentified, get(db).headless_sessions)
+
+
+def why_no_room_for_headless(db: Connection, *, is_identified: bool) -> str:
+    """Say why no further headless session may live; empty if one may."""
+    now = headless(db)
+    if now.live >= now.limit:
+        return "as many headless sessions live as limits allow"
+    if not is_identified and now.unidentified >= now.unidentified_limit:
+        return "as many headless sessions of unknown processes live as limits allow"
+    return ""
+
+
+def count_unidentified(db: Connection, among: Iterable[SessionId]) -> int:
+    """Count those of some sessions that live, and whose process is not known."""
+    marks = json.dumps([*among])
+    return int(
+        db.execute(
+            f"select count(*) from sessions where {LIVE} and process is null"
+            " and id in (select value from json_each(?))",
+            (marks,),
+        ).fetchone()[0]
+    )

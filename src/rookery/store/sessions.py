@@ -17,7 +17,7 @@ from rookery.model.errors import SessionAmbiguous, SessionUnknown
 from rookery.model.facts import Fact, SessionId
 from rookery.model.lifecycle import Activity, SessionState, Status, advance
 from rookery.model.names import SHOWN
-from rookery.model.sessions import OBSERVED, TMUX, Badge, NativeId, Sender, Session
+from rookery.model.sessions import HEADLESS, OBSERVED, TMUX, Badge, NativeId, Sender, Session
 from rookery.ports import Place
 from rookery.store import relays
 from rookery.store.times import stamp
@@ -254,6 +254,21 @@ def inactive(db: Connection, *, since: datetime) -> list[Session]:
     """Return the live sessions of which nothing was heard since then."""
     rows = db.execute(
         f"select * from sessions where {LIVE} and last_activity_at < ?", (since.isoformat(),)
+    )
+    return [read_session(row) for row in rows]
+
+
+def only_started(db: Connection, *, since: datetime) -> list[Session]:
+    """Return the live headless sessions of unknown processes that have told their start only.
+
+    Not those of which something was heard since then.
+    """
+    rows = db.execute(
+        f"select * from sessions where {LIVE} and runtime = ? and process is null"
+        " and last_activity_at < ? and tool_count = 0"
+        " and (activity = 'idle' or activity is null)"
+        " and not exists (select 1 from turns where session = sessions.id)",
+        (HEADLESS, since.isoformat()),
     )
     return [read_session(row) for row in rows]
 
