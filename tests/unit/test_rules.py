@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -337,6 +338,21 @@ def test_a_wildcard_of_an_allow_rule_covers_no_shell_separator(
     decided = decide([rule], call(command=command), HERE)
 
     assert (decided is rule) is (decision == "deny")
+
+
+@pytest.mark.spec("D1")
+@pytest.mark.parametrize("kind", ["glob", "regex", "literal"])
+@pytest.mark.parametrize("value", [["bash", "git status\nrm x"], {"a": "git status\nrm"}, 7])
+def test_no_rule_allows_a_command_that_is_no_text(
+    kind: Literal["glob", "regex", "literal"], value: object
+) -> None:
+    text = {"glob": "*", "regex": ".", "literal": json.dumps(value)}[kind]
+    pattern = Pattern(text, kind)
+    allow = Rule("yes", "allow", input={"command": pattern})
+    deny = Rule("no", "deny", input={"command": pattern})
+
+    assert decide([allow], call(command=value), HERE) is None
+    assert decide([deny], call(command=value), HERE) is deny
 
 
 @pytest.mark.spec("D1")

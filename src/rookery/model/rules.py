@@ -105,7 +105,9 @@ def _allows(call: Call, where: Circumstances, name: str, pattern: Pattern) -> bo
         return False
     value = _text(call.input[name])
     if name in COMMAND_FIELDS:
-        return pattern.matches_one_command(value)
+        # As JSON, a newline within the value would be two harmless characters.
+        is_text = isinstance(call.input[name], str)
+        return is_text and pattern.matches_one_command(value)
     if name in PATH_FIELDS and isinstance(call.input[name], str):
         meant = call.real_paths.get(name) or {_absolute(value, where)}
         return all(pattern.matches(each) for each in meant)
