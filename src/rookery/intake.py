@@ -13,12 +13,17 @@ from typing import NamedTuple, TypeAlias, TypeGuard
 
 from msgspec import structs
 
-from rookery import arrivals, endings, lost_hooks, stop_hooks
-from rookery.arrivals import Arrival
+from rookery import endings, lost_hooks, stop_hooks
 from rookery.conversations import NOTHING, Answer, Conversations
-from rookery.hook_callers import MAX_UNIDENTIFIED, Caller, Strangers, Unidentified
+from rookery.hook_callers import Caller, Strangers
 from rookery.hook_protocol import Hook, require_tool
-from rookery.lineage import TELLS_LINEAGE, agent_in_lineage
+from rookery.hook_senders import (
+    HookSenders,
+    ends_an_earlier_conversation,
+    identify,
+    may_change_conversations,
+)
+from rookery.lineage import agent_in_lineage
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import (
     Fact,
@@ -32,19 +37,17 @@ from rookery.model.facts import (
 )
 from rookery.model.permissions import Call, RequestId, Verdict
 from rookery.model.rules import path_fields
-from rookery.model.sessions import HEADLESS, TMUX, Sender, Session
+from rookery.model.sessions import HEADLESS, TMUX, Sender
 from rookery.path_resolver import PathResolver
 from rookery.permissions import Pass, Permissions, Ruling, Wait
 from rookery.ports import Agent
-from rookery.processes import Process, is_running, run_as
+from rookery.processes import run_as
 from rookery.stops import GoOn, Stops, reason_to_go_on
 from rookery.store import (
     carried,
     dialogs,
     evidence,
-    limits,
     messages,
-    observed,
     requests,
     senders,
     sessions,
@@ -83,7 +86,7 @@ class _Read(NamedTuple):
     call: Call | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Intake:
     database: Database
     journal: Journal
@@ -93,7 +96,10 @@ class Intake:
     paths: PathResolver = field(default_factory=PathResolver)
     conversations: Conversations | None = None
     strangers: Strangers = field(default_factory=Strangers)
-    unidentified: Unidentified = field(default_factory=Unidentified)
+    _senders: HookSenders = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._senders = HookSenders(self.journal)
 
     async def receive(self, hook: Hook) -> Ruling | GoOn | Context:
         """Write down what one hook call tells us, and say what its agent is to be told.
@@ -130,14 +136,14 @@ class Intake:
         def take_in(db: Connection) -> Ruling | GoOn | Context:
             if not self._is_new(db, hook, at):
                 return self._again(db, hook, sender, call)
-            if _ends_an_earlier_conversation(db, sender, caller):
+            if ends_an_earlier_conversation(db, sender, caller):
                 return Pass()
-            sending = self._resolve(db, sender, caller, at)
+            sending = self._senders.resolve(db, sender, caller, at)
             if _works_on(sending, hook, agent, call):
-                sending = self._revive(db, sending, sender, caller, at)
+                sending = self._senders.revive(db, sending, sender, caller, at)
             session = sending.session
             self._learn(db, sending, sender)
-            _identify(db, sending, sender, caller)
+            identify(db, sending, sender, caller)
             if agent.doubles_hooks and self._is_echo(db, hook, at):
                 return self._repeat(db, session, call)
             if held := self._hold(db, agent, hook, session):
@@ -197,7 +203,7 @@ class Intake:
         """Read from /proc what the transaction will ask; a badge proves most without it."""
         caller = Caller(hook, agent)
         caller.look_at_group()
-        if hook.badge is None or _may_change_conversations(sender):
+        if hook.badge is None or may_change_conversations(sender):
             caller.look(self.strangers)
         return caller
 
@@ -357,130 +363,12 @@ class Intake:
         if is_new and sending.is_live:
             self.journal.append(db, ModelChosen(sending.session, sender.model))
 
-    def _resolve(self, db: Connection, sender: Sender, caller: Caller, at: datetime) -> Sending:
-        """Find whose hook it is. Who is unknown is made known, never dropped."""
-        if known := senders.known(db, sender):
-            sharing = self._sharing(db, known, sender, caller)
-            return sharing or self._verify(db, known, sender, caller, at)
-        session = self._bound(db, sender, caller) or self._register(db, sender, caller, at)
-        return senders.get(db, session)
-
-    def _sharing(
-        self, db: Connection, known: Sending, sender: Sender, caller: Caller
-    ) -> Sending | None:
-        """Return the caller's session if it resumed a conversation of another session.
-
-        Only one live session has the native id, so the second one is found by its process.
-        """
-        hook = caller.hook
-        if known.is_worn(hook.badge) or caller.process is None:
-            return None
-        process = caller.process.word
-        if process == known.process:
-            return None
-        own = senders.of_process(db, sender.agent, process)
-        if own is None or own.session == known.session:
-            return None
-        if hook.pid is None and not own.is_worn(hook.badge):
-            return None  # a planted spool file can name any process
-        if not known.is_live:
-            sessions.rebind(db, process, sender)  # the first holder is over
-        return own
-
-    def _bound(self, db: Connection, sender: Sender, caller: Caller) -> SessionId | None:
-        """Give the sender's native id to the one session that it can be of, if any."""
-        hook = caller.hook
-        if hook.badge and (bound := sessions.bind(db, hook.badge, sender)):
-            return bound
-        if hook.badge and (late := sessions.late(db, hook.badge, sender)):
-            return late
-        # Not by what a spooled call names: a planted one would take a session over.
-        if hook.pid is not None and caller.process:
-            held = sessions.rebind(db, caller.process.word, sender)
-            if held:
-                return held
-        return observed.bind_by_folder(db, sender) if caller.is_shared else None
-
-    def _verify(
-        self, db: Connection, known: Sending, sender: Sender, caller: Caller, at: datetime
-    ) -> Sending:
-        """Let nobody speak for a session but itself. Raises ``HookUnreadable``."""
-        hook, session = caller.hook, known.session
-        if known.badge is not None:
-            if known.is_worn(hook.badge) or caller.is_of(known.process):
-                return known
-            raise HookUnreadable(f"it does not wear the badge of {session}")
-        if known.process is None:
-            self._learn_process(db, known, caller)
-            return known
-        if hook.pid is None and _may_be_spooled_by(known.process, hook):
-            return known
-        if caller.is_shared or caller.is_of(known.process):
-            return known
-        if is_running(Process.read(known.process)):
-            raise HookUnreadable(f"another process is {session} already")
-        # The same conversation goes on in another process: that is another session.
-        endings.end(db, self.journal, session, outcome="failed", reason="its program is gone")
-        return senders.get(db, self._register(db, sender, caller, at))
-
-    def _revive(
-        self, db: Connection, ended: Sending, sender: Sender, caller: Caller, at: datetime
-    ) -> Sending:
-        """Register a live agent whose record has ended as a new session that continues it."""
-        continues = sessions.get(db, ended.session)
-        return senders.get(db, self._register(db, sender, caller, at, continues=continues))
-
     def _bring_up(self, db: Connection, sending: Sending) -> None:
         """Let a headless agent be up once it has told anything, whatever that was."""
         was_starting = sending.runtime == HEADLESS and sending.is_starting
         # What it told may have brought it up already.
         if was_starting and senders.get(db, sending.session).is_starting:
             self.journal.append(db, SessionFound(sending.session))
-
-    def _learn_process(self, db: Connection, sending: Sending, caller: Caller) -> None:
-        """Note the process of a headless session whose first calls did not tell it."""
-        if sending.runtime != HEADLESS or caller.hook.pid is None:
-            return
-        found = caller.to_learn
-        if found and not sessions.holder_of_process(db, found.word):
-            observed.identify(db, sending.session, found.word)
-
-    def _register(
-        self,
-        db: Connection,
-        sender: Sender,
-        caller: Caller,
-        at: datetime,
-        *,
-        continues: Session | None = None,
-    ) -> SessionId:
-        process = caller.process.word if caller.process else None
-        if process and sessions.holder_of_process(db, process):
-            process = None  # another session is this process, and only one can be
-        if why := self._why_no_room(db, caller, is_identified=process is not None):
-            # Parked, not retried: made-up sessions must not fill the store.
-            raise HookUnreadable(why)
-        arrival = Arrival(
-            agent=sender.agent,
-            native_id=sender.native_id,
-            folder=sender.cwd,
-            origin="hook",
-            process=process,
-            continues=continues,
-            at=at,
-        )
-        session = arrivals.welcome(db, self.journal, arrival)
-        if process is None:
-            self.unidentified.add(caller.group, session)
-        return session
-
-    def _why_no_room(self, db: Connection, caller: Caller, *, is_identified: bool) -> str:
-        if why := limits.why_no_room_for_headless(db, is_identified=is_identified):
-            return why
-        made = () if is_identified else self.unidentified.of(caller.group)
-        if limits.count_unidentified(db, made) >= MAX_UNIDENTIFIED:
-            return f"its caller has brought {MAX_UNIDENTIFIED} sessions of unknown processes"
-        return ""
 
 
 def _works_on(sending: Sending, hook: Hook, agent: Agent, call: Call | None) -> bool:
@@ -492,40 +380,6 @@ def _works_on(sending: Sending, hook: Hook, agent: Agent, call: Call | None) -> 
     if sending.is_live or hook.pid is None:
         return False
     return call is not None or _is_prompt(agent.read_hook(hook.payload, sending.session))
-
-
-def _may_change_conversations(sender: Sender) -> bool:
-    return sender.is_new or sender.has_ended
-
-
-def _identify(db: Connection, sending: Sending, sender: Sender, caller: Caller) -> None:
-    """Note a session's process: by it, it is known again in its next conversation."""
-    if not _may_change_conversations(sender) or not sending.is_worn(caller.hook.badge):
-        return
-    if caller.process:
-        observed.identify(db, sending.session, caller.process.word)
-
-
-def _ends_an_earlier_conversation(db: Connection, sender: Sender, caller: Caller) -> bool:
-    """Whether the sender has gone on with another conversation since.
-
-    Codex tells of the end of a conversation seconds after the next one has begun.
-    """
-    if not sender.has_ended or sessions.known(db, sender):
-        return False
-    process = caller.process.word if caller.process else None
-    return sessions.of_caller(db, sender.agent, caller.hook.badge, process) is not None
-
-
-def _may_be_spooled_by(process: str, hook: Hook) -> bool:
-    """Whether a spooled call is that of a session's process: one that runs must be named.
-
-    This is no proof, as a planted file can name it as well: no key and no
-    signature is safe from other processes of the same user. It keeps out what does not know.
-    """
-    if process in {each.word for each in hook.named} or not TELLS_LINEAGE:
-        return True
-    return not hook.named and not is_running(Process.read(process))
 
 
 def _is_unexplained(fact: Fact) -> TypeGuard[TurnEnded]:
