@@ -9,9 +9,11 @@ import pytest
 
 from tests.models.server import ModelServer
 from tests.real.rookery import Rookery
-from tests.real.test_more_agents import SLOWLY, prepare
+from tests.real.test_more_agents import CASES, SLOWLY, prepare, start
 
 pytestmark = [pytest.mark.more_agents, pytest.mark.timeout(300), pytest.mark.spec("C1", "D1")]
+
+(OPENCODE,) = (case for case in CASES if case.agent == "opencode")
 
 RULES = '[[deny]]\nname = "no touch"\ninput.command = { regex = "touch" }\n'
 
@@ -38,13 +40,11 @@ def test_opencode_keeps_our_plugin_whatever_a_repository_configures(rookery: Roo
     write(rookery.project / "rookery.js", PLUGIN)
     mark = rookery.project / "mark"
 
-    said = rookery.run(
-        *("start", "--agent", "opencode", "--name", "it", "--wait", "--timeout", str(SLOWLY)),
-        f"bash: touch {mark};; say: done",
-    )
+    started = start(rookery, OPENCODE)
+    rookery.ask("it", f"bash: touch {mark};; say: done", timeout=SLOWLY)
 
     found = [(each["decision"], each["rule"]) for each in rookery.json("audit")["decisions"]]
-    assert found == [("denied", "no touch")], said.stdout + said.stderr
+    assert found == [("denied", "no touch")], started
     assert not mark.exists()
 
 
