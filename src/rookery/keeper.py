@@ -39,6 +39,7 @@ from rookery.model.names import distinct, usable
 from rookery.model.screens import tail
 from rookery.model.sessions import OBSERVED, TMUX, Badge, NativeId, Session, tmux_name
 from rookery.ports import Agent, Clock, Launch, Order, Place, Runtime
+from rookery.processes import Process, is_running
 from rookery.store import sessions, tokens, waits
 from rookery.store.database import Database
 from rookery.store.journal import Journal
@@ -109,10 +110,11 @@ class Keeper:
         known = await self.database.read(sessions.live)
         ours = [each for each in known if each.runtime in {TMUX, OBSERVED} and _is_here(each)]
         held = await self._find(ours)
-        await self.database.write(lambda db: self._take_stock(db, ours, held))
+        cut_off = _without_pane(ours, held)
+        await self.database.write(lambda db: self._take_stock(db, ours, held, cut_off))
         await self.database.write(lambda db: self._meet_strangers(db, held))
         for session in await self.database.read(_of_interest):
-            if place := held.get(session.tmux_session or ""):
+            if place := held.get(session.tmux_session or "") or cut_off.get(session.id):
                 with suppress(RuntimeFailed):  # it goes in this very moment; that will be seen
                     await self.runtime.adopt(session.id, self.agents[session.agent], place)
 
@@ -135,11 +137,17 @@ class Keeper:
         return await self.runtime.find()
 
     def _take_stock(
-        self, db: Connection, ours: Sequence[Session], held: Mapping[str, Place]
+        self,
+        db: Connection,
+        ours: Sequence[Session],
+        held: Mapping[str, Place],
+        cut_off: Mapping[SessionId, Place],
     ) -> None:
         for session in ours:
             if place := held.get(session.tmux_session or ""):
                 sessions.place(db, session.id, place)
+                self.journal.append(db, SessionRecovered(session.id))
+            elif session.id in cut_off:
                 self.journal.append(db, SessionRecovered(session.id))
             elif session.status is not Status.STARTING:  # that one is still to be started
                 self._end(db, session.id, "lost while the daemon was away")
@@ -372,6 +380,20 @@ class Keeper:
     @property
     def _clock(self) -> Clock:
         return self.journal.clock
+
+
+def _without_pane(ours: Sequence[Session], held: Mapping[str, Place]) -> dict[SessionId, Place]:
+    """Return the sessions whose program runs though its pane is gone, as after a tmux crash."""
+    known = (
+        (each, Process.read(each.process))
+        for each in ours
+        if each.process and each.runtime == TMUX and each.tmux_session not in held
+    )
+    return {
+        each.id: Place(each.tmux_session or "", "", process.pid)
+        for each, process in known
+        if is_running(process)
+    }
 
 
 def _of_interest(db: Connection) -> list[Session]:

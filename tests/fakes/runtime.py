@@ -130,6 +130,9 @@ class FakeRuntime:
         return {name: program.place for name, program in self.programs.items()}
 
     async def adopt(self, session: SessionId, agent: Agent, place: Place) -> None:
+        if not place.tmux_pane:
+            self.adopted.append(session)  # only its process is left
+            return
         program = self.programs.get(place.tmux_session)
         if program is None:
             self.see_again(Vanished(session))

@@ -221,3 +221,36 @@ def test_an_agent_that_is_killed_is_seen_to_be_so_at_once(
     assert over["reason"].startswith(f"it was killed by {number.name}")
     # It takes some milliseconds; a busy computer may take its time.
     assert (seen_at - killed_at).total_seconds() < 5
+
+
+#: A program that lives on when its terminal is gone.
+STUBBORN = """
+import signal, time
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+print("up", flush=True)
+while True:
+    time.sleep(1)
+"""
+
+
+@pytest.mark.spec("A4", "K3")
+def test_a_program_that_outlives_its_tmux_server_is_kept_and_can_be_ended(
+    rookery: Rookery,
+) -> None:
+    command = [sys.executable, "-c", STUBBORN]
+    rookery.start("it", agent="shell", command=command)
+    eventually(lambda: "up" in rookery.screen("it"))
+    program = pane_pid(rookery, "it")
+    rookery.start("other")
+    server = int(rookery.tmux("display-message", "-p", "#{pid}"))
+
+    os.kill(server, signal.SIGKILL)
+    assert rookery.ended("other")["status"] == "failed"
+
+    assert rookery.session("it")["status"] == "running"
+    assert "without a terminal" in rookery.run("why", "it").stdout
+    assert "their panes are gone" in rookery.run("doctor").stdout
+    os.kill(program, 0)
+    done = rookery.run("end", "it")
+    assert (done.returncode, rookery.session("it")["status"]) == (0, "killed")
+    eventually(lambda: not Path(f"/proc/{program}").exists())

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import stat
 from collections.abc import Mapping
@@ -18,8 +19,9 @@ from rookery.model.lifecycle import Activity, Status
 from rookery.model.names import checked
 from rookery.model.sessions import Session
 from rookery.ports import Agent, Launch, Place
+from rookery.processes import Process
 from rookery.sessions import Speaker
-from rookery.store import sessions
+from rookery.store import observed, sessions
 from rookery.store.journal import Journal
 from tests.fakes.database import ObservedDatabase
 from tests.fakes.runtime import FakeRuntime, Manner
@@ -614,3 +616,23 @@ async def test_a_stranger_in_a_pane_that_another_one_had_is_met_too(
         found = {each.name: each.status for each in await database.read(everyone)}
 
     assert found == {"rk_old": Status.FAILED, "rk_new": Status.RUNNING}
+
+
+@pytest.mark.spec("A4", "A7")
+async def test_a_program_that_runs_on_without_its_pane_is_not_lost(
+    database: ObservedDatabase, world: World
+) -> None:
+    async with running(database, world) as house:
+        session = await house.start()
+    own = Process.of(os.getpid())
+    assert own
+    await database.write(partial(observed.identify, session=session, process=own.word))
+    world.runtime.programs.clear()
+    world.runtime.adopted.clear()
+
+    async with passing_time(database, world.clock), running(database, world) as house:
+        await house.rest()
+        found = await house.session(session)
+
+    assert found.status is Status.RUNNING
+    assert world.runtime.adopted == [session]

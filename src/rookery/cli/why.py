@@ -31,6 +31,9 @@ def why(*, name: str, as_json: bool) -> None:
     for each in found["evidence"]:
         detail = f"  ({each['detail']})" if each["detail"] else ""
         say_line(f"  {each['source']:10}  {each['claim']:10}  {ago(each['at'])} ago{detail}")
+    if not found["has_terminal"]:
+        say("It runs without a terminal: its pane is gone, and no key or words reach it.")
+        say(f"End it with:  rookery end {session['name']}")
     if shared := found["shares_with"]:
         say(
             f"It shares one conversation with {', '.join(shared)}: each sees only its own part."

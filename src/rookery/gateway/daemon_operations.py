@@ -19,6 +19,7 @@ from pydantic import Field
 from rookery import __version__
 from rookery.doctor import Check, Doubt, Hold, Trouble, examine, hook_switches, rules_in_force
 from rookery.environment import session_environment
+from rookery.gateway import terminals
 from rookery.gateway.table import (
     Asked,
     Caller,
@@ -181,6 +182,7 @@ async def check_up(house: House, caller: Caller, asked: Nothing) -> Checkup:
     checks.append(rules_in_force(rulebook))
     live = await house.database.read(sessions.live)
     checks.append(hook_switches(await in_thread(partial(_switched_off, live), otherwise={})))
+    checks.append(await terminals.check(house))
     if refused := await house.database.look_for_trouble(within=TROUBLE_TIMEOUT_S):
         checks.append(Check("file", ok=False, detail=refused))
     is_well = all(each.ok is not False for each in checks)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from sqlite3 import Connection
 from typing import Any
 
 from rookery.gateway.table import Caller, House, Nothing, OfSession, Operation, reach, target
+from rookery.gateway.terminals import without_terminal
 from rookery.model.evidence import Confidence, Evidence, confidence
 from rookery.model.lifecycle import as_lifecycle, as_state
 from rookery.model.scopes import Need
@@ -27,6 +28,7 @@ class Grounds:
     hooks_off: str = ""  #: the project's file that switches its hooks off: no rule holds for it
     #: Names of the live sessions that go on with the same conversation.
     shares_with: list[str] = field(default_factory=list)
+    has_terminal: bool = True  #: false if its pane is gone while its program runs on
 
 
 async def why(house: House, caller: Caller, asked: OfSession) -> Grounds:
@@ -41,7 +43,9 @@ async def why(house: House, caller: Caller, asked: OfSession) -> Grounds:
         sure = confidence(now.state, found)
         return Grounds(now, sure, found, hooks_off, shared)
 
-    return await house.database.read(read)
+    grounds = await house.database.read(read)
+    cut_off = {each.id for each in await without_terminal(house)}
+    return replace(grounds, has_terminal=session.id not in cut_off)
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,9 +136,14 @@ class TmuxRuntime:
     async def adopt(self, session: SessionId, agent: Agent, place: Place) -> None:
         if session in self._panes:
             return
-        pane = Pane(session, agent, place, self._ring_size, server=self.server.process)
-        self._panes[session] = self._by_pane[place.tmux_pane] = pane
+        server = self.server.process if place.tmux_pane else None
+        pane = self._panes[session] = Pane(
+            session, agent, place, self._ring_size, server=server
+        )
         self._watch_over(pane)  # before what may fail: its end is seen all the same
+        if not place.tmux_pane:
+            return  # its terminal is gone, and only its process is left
+        self._by_pane[place.tmux_pane] = pane
         await self._link(pane)
         self._stir(pane)
 
@@ -223,7 +228,7 @@ class TmuxRuntime:
 
     async def signal(self, session: SessionId, number: int) -> None:
         # In a thread: it reads the whole process table.
-        family = await asyncio.to_thread(_family, self._pane(session).process)
+        family = await asyncio.to_thread(_family, self._held(session).process)
         for each in family:
             with suppress(ProcessLookupError):
                 if is_running(each):
@@ -232,7 +237,7 @@ class TmuxRuntime:
     async def release(self, session: SessionId) -> None:
         pane = self._panes.get(session)
         place = pane.place if pane else (await self.find()).get(tmux_name(session))
-        if place:
+        if place and place.tmux_pane:
             with suppress(TmuxRefused):  # it has gone by itself
                 await self.server.ask(listing.kill(place))
         if pane:
@@ -251,10 +256,14 @@ class TmuxRuntime:
     def _launch_file(self, session: SessionId) -> Path:
         return self.server.site.folder / f"launch-{session}"
 
-    def _pane(self, session: SessionId) -> Pane:
+    def _held(self, session: SessionId) -> Pane:
         if (pane := self._panes.get(session)) is None:
             raise RuntimeFailed(f"nothing is held for {session}.")
-        if pane.server != self.server.process:
+        return pane
+
+    def _pane(self, session: SessionId) -> Pane:
+        pane = self._held(session)
+        if not pane.place.tmux_pane or pane.server != self.server.process:
             # A new tmux server counts its panes from the beginning: the same id is another's.
             raise RuntimeFailed(f"the tmux server that held {session} is gone.")
         return pane
@@ -334,13 +343,16 @@ class TmuxRuntime:
         return [pane for pane in known if listing.is_cut_off(rows, pane.place, pane.window)]
 
     async def _find_all_again(self) -> None:
-        """After a line was lost: hear every pane again, and see which are gone."""
+        """After a line was lost: hear every pane again, and see which are gone.
+
+        A program that outlived its tmux server is not over: the watch on its process tells.
+        """
         rows = await listing.list_rows(self.server)
         for pane in [each for each in self._panes.values() if not each.is_over]:
             if listing.is_there(rows, pane.place):
                 await self._link(pane)
                 self._stir(pane)
-            else:
+            elif pane.process is None or not is_running(pane.process):
                 self._chores.put_nowait(partial(self._see_off, pane))
 
     def _hear(self, event: Event) -> None:

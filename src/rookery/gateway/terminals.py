@@ -1,0 +1,35 @@
+"""Find the sessions whose program lives on although its terminal is gone."""
+
+from __future__ import annotations
+
+from rookery.doctor import Check
+from rookery.gateway.table import House
+from rookery.model.errors import RuntimeFailed
+from rookery.model.lifecycle import Status
+from rookery.model.sessions import TMUX, Session
+from rookery.store import sessions
+
+
+async def without_terminal(house: House) -> list[Session]:
+    """Return the running sessions that were started in a pane that is there no more."""
+    try:
+        held = await house.runtime.find()
+    except RuntimeFailed:
+        return []  # tmux cannot be reached: that says nothing of its panes
+    live = await house.database.read(sessions.live)
+    return [
+        each
+        for each in live
+        if each.runtime == TMUX
+        and each.status is Status.RUNNING
+        and each.tmux_session not in held
+    ]
+
+
+async def check(house: House) -> Check:
+    """Say which agents run without a terminal, and how to end them."""
+    names = tuple(each.name for each in await without_terminal(house))
+    if not names:
+        return Check("terminals", ok=True, detail="each running agent has its pane")
+    detail = "these run on, but their panes are gone: no key reaches them"
+    return Check("terminals", ok=False, detail=detail, advice="rookery end NAME", items=names)
