@@ -106,6 +106,7 @@ def test_a_turn_goes_on_until_its_background_subagents_have_reported(
     type_in(rookery, "say: beside it")
     eventually(lambda: len(facts_of(rookery, "turn-paused")) == 2)
     ended_early = facts_of(rookery, "turn-ended")
+    interrupted = rookery.run("interrupt", "it")
     models.open_gate("part")
     eventually(lambda: is_doing(rookery, "idle"))
 
@@ -114,6 +115,8 @@ def test_a_turn_goes_on_until_its_background_subagents_have_reported(
         "waits for 1 background subagent",
     )
     assert ended_early == []
+    assert interrupted.returncode == 1
+    assert "rookery keys it ctrl-x ctrl-k ctrl-x ctrl-k" in interrupted.stderr
     assert turns(rookery) == [
         (delegating, 'ok: task notification, Agent "part" finished', "finished"),
         ("say: beside it", "beside it", "finished"),

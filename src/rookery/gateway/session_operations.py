@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from rookery import sessions
+from rookery.agents.background import STOPPING_KEYS
 from rookery.environment import session_environment
 from rookery.gateway.children import as_child
 from rookery.gateway.links import Link, link, speaker_of
@@ -38,7 +39,7 @@ from rookery.model.names import checked
 from rookery.model.scopes import Need, Scope
 from rookery.model.sessions import TMUX, Session, Turn, first_line
 from rookery.store import dialogs as asked_now
-from rookery.store import messages, switches, turns
+from rookery.store import messages, switches, turn_changes, turns
 from rookery.store import sessions as known
 from rookery.store.dialogs import Pending
 
@@ -394,7 +395,7 @@ async def interrupt(house: House, caller: Caller, asked: OfSession) -> Session:
     agent = house.agents[session.agent]
 
     def note(db: Connection) -> None:
-        _require_interruptible(house, known.get(db, session.id))
+        _require_interruptible(db, house, known.get(db, session.id))
         # Before the key: what was asked ends because of it, and the audit says so.
         asked_now.mark_interrupted(db, session.id, caller.name)
         keys = " ".join(agent.interrupt)
@@ -409,7 +410,7 @@ async def interrupt(house: House, caller: Caller, asked: OfSession) -> Session:
     return await finish_acting(house, caller, Session, lambda db: known.get(db, session.id))
 
 
-def _require_interruptible(house: House, session: Session) -> None:
+def _require_interruptible(db: Connection, house: House, session: Session) -> None:
     """Refuse where no turn runs. Raises ``SessionOver`` or ``CommandRefused``."""
     require_alive(session)
     agent = house.agents[session.agent]
@@ -417,6 +418,8 @@ def _require_interruptible(house: House, session: Session) -> None:
     tells = agent.has_hooks or agent.has_box
     if tells and session.activity is Activity.IDLE:
         raise CommandRefused(f"{session.name} is idle; there is nothing to interrupt.")
+    if session.activity is Activity.WORKING:
+        _require_a_turn(db, session)
 
 
 def _still_runs(db: Connection, session: SessionId, *, since: datetime) -> bool:
@@ -426,6 +429,18 @@ def _still_runs(db: Connection, session: SessionId, *, since: datetime) -> bool:
         return False
     last = turns.of_session(db, session, last=1)
     return bool(last) and last[0].started_at <= since
+
+
+def _require_a_turn(db: Connection, session: Session) -> None:
+    """Refuse to interrupt an agent that only waits for its background subagents."""
+    is_paused = turn_changes.is_paused(db, session.id)
+    if is_paused and not turn_changes.goes_on(db, session.id):
+        keys = STOPPING_KEYS.get(session.agent, ())
+        how = f" Stop them with:  rookery keys {session.name} {' '.join(keys)}" if keys else ""
+        raise CommandRefused(
+            f"{session.name} has ended its turn and {session.reason}, which an interrupt"
+            f" does not stop.{how}"
+        )
 
 
 async def _press_in_turn(
