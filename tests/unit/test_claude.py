@@ -144,7 +144,7 @@ TOLD: dict[str, list[Fact]] = {
     "PreToolUse.Write": [facts.ToolCalled(S, "Write")],
     "PreToolUse.in_subagent": [facts.ToolCalled(S, "Bash")],
     "SessionEnd.clear": [facts.ConversationLeft(S, "clear")],
-    "SessionEnd.other": [facts.SessionEnded(S, "it ended: other")],
+    "SessionEnd.other": [facts.SessionEnded(S, "it ended")],
     "SessionEnd.prompt_input_exit": [facts.SessionEnded(S, "it ended: prompt_input_exit")],
     "SessionStart.clear": [facts.SessionStarted(S, "", LATER_TRANSCRIPT)],
     "SessionStart.compact": [facts.SessionStarted(S, "claude-sonnet-5-5", TRANSCRIPT)],

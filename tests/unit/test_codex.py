@@ -97,7 +97,7 @@ TOLD: dict[str, list[Fact]] = {
     "PreToolUse": [facts.ToolCalled(S, "Bash")],
     "PreToolUse.apply_patch": [facts.ToolCalled(S, "apply_patch")],
     "PreToolUse.request_user_input": [facts.ToolCalled(S, "request_user_input")],
-    "SessionEnd": [facts.SessionEnded(S, "it ended: other")],
+    "SessionEnd": [facts.SessionEnded(S, "it ended")],
     "SessionStart": [facts.SessionStarted(S, "fake-model", TRANSCRIPT)],
     "SessionStart.resume": [facts.SessionStarted(S, "gpt-5.5", LATER_TRANSCRIPT)],
     "Stop.stop_hook_active": [

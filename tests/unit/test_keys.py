@@ -10,7 +10,7 @@ from rookery.agents.claude import Claude
 from rookery.agents.codex import Codex
 from rookery.agents.gemini import Gemini
 from rookery.agents.opencode import OpenCode
-from rookery.model.permissions import DIALOG, Call, Outcome, Question, Verdict
+from rookery.model.permissions import DIALOG, PLAN, Call, Outcome, Question, Verdict
 from rookery.model.screens import Dialog, Press, read_styled
 from rookery.ports import Agent
 
@@ -373,3 +373,11 @@ def test_gemini_takes_no_keys_while_it_starts_itself_again() -> None:
     again = f"{text}\n Gemini CLI is restarting to apply the trust changes...\n"
 
     assert dialect.read_screen(read_styled(again)).dialog is None
+
+
+@pytest.mark.spec("D2")
+@pytest.mark.parametrize(("given", "carries"), [({"plan": "1. Do this"}, True), ({}, False)])
+def test_a_plan_dialog_without_a_plan_takes_no_reason(
+    given: dict[str, str], *, carries: bool
+) -> None:
+    assert keys.carries_reason("claude", Call(PLAN, given)) is carries

@@ -104,7 +104,9 @@ def read(  # noqa: C901, PLR0912 - a table
         case {"hook_event_name": "SessionEnd", "reason": str(reason)} if reason in NOT_AN_END:
             yield facts.ConversationLeft(session, reason)
         case {"hook_event_name": "SessionEnd", "reason": str(reason)}:
-            yield facts.SessionEnded(session, f"it ended: {reason}")
+            # "other" is the reason of a normal end without a terminal, and says nothing.
+            why = "it ended" if reason == "other" else f"it ended: {reason}"
+            yield facts.SessionEnded(session, why)
         case {"hook_event_name": "PermissionRequest" | "Elicitation"}:
             pass  # a call, which is decided: see ``read_call``
         case {"hook_event_name": "ElicitationResult"}:

@@ -82,7 +82,9 @@ def keys_for(  # noqa: PLR0911 - a table
 
 
 def carries_reason(agent: str, call: Call) -> bool:
-    """Return whether a refusal by keys can say why."""
+    """Return whether a refusal by keys can say why: "Exit plan mode?" has no place for it."""
+    if call.tool == PLAN and not call.input.get("plan"):
+        return False
     return agent in {"claude", "opencode"} and not call.questions
 
 
