@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
 import select
+import struct
+import termios
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import Thread
@@ -63,3 +66,20 @@ def test_whoever_leaves_a_program_that_has_ended_takes_nobody_with_them(
     ended = rookery.ended("it")
     assert "it exited with status 3" in ended["reason"]
     assert "last words" in ended["reason"]
+
+
+@pytest.mark.spec("B0")
+def test_a_window_gets_its_size_back_when_a_tiny_terminal_has_left(rookery: Rookery) -> None:
+    pane = str(rookery.start("it")["tmux_pane"])
+
+    def size() -> str:
+        shown = "#{window_width}x#{window_height}"
+        return rookery.tmux("display-message", "-p", "-t", pane, shown).strip()
+
+    for _ in range(2):  # the second terminal can change it, too
+        with attached(rookery, "it") as terminal:
+            fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 4, 7, 0, 0))
+            eventually(lambda: size().startswith("7x"))
+        eventually(lambda: size() == "200x50")
+
+    assert rookery.ask("it", "say: hello") == "hello"

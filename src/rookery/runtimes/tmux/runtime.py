@@ -34,7 +34,7 @@ from rookery.ports import (
     Vanished,
 )
 from rookery.processes import Process, descendants, in_session, is_running
-from rookery.runtimes.tmux import captures, dialog_keys, exits, floods, inputs, listing
+from rookery.runtimes.tmux import captures, dialog_keys, exits, floods, inputs, listing, sizes
 from rookery.runtimes.tmux.control import TmuxRefused
 from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.protocol import Event, Notice, Output, Paused, line
@@ -367,6 +367,8 @@ class TmuxRuntime:
             case Paused(name) if pane := self._by_pane.get(name):
                 if not pane.meter.is_muted:
                     self._chores.put_nowait(partial(self._resume, pane))
+            case Notice("client-detached", _):
+                self._chores.put_nowait(partial(sizes.restore, self.server))
             case Notice("sessions-changed", _) if not self._looks_for_cut_off:
                 self._looks_for_cut_off = True
                 self._chores.put_nowait(self._end_those_cut_off)
