@@ -23,9 +23,6 @@ from rookery.store.migrations import check_version
 #: Bytes below which a disk counts as nearly full.
 LOW = 500_000_000
 
-#: Seconds to wait for a transaction of the daemon before the database counts as locked.
-LOCK_TIMEOUT_S = 2.0
-
 #: tmux from this version on does not lose the news of a child's end.
 SURE_OF_EXITS = (3, 6)
 
@@ -201,9 +198,6 @@ def _database(home: Home) -> Check:
         return Check("database", ok=False, detail=str(error))
     except (sqlite3.Error, OSError) as error:
         return Check("database", ok=False, detail=str(error), advice=advice)
-    if found == "ok" and _is_locked(home):
-        holder = f"find the program that holds it:  fuser '{home.database}'"
-        return Check("database", ok=False, detail="it is locked", advice=holder)
     is_well = found == "ok"
     return Check("database", is_well, f"{found}, {size:,} kB", "" if is_well else advice)
 
@@ -215,19 +209,6 @@ def _integrity(home: Home) -> str:
         check_version(version)
         (found,) = db.execute("pragma quick_check(1)").fetchone()
     return str(found)
-
-
-def _is_locked(home: Home) -> bool:
-    """Return whether another program keeps the daemon from writing."""
-    uri = f"{home.database.as_uri()}?mode=rw"
-    with closing(sqlite3.connect(uri, uri=True, timeout=LOCK_TIMEOUT_S)) as db:
-        db.isolation_level = None
-        try:
-            db.execute("begin immediate")
-            db.execute("rollback")
-        except sqlite3.OperationalError as error:
-            return error.sqlite_errorcode == sqlite3.SQLITE_BUSY
-    return False
 
 
 def _agents(

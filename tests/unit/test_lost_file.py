@@ -138,3 +138,15 @@ async def test_once_its_file_is_back_it_goes_on(database: Database, tmp_path: Pa
     await database.write(note)
 
     assert await database.read(notes) == 1
+
+
+@pytest.mark.spec("K4")
+async def test_a_lock_is_noticed_before_the_first_write_fails(database: Database) -> None:
+    with closing(connect(database.path, isolation_level=None)) as other:
+        other.execute("begin immediate")
+        locked = await database.try_writing(within=0.1)
+        other.execute("rollback")
+    free = await database.try_writing(within=20)
+
+    assert "may have locked it" in locked
+    assert free == ""

@@ -10,7 +10,6 @@ from sqlite3 import connect
 
 import pytest
 
-from rookery import doctor
 from rookery.config import Settings
 from rookery.doctor import Trouble, examine, examine_alone
 from rookery.home import Home
@@ -112,20 +111,6 @@ def test_a_tmux_that_does_not_answer_is_not_said_to_be_missing(
         server.version_of(str(slow))
     with pytest.raises(RuntimeFailed, match="was not found"):
         server.version_of(str(tmp_path / "none"))
-
-
-@pytest.mark.spec("K4")
-def test_the_doctor_says_that_the_database_is_locked(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(doctor, "LOCK_TIMEOUT_S", 0.1)
-    with closing(connect(home.database, isolation_level=None)) as db:
-        db.execute("pragma journal_mode = wal")
-        db.execute("create table plain (x)")
-        db.execute("begin immediate")
-
-        assert found(home, "database") == (False, "it is locked")
-    assert found(home, "database")[0] is True
 
 
 @pytest.mark.spec("K4")

@@ -45,6 +45,9 @@ from rookery.store.tokens import Token
 #: Seconds to see whether the database takes something in again, after it did not.
 TROUBLE_TIMEOUT_S = 1.0
 
+#: Seconds for a small write of the doctor, behind all that waits for the writer.
+PROBE_TIMEOUT_S = 4.0
+
 
 class PruneAsked(Asked):
     days: float | None = Field(
@@ -183,7 +186,7 @@ async def check_up(house: House, caller: Caller, asked: Nothing) -> Checkup:
     live = await house.database.read(sessions.live)
     checks.append(hook_switches(await in_thread(partial(_switched_off, live), otherwise={})))
     checks.append(await terminals.check(house))
-    if refused := await house.database.look_for_trouble(within=TROUBLE_TIMEOUT_S):
+    if refused := await house.database.try_writing(within=PROBE_TIMEOUT_S):
         checks.append(Check("file", ok=False, detail=refused))
     is_well = all(each.ok is not False for each in checks)
     return Checkup(is_well, checks, _without_secrets(environment))

@@ -114,6 +114,22 @@ class Database:
                 await self.write(_touch)
         return self.trouble
 
+    async def try_writing(self, *, within: float) -> str:
+        """Return why nothing can be written now, after a small write; empty if that succeeds.
+
+        By the writer: another connection that may write could harm a file that was replaced.
+        """
+        if self.lost:
+            return self.lost
+        with anyio.move_on_after(within) as scope, suppress(CommitFailed, StoreLost):
+            await self.write(_touch)
+        if scope.cancelled_caught:
+            return (
+                f"Nothing could be written to {self.path} within {within:g} s. Another program"
+                f" may have locked it; find it with:  fuser '{self.path}'"
+            )
+        return self.trouble
+
     @property
     def waiting(self) -> int:
         """How many works wait for the writer."""
