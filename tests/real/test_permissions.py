@@ -265,8 +265,7 @@ def test_the_deadline_of_a_request_is_shown(remote: Rookery) -> None:
 def test_a_dialog_whose_hook_program_was_killed_can_still_be_answered(remote: Rookery) -> None:
     request = ask(remote)
     eventually(lambda: screen_has(remote, "1. Yes"))
-    for process in hooks_of(remote):
-        process.kill()
+    kill_hooks(remote)
     eventually(lambda: asked(remote) and asked(remote)[0]["by_keys"])
 
     done = remote.run("allow", "worker")
@@ -283,8 +282,7 @@ def test_a_dialog_whose_hook_program_was_killed_can_be_answered_at_the_keyboard(
 ) -> None:
     ask(remote, words="permission: Bash make;; sleep: 60")
     eventually(lambda: screen_has(remote, "1. Yes"))
-    for process in hooks_of(remote):
-        process.kill()
+    kill_hooks(remote)
     eventually(lambda: asked(remote) and asked(remote)[0]["by_keys"])
 
     remote.tmux("send-keys", "-t", remote.session("worker")["tmux_pane"], "1")
@@ -294,6 +292,12 @@ def test_a_dialog_whose_hook_program_was_killed_can_be_answered_at_the_keyboard(
         lambda: [each["by"] for each in remote.json("audit")["decisions"]] == ["terminal"]
     )
     assert asked(remote) == []
+
+
+def kill_hooks(rookery: Rookery) -> None:
+    for process in hooks_of(rookery):
+        with suppress(psutil.NoSuchProcess):  # one that told of something else has ended
+            process.kill()
 
 
 def hooks_of(rookery: Rookery) -> list[psutil.Process]:
@@ -614,8 +618,7 @@ def test_an_answer_takes_effect_although_its_hook_gave_up_while_no_daemon_ran(
     request = ask(remote)
     eventually(lambda: screen_has(remote, "1. Yes"))
     remote.kill()
-    for process in hooks_of(remote):  # after 30 s they end by themselves
-        process.kill()
+    kill_hooks(remote)  # after 30 s they end by themselves
     remote.up()
 
     done = remote.run("allow", "worker")

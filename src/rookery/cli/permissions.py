@@ -278,7 +278,7 @@ def _tell(request: Mapping[str, Any], what: str, *, as_json: bool) -> None:
         raise CommandRefused("it is not known yet whether the answer was taken; look again.")
     if not as_json:
         say(f"{what}: {in_one_line(request['message'])}{_given(request)}")
-        if is_partial(request):
+        if request["kind"] == "permission" and is_partial(request):
             show_input(request)
     if request["note"]:
         complain(request["note"])

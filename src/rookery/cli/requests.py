@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rookery.cli.show import plain, say
+from rookery.model.permissions import DIALOG
 
 #: Characters of what is asked, in a list.
 MAX_LINE_CHARACTERS = 300
@@ -57,6 +58,8 @@ def show_input(request: Mapping[str, Any]) -> None:
     """Print all fields of what a request asks for, each whole."""
     say(f"    tool: {in_one_line(request['tool'])}")
     for name, value in request["input"].items():
+        if (request["tool"], name) == (DIALOG, "subjects"):
+            continue  # parts of its text, by which it is recognised
         for each in _field(plain(name), plain(_text(value))):
             say(each)
 
