@@ -140,6 +140,8 @@ class TmuxRuntime:
         pane = self._panes[session] = Pane(
             session, agent, place, self._ring_size, server=server
         )
+        # Quiet is what has been so since it is watched: a turn may have begun just before.
+        pane.last_output = pane.last_line = asyncio.get_running_loop().time()
         self._watch_over(pane)  # before what may fail: its end is seen all the same
         if not place.tmux_pane:
             return  # its terminal is gone, and only its process is left
