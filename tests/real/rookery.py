@@ -247,4 +247,6 @@ class Rookery:
         self.stop()
         # A line that nobody reads any more would keep the server alive.
         end_old_lines(Site("tmux", self.home.tmux, self.home.run, 0))
-        self.tmux("kill-server")
+        # A server that is about to leave by itself may let its last client wait.
+        with suppress(subprocess.TimeoutExpired):
+            self.tmux("kill-server")
