@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -13,8 +12,7 @@ from rookery.model.permissions import STOP, Outcome, Request, RequestId
 from rookery.permissions import Permissions
 from rookery.store import carried, dialogs, requests, sessions
 from rookery.store.database import Database
-
-_log = logging.getLogger(__name__)
+from rookery.supervise import every
 
 #: Seconds between two checks.
 CHECK_INTERVAL_S = 1.0
@@ -36,16 +34,17 @@ class LostHooks:
         """Hand over the requests whose hook program has given up, for ever."""
         clock = self.permissions.journal.clock
         before = clock.now()
-        while True:
+
+        async def check() -> None:
+            nonlocal before
             now = clock.now()
             if abs(now - before) > CLOCK_JUMP:
                 self.permissions.waits.start_over()
             before = now
-            try:
-                await self.check()
-            except Exception:  # noqa: BLE001 - a supervised boundary
-                _log.exception("Requests without a hook could not be handed over; again soon.")
-            await clock.sleep(CHECK_INTERVAL_S)
+            await self.check()
+
+        name = "Handing over requests whose hook is gone"
+        await every(CHECK_INTERVAL_S, check, name=name, clock=clock)
 
     async def check(self) -> None:
         """Hand over what is due now."""

@@ -225,11 +225,11 @@ def test_an_agent_that_is_killed_is_seen_to_be_so_at_once(
 
 #: A program that lives on when its terminal is gone.
 STUBBORN = """
-import signal, time
+import signal
 signal.signal(signal.SIGHUP, signal.SIG_IGN)
 print("up", flush=True)
 while True:
-    time.sleep(1)
+    signal.pause()
 """
 
 

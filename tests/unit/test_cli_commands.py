@@ -11,13 +11,14 @@ import pytest
 from click.testing import CliRunner
 
 from rookery import cli
-from rookery.cli import codes, complete, events, sessions
+from rookery.cli import codes, complete, events, sessions, words
 from rookery.cli.group import SECTIONS, rookery
 from rookery.cli.obstacles import how_to_answer
 from rookery.cli.sessions import told
 from rookery.cli.upkeep import flat, masked
 from rookery.cli.waiting import stoppable
 from rookery.cli.words import fate
+from rookery.client import CutOff
 from rookery.config import Settings
 from rookery.daemon import AGENTS
 from rookery.gateway.http import STATUS, code_of
@@ -371,3 +372,31 @@ def test_an_event_does_not_command_the_terminal(
 
     assert not set(printed) & {"\x9b", "\x9d", "\x9c", "\u202e"}
     assert len(printed.splitlines()) == 1
+
+
+class Restarting:
+    """A daemon that goes while it is asked, and is back at once."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def get(self, *path: str, **_: object) -> object:
+        if path == ("status",):
+            return {}
+        self.asked += 1
+        if self.asked == 1:
+            raise CutOff("before it had answered.")
+        return {"turns": [], "unheard": []}
+
+
+@pytest.mark.spec("A7", "I5")
+def test_output_that_is_cut_off_by_a_restart_is_asked_for_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    daemon = Restarting()
+    monkeypatch.setattr(words, "client", lambda: daemon)
+
+    code = typed(monkeypatch, "output", "worker", "--json")
+
+    assert (code, daemon.asked) == (None, 2)
+    assert json.loads(capsys.readouterr().out) == {"turns": [], "unheard": []}

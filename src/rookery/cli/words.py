@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from time import monotonic
 from typing import IO, Any
 
@@ -23,8 +24,8 @@ from rookery.cli.show import (
     say,
     show_json,
 )
-from rookery.cli.waiting import goes_on, patiently, stoppable
-from rookery.client import Client
+from rookery.cli.waiting import await_return, goes_on, patiently, stoppable
+from rookery.client import Client, CutOff
 from rookery.model.errors import BadInput, NotRunning, TimedOut
 
 #: Seconds for words to leave, before it is said that they wait.
@@ -201,7 +202,12 @@ def _tell_of_dialog(session: Mapping[str, Any]) -> None:
 def output(*, name: str, follow: bool, last: int | None, as_json: bool) -> None:
     """Print what a session was asked and what it answered."""
     daemon = client()
-    found = daemon.get("sessions", name, "turns", last=last or 200)
+    ask = partial(daemon.get, "sessions", name, "turns", last=last or 200)
+    try:
+        found = ask()
+    except CutOff:  # the daemon restarts
+        await_return(daemon, otherwise=goes_on(name))
+        found = ask()
     if as_json:
         show_json({"turns": found["turns"], "unheard": found["unheard"]})
         return
