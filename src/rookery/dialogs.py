@@ -7,20 +7,22 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from functools import partial
 from sqlite3 import Connection
 
 from rookery.agents import keys
 from rookery.agents.subjects import is_about
 from rookery.model.errors import RuntimeFailed, SessionUnknown
-from rookery.model.facts import InputAsked, SessionId
+from rookery.model.facts import InputAsked, SessionId, TurnEnded
+from rookery.model.lifecycle import Activity
 from rookery.model.permissions import DIALOG, Call, Question, Request, RequestId, digest
 from rookery.model.screens import Dialog, View
 from rookery.model.sessions import Session
 from rookery.permissions import Permissions
 from rookery.ports import Agent, Clock, Runtime
-from rookery.store import dialogs, evidence, requests, sessions, waits
+from rookery.store import dialogs, evidence, observed, requests, sessions, waits
 from rookery.store.database import Database
 from rookery.store.requests import Asking
 from rookery.store.serving import serve
@@ -33,6 +35,12 @@ LOOK_SECONDS = 1.0
 #: Seconds from a change of the screen to a look at it, and before a second look at a dialog
 #: that is gone: while a screen is drawn anew, it may seem so.
 SETTLE_SECONDS = 0.1
+
+#: Seconds for which a dialog may stay on a busy screen after it was answered.
+LINGERING_SECONDS = 3.0
+
+#: Seconds after which a dialog is drawn, even if it was never seen.
+DRAWN_SECONDS = 5.0
 
 #: Seconds before something that should not have happened may happen again.
 ERROR_BACKOFF_SECONDS = 10.0
@@ -55,6 +63,12 @@ def about(db: Connection, session: SessionId, dialog: Dialog) -> list[Request]:
     told = [each for each in known if each.source == "hook"]
     # A part of a call may be part of another one, too: only a single request is sure to be it.
     return told if dialog.is_cut and fits and len(told) > 1 else fits
+
+
+def is_lingering(db: Connection, session: SessionId, dialog: Dialog, now: datetime) -> bool:
+    """Return whether a dialog was answered a moment ago, and is only not yet redrawn."""
+    answered = requests.answered_since(db, session, now - timedelta(seconds=LINGERING_SECONDS))
+    return any(is_about(dialog, call_of(each)) for each in answered)
 
 
 def note(
@@ -111,13 +125,25 @@ class Dialogs:
     runtime: Runtime
     agents: Mapping[str, Agent]
     permissions: Permissions
+    #: The requests whose dialog was seen: of those, that it is gone means something.
+    _seen: set[RequestId] = field(default_factory=set)
 
     async def watch(self) -> None:
         """Look after the dialogs that only a screen tells of; for ever."""
-        await serve(self.database, _to_look_at, self._take_a_step)
+        await serve(self.database, self._to_look_at, self._take_a_step)
+
+    def _to_look_at(self, db: Connection) -> list[SessionId]:
+        watched = dialogs.watched(db, untold=self._untold)
+        return [*{*watched, *dialogs.unexplained(db)}]
+
+    @property
+    def _untold(self) -> list[str]:
+        """The agents whose hooks tell of a dialog, but not of its end."""
+        told_by = {name: agent.hook_when_asked for name, agent in self.agents.items()}
+        return [name for name, hook in told_by.items() if not hook]
 
     async def _take_a_step(self, session: SessionId) -> bool:
-        if session not in await self.database.read(_to_look_at):
+        if session not in await self.database.read(self._to_look_at):
             return False
         try:
             changed = self.runtime.next_change(session)
@@ -137,12 +163,14 @@ class Dialogs:
         if session in await self.database.read(dialogs.unexplained):
             await self.database.write(partial(self._explain, session=session, view=view))
             return
-        gone = await self.database.read(partial(_gone, session=session, view=view))
+        gone = await self.database.read(partial(self._gone, session=session, view=view))
         if not gone:
             return
         await self._clock.sleep(SETTLE_SECONDS)
-        view = await self.runtime.view(session)
-        await self.database.write(partial(self._withdraw, session=session, view=view))
+        rested, view = view.is_resting, await self.runtime.view(session)
+        rests = rested and view.is_resting
+        withdraw = partial(self._withdraw, session=session, view=view, rests=rests)
+        await self.database.write(withdraw)
 
     def _explain(self, db: Connection, session: SessionId, view: View) -> None:
         """Make a request of what a session is known to ask, once its screen shows it."""
@@ -150,25 +178,40 @@ class Dialogs:
             known = sessions.get(db, session)
             note(db, self.permissions, known, view.dialog, is_told=True)
 
-    def _withdraw(self, db: Connection, session: SessionId, view: View) -> None:
-        for each in _gone(db, session, view):
+    def _withdraw(self, db: Connection, session: SessionId, view: View, *, rests: bool) -> None:
+        gone = self._gone(db, session, view)
+        for each in gone:
             self.permissions.withdraw(db, each)
+        self._seen.difference_update(gone)
         known = sessions.get(db, session)
         if view.dialog and known.started_at:
             note(db, self.permissions, known, view.dialog)
+        elif gone and rests and self._leaves_end_untold(db, known):
+            # It would work on now, had the call been allowed.
+            interrupted = TurnEnded(session, "", "interrupted")
+            self.permissions.journal.append(db, interrupted)
+
+    def _leaves_end_untold(self, db: Connection, session: Session) -> bool:
+        """Return whether a turn runs of which no hook will tell that a refusal has ended it."""
+        is_working = session.activity is Activity.WORKING
+        return (
+            is_working and session.agent in self._untold and observed.tells_turns(db, session)
+        )
+
+    def _gone(self, db: Connection, session: SessionId, view: View) -> list[RequestId]:
+        """Return the requests whose dialog a screen shows no more."""
+        if view.dialog is None and not view.has_no_dialog:
+            return []  # the screen cannot be read: the dialog may not fit it
+        shown = {each.id for each in about(db, session, view.dialog)} if view.dialog else set()
+        self._seen.update(shown)
+        watched = dialogs.watched_of(db, session, untold=self._untold)
+        return [each.id for each in watched if each.id not in shown and self._was_seen(each)]
+
+    def _was_seen(self, request: Request) -> bool:
+        """Return whether its dialog was drawn; its hook may tell of it before it is."""
+        age = (self._clock.now() - request.asked_at).total_seconds()
+        return request.source == "screen" or request.id in self._seen or age > DRAWN_SECONDS
 
     @property
     def _clock(self) -> Clock:
         return self.permissions.journal.clock
-
-
-def _to_look_at(db: Connection) -> list[SessionId]:
-    return [*{*dialogs.watched(db), *dialogs.unexplained(db)}]
-
-
-def _gone(db: Connection, session: SessionId, view: View) -> list[RequestId]:
-    """Return the requests whose dialog a screen shows no more."""
-    if view.dialog is None and not view.has_no_dialog:
-        return []  # the screen cannot be read: the dialog may not fit it
-    shown = {each.id for each in about(db, session, view.dialog)} if view.dialog else set()
-    return [each for each in dialogs.watched_of(db, session) if each not in shown]

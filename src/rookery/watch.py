@@ -26,7 +26,7 @@ from rookery.model.errors import (
 )
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
-from rookery.model.screens import View, tail
+from rookery.model.screens import Dialog, View, tail
 from rookery.model.sessions import Session
 from rookery.permissions import Permissions
 from rookery.ports import (
@@ -133,9 +133,18 @@ class Watch:
             await self._tell(session_id, PRINTED)
 
     async def _tell(self, session: SessionId, view: View) -> None:
+        if view.dialog and await self._is_lingering(session, view.dialog):
+            # If it is a new one that looks the same, it still stands there at the next look.
+            self.runtime.see_again(FellQuiet(session))
+            return
         tell = partial(self._write_down, session=session, view=view)
         if await self.database.write(tell):
             await self.database.write(partial(tell, answer=await self._answer(session)))
+
+    async def _is_lingering(self, session: SessionId, dialog: Dialog) -> bool:
+        now = self.journal.clock.now()
+        look = partial(dialogs.is_lingering, session=session, dialog=dialog, now=now)
+        return await self.database.read(look)
 
     async def _answer(self, session: SessionId) -> Answer:
         """Return what a turn has answered that no hook tells of: written down, or drawn."""

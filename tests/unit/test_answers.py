@@ -10,10 +10,12 @@ from sqlite3 import Connection
 import pytest
 
 from rookery import answers, endings, lost_hooks
+from rookery.agents.demo import Demo
 from rookery.answers import Answers
 from rookery.daemon import AGENTS
-from rookery.dialogs import SETTLE_SECONDS, Dialogs
+from rookery.dialogs import LINGERING_SECONDS, SETTLE_SECONDS, Dialogs
 from rookery.model.facts import InputAsked, SessionId
+from rookery.model.lifecycle import Activity
 from rookery.model.permissions import (
     DIALOG,
     Call,
@@ -25,7 +27,7 @@ from rookery.model.permissions import (
 )
 from rookery.model.screens import Dialog, Press
 from rookery.permissions import Permissions
-from rookery.ports import FellQuiet
+from rookery.ports import FellQuiet, Sighting
 from rookery.store import dialogs, requests, sessions
 from tests.fakes.database import ObservedDatabase
 from tests.fakes.runtime import Program
@@ -477,3 +479,68 @@ async def test_a_dialog_whose_hook_was_killed_stays_a_request(bench: Bench) -> N
 
     found = await bench.get(request)
     assert (found.outcome, found.by_keys) == ("open", True)
+
+
+class Untold(Demo):
+    """An agent whose hooks tell of a dialog, but not of its end."""
+
+    hook_when_asked = ""
+
+
+@pytest.mark.spec("C8", "D5")
+@pytest.mark.parametrize(
+    ("works_on", "activity"), [(False, Activity.IDLE), (True, Activity.WORKING)]
+)
+async def test_a_dialog_whose_end_no_hook_tells_is_over_once_its_screen_shows_none(
+    bench: Bench, *, works_on: bool, activity: Activity
+) -> None:
+    request = await bench.ask()
+    bench.program.asks = asks_for("ls")
+    world, database = bench.house.world, bench.house.database
+    watcher = Dialogs(database, world.runtime, {"demo": Untold()}, bench.permissions)
+
+    async with bench.house.beside(watcher.watch):
+        await bench.house.rest()
+        bench.program.asks, bench.program.is_working = None, works_on
+        world.runtime.changed.set()
+        await bench.house.rest()
+        for _ in range(2):
+            await bench.house.pass_time(SETTLE_SECONDS)
+
+    assert (await bench.get(request)).outcome == "gone"
+    assert (await bench.house.session(bench.session)).activity == activity
+
+
+@pytest.mark.spec("D5")
+async def test_a_dialog_that_is_not_drawn_yet_is_not_over(bench: Bench) -> None:
+    request = await bench.ask()
+    world, database = bench.house.world, bench.house.database
+    watcher = Dialogs(database, world.runtime, {"demo": Untold()}, bench.permissions)
+
+    async with bench.house.beside(watcher.watch):
+        await bench.house.pass_time(1.0)
+
+    assert (await bench.get(request)).outcome == "open"
+
+
+@pytest.mark.spec("D1", "D5")
+@pytest.mark.parametrize(("seconds", "open_requests"), [(0.0, 0), (LINGERING_SECONDS + 1, 1)])
+async def test_a_dialog_that_was_just_answered_is_not_taken_for_another(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, seconds: float, open_requests: int
+) -> None:
+    runtime, database = bench.house.world.runtime, bench.house.database
+    request = await bench.ask()
+    bench.program.asks = asks_for("ls")
+    await bench.answer(request)
+    await database.write(partial(requests.note_press, request=request))
+    await bench.house.pass_time(seconds)
+
+    with monkeypatch.context() as later:
+        quiet, looks = FellQuiet(bench.session), list[Sighting]()
+        runtime.see_again(quiet)
+        later.setattr(runtime, "see_again", looks.append)
+        await bench.house.rest()
+
+    found = await database.read(partial(requests.open_of, session=bench.session))
+    assert len(found) == open_requests
+    assert looks == [quiet] * (1 - open_requests)

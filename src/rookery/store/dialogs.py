@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from sqlite3 import Connection
 from typing import Literal
 
 from rookery.model.facts import SessionId
-from rookery.model.permissions import INEXACT, STOP, RequestId
+from rookery.model.permissions import INEXACT, STOP, Request, RequestId
+from rookery.store import requests
 from rookery.store.sessions import LIVE
 from rookery.store.times import read_stamp
 
@@ -19,22 +21,30 @@ _MOVED = (
 )
 
 
-def watched(db: Connection) -> list[SessionId]:
-    """Return the sessions with a request whose end only their screen can tell."""
-    rows = db.execute(
-        "select distinct session from requests"
-        " where outcome = 'open' and (handed or source = 'screen')"
-    )
-    return [SessionId(row["session"]) for row in rows]
+def watched(db: Connection, *, untold: Collection[str] = ()) -> list[SessionId]:
+    """Return the sessions with a request whose end only their screen can tell.
+
+    ``untold`` are the agents whose hooks tell of a dialog, but not of its end.
+    """
+    found = (each.session for each in _watched(db, untold))
+    return list(dict.fromkeys(found))
 
 
-def watched_of(db: Connection, session: SessionId) -> list[RequestId]:
+def watched_of(
+    db: Connection, session: SessionId, *, untold: Collection[str] = ()
+) -> list[Request]:
+    return [each for each in _watched(db, untold) if each.session == session]
+
+
+def _watched(db: Connection, untold: Collection[str]) -> list[Request]:
     rows = db.execute(
-        "select id from requests where session = ?"
-        " and outcome = 'open' and (handed or source = 'screen') order by asked_at",
-        (session,),
+        "select requests.id from requests join sessions on sessions.id = session"
+        " where outcome = 'open' and (handed or source = 'screen'"
+        f" or (hook is null and agent in ({', '.join('?' for _ in untold)})))"
+        " order by asked_at",
+        tuple(untold),
     )
-    return [RequestId(row["id"]) for row in rows]
+    return [requests.get(db, RequestId(row["id"])) for row in rows]
 
 
 def hand_over(db: Connection, request: RequestId) -> None:

@@ -69,6 +69,15 @@ def seen_on_screen(db: Connection, session: SessionId) -> list[Request]:
     return [_request(row) for row in rows]
 
 
+def answered_since(db: Connection, session: SessionId, moment: datetime) -> list[Request]:
+    """Return the requests of a session that were answered at or after a moment."""
+    rows = db.execute(
+        "select * from requests where session = ? and outcome <> 'open' and answered_at >= ?",
+        (session, moment.isoformat()),
+    )
+    return [_request(row) for row in rows]
+
+
 def take_over(db: Connection, request: RequestId, call: Call, asking: Asking) -> None:
     """Make an open request that was read off a screen that of the hook which tells of it.
 
