@@ -18,9 +18,19 @@ from pathlib import Path
 
 import anyio
 import uvloop
+from anyio import to_thread
 from anyio.abc import TaskGroup
 
-from rookery import __version__, hook_program, listeners, relays, terminal, transcripts
+from rookery import (
+    __version__,
+    hook_program,
+    listeners,
+    quick_hook,
+    relays,
+    supervise,
+    terminal,
+    transcripts,
+)
 from rookery.absence import Absence
 from rookery.agents.claude import Claude
 from rookery.agents.codex import Codex
@@ -248,6 +258,7 @@ async def running(
             else:
                 # A long spool: the doors open meanwhile, and commands are rows that wait.
                 tasks.start_soon(begin)
+            tasks.start_soon(_build_quick_hook, home)
             yield house
             await _leave_nothing_empty(keeper, ours)
         tasks.cancel_scope.cancel()
@@ -259,6 +270,12 @@ async def _leave_nothing_empty(keeper: Keeper, runtime: TmuxRuntime) -> None:
         await keeper.finish(within=CLEANUP_TIMEOUT_S)
     with anyio.move_on_after(CLEANUP_TIMEOUT_S):
         await runtime.retire()
+
+
+async def _build_quick_hook(home: Home) -> None:
+    """Build it beside everything else: until it is there, hooks run the one in Python."""
+    build = partial(to_thread.run_sync, quick_hook.build, home, abandon_on_cancel=True)
+    await supervise.contained(build, name="Building the quick hook program")
 
 
 async def _drain(hooks: HookDoor, drained: anyio.Event) -> None:

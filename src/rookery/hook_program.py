@@ -14,6 +14,7 @@ from pathlib import Path
 from py_compile import PycInvalidationMode
 from tempfile import TemporaryDirectory
 
+from rookery import quick_hook
 from rookery.agents.installations import PROGRAM
 from rookery.home import Home, write_durably
 
@@ -76,22 +77,30 @@ def _compiled(name: str) -> bytes:
 
 
 def _script(home: Home) -> str:
-    run = _run(home.hook, home.hook_door, home.spool)
-    return f'{run} "$1" 2>/dev/null\nexit 0\n'
+    """Write the hook's script: the quick program if it was built, else the one in Python."""
+    python, quick = _python(), shlex.quote(str(quick_hook.path(home)))
+    given = shlex.join(map(str, (home.hook, home.hook_door, home.spool)))
+    return (
+        f"{_is_there(home.hook)} || exit 0\n"
+        f'[ -x {quick} ] && exec {quick} {python} {given} "$1" 2>/dev/null\n'
+        f'exec {python} -I -S {given} "$1" 2>/dev/null\n'
+    )
 
 
 def _mcp_script(home: Home) -> str:
-    run = _run(home.bridge, home.door)
+    given = shlex.join(map(str, (home.bridge, home.door)))
+    run = f"{_is_there(home.bridge)} && exec {_python()} -I -S {given}"
     return f"{run}\necho 'Rookery is not installed here any more.' >&2\nexit 1\n"
 
 
-def _run(file: Path, *arguments: Path) -> str:
-    """Write how a program becomes what runs, if it and its interpreter are there."""
-    # The interpreter itself, not a link that goes with an environment, nor a slow shim.
-    python = os.path.realpath(sys.executable)
-    run = (python, "-I", "-S", str(file), *map(str, arguments))
-    there = f"[ -x {shlex.quote(python)} ] && [ -r {shlex.quote(str(file))} ]"
-    return f"{there} && exec {shlex.join(run)}"
+def _is_there(program: Path) -> str:
+    """Write the test whether a program and its interpreter are still there."""
+    return f"[ -x {_python()} ] && [ -r {shlex.quote(str(program))} ]"
+
+
+def _python() -> str:
+    """Return the interpreter itself, not a link that goes with an environment, nor a shim."""
+    return shlex.quote(os.path.realpath(sys.executable))
 
 
 def _keep(file: Path, text: bytes) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery import hook_program
+from rookery import hook_program, quick_hook
 from rookery.home import Home, find_home
 from rookery.hook_protocol import read_call
 
@@ -21,10 +21,12 @@ PAYLOAD = b'{"hook_event_name": "Stop", "session_id": "n1", "cwd": "/"}'
 SHELLS = [each for each in ("sh", "bash", "dash", "zsh", "fish", "ksh") if shutil.which(each)]
 
 
-@pytest.fixture(params=["home", "a 'b' \"c\" $d"])
+@pytest.fixture(params=["home", "a 'b' \"c\" $d", "quick 'b' \"c\" $d"])
 def home(request: pytest.FixtureRequest, tmp_path: Path) -> Home:
     found = find_home({"ROOKERY_HOME": str(tmp_path / request.param)})
     found.prepare()
+    if request.param.startswith("quick") and not quick_hook.build(found):
+        pytest.skip("there is no C compiler")
     return found
 
 

@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import os
 import posix
+import re
 import socket
 import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
 
+from rookery import quick_hook
+from rookery.home import find_home
 from rookery.hook_protocol import read_call, read_head
 from rookery.lineage import read_lineage
 from rookery.processes import Process
@@ -28,8 +31,8 @@ PAYLOAD = b'{"hook_event_name": "Stop", "session_id": "n1", "cwd": "/"}'
 class Setting:
     """Where the hook program finds its daemon, or does not."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, program: Sequence[str]) -> None:
+        self.folder, self.program = folder, program
         self.door = folder / "door"
         self.spool = folder / "spool"
         self.spool.mkdir()
@@ -39,7 +42,7 @@ class Setting:
     ) -> subprocess.CompletedProcess[bytes]:
         given = arguments or (str(self.door), str(self.spool), "demo")
         return subprocess.run(
-            [sys.executable, "-I", "-S", hook.__file__, *given],
+            [*self.program, *given],
             input=payload,
             capture_output=True,
             env=environment,
@@ -87,9 +90,21 @@ def is_whole(call: bytes) -> bool:
     return bool(end) and len(payload) == int(first.split(b" ")[3])
 
 
-@pytest.fixture
-def setting(tmp_path: Path) -> Setting:
-    return Setting(tmp_path)
+@pytest.fixture(scope="module")
+def quick_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = find_home({"ROOKERY_HOME": str(tmp_path_factory.mktemp("home"))})
+    home.prepare()
+    if not quick_hook.build(home):
+        pytest.skip("there is no C compiler")
+    return quick_hook.path(home)
+
+
+@pytest.fixture(params=["python", "quick"])
+def setting(request: pytest.FixtureRequest, tmp_path: Path) -> Setting:
+    program = [sys.executable, "-I", "-S", hook.__file__]
+    if request.param == "quick":
+        program = [str(request.getfixturevalue("quick_program")), program[0], program[-1]]
+    return Setting(tmp_path, program)
 
 
 @pytest.fixture
@@ -391,3 +406,16 @@ def test_what_it_cannot_read_it_passes_on(setting: Setting, payload: bytes) -> N
     (file,) = setting.spooled()
     assert is_silent(done)
     assert file.read_bytes().endswith(b"\n" + payload)
+
+
+@pytest.mark.spec("C3")
+def test_the_quick_program_has_the_numbers_of_the_other() -> None:
+    source = Path(hook.__file__).with_name("hook.c").read_text()
+
+    numbers = dict(re.findall(r"(\w+_S|MAX_\w+) = (\d+)", source))
+    assert numbers == {
+        "DEADLINE_S": f"{hook.DEADLINE:.0f}",
+        "DECISION_S": f"{hook.PATIENCE:.0f}",
+        "MAX_ANCESTORS": str(hook.MAX_ANCESTORS),
+    }
+    assert f'"v{hook.VERSION} %s' in source

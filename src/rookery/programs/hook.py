@@ -1,6 +1,8 @@
 """Tells the daemon of one hook call of an agent, and the agent what the daemon decides.
 
-Run as ``python -I -S hook.py SOCKET SPOOL AGENT``, with the payload on standard input.
+Run as ``python -I -S hook.py SOCKET SPOOL AGENT``, with the payload on standard input. Where
+there is a C compiler, ``hook.c`` is run instead, and runs this program only when it is needed:
+then the key of the call and the daemon's answer so far follow, and it is not told again.
 Without a daemon it is quick and harmless: it exits with 0, whatever goes wrong, and prints
 nothing, unless the call is one that somebody should have decided (see ``_say_in_absence``).
 Then no error makes it silent: it says the strictest that was left for such a call.
@@ -48,21 +50,21 @@ ABSENCE = "absence.json"
 
 
 def main() -> None:
-    door, spool, agent = sys.argv[1:4]
+    door, spool, agent, *told = sys.argv[1:6]
     payload = sys.stdin.buffer.read()
     try:
-        said = _carry(door, spool, agent, payload)
+        said = _carry(door, spool, agent, payload, told)
     except Exception:  # noqa: BLE001 - whatever it is, a call must not pass because of it
         said = _say_in_absence(spool, agent, payload)
     sys.stdout.buffer.write(said)
 
 
-def _carry(door: str, spool: str, agent: str, payload: bytes) -> bytes:
+def _carry(door: str, spool: str, agent: str, payload: bytes, told: "list[str]") -> bytes:
     """Tell the daemon, or leave the call in the spool. Returns what the agent is told."""
-    key = f"{time.time_ns():020d}-{posix.urandom(8).hex()}"
+    key = told[0] if told else f"{time.time_ns():020d}-{posix.urandom(8).hex()}"
     call = _call(key, agent, payload)
     try:
-        answer = _tell(door, call, PATIENCE)
+        answer = told[1].encode() if told else _tell(door, call, PATIENCE)
     except OSError:
         answer = b""
     if answer.startswith(TAKEN):
