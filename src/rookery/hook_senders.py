@@ -43,9 +43,9 @@ class HookSenders:
         Only one live session has the native id, so the second one is found by its process.
         """
         hook = caller.hook
-        if known.is_worn(hook.badge) or caller.process is None:
+        if known.is_worn(hook.badge) or (found := caller.to_learn) is None:
             return None
-        process = caller.process.word
+        process = found.word
         if process == known.process:
             return None
         own = senders.of_process(db, sender.agent, process)
