@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from rookery.config import Settings
-from rookery.doctor import Check, Hold, Trouble, examine
+from rookery.doctor import Check, Hold, Trouble, check_deeply, examine
 from rookery.home import Home
+from rookery.store.migrations import migrate
 
 WELL = Trouble(entries=0, parked=0, hooks=0, doubts=())
 THEN = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
@@ -41,3 +45,58 @@ def test_the_doctor_says_that_words_are_held(
 @pytest.mark.spec("F4", "I5")
 def test_the_doctor_says_that_no_words_are_held(tmp_path: Path) -> None:
     assert looked_at(tmp_path, WELL).ok
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    home = Home(tmp_path, tmp_path, tmp_path / "run")
+    home.prepare()
+    with closing(sqlite3.connect(home.database)) as db:
+        migrate(db)
+        db.executescript(
+            "create table t (a); create index i on t (a); insert into t values (1)"
+        )
+    return home
+
+
+def database_check(home: Home) -> Check:
+    checks = examine(home, Settings(), {}, agents={}, trouble=WELL)
+    return next(each for each in checks if each.name == "database")
+
+
+@pytest.mark.spec("I5", "K4")
+def test_the_doctor_finds_a_damaged_page_of_a_table(home: Home) -> None:
+    well = database_check(home)
+    with closing(sqlite3.connect(home.database)) as db:
+        (page,) = db.execute("select rootpage from sqlite_schema where name = 't'").fetchone()
+        (size,) = db.execute("pragma page_size").fetchone()
+    with home.database.open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"\xff" * size)
+
+    damaged = database_check(home)
+
+    assert (well.ok, well.detail[:3]) == (True, "ok,")
+    assert (damaged.ok, damaged.advice) == (False, "rookery down, then: rookery restore FILE")
+
+
+@pytest.mark.spec("I5", "K4")
+def test_a_deep_look_finds_what_only_an_index_lacks(home: Home) -> None:
+    well = check_deeply(home)
+    with closing(sqlite3.connect(home.database)) as db:
+        (kept,) = db.execute("select * from sqlite_schema where name = 'i'").fetchall()
+        change_schema(db, "delete from sqlite_schema where name = 'i'", ())
+    with closing(sqlite3.connect(home.database)) as db:
+        db.execute("insert into t values (2)")
+        change_schema(db, "insert into sqlite_schema values (?, ?, ?, ?, ?)", kept)
+
+    quick, deep = database_check(home), check_deeply(home)
+
+    assert (well.ok, quick.ok, deep.ok) == (True, True, False)
+    assert "missing from index i" in deep.detail
+
+
+def change_schema(db: sqlite3.Connection, statement: str, values: Sequence[object]) -> None:
+    db.execute("pragma writable_schema = on")
+    db.execute(statement, values)
+    db.commit()
