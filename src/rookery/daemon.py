@@ -274,7 +274,11 @@ async def _leave_nothing_empty(keeper: Keeper, runtime: TmuxRuntime) -> None:
 
 async def _build_quick_hook(home: Home) -> None:
     """Build it beside everything else: until it is there, hooks run the one in Python."""
-    build = partial(to_thread.run_sync, quick_hook.build, home, abandon_on_cancel=True)
+
+    async def build() -> None:
+        await quick_hook.build(home)
+        await to_thread.run_sync(hook_program.lay, home)
+
     await supervise.contained(build, name="Building the quick hook program")
 
 

@@ -158,7 +158,7 @@ def open_private(path: Path) -> IO[bytes]:
     return file
 
 
-def write_durably(path: Path, content: bytes) -> None:
+def write_durably(path: Path, content: bytes, *, mode: int = 0o600) -> None:
     """Write a private file so that a power cut leaves the old content or the new."""
     new = path.with_name(path.name + ".new")
     new.unlink(missing_ok=True)
@@ -166,6 +166,7 @@ def write_durably(path: Path, content: bytes) -> None:
         rest = memoryview(content)
         while rest:
             rest = rest[file.write(rest) or 0 :]
+        os.fchmod(file.fileno(), mode)
         os.fsync(file.fileno())
     new.rename(path)
     sync_folder(path.parent)

@@ -77,14 +77,15 @@ def _compiled(name: str) -> bytes:
 
 
 def _script(home: Home) -> str:
-    """Write the hook's script: the quick program if it was built, else the one in Python."""
-    python, quick = _python(), shlex.quote(str(quick_hook.path(home)))
+    """Write the hook's script: the quick program if it runs here, else the one in Python."""
+    python, quick = _python(), quick_hook.path(home)
     given = shlex.join(map(str, (home.hook, home.hook_door, home.spool)))
-    return (
-        f"{_is_there(home.hook)} || exit 0\n"
-        f'[ -x {quick} ] && exec {quick} {python} {given} "$1" 2>/dev/null\n'
-        f'exec {python} -I -S {given} "$1" 2>/dev/null\n'
-    )
+    lines = [f"{_is_there(home.hook)} || exit 0"]
+    if quick_hook.runs(quick):
+        program = shlex.quote(str(quick))
+        lines.append(f'[ -x {program} ] && exec {program} {python} {given} "$1" 2>/dev/null')
+    lines.append(f'exec {python} -I -S {given} "$1" 2>/dev/null\n')
+    return "\n".join(lines)
 
 
 def _mcp_script(home: Home) -> str:

@@ -1,27 +1,36 @@
 """Builds the quick hook program where there is a C compiler. ``hook.py`` does all without it.
 
 A hook call then costs an agent about a fifth: most of it was the start of an interpreter.
+
+A program that cannot run must never be used: every hook would be lost, and with them what the
+rules deny. So it is run once, on this computer, before a hook may run it, at every start.
 """
 
 from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import platform
 import shutil
 import subprocess
 import sys
 from contextlib import suppress
 from importlib import resources
+from importlib.util import cache_from_source
 from pathlib import Path
-from tempfile import TemporaryDirectory
+
+import anyio
+from anyio import to_thread
 
 from rookery.home import Home, write_durably
+from rookery.model.errors import HomeUnusable
+from rookery.programs.hook import VERSION
 
 _log = logging.getLogger(__name__)
 
-#: Seconds for the compiler; it takes a tenth of one.
-BUILD_TIMEOUT_S = 60.0
+#: Seconds for the compiler, and for the program to say its version; both take far less.
+BUILD_TIMEOUT_S, CHECK_TIMEOUT_S = 60.0, 5.0
 
 #: How its files begin, in a home: what follows is that of the very source.
 PREFIX = "hook-"
@@ -34,46 +43,72 @@ def path(home: Home) -> Path:
     return home.state / f"{PREFIX}{digest[:16]}"
 
 
-def build(home: Home) -> bool:
-    """Have the program in the home, and no older one. False if it cannot be built here."""
-    to = path(home)
-    if not to.exists():
-        made = _built(to.name)
-        if made is None:
-            return False
-        write_durably(to, made)
-        to.chmod(0o700)  # until then, the other program is run
-    for old in set(home.state.glob(f"{PREFIX}*")) - {to}:
+def runs(program: Path) -> bool:
+    """Return whether a program is there, runs on this computer, and is of this version."""
+    try:
+        done = subprocess.run(
+            [program],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=CHECK_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return (done.returncode, done.stdout) == (0, b"v%d\n" % VERSION)
+
+
+async def build(home: Home) -> bool:
+    """Have a program that runs in the home, and no older one. False if there can be none."""
+    program = path(home)
+    if not await to_thread.run_sync(runs, program) and not await _make(home, program):
+        program.unlink(missing_ok=True)
+        return False
+    for old in set(home.state.glob(f"{PREFIX}*")) - {program}:
         old.unlink(missing_ok=True)
     return True
 
 
-def _source() -> Path:
-    return Path(str(resources.files("rookery.programs") / "hook.c"))
-
-
-def _built(name: str) -> bytes | None:
-    """Return the program. It is kept beside its source, if that is ours to write."""
-    kept = _source().parent / "__pycache__" / name
+async def _make(home: Home, program: Path) -> bool:
+    """Take the program that was built for another home, or build it."""
+    kept = Path(cache_from_source(str(_source()))).with_name(program.name)
     with suppress(OSError):
-        return kept.read_bytes()
-    made = _compile()
-    if made is not None:
-        with suppress(OSError):
-            write_durably(kept, made)
-    return made
+        if await _try(program, kept.read_bytes()):
+            return True
+    made = await _compile(home)
+    if made is None or not await _try(program, made):
+        return False
+    with suppress(OSError, HomeUnusable):  # the package may be another user's
+        write_durably(kept, made)
+    return True
 
 
-def _compile() -> bytes | None:
+async def _try(program: Path, made: bytes) -> bool:
+    write_durably(program, made, mode=0o700)
+    return await to_thread.run_sync(runs, program)
+
+
+async def _compile(home: Home) -> bytes | None:
+    """Return what the compiler makes of the source; none without one, or if it fails."""
     compiler = shutil.which("cc") if sys.platform == "linux" else None
     if compiler is None:
         return None
-    with TemporaryDirectory() as folder:
-        to = Path(folder, "hook")
-        command = [compiler, "-O2", "-o", str(to), str(_source())]
-        try:
-            subprocess.run(command, capture_output=True, timeout=BUILD_TIMEOUT_S, check=True)
-        except (OSError, subprocess.SubprocessError) as error:
-            _log.info("The quick hook program cannot be built; hooks run without: %s", error)
-            return None
-        return to.read_bytes()
+    made = home.run / "quick-hook"
+    environment = {**os.environ, "TMPDIR": str(home.run)}
+    # Without libraries, if possible: it then runs whatever becomes of them.
+    for linking in (["-static"], []):
+        command = [compiler, "-O2", *linking, "-o", str(made), str(_source())]
+        with anyio.move_on_after(BUILD_TIMEOUT_S):
+            done = await anyio.run_process(
+                command, check=False, env=environment, start_new_session=True
+            )
+            if done.returncode == 0:
+                content = made.read_bytes()
+                made.unlink()
+                return content
+    _log.info("The quick hook program cannot be built; hooks run without it.")
+    return None
+
+
+def _source() -> Path:
+    return Path(str(resources.files("rookery.programs") / "hook.c"))

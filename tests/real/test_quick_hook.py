@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 
@@ -18,13 +17,17 @@ pytestmark = [
 ]
 
 
+def is_used(rookery: Rookery) -> bool:
+    return str(quick_hook.path(rookery.home)) in hook_program.program(rookery.home).read_text()
+
+
 @pytest.mark.spec("C3")
 def test_hooks_run_the_quick_program_once_the_daemon_has_built_it(cold: Rookery) -> None:
     old = cold.home.state / "hook-of-another-version"
     cold.home.prepare()
     old.touch()
     cold.up()
-    eventually(lambda: os.access(quick_hook.path(cold.home), os.X_OK))
+    eventually(lambda: is_used(cold))
     cold.home.hook.write_bytes(b"not a program: the quick one needs none")
 
     payload = {"hook_event_name": "SessionStart", "session_id": "n1", "cwd": str(cold.project)}
@@ -38,3 +41,62 @@ def test_hooks_run_the_quick_program_once_the_daemon_has_built_it(cold: Rookery)
     assert (done.returncode, done.stderr) == (0, b"")
     assert [each["native_id"] for each in cold.client.get("sessions")["sessions"]] == ["n1"]
     eventually(lambda: not old.exists())
+
+
+@pytest.mark.spec("C3", "D3", "K4")
+@pytest.mark.parametrize(
+    "broken",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(b"no program", id="garbage"),
+        pytest.param(b"\x7fELF" + bytes(500), id="of another computer"),
+    ],
+)
+def test_a_quick_program_that_does_not_run_is_replaced(cold: Rookery, broken: bytes) -> None:
+    cold.home.prepare()
+    program = quick_hook.path(cold.home)
+    program.write_bytes(broken)
+    program.chmod(0o700)
+
+    before = hook_program.lay(cold.home), is_used(cold)
+    cold.up()
+    eventually(lambda: is_used(cold))
+
+    assert before[1] is False
+    assert quick_hook.runs(program)
+
+
+@pytest.mark.spec("C3", "K4")
+@pytest.mark.parametrize(
+    "says", ["exit 1", 'while [ "$1" != -o ]; do shift; done; echo garbage > "$2"']
+)
+def test_hooks_run_the_program_in_python_where_the_compiler_is_broken(
+    cold: Rookery, says: str
+) -> None:
+    made_by(cold, says)
+    cold.up()
+    cold.start("it")
+
+    assert cold.ask("it", "say: hello") == "hello"
+    assert not is_used(cold)
+
+
+@pytest.mark.spec("K4")
+def test_a_compiler_that_hangs_does_not_hold_up_the_end_of_the_daemon(cold: Rookery) -> None:
+    made_by(cold, "touch began; exec sleep 600")
+    cold.up()
+    eventually((cold.folder / "bin" / "began").exists)
+
+    assert cold.run("down").returncode == 0
+
+
+def made_by(rookery: Rookery, says: str) -> None:
+    """Have a compiler that does only this, and no program that was built before."""
+    folder = rookery.folder / "bin"
+    folder.mkdir()
+    compiler = folder / "cc"
+    compiler.write_text(f"#!/bin/sh\ncd {folder}\n{says}\n")
+    compiler.chmod(0o755)
+    rookery.environment["PATH"] = f"{folder}:{rookery.environment['PATH']}"
+    rookery.environment["PYTHONPYCACHEPREFIX"] = str(folder)
+    rookery.is_warm = False  # a process that runs already would not look there
