@@ -11,14 +11,17 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
+import anyio
 import pytest
 
 from rookery import quick_hook
+from rookery.agents.hooks import LONG_TIMEOUT
 from rookery.home import find_home
 from rookery.hook_protocol import read_call, read_head
 from rookery.lineage import read_lineage
@@ -50,6 +53,12 @@ class Setting:
             timeout=20,
             check=False,
         )
+
+    def run_python(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+        """Run the program in Python as the quick one does, in whose place it goes on."""
+        python = Setting.__new__(Setting)
+        python.folder, python.program = self.folder, [sys.executable, "-I", "-S", hook.__file__]
+        return python.run(*arguments)
 
     def spooled(self) -> list[Path]:
         return sorted(self.spool.iterdir())
@@ -94,7 +103,7 @@ def is_whole(call: bytes) -> bool:
 def quick_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = find_home({"ROOKERY_HOME": str(tmp_path_factory.mktemp("home"))})
     home.prepare()
-    if not quick_hook.build(home):
+    if not anyio.run(quick_hook.build, home):
         pytest.skip("there is no C compiler")
     return quick_hook.path(home)
 
@@ -180,7 +189,34 @@ def test_if_no_daemon_comes_back_it_says_what_it_was_told_to(
 ) -> None:
     monkeypatch.setattr(hook, "RETURN", 0.0)
 
-    said = hook.insist(str(setting.door), b"call", hook.WAIT + b"ask\n")
+    over = time.time() + hook.PATIENCE
+    said = hook.insist(str(setting.door), b"call", hook.WAIT + b"ask\n", over)
+
+    assert said == b"ask"
+
+
+@pytest.mark.spec("C3", "D3")
+def test_it_says_what_it_was_told_to_before_its_agent_gives_it_up(setting: Setting) -> None:
+    began = time.time_ns() - int((hook.PATIENCE + 1) * 1e9)
+    told = (f"{began:020d}-{0:016x}", (hook.WAIT + b"ask\n").decode())
+
+    done = setting.run_python(str(setting.door), str(setting.spool), "demo", *told)
+
+    assert (done.returncode, done.stdout) == (0, b"ask")
+    assert hook.PATIENCE + hook.DEADLINE < LONG_TIMEOUT
+
+
+@pytest.mark.spec("C3", "D3")
+def test_a_daemon_that_hangs_over_a_decision_is_given_up_in_time(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hook, "DEADLINE", 0.1)
+    with closing(socket.socket(socket.AF_UNIX)) as mute:
+        mute.bind(str(setting.door))
+        mute.listen()
+
+        over = time.time() + 0.5
+        said = hook.insist(str(setting.door), b"call", hook.WAIT + b"ask\n", over)
 
     assert said == b"ask"
 

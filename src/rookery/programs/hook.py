@@ -24,7 +24,8 @@ VERSION = 2
 #: Seconds for the daemon to take it and say so; then it goes to the spool.
 DEADLINE = 2.0
 
-#: Seconds to wait for a decision, at most: less than the agent waits for us.
+#: Seconds to wait for a decision in all, whatever happens: less than the agent waits for us.
+#: A hook that its agent gives up says nothing, and the call is made.
 PATIENCE = 350.0
 
 #: Seconds for a daemon that died while we waited to come back.
@@ -63,6 +64,7 @@ def _carry(door: str, spool: str, agent: str, payload: bytes, told: "list[str]")
     """Tell the daemon, or leave the call in the spool. Returns what the agent is told."""
     key = told[0] if told else f"{time.time_ns():020d}-{posix.urandom(8).hex()}"
     call = _call(key, agent, payload)
+    over = int(key[:20]) / 1e9 + PATIENCE
     try:
         answer = told[1].encode() if told else _tell(door, call, PATIENCE)
     except OSError:
@@ -70,7 +72,7 @@ def _carry(door: str, spool: str, agent: str, payload: bytes, told: "list[str]")
     if answer.startswith(TAKEN):
         return answer[len(TAKEN) :]
     if answer.startswith(WAIT):
-        return insist(door, call, answer)
+        return insist(door, call, answer, over)
     # Of a payload that the daemon would refuse only the first line is kept, as a note: it says
     # who called and how much it was.
     _spool(spool, key, call[: len(call) - len(payload)] if _is_too_large(payload) else call)
@@ -150,9 +152,11 @@ def _hear(connection: _socket.socket, patience: float) -> bytes:
     return answer
 
 
-def insist(door: str, call: bytes, answer: bytes) -> bytes:
-    """Return what is decided; if the daemon dies over it, ask the next one for the same."""
-    over = time.monotonic() + PATIENCE
+def insist(door: str, call: bytes, answer: bytes, over: float) -> bytes:
+    """Return what is decided; if the daemon dies over it, ask the next one for the same.
+
+    ``over`` is when it must be decided, in seconds since 1970.
+    """
     fallback = answer[len(WAIT) :].partition(b"\n")[0]
     lost = 0.0
     while True:
@@ -161,7 +165,7 @@ def insist(door: str, call: bytes, answer: bytes) -> bytes:
             return rest[len(DECIDED) :]
         if first + b"\n" == TAKEN:
             return rest
-        now = time.monotonic()
+        now = time.time()
         lost = now if first or not lost else lost
         if now > min(over, lost + RETURN):
             return fallback
