@@ -251,3 +251,39 @@ async def test_a_batch_has_no_more_bytes_than_are_allowed(taken: Taken, tmp_path
 
     assert [len(batch) * size <= MAX_BATCH_BYTES for batch in taken.batches] == [True, True]
     assert taken.keys == [key(number) for number in range(4)]
+
+
+@pytest.mark.spec("C3", "K4")
+@pytest.mark.parametrize("name", ["x" * 250 + ".part", "taken.part"])
+async def test_a_file_that_cannot_be_set_aside_as_usual_holds_up_no_other(
+    taken: Taken, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).write_bytes(b"no call")
+    os.utime(tmp_path / name, (LONG_AGO, LONG_AGO))
+    (tmp_path / "taken.damaged").mkdir()
+    write(tmp_path, 1)
+
+    await taken.spool.drain()
+    await taken.spool.drain()
+
+    assert taken.keys == [key(1)]
+    assert taken.parked == [name.removesuffix(".part")]
+    assert not (tmp_path / name).exists()
+
+
+@pytest.mark.spec("C3", "K4")
+async def test_a_file_that_cannot_be_set_aside_at_all_is_left_and_parked_once(
+    taken: Taken, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "it.part").write_bytes(b"no call")
+    os.utime(tmp_path / "it.part", (LONG_AGO, LONG_AGO))
+
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    await taken.spool.drain()
+    write(tmp_path, 1)
+    await taken.spool.drain()
+
+    assert (taken.keys, taken.parked) == ([key(1)], ["it"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 import os
 import time
@@ -64,6 +65,7 @@ class Spool:
     #: it is read, which is to open the file once more, when a live call needs to know it.
     _waiting: dict[str, Lane | None] = field(default_factory=dict)
     _taking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _left: set[str] = field(default_factory=set)  #: names of files that cannot be set aside
     _folder_time: int | None = None  #: when the folder had last changed, as it was listed
 
     async def drain(self) -> None:
@@ -101,7 +103,8 @@ class Spool:
     async def _look(self) -> None:
         """List the folder, and read of new files whose calls they are."""
         async with self._taking:
-            changed, found = await asyncio.to_thread(_list, self.folder, set(self._waiting))
+            known = self._left.union(self._waiting)
+            changed, found = await asyncio.to_thread(_list, self.folder, known)
             for name in found.partial:
                 await self._set_aside(name, "its file in the spool is not whole")
             new = dict.fromkeys(found.calls)
@@ -111,11 +114,12 @@ class Spool:
 
     async def _set_aside(self, name: str, why: str) -> None:
         """Keep the file of a call that cannot be taken in, where ``doctor`` shows it."""
-        file = self.folder / name
-        aside = file.with_suffix(".damaged")
         await self.park(name.removesuffix(".part"), why)
-        _log.warning("A spooled hook call is set aside as %r: %s", str(aside), why)
-        await asyncio.to_thread(file.rename, aside)
+        aside = await asyncio.to_thread(_rename_aside, self.folder / name)
+        if aside is None:
+            self._left.add(name)  # it must not hold up the others
+        where = f"set aside as {str(aside)!r}" if aside else f"left as {name!r}"
+        _log.warning("A spooled hook call is %s: %s", where, why)
 
     def _has_changed(self) -> bool:
         try:
@@ -158,6 +162,17 @@ def _list(folder: Path, known: set[str]) -> tuple[int, _Found]:
         elif _is_old(folder / name):
             found.partial.append(name)
     return changed, found
+
+
+def _rename_aside(file: Path) -> Path | None:
+    """Rename a file so that it is not listed again. None if that is not possible."""
+    short = hashlib.sha256(os.fsencode(file.name)).hexdigest()[:16]
+    # The usual name may be taken by a folder, or be too long.
+    for aside in (file.with_suffix(".damaged"), file.with_name(f"{short}.damaged")):
+        with suppress(OSError):
+            file.rename(aside)
+            return aside
+    return None
 
 
 def _is_whole(part: Path) -> bool:
