@@ -267,7 +267,7 @@ class Keeper:
         self, session: Session, agent: Agent, asked: Mapping[str, object], badge: Badge
     ) -> Launch:
         folder = self.surroundings.sessions / session.id
-        folder.mkdir(mode=0o700, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         command, caller = asked["command"], asked["environment"]
         assert isinstance(command, list)  # noqa: S101 - we wrote it
         assert isinstance(caller, dict)  # noqa: S101

@@ -201,11 +201,23 @@ async def test_trouble_with_one_session_is_logged_and_tried_again(
 
 
 @pytest.mark.spec("A3", "K4")
+async def test_the_folder_of_sessions_is_made_again_if_it_was_deleted(
+    database: ObservedDatabase, world: World
+) -> None:
+    async with running(database, world) as house:
+        shutil.rmtree(world.sessions)
+        session = await house.start()
+
+        assert (await house.session(session)).status is Status.RUNNING
+
+
+@pytest.mark.spec("A3", "K4")
 async def test_a_session_whose_files_cannot_be_written_has_failed_in_time(
     database: ObservedDatabase, world: World
 ) -> None:
     async with running(database, world) as house:
         shutil.rmtree(world.sessions)
+        world.sessions.touch()
         session = await house.start()
 
         for _ in range(10):
