@@ -112,6 +112,7 @@ def test_on_a_full_disk_nothing_is_accepted_and_nothing_half_done(
     assert "disk is full" in copied.stderr
     assert not copy.exists()
     assert "one" in listed.stdout
+    assert "This may be out of date. The disk is full" in listed.stderr
     assert status["pid"] == cold.pid
     assert answer == "after"
     assert asked_of(cold, "one") == ["say: after"]

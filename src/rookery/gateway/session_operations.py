@@ -117,6 +117,8 @@ class Sessions:
     #: Of those whose requests have a deadline, or were not answered in time.
     pending: dict[SessionId, Pending] = field(default_factory=dict)
     on_timeout: Literal["terminal", "deny"] = "terminal"  #: what happens at a deadline
+    #: Why the daemon can write nothing, so that what it says may be old; empty if it can.
+    trouble: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +220,7 @@ async def list_sessions(house: House, caller: Caller, asked: ListAsked) -> Sessi
             rulebook.problem,
             {each.id: pending[each.id] for each in found if each.id in pending},
             house.settings.permissions.on_timeout,
+            house.database.trouble,
         )
 
     return await house.database.read(read)
