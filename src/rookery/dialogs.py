@@ -17,7 +17,15 @@ from rookery.agents.subjects import is_about
 from rookery.model.errors import RuntimeFailed, SessionUnknown
 from rookery.model.facts import InputAsked, SessionId, TurnEnded
 from rookery.model.lifecycle import Activity
-from rookery.model.permissions import DIALOG, Call, Question, Request, RequestId, digest
+from rookery.model.permissions import (
+    DIALOG,
+    Call,
+    Question,
+    Request,
+    RequestId,
+    digest,
+    shortened,
+)
 from rookery.model.screens import Dialog, View
 from rookery.model.sessions import Session
 from rookery.permissions import Permissions
@@ -42,8 +50,15 @@ LINGERING_SECONDS = 3.0
 #: Seconds after which a dialog is drawn, even if it was never seen.
 DRAWN_SECONDS = 5.0
 
+#: Characters of a dialog that are kept as evidence of a state; its request has all of it.
+SHOWN_CHARACTERS = 400
+
 #: Seconds before something that should not have happened may happen again.
 ERROR_BACKOFF_SECONDS = 10.0
+
+
+#: Said before the text of a dialog that only the screen tells of, and only in part.
+PARTIAL = "(Its screen shows only a part of this dialog: answer it with rookery attach.) "
 
 
 def call_of(request: Request) -> Call:
@@ -92,7 +107,9 @@ def note(
     if not is_told:
         permissions.journal.append(db, asked)
     now = permissions.journal.clock.now()
-    evidence.note_state(db, session.id, "screen", at=now, detail=dialog.text)
+    evidence.note_state(
+        db, session.id, "screen", at=now, detail=shortened(dialog.text, SHOWN_CHARACTERS)
+    )
     return True
 
 
@@ -108,8 +125,10 @@ def _ask(
 
 def _seen(dialog: Dialog) -> Call:
     """Describe a dialog that only the screen shows as what is asked."""
-    asked = Question(dialog.text, dialog.options)
-    given = {"text": dialog.text, "options": list(dialog.options)}
+    asked = Question((PARTIAL if dialog.is_cut else "") + dialog.text, dialog.options)
+    given: dict[str, object] = {"text": dialog.text, "options": list(dialog.options)}
+    if dialog.is_cut:
+        given["is_cut"] = True
     # By its subjects it is known again when its hook comes: see ``same_dialog``.
     kept = {**given, "subjects": list(dialog.subjects)}
     return Call(

@@ -42,7 +42,8 @@ def shows(request: Request, call: Call) -> bool:
     given = request.input
     options, subjects = given.get("options", ()), given.get("subjects", ())
     text = str(given.get("text", ""))
-    shown = Dialog(request.kind, text, tuple(options), subjects=tuple(subjects))
+    is_cut = bool(given.get("is_cut", False))
+    shown = Dialog(request.kind, text, tuple(options), subjects=tuple(subjects), is_cut=is_cut)
     return is_about(shown, call)
 
 

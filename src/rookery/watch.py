@@ -26,6 +26,7 @@ from rookery.model.errors import (
 )
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
+from rookery.model.permissions import MAX_SUMMARY_CHARACTERS, shortened
 from rookery.model.screens import Dialog, View, tail
 from rookery.model.sessions import Session
 from rookery.permissions import Permissions
@@ -278,7 +279,7 @@ def seen(session: Session, view: View, *, began: bool = True) -> list[facts.Fact
         return _seen_at_start(session, view)
     match session.activity:
         case Activity.WORKING | Activity.IDLE if view.dialog:
-            return [facts.InputAsked(session.id, view.dialog.kind, view.dialog.text)]
+            return [facts.InputAsked(session.id, view.dialog.kind, _line(view.dialog))]
         case Activity.PERMISSION | Activity.QUESTION if view.has_no_dialog:
             return [facts.InputSettled(session.id)]
         case Activity.WORKING if view.is_resting and began and not view.box:
@@ -290,12 +291,17 @@ def seen(session: Session, view: View, *, began: bool = True) -> list[facts.Fact
             return []
 
 
+def _line(dialog: Dialog) -> str:
+    """Return the text of a dialog for a list, with a mark if it is shortened."""
+    return shortened(dialog.text, MAX_SUMMARY_CHARACTERS)
+
+
 def _seen_at_start(session: Session, view: View) -> list[facts.Fact]:
     """Say whether it is up; a dialog that comes first is for a person to answer."""
     if session.status not in {Status.STARTING, Status.RUNNING}:
         return []
     if view.dialog and session.activity is None:
-        return [facts.InputAsked(session.id, "question", view.dialog.text)]
+        return [facts.InputAsked(session.id, "question", _line(view.dialog))]
     return [facts.SessionStarted(session.id)] if view.box is not None else []
 
 

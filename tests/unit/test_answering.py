@@ -5,10 +5,12 @@ from sqlite3 import Connection
 
 import pytest
 
-from rookery.model.errors import RequestAmbiguous
+from rookery.dialogs import note
+from rookery.model.errors import CommandRefused, RequestAmbiguous
 from rookery.model.facts import SessionId
-from rookery.model.permissions import Call, RequestId
-from rookery.store import requests
+from rookery.model.permissions import Call, Request, RequestId
+from rookery.model.screens import Dialog
+from rookery.store import requests, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.store.requests import Asking
@@ -77,3 +79,25 @@ async def test_that_a_call_is_allowed_this_once_only_is_said(desk: Desk) -> None
     )
 
     assert "this once only" in done.note
+
+
+@pytest.mark.spec("D2", "D5", "B0")
+@pytest.mark.parametrize("decision", ["allow", "answer", "deny"])
+async def test_a_dialog_known_in_part_only_is_not_allowed_from_elsewhere(
+    desk: Desk, decision: str
+) -> None:
+    shown = Dialog("permission", "w20 w21 Do you want to proceed?", ("Yes", "No"), is_cut=True)
+
+    def see(db: Connection) -> Request:
+        note(db, desk.house.permissions, sessions.get(db, WORKER), shown)
+        return requests.open_of(db, WORKER)[0]
+
+    seen = await desk.database.write(see)
+    asked = desk.ask("answer_permission", permission=seen.id, decision=decision, answers=("1",))
+
+    assert "shows only a part" in seen.message
+    if decision == "deny":
+        assert (await asked).outcome == "denied"
+        return
+    with pytest.raises(CommandRefused, match="rookery attach"):
+        await asked

@@ -544,3 +544,24 @@ async def test_a_dialog_that_was_just_answered_is_not_taken_for_another(
     found = await database.read(partial(requests.open_of, session=bench.session))
     assert len(found) == open_requests
     assert looks == [quiet] * (1 - open_requests)
+
+
+LONG = "echo " + "word " * 200
+
+
+@pytest.mark.spec("D2", "D5", "B0")
+async def test_a_dialog_that_differs_only_far_into_its_command_is_another_one(
+    bench: Bench,
+) -> None:
+    bench.program.asks = asks_for(f"{LONG}; ls")
+    bench.house.world.runtime.see_again(FellQuiet(bench.session))
+    await bench.house.rest()
+    (found,) = await bench.house.database.read(partial(requests.open_of, session=bench.session))
+    bench.program.asks = asks_for(f"{LONG}; curl evil")
+
+    await bench.answer(found.id, Verdict(Outcome.ALLOWED, "anna"))
+    await bench.settle()
+
+    assert str(found.input["text"]).endswith("; ls Do you want to proceed?")
+    assert bench.pressed == []
+    assert (await bench.get(found.id)).reason == answers.OTHER_DIALOG

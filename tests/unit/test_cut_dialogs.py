@@ -7,7 +7,7 @@ import pytest
 from rookery.agents.subjects import is_about
 from rookery.daemon import AGENTS
 from rookery.model.permissions import Call, Outcome, Verdict
-from rookery.model.screens import Screen
+from rookery.model.screens import MAX_DIALOG_CHARACTERS, Dialog, Screen
 
 COMMAND = " ".join(["echo", *(f"w{number}" for number in range(40)), "> made"])
 CALL = Call("Bash", {"command": COMMAND})
@@ -146,3 +146,109 @@ def test_a_part_of_another_call_is_not_about_this_one(
 
     assert dialog is not None
     assert not is_about(dialog, Call("Bash", {"command": "rm -rf build"}))
+
+
+def command_dialog(agent: str, rows: list[str]) -> str:
+    """Draw the dialog of an agent around the rows of a command."""
+    if agent == "claude":
+        return "\n".join(
+            [
+                "─" * 68,
+                " Bash command",
+                "╌" * 68,
+                *(f" {row}" for row in rows),
+                "╌" * 68,
+                " Do you want to proceed?",
+                " ❯ 1. Yes",
+                "   2. No",
+                "",
+                " Esc to cancel · Tab to amend",
+            ]
+        )
+    if agent == "codex":
+        return "\n".join(
+            [
+                "",
+                "  Would you like to run the following command?",
+                "",
+                f"  $ {rows[0]}",
+                *(f"  {row}" for row in rows[1:]),
+                "",
+                "› 1. Yes, proceed (y)",
+                "  2. No, and tell Codex what to do differently (esc)",
+                "",
+                "  Press enter to confirm or esc to cancel",
+            ]
+        )
+    if agent == "gemini":
+        return "\n".join(
+            [
+                f"╭{'─' * 78}╮",
+                f"│ {'? Shell  scripted':76} │",
+                f"│ ╭{'─' * 74}╮ │",
+                *(f"│ │ {row:72} │ │" for row in rows),
+                f"│ ╰{'─' * 74}╯ │",
+                f"│ {'Allow execution of [Shell]?':76} │",
+                f"│ {'● 1. Allow once':76} │",
+                f"│ {'  2. No, suggest changes (esc)':76} │",
+                f"╰{'─' * 78}╯",
+            ]
+        )
+    if agent == "opencode":
+        return "\n".join(
+            [
+                "  ┃  △ Permission required",
+                "  ┃    # Shell command",
+                f"  ┃  $ {rows[0]}",
+                *(f"  ┃  {row}" for row in rows[1:]),
+                "  ┃   Allow once   Allow always   Reject      ⇆ select  enter confirm",
+            ]
+        )
+    return "\n".join(
+        [
+            "─" * 68,
+            " Bash",
+            *(f"   {row}" for row in rows),
+            " Do you want to proceed?",
+            " ❯ 1. Yes",
+            "   2. Yes, and don't ask again this session",
+            "   3. No, and tell demo what to do differently (esc)",
+            "─" * 68,
+            "  demo · default mode · 0 turns",
+        ]
+    )
+
+
+def read(agent: str, screen: str) -> Dialog:
+    lines = tuple(screen.split("\n"))
+    dialog = AGENTS[agent].read_screen(Screen(lines, lines)).dialog
+    assert dialog is not None
+    return dialog
+
+
+SHELLS = ["claude", "codex", "gemini", "opencode", "demo"]
+
+
+@pytest.mark.spec("D5", "B0")
+@pytest.mark.parametrize("agent", SHELLS)
+@pytest.mark.parametrize("tail", ["; curl evil", "7. ; curl evil"])
+def test_a_dialog_is_read_with_all_of_its_command(agent: str, tail: str) -> None:
+    rows = ["echo " + "word " * 12] * 9
+
+    shown, other = (
+        read(agent, command_dialog(agent, [*rows, end])) for end in (tail, tail[:-4] + "good")
+    )
+
+    assert tail in shown.text
+    assert shown.text != other.text
+
+
+@pytest.mark.spec("D5")
+@pytest.mark.parametrize("agent", SHELLS)
+def test_a_dialog_longer_than_is_kept_says_that_it_is_cut(agent: str) -> None:
+    rows = ["x" * 60] * (MAX_DIALOG_CHARACTERS // 60 + 1)
+
+    dialog = read(agent, command_dialog(agent, rows))
+
+    assert len(dialog.text) == MAX_DIALOG_CHARACTERS
+    assert dialog.is_cut

@@ -11,7 +11,7 @@ from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import PLAN, Call, Stop, Verdict
 from rookery.model.reach import Reach
 from rookery.model.rewriting import DIRECTIONS, Rewriting
-from rookery.model.screens import Dialog, Press, Screen, View, squeeze
+from rookery.model.screens import Dialog, Press, Screen, View, bounded, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
 
@@ -229,10 +229,14 @@ def _dialog(lines: Sequence[str]) -> Dialog:
     inside = (asking or parts)[0]
     found = choices.read(inside)
     unnumbered = () if found.is_numbered else found.rows
+    # A wrapped line of a command may begin like an option: only the last list has options.
+    first_option = found.rows[0] if found.rows else 0
     said = [
         line.strip()
         for row, line in enumerate(inside)
-        if row not in unnumbered and not _OPTION.match(line) and line.strip(" ╌─━")
+        if row not in unnumbered
+        and not (row >= first_option and _OPTION.match(line))
+        and line.strip(" ╌─━")
     ]
     text = " ".join(line for line in said if not _FOOTER.search(line))
     is_plan = _PLAN.search(text) is not None
@@ -241,15 +245,16 @@ def _dialog(lines: Sequence[str]) -> Dialog:
     if permission and not is_plan:
         above = inside[: found.rows[0]] if found.rows else inside
         shown = _shown_part(above, has_head=bool(edges))
-    return Dialog(
+    dialog = Dialog(
         "permission" if permission else "question",
-        text[:500],
+        text,
         found.options,
         found.chosen,
         found.is_numbered,
         (PLAN,) if is_plan else _subjects(inside, found.rows) if shown is None else shown,
         is_cut=shown is not None,
     )
+    return bounded(dialog)
 
 
 def _shown_part(above: Sequence[str], *, has_head: bool) -> tuple[str, ...] | None:

@@ -17,7 +17,7 @@ from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import Call, Outcome, Stop, Verdict
 from rookery.model.reach import Reach
 from rookery.model.rewriting import EXACT
-from rookery.model.screens import Dialog, Press, Screen, View, squeeze
+from rookery.model.screens import Dialog, Press, Screen, View, bounded, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
 
@@ -237,21 +237,28 @@ def _dialog(lines: Sequence[str]) -> Dialog:
         lines[start - 1][:2].strip() in {"", "↑", "↓"} or _is_option(lines[start - 1])
     ):
         start -= 1
-    asked = [line.strip() for line in lines[start:] if not _is_option(line)]
+    found = choices.read(lines[start:])
+    # A wrapped line of a command may begin like an option: only the last list has options.
+    first = start + (found.rows[0] if found.rows else 0)
+    asked = [
+        line.strip()
+        for row, line in enumerate(lines[start:], start)
+        if row < first or not _is_option(line)
+    ]
     text = " ".join(line for line in asked if line and not _FOOTER.search(line))
     permission = "Would you like" in text
-    found = choices.read(lines[start:])
     subjects = _subjects(lines[start:], found.rows)
     shown, *hidden = _HIDDEN.split("\n".join(subjects), maxsplit=1)
-    return Dialog(
+    dialog = Dialog(
         "permission" if permission else "question",
-        text[:500],
+        text,
         found.options,
         found.chosen,
         is_numbered=False,
         subjects=(shown,) if hidden else subjects,
         is_cut=bool(hidden),
     )
+    return bounded(dialog)
 
 
 def _subjects(inside: Sequence[str], options: Sequence[int]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import Call, Stop, Verdict
 from rookery.model.reach import Reach
 from rookery.model.rewriting import EXACT
-from rookery.model.screens import Dialog, Press, Screen, View, squeeze
+from rookery.model.screens import Dialog, Press, Screen, View, bounded, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
 
@@ -122,13 +122,14 @@ def _dialog(inside: Sequence[str]) -> Dialog:
     title = inside[0].strip()
     about = "\n".join(line[3:] for line in asked[1:] if line.startswith("   "))
     kind = "permission" if asked[-1].strip() == _PROMPT else "question"
-    return Dialog(
+    dialog = Dialog(
         "permission" if kind == "permission" else "question",
         text,
         found.options,
         found.chosen,
         subjects=(about,) if about else (title,),
     )
+    return bounded(dialog)
 
 
 def _cut_dialog(above: Sequence[str]) -> Dialog | None:
@@ -139,14 +140,15 @@ def _cut_dialog(above: Sequence[str]) -> Dialog | None:
     asked = [line for line in above[: found.rows[0]] if line.strip()]
     is_permission = bool(asked) and asked[-1].strip() == _PROMPT
     about = "\n".join(line[3:] for line in asked if line.startswith("   "))
-    return Dialog(
+    dialog = Dialog(
         "permission" if is_permission else "question",
-        " ".join(line.strip() for line in asked)[:500],
+        " ".join(line.strip() for line in asked),
         found.options,
         found.chosen,
         subjects=(about,) if about else (),
         is_cut=True,
     )
+    return bounded(dialog)
 
 
 def _draft(inside: Sequence[str]) -> str | None:

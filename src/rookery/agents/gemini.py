@@ -20,7 +20,7 @@ from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import Call, Outcome, Stop, Verdict, digest
 from rookery.model.reach import Reach
 from rookery.model.rewriting import EXACT
-from rookery.model.screens import Dialog, Press, Screen, View, squeeze
+from rookery.model.screens import Dialog, Press, Screen, View, bounded, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
 
@@ -410,21 +410,27 @@ def _dialog(lines: Sequence[str]) -> Dialog | None:
     inside = lines[tops[-1] + 1 if tops else 0 : ends[-1]]
     if not any(_CHOSEN.match(line) or _FOOTER.search(line) for line in inside):
         return None
-    asked = [line.strip(" │╭╮╰╯─") for line in inside if not _OPTION.match(line)]
+    found = choices.read(inside)
+    # A wrapped line of a command may begin like an option: only the last list has options.
+    first = found.rows[0] if found.rows else 0
+    is_option = [row >= first and bool(_OPTION.match(line)) for row, line in enumerate(inside)]
+    said = (line for row, line in enumerate(inside) if not is_option[row])
+    asked = [line.strip(" │╭╮╰╯─") for line in said]
     text = " ".join(line for line in asked if line and not _FOOTER.search(line))
     is_permission = any(_PERMISSION.search(line) for line in inside)
-    found = choices.read(inside)
     subjects = _subjects(inside, found.rows)
     parts = _HIDDEN.split("\n".join(subjects))
-    is_cut = is_permission and len(parts) > 1
-    return Dialog(
+    # Without the top of its frame, the beginning has scrolled away.
+    is_cut = is_permission and (len(parts) > 1 or not tops)
+    dialog = Dialog(
         "permission" if is_permission else "question",
-        text[:500],
+        text,
         found.options,
         found.chosen,
         subjects=tuple(filter(str.strip, parts)) if is_cut else subjects,
         is_cut=is_cut,
     )
+    return bounded(dialog)
 
 
 def _subjects(inside: Sequence[str], options: Sequence[int]) -> tuple[str, ...]:

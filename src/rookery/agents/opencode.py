@@ -29,7 +29,7 @@ from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import Call, Outcome, Question, Stop, Verdict
 from rookery.model.reach import Reach
 from rookery.model.rewriting import EXACT
-from rookery.model.screens import Dialog, Press, Screen, View, squeeze
+from rookery.model.screens import Dialog, Press, Screen, View, bounded, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports import CommandLine, Order, Payload
 
@@ -383,29 +383,36 @@ def _dialog(lines: Sequence[str]) -> Dialog | None:
     if not any(_FOOTER.search(line) for line in block):
         return None
     is_permission = any(_PERMISSION.search(line) for line in block)
-    asked = [_GAP.split(line)[0].strip(" △") for line in block if not _FOOTER.search(line)]
-    text = " ".join(line for line in asked if line and not _OPTION.match(line))
     found = choices.read(block)
-    return Dialog(
+    # A wrapped line of a command may begin like an option: only the last list has options.
+    first_option = found.rows[0] if found.rows else len(block)
+    said = (
+        (row, _GAP.split(line)[0].strip(" △"))
+        for row, line in enumerate(block)
+        if not _FOOTER.search(line)
+    )
+    asked = [line for row, line in said if row < first_option or not _OPTION.match(line)]
+    text = " ".join(filter(None, asked))
+    dialog = Dialog(
         "permission" if is_permission else "question",
-        text[:500],
+        text,
         found.options or _buttons(block),
         # Its mark is a colour, which is not read.
         is_numbered=bool(found.options),
         subjects=_subjects(asked),
         is_cut=is_permission and len(block) >= _MOST_ROWS,
     )
+    return bounded(dialog)
 
 
 def _subjects(asked: Sequence[str]) -> tuple[str, ...]:
     """Say what a dialog is about: all from the first ``$`` on, or the file, or each line."""
-    lines = [line for line in asked if not _OPTION.match(line)]
-    for row, line in enumerate(lines):
+    for row, line in enumerate(asked):
         if line.startswith("$ "):
-            return ("\n".join([line[2:], *lines[row + 1 :]]).strip(),)
+            return ("\n".join([line[2:], *asked[row + 1 :]]).strip(),)
         if found := _FILE.fullmatch(line):
             return (found["path"],)
-    return tuple(line for line in lines if line)
+    return tuple(line for line in asked if line)
 
 
 def _buttons(block: Sequence[str]) -> tuple[str, ...]:

@@ -20,8 +20,9 @@ def is_about(  # noqa: PLR0911 - a table
 ) -> bool:
     """Return whether a dialog shows this very call: its whole command, path, tool, question."""
     if call.tool == DIALOG:
-        shown = (dialog.text, list(dialog.options))
-        return shown == (call.input.get("text"), call.input.get("options"))
+        shown = (dialog.text, list(dialog.options), dialog.is_cut)
+        asked = (call.input.get("text"), call.input.get("options"))
+        return shown == (*asked, call.input.get("is_cut", False))
     if call.questions:
         return is_review(dialog) or asked_in(dialog, call) is not None
     name = next((name for name in TELLING if name in call.input), "")

@@ -294,6 +294,11 @@ def _require_a_judge(house: House, db: Connection, caller: Caller, request: Requ
 
 def _verdict(request: Request, asked: AnswerAsked, *, agent: str, by: str) -> Verdict:
     is_dialog = request.tool == DIALOG
+    if is_dialog and request.input.get("is_cut") and asked.decision != "deny":
+        raise CommandRefused(
+            "its screen shows only a part of what it asks, and no hook has told the rest."
+            " Look at all of it and answer there:  rookery attach NAME"
+        )
     if asked.decision == "answer":
         if request.kind == "permission" and not is_dialog:
             raise BadInput("it asks for permission: allow or deny it.")

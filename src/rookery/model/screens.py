@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from rookery.model.rewriting import essence
@@ -33,6 +33,17 @@ class Dialog:
     subjects: tuple[str, ...] = ()
     #: It does not fit its screen: ``subjects`` are the parts of the call that it shows.
     is_cut: bool = False
+
+
+#: Characters of a dialog's text. Screens show less; this bounds what is stored of hostile ones.
+MAX_DIALOG_CHARACTERS = 20_000
+
+
+def bounded(dialog: Dialog) -> Dialog:
+    """Return a dialog whose text is not too long to store; one that is shortened is cut."""
+    if len(dialog.text) <= MAX_DIALOG_CHARACTERS:
+        return dialog
+    return replace(dialog, text=dialog.text[:MAX_DIALOG_CHARACTERS], is_cut=True)
 
 
 @dataclass(frozen=True, slots=True)

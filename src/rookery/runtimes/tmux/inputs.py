@@ -12,6 +12,7 @@ from pathlib import Path
 
 from rookery.model.errors import BadInput, Occupied, RuntimeFailed, WordsRefused
 from rookery.model.messages import LONGEST_LINE, Parcel, folded
+from rookery.model.permissions import shortened
 from rookery.model.screens import View
 from rookery.runtimes.tmux.captures import ENTERED, ENTERS, MARK, PASTED, Surroundings
 from rookery.runtimes.tmux.formats import literal
@@ -42,6 +43,9 @@ KEYS = {
 }
 
 
+#: Characters of a dialog in the reason why words wait.
+SHOWN_CHARACTERS = 160
+
 #: A person's own tmux may be set so that one types into several panes at once.
 SYNCHRONIZED = "what is typed there goes to other panes, too"
 
@@ -69,7 +73,7 @@ def why_occupied(around: Surroundings, view: View | None, *, typing_since: float
 def _why_hidden(view: View) -> str:
     """Return what keeps keys from the input box; empty if nothing does."""
     if view.dialog:
-        return f"a dialog is open: {view.dialog.text}"[:200]
+        return f"a dialog is open: {shortened(view.dialog.text, SHOWN_CHARACTERS)}"
     return view.obstacle or ("its input box cannot be seen" if view.box is None else "")
 
 
