@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -19,12 +20,14 @@ from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.runtime import TmuxRuntime
 from rookery.runtimes.tmux.server import Site
 from tests.contract.tmux import holding
-from tests.fakes.runtime import FakeRuntime
+from tests.fakes.runtime import FakeRuntime, Manner
 
 #: Seconds for anything that should happen at once, on a busy machine.
 SOON = 20.0
 
 DEMO = (sys.executable, "-I", "-m", "rookery.demo")
+
+STUBBORN = (sys.executable, "-I", str(Path(__file__).with_name("stubborn_program.py")))
 
 
 class Bench(Protocol):
@@ -47,6 +50,10 @@ class Bench(Protocol):
         """Wait until a program shows just these lines; where it cannot, have them shown."""
         ...
 
+    async def start_stubborn(self, session: SessionId, folder: Path) -> None:
+        """Start a program that keeps its words in the box whatever is pressed."""
+        ...
+
     async def begin_life(self) -> None:
         """Have the daemon die, and the next one begin; the programs live on."""
         ...
@@ -67,6 +74,10 @@ class FakeBench:
 
     async def printed(self, session: SessionId, *lines: str) -> None:
         self.runtime.program(session).screen = list(lines)
+
+    async def start_stubborn(self, session: SessionId, folder: Path) -> None:
+        self.runtime.manner = Manner(swallows=1_000)
+        await started(self.runtime, session, folder)
 
     async def begin_life(self) -> None:
         self.runtime.begin_life()
@@ -99,6 +110,10 @@ class TmuxBench:
             async for screen in self.runtime.screens(session):
                 if tuple(line.rstrip() for line in screen if line.strip()) == lines:
                     return
+
+    async def start_stubborn(self, session: SessionId, folder: Path) -> None:
+        await self.runtime.start(replace(launch_of(session, folder), argv=STUBBORN))
+        await seen(self.runtime, session, lambda view: view.is_resting)
 
     async def begin_life(self) -> None:
         await self._lives.aclose()

@@ -16,7 +16,7 @@ import pytest
 
 from rookery.agents.demo import Demo
 from rookery.agents.shell import Shell
-from rookery.model.errors import BadInput, Occupied, RuntimeFailed
+from rookery.model.errors import BadInput, Occupied, RuntimeFailed, WordsRefused
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel, Step
 from rookery.model.sessions import tmux_name
@@ -187,6 +187,23 @@ async def test_that_words_were_typed_is_known_to_the_next_daemon(
 
     assert await bench.runtime.look(parcel) is Sight.BOX
     assert await bench.runtime.look(parcel_for(session)) is Sight.UNTOUCHED
+
+
+@pytest.mark.spec("B2")
+async def test_enter_is_pressed_three_times_at_most_on_words_that_stay_in_the_box(
+    bench: Bench, session: SessionId, tmp_path: Path
+) -> None:
+    parcel = parcel_for(session)
+    await bench.start_stubborn(session, tmp_path)
+    await bench.runtime.paste(parcel)
+    await bench.runtime.shown(parcel, within=SOON)
+
+    for _ in range(3):
+        await bench.runtime.submit(parcel)
+    with pytest.raises(WordsRefused, match="kept them"):
+        await bench.runtime.submit(parcel)
+
+    assert await box_of(bench.runtime, session) == parcel.words
 
 
 @pytest.mark.spec("B0")
