@@ -66,7 +66,7 @@ class Desk:
         self.house = House(**{**every, **needed})
 
     async def ask(
-        self, name: str, *, by: Identity = PERSON, idempotency_key: str = "", **words: object
+        self, name: str, /, *, by: Identity = PERSON, idempotency_key: str = "", **words: object
     ) -> Any:  # noqa: ANN401 - what it answers
         (operation,) = (each for each in OPERATIONS if each.name == name)
         asked, key = operation.asks(**words), idempotency_key

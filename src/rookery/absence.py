@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from sqlite3 import Connection
 from typing import Literal, TypeAlias
 
 from rookery.home import write_durably
@@ -15,7 +16,7 @@ from rookery.model.permissions import Outcome, Verdict
 from rookery.model.rules import Rule
 from rookery.ports import Agent, Clock
 from rookery.rulebook import Rulebook
-from rookery.store import switches
+from rookery.store import families, switches
 from rookery.store.database import Database
 from rookery.store.switches import Mode
 
@@ -32,6 +33,19 @@ WhenAway: TypeAlias = Literal["ask", "deny", "pass"]
 
 
 @dataclass(frozen=True, slots=True)
+class Situation:
+    """What decides, besides the rules, what hooks say."""
+
+    mode: Mode
+    #: For each agent, the agents that have started live sessions of it: their rules bind these.
+    agents_above: Mapping[str, Collection[str]]
+
+
+def situation(db: Connection) -> Situation:
+    return Situation(switches.mode(db), families.agents_above(db))
+
+
+@dataclass(frozen=True, slots=True)
 class Absence:
     file: Path
     agents: Mapping[str, Agent]
@@ -44,7 +58,7 @@ class Absence:
         while True:
             try:
                 await self.rulebook.refresh(database, clock)
-                left = self.words(await database.read(switches.mode))
+                left = self.words(await database.read(situation))
                 if left != written:
                     write_durably(self.file, left.encode())
                     written = left
@@ -52,17 +66,17 @@ class Absence:
                 _log.exception("What to say in our absence could not be left.")
             await clock.sleep(ROUND)
 
-    def words(self, mode: Mode) -> str:
+    def words(self, now: Situation) -> str:
         """Return what each agent is to be told of which calls, as JSON."""
         if self.when_away == "pass":
             return "{}"
         told = {
-            name: list(self._told(agent, mode, self.when_away, DENIAL))
+            name: list(self._told(agent, now, self.when_away, DENIAL))
             for name, agent in self.agents.items()
         }
         return json.dumps({name: each for name, each in told.items() if each}, sort_keys=True)
 
-    def say_to_unreadable(self, agent: str, events: frozenset[str], mode: Mode) -> str:
+    def say_to_unreadable(self, agent: str, events: frozenset[str], now: Situation) -> str:
         """Return what an agent is told of a call that cannot be read.
 
         It never passes where a rule might have stopped it. Without a known event the call
@@ -72,28 +86,29 @@ class Absence:
         if dialect is None:
             return ""
         away: WhenAway = "deny" if self.when_away == "deny" else "ask"
-        told = list(self._told(dialect, mode, away, UNREADABLE))
+        told = list(self._told(dialect, now, away, UNREADABLE))
         meant = [each for each in told if not events or each["event"] in events]
         return str(meant[0]["say"]) if meant else ""
 
     def _told(
-        self, agent: Agent, mode: Mode, when_away: WhenAway, denial: Verdict
+        self, agent: Agent, now: Situation, when_away: WhenAway, denial: Verdict
     ) -> Iterator[dict[str, object]]:
         rules = [rule for rule in self.rulebook.rules if rule.decision != "allow"]
-        tools = sorted({_glob(rule.tool) for rule in _of_agent(rules, agent)})
+        names = {agent.name, *now.agents_above.get(agent.name, ())}
+        tools = sorted({_glob(rule.tool) for rule in _of_agents(rules, names)})
         if agent.hook_before_tool and tools:
             event = {"hook_event_name": agent.hook_before_tool}
             asks = when_away == "ask" and agent.asks_when_told
             said = agent.answer(event, None if asks else denial)
             yield {"event": agent.hook_before_tool, "tools": tools, "say": said}
-        if agent.hook_when_asked and mode == "remote" and when_away == "deny":
+        if agent.hook_when_asked and now.mode == "remote" and when_away == "deny":
             event = {"hook_event_name": agent.hook_when_asked}
             said = agent.answer(event, denial)
             yield {"event": agent.hook_when_asked, "tools": ["*"], "say": said}
 
 
-def _of_agent(rules: Iterable[Rule], agent: Agent) -> Iterator[Rule]:
-    return (rule for rule in rules if rule.agent.matches(agent.name))
+def _of_agents(rules: Iterable[Rule], names: Collection[str]) -> Iterator[Rule]:
+    return (rule for rule in rules if any(map(rule.agent.matches, names)))
 
 
 def _glob(pattern: Pattern) -> str:

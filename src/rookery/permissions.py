@@ -30,7 +30,7 @@ from rookery.model.permissions import Call, Outcome, Request, RequestId, Verdict
 from rookery.model.rules import Circumstances, Rule, decide
 from rookery.model.sessions import HEADLESS, Sender, Session
 from rookery.rulebook import Rulebook
-from rookery.store import carried, dialogs, requests, sessions, switches
+from rookery.store import carried, dialogs, families, requests, sessions, switches
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.store.requests import Asking, Decided
@@ -87,7 +87,7 @@ class Permissions:
         self, db: Connection, session: Session, call: Call, *, hook: str, can_ask: bool
     ) -> Ruling:
         """Say what becomes of a call. ``can_ask`` is whether its agent asks when told to."""
-        where = Circumstances(session.agent, session.project_path, session.name)
+        where = families.circumstances(db, session)
         rule = decide(self.rulebook.rules, call, where)
         if verdict := self._verdict(db, session, call, rule):
             if call.by_keys:
@@ -119,7 +119,7 @@ class Permissions:
 
     def repeat(self, db: Connection, session: Session, call: Call) -> Ruling:
         """Say once more what becomes of a call, to an agent that asks everything twice."""
-        where = Circumstances(session.agent, session.project_path, session.name)
+        where = families.circumstances(db, session)
         rule = decide(self.rulebook.rules, call, where)
         if rule and rule.decision != "ask":
             return _by_rule(rule)

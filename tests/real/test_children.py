@@ -6,7 +6,7 @@ import pytest
 
 from tests.models.server import ModelServer
 from tests.real.agents import configure
-from tests.real.rookery import SOON, Rookery
+from tests.real.rookery import SOON, Rookery, eventually
 from tests.real.test_doors import badge_of
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
@@ -30,3 +30,29 @@ def test_codex_that_a_careful_session_started_changes_nothing_unasked(
     assert made["permission_mode"] == "default"
     assert not (cold.project / "made").exists()
     assert (cold.project / "by-person").exists()
+
+
+@pytest.mark.spec("D1", "K5")
+def test_a_session_gets_round_no_rule_by_the_name_or_folder_of_a_child(
+    rookery: Rookery,
+) -> None:
+    below = rookery.project / "sub"
+    below.mkdir()
+    rookery.home.rules.write_text(
+        '[[allow]]\ntool = "Bash"\nsession = "ci-*"\n'
+        f'[[deny]]\ntool = "Write"\nproject = "{rookery.project}"\nreason = "not here"\n'
+    )
+    rookery.json("mode", "remote")
+    rookery.start("boss")
+    boss = rookery.client_of(badge_of(rookery, "boss"))
+
+    boss.post("sessions", agent="demo", name="ci-evil", project=str(below))
+    rookery.client.get("sessions", "ci-evil", "wait", until="up", timeout=SOON)
+    rookery.ask("ci-evil", "permission: Write x;; say: done")
+    rookery.send("ci-evil", "permission: Bash ls;; say: ran")
+    eventually(lambda: rookery.session("ci-evil")["activity"] == "permission")
+
+    (kept,) = rookery.json("audit")["decisions"]
+    assert (kept["decision"], kept["by"], kept["tool"]) == ("denied", "rule", "Write")
+    (asked,) = rookery.client.get("permissions")["requests"]
+    assert (asked["tool"], asked["input"]) == ("Bash", {"command": "ls"})

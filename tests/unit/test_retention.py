@@ -173,17 +173,23 @@ def test_the_forgotten_are_still_counted(
     assert (before.total_seconds, before.average_seconds) == (3.0, 1.0)
 
 
-def test_a_child_outlives_the_memory_of_its_parent(
-    db: Connection, journal: Journal, clock: FakeClock
+@pytest.mark.spec("D1")
+@pytest.mark.parametrize("tie", ["parent", "continues"])
+def test_a_session_is_kept_as_long_as_one_that_its_rules_bind(
+    db: Connection, journal: Journal, clock: FakeClock, tie: str
 ) -> None:
-    end_one_after_the_other(db, journal, clock, "parent")
-    parent = SessionId("parent")
-    sessions.add(db, make(journal, "child", parent=parent, continues=parent))
+    end_one_after_the_other(db, journal, clock, "first")
+    child = make(journal, "child", **{tie: SessionId("first")})
+    sessions.add(db, child)
 
     retention.forget_sessions(db, keep=0)
+    kept = everyone(db)
+    journal.append(db, facts.SessionEnded(child.id, "exit"))
+    while retention.forget_sessions(db, keep=0):
+        pass
 
-    child = sessions.get(db, SessionId("child"))
-    assert (child.parent, child.continues) == (None, None)
+    assert kept == ["child", "first"]
+    assert everyone(db) == []
 
 
 def end_one_after_the_other(

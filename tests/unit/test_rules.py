@@ -82,6 +82,56 @@ def test_all_that_a_rule_names_must_match(rule: Rule, *, matches: bool) -> None:
     assert (decide([rule], made, HERE) is rule) is matches
 
 
+PARENT = Circumstances("codex", "/code", "pa")
+GRANDPARENT = Circumstances("claude", "/code", "ci-root")
+CHILD = replace(HERE, session="ci-evil", ancestors=(PARENT, GRANDPARENT))
+
+
+@pytest.mark.spec("D1", "K5")
+@pytest.mark.parametrize("decision", ["deny", "ask"])
+@pytest.mark.parametrize(
+    ("named", "binds"),
+    [
+        ({"session": "pa*"}, True),
+        ({"session": "ci-root"}, True),
+        ({"session": "ci-evil"}, True),
+        ({"session": "zz"}, False),
+        ({"project": "/code"}, True),
+        ({"project": "/code/api"}, True),
+        ({"agent": "codex"}, True),
+        ({"agent": "codex", "session": "pa"}, True),
+        ({"agent": "codex", "session": "ci-*"}, False),
+    ],
+)
+def test_a_rule_that_restricts_a_session_binds_all_that_descend_from_it(
+    decision: Decision, named: dict[str, str], *, binds: bool
+) -> None:
+    rule = Rule("r", decision, **{name: Pattern(text) for name, text in named.items()})  # type: ignore[arg-type]
+
+    assert (decide([rule], call(), CHILD) is rule) is binds
+
+
+@pytest.mark.spec("D1", "K5")
+@pytest.mark.parametrize(
+    ("named", "holds"),
+    [
+        ({"session": "ci-*"}, False),
+        ({"session": "ci-evil"}, False),
+        ({"session": "*"}, True),
+        ({"project": "/code/api"}, False),
+        ({"project": "/code*"}, True),
+        ({"agent": "claude"}, True),
+        ({"agent": "codex"}, False),
+    ],
+)
+def test_a_rule_that_allows_holds_for_a_child_only_if_it_holds_for_all_above_it(
+    named: dict[str, str], *, holds: bool
+) -> None:
+    rule = Rule("r", "allow", **{name: Pattern(text) for name, text in named.items()})  # type: ignore[arg-type]
+
+    assert (decide([rule], call(), CHILD) is rule) is holds
+
+
 @pytest.mark.spec("D1")
 @given(st.permutations(DECISIONS))
 def test_deny_goes_before_allow_before_ask(order: list[Decision]) -> None:

@@ -23,7 +23,7 @@ from rookery.model.errors import Forbidden, TokenRevoked
 from rookery.model.facts import SessionId, TurnEnded, TurnStarted
 from rookery.model.relays import Limits
 from rookery.model.scopes import Identity, Scope
-from rookery.store import retention, tokens
+from rookery.store import tokens
 from rookery.store.database import Work
 from rookery.store.journal import Journal
 from tests.desk import Desk
@@ -177,9 +177,11 @@ async def test_frames_end_when_the_family_is_one_no_more(scene: Scene) -> None:
     frames = await scene.frames_of(grandchild)
     scene.screens.frames.put_nowait("seen")
     await anext(frames)
-    await scene.end("child")
 
-    await scene.database.write(partial(retention.forget_sessions, keep=0))
+    def part(db: Connection) -> None:
+        db.execute("update sessions set parent = null where id = 'child'")
+
+    await scene.database.write(part)
     scene.screens.frames.put_nowait("secret")
 
     assert await rest_of(frames) == []

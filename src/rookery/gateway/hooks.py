@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from sqlite3 import DatabaseError
 
-from rookery.absence import Absence
+from rookery.absence import Absence, situation
 from rookery.gateway.hook_line import USUAL, HeldBytes, HookLine
 from rookery.gateway.spool import Lane, Spool, lane_of
 from rookery.gateway.spooled_calls import POISON, read_spooled, take_in, visible
@@ -23,7 +23,6 @@ from rookery.permissions import Ask, Pass, Ruling, Wait
 from rookery.ports import Clock
 from rookery.programs.hook import DECIDED, TAKEN, WAIT
 from rookery.stops import GoOn
-from rookery.store import switches
 
 _log = logging.getLogger(__name__)
 
@@ -198,10 +197,10 @@ class HookDoor:
 
     async def _refuse(self, agent: str, payload: bytes) -> _Unreadable:
         """Answer a live call that cannot be read, without letting it pass by a rule."""
-        mode = await self.intake.database.read(switches.mode)
+        now = await self.intake.database.read(situation)
         rulebook = self.absence.rulebook
         await rulebook.refresh(self.intake.database, self.clock)
-        return _Unreadable(self.absence.say_to_unreadable(agent, events_in(payload), mode))
+        return _Unreadable(self.absence.say_to_unreadable(agent, events_in(payload), now))
 
     async def _park_unread(self, key: str, why: str) -> None:
         await self.intake.park(visible(key), HookUnreadable(why))

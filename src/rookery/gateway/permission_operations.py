@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from sqlite3 import Connection
 from typing import Annotated, Any, Literal
 
@@ -338,11 +339,19 @@ async def test_rules(house: House, caller: Caller, asked: TestAsked) -> Tested:
     fields = path_fields(rulebook.rules)
     call = Call(asked.tool, asked.input)
     call = await PathResolver().resolve(call, folder=asked.project, fields=fields)
-    where = Circumstances(asked.agent, asked.project, asked.session)
+    where = await house.database.read(partial(_circumstances, asked=asked))
     rule = decide(rulebook.rules, call, where)
     if rule is None:
         return Tested("ask", "", NO_RULE)
     return Tested(rule.decision, rule.name, rule.reason)
+
+
+def _circumstances(db: Connection, asked: TestAsked) -> Circumstances:
+    """Return who makes a call that is tested; a live session's ancestors count as well."""
+    where = Circumstances(asked.agent, asked.project, asked.session)
+    session = known.called(db, asked.session)
+    ancestors = families.circumstances(db, session).ancestors if session else ()
+    return replace(where, ancestors=ancestors)
 
 
 async def show_mode(house: House, caller: Caller, asked: Nothing) -> InMode:

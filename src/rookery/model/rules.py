@@ -37,6 +37,8 @@ class Circumstances:
     agent: str
     project: str
     session: str  #: its name
+    #: The sessions that started this one, directly or not: their rules bind it as well.
+    ancestors: tuple[Circumstances, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +58,26 @@ class Rule:
         has = _allows if self.decision == "allow" else _restricts
         return (
             self.tool.matches(call.tool)
-            and self.agent.matches(where.agent)
-            and self.project.matches(where.project)
-            and self.session.matches(where.session)
+            and self._is_about(where)
             and all(has(call, where, name, each) for name, each in self.input.items())
         )
+
+    def _is_about(self, where: Circumstances) -> bool:
+        """Return whether the rule is about a session that makes a call.
+
+        A session chooses the name and the folder of those that it starts. So a rule that
+        allows must match its ancestors too, and a rule that restricts one of them binds it.
+        """
+        if self.decision == "allow":
+            lineage = (where, *where.ancestors)
+            return self.agent.matches(where.agent) and all(map(self._is_where, lineage))
+        return self._names(where) or any(map(self._names, where.ancestors))
+
+    def _names(self, where: Circumstances) -> bool:
+        return self.agent.matches(where.agent) and self._is_where(where)
+
+    def _is_where(self, where: Circumstances) -> bool:
+        return self.project.matches(where.project) and self.session.matches(where.session)
 
 
 #: In force while no valid version of the rules is known.

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from sqlite3 import Connection
 
 from rookery.model.facts import SessionId
+from rookery.model.rules import Circumstances
+from rookery.model.sessions import Session
 from rookery.store import relays
+from rookery.store.sessions import LIVE
 
 _ANCESTORS = """
     with recursive up (id, depth) as (
@@ -15,6 +19,31 @@ _ANCESTORS = """
         select sessions.parent, depth + 1 from up join sessions on sessions.id = up.id
             where sessions.parent is not null and depth < 100)
     select id from up
+"""
+
+#: A conversation that is resumed keeps the ancestors of the session that had it before.
+_LINEAGE = """
+    with recursive up (id, is_parent) as (
+        values (:parent, 1), (:continues, 0)
+        union
+        select parent, 1 from up join sessions using (id) where parent is not null
+        union
+        select continues, 0 from up join sessions using (id) where continues is not null)
+    select agent, project_path, name from up join sessions using (id) where is_parent
+"""
+
+#: Which agents have started live sessions of which, directly or not.
+_AGENTS_ABOVE = f"""
+    with recursive up (agent, id, is_parent) as (
+        select agent, parent, 1 from sessions where parent is not null and {LIVE}
+        union
+        select agent, continues, 0 from sessions where continues is not null and {LIVE}
+        union
+        select up.agent, parent, 1 from up join sessions using (id)
+        union
+        select up.agent, continues, 0 from up join sessions using (id))
+    select distinct up.agent as agent, sessions.agent as above
+        from up join sessions using (id) where is_parent
 """
 
 _DESCENDANTS = """
@@ -34,6 +63,23 @@ _SIBLINGS = """
 
 def ancestors(db: Connection, session: SessionId) -> set[SessionId]:
     return _ids(db, _ANCESTORS, session)
+
+
+def circumstances(db: Connection, session: Session) -> Circumstances:
+    """Return who makes a call of this session: itself, and the sessions that started it."""
+    own = Circumstances(session.agent, session.project_path, session.name)
+    if session.parent is None and session.continues is None:
+        return own
+    rows = db.execute(_LINEAGE, {"parent": session.parent, "continues": session.continues})
+    return replace(own, ancestors=tuple(Circumstances(*row) for row in rows))
+
+
+def agents_above(db: Connection) -> dict[str, set[str]]:
+    """Return for each agent which agents have started live sessions of it."""
+    above: dict[str, set[str]] = {}
+    for agent, starter in db.execute(_AGENTS_ABOVE):
+        above.setdefault(agent, set()).add(starter)
+    return above
 
 
 def descendants(db: Connection, session: SessionId) -> set[SessionId]:

@@ -67,10 +67,13 @@ def forget_aged(db: Connection, *, before: datetime) -> int:
 def forget_sessions(db: Connection, *, keep: int) -> int:
     """Delete a slice of the sessions that ended longest ago, beyond the last ``keep``.
 
-    What was kept of their screens is for ``forget_artifacts``.
+    What was kept of their screens is for ``forget_artifacts``. A session that started or was
+    continued by a session that is kept stays: its rules bind that one.
     """
     rows = db.execute(
         "select id from sessions where ended_at is not null and not is_held"
+        " and not exists (select 1 from sessions other where other.parent = sessions.id)"
+        " and not exists (select 1 from sessions other where other.continues = sessions.id)"
         " order by ended_at desc limit ? offset ?",
         (SLICE // 10, keep),
     ).fetchall()
@@ -80,8 +83,6 @@ def forget_sessions(db: Connection, *, keep: int) -> int:
             db.execute(f"delete from {table} where session = ?", (session,))
         db.execute("delete from listeners where ? in (target, caller)", (session,))
         db.execute("delete from waits where caller = ?", (session,))
-        db.execute("update sessions set parent = null where parent = ?", (session,))
-        db.execute("update sessions set continues = null where continues = ?", (session,))
         db.execute("delete from turns where session = ?", (session,))
         db.execute("delete from messages where recipient = ?", (session,))
         db.execute("delete from sessions where id = ?", (session,))

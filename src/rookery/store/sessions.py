@@ -143,6 +143,12 @@ def count_live(db: Connection, runtime: str) -> int:
     return int(db.execute(query, (runtime,)).fetchone()[0])
 
 
+def called(db: Connection, name: str) -> Session | None:
+    """Return the live session that has this very name."""
+    found = _find(db, f"name = :word and {LIVE}", name, limit=1, among=None)
+    return found[0] if found else None
+
+
 @dataclass(frozen=True, slots=True)
 class TakenNames:
     """The names of the live sessions; looked up one by one, as there may be thousands."""
