@@ -112,6 +112,27 @@ def test_who_stops_listening_is_told_nothing(three: Rookery) -> None:
     assert prompts(three, "anna") == ["say: after"]
 
 
+@pytest.mark.spec("E4")
+@pytest.mark.parametrize("survive", ["true", "false"])
+def test_a_restart_keeps_the_listeners_unless_it_is_set_to_drop_them(
+    cold: Rookery, survive: str
+) -> None:
+    cold.configure(f"[listeners]\nsurvive_restart = {survive}")
+    cold.up()
+    for name in ("anna", "bert"):
+        cold.start(name)
+    cold.run("listen", "bert", "--for", "anna")
+
+    cold.stop()
+    cold.up()
+
+    waiting = cold.json("listen")["listeners"]
+    cold.ask("bert", "say: built")
+    cold.ask("anna", "say: after")
+    told = [each for each in prompts(cold, "anna") if "finished its turn" in each]
+    assert (len(waiting), len(told)) == ((1, 1) if survive == "true" else (0, 0))
+
+
 @pytest.mark.spec("E1", "I5", "K5")
 def test_an_agent_listens_for_itself_and_a_person_says_for_whom(rookery: Rookery) -> None:
     rookery.start("anna")
