@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.home import Home, find_home
+from rookery.home import Home, find_home, open_private
 from rookery.model.errors import HomeUnusable
 
 #: Linux takes 107 bytes of path for a unix socket, macOS 103.
@@ -235,3 +235,54 @@ def test_a_home_with_a_line_break_in_its_name_is_refused(tmp_path: Path) -> None
     with pytest.raises(HomeUnusable, match="line break"):
         home.prepare()
     assert not home.state.exists()
+
+
+@pytest.mark.spec("K1")
+@pytest.mark.parametrize("target", ["theirs", "nowhere"])
+def test_a_private_file_is_not_opened_through_a_link(tmp_path: Path, target: str) -> None:
+    (tmp_path / "theirs").write_text("secret")
+    (tmp_path / "theirs").chmod(0o600)
+    link = tmp_path / "token"
+    link.symlink_to(tmp_path / target)
+
+    with pytest.raises(HomeUnusable, match=str(link)):
+        open_private(link)
+    assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.spec("K1")
+@pytest.mark.parametrize("permissions", [0o640, 0o604, 0o620, 0o602, 0o666])
+def test_a_private_file_that_others_may_read_or_write_is_refused(
+    tmp_path: Path, permissions: int
+) -> None:
+    file = tmp_path / "token"
+    file.write_text("secret")
+    file.chmod(permissions)
+
+    with pytest.raises(HomeUnusable, match="not private to you"):
+        open_private(file)
+    assert file.read_text() == "secret"
+
+
+@pytest.mark.spec("K1")
+def test_a_private_file_of_another_user_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "token"
+    open_private(file).close()
+    somebody_else = os.getuid() + 1
+    monkeypatch.setattr("os.getuid", lambda: somebody_else)
+
+    with pytest.raises(HomeUnusable, match="not private to you"):
+        open_private(file)
+
+
+@pytest.mark.spec("K1")
+def test_a_private_file_is_made_for_the_owner_alone(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        open_private(tmp_path / "token").close()
+    finally:
+        os.umask(before)
+
+    assert mode(tmp_path / "token") == 0o600
