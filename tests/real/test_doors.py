@@ -19,6 +19,7 @@ from websockets.sync.client import connect
 from websockets.typing import Origin
 
 from rookery.gateway.operations import OPERATIONS
+from rookery.gateway.streams import STREAMS
 from rookery.model.errors import Answered
 from tests.real.rookery import SOON, Rookery, eventually
 
@@ -94,7 +95,8 @@ def following(
 def test_without_a_token_loopback_answers_nothing(rookery: Rookery) -> None:
     rookery.start("shown")
     every = {(each.method, each.path) for each in OPERATIONS}
-    every |= {("GET", "/v1/events"), ("GET", "/v1/openapi.json"), ("GET", "/nowhere")}
+    every |= {("GET", each.path) for each in STREAMS}
+    every |= {("GET", "/v1/openapi.json"), ("GET", "/nowhere")}
     every |= {("POST", "/mcp"), ("GET", "/mcp")}
 
     for method, path in sorted(every):
