@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
+from sqlite3 import Connection
 
 import anyio
 import pytest
@@ -22,10 +24,11 @@ from rookery.model.errors import HookUnreadable
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
 from rookery.model.permissions import Outcome, Verdict
-from rookery.permissions import Permissions
+from rookery.model.sessions import Session
+from rookery.permissions import Permissions, Wait
 from rookery.processes import Process
 from rookery.rulebook import Rulebook
-from rookery.store import limits, requests, sessions
+from rookery.store import limits, requests, sessions, switches
 from rookery.store.journal import Journal
 from tests.desk import Desk
 from tests.fakes.clock import FakeClock
@@ -331,3 +334,52 @@ async def test_it_is_said_that_the_limit_is_reached(desk: Desk, limit: int, said
 def test_what_a_hook_names_is_read_whatever_stands_there() -> None:
     assert read_lineage("12:34,5:6") == (Process(12, "34"), Process(5, "6"))
     assert [read_lineage(word) for word in ("-", "", "123", "a:b", "1:2:3")] == [()] * 5
+
+
+#: The first event that is heard of an agent, what it asks for, and how it tells that it ran.
+CLAUDE_CALL = {"tool_name": "Bash", "tool_input": {"command": "touch made"}}
+GEMINI_CALL = {"tool_name": "run_shell_command", "tool_input": {"command": "touch made"}}
+FIRST_HEARD = [
+    pytest.param("claude", "UserPromptSubmit", CLAUDE_CALL, id="claude-prompt"),
+    pytest.param("claude", "PreToolUse", CLAUDE_CALL, id="claude-tool"),
+    pytest.param("claude", "PermissionRequest", CLAUDE_CALL, id="claude-request"),
+    pytest.param("codex", "UserPromptSubmit", CLAUDE_CALL, id="codex-prompt"),
+    pytest.param("codex", "PermissionRequest", CLAUDE_CALL, id="codex-request"),
+    pytest.param("gemini", "BeforeAgent", GEMINI_CALL, id="gemini-prompt"),
+    pytest.param("gemini", "BeforeTool", GEMINI_CALL, id="gemini-tool"),
+]
+
+
+def newcomers(db: Connection) -> list[Session]:
+    return [each for each in sessions.live(db) if each.id != AGENT]
+
+
+@pytest.mark.spec("C1", "D1")
+@pytest.mark.parametrize(("agent", "event", "call"), FIRST_HEARD)
+async def test_an_agent_whose_start_was_not_heard_is_up_with_its_first_hook(
+    desk: Desk, intake: Intake, agent: str, event: str, call: dict[str, object]
+) -> None:
+    hook = live(event, "n1", prompt="go", turn_id="t1", **call)
+
+    await intake.receive(replace(hook, agent=agent))
+
+    (session,) = await desk.database.read(newcomers)
+    assert session.started_at is not None
+    assert session.status == "running"
+
+
+@pytest.mark.spec("C1", "D1")
+async def test_what_such_an_agent_asks_is_settled_once_it_is_answered(
+    desk: Desk, intake: Intake
+) -> None:
+    await desk.database.write(lambda db: switches.set_mode(db, "remote"))
+    await intake.receive(live("UserPromptSubmit", "n1", prompt="go"))
+    ruling = await intake.receive(live("PermissionRequest", "n1", **CLAUDE_CALL))
+    (asking,) = await desk.database.read(newcomers)
+    (request,) = await desk.database.read(partial(requests.open_of, session=asking.id))
+
+    await desk.ask("answer_permission", permission=request.id, decision="allow")
+
+    (session,) = await desk.database.read(newcomers)
+    assert isinstance(ruling, Wait)
+    assert (asking.activity, session.activity) == ("permission", "working")

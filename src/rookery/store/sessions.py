@@ -195,11 +195,20 @@ def move(db: Connection, fact: Fact, *, at: datetime) -> SessionState | None:
             (after.activity, after.reason, now, fact.session),
         )
     else:
+        # Whatever a headless agent tells first proves that it is up; its start may be missed.
+        # In a terminal, a dialog can be seen before the agent is up.
         db.execute(
             "update sessions set status = :status, activity = :activity, reason = :reason,"
-            " since = :now, last_activity_at = :now, ended_at = iif(:over, :now, null)"
-            " where id = :id",
-            {**_words(after), "now": now, "id": fact.session, "over": after.status.is_over},
+            " since = :now, last_activity_at = :now, ended_at = iif(:over, :now, null),"
+            " started_at = iif(:status = 'running' and runtime = :headless,"
+            " coalesce(started_at, :now), started_at) where id = :id",
+            {
+                **_words(after),
+                "now": now,
+                "id": fact.session,
+                "over": after.status.is_over,
+                "headless": HEADLESS,
+            },
         )
     _learn(db, fact, now)
     return state
