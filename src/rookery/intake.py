@@ -44,7 +44,6 @@ from rookery.ports import Agent
 from rookery.processes import run_as
 from rookery.stops import GoOn, Stops, reason_to_go_on
 from rookery.store import (
-    carried,
     dialogs,
     evidence,
     messages,
@@ -267,7 +266,7 @@ class Intake:
 
         def conclude(db: Connection) -> None:
             # Once only: a hook program comes again if the daemon dies before it is told.
-            if carried.note_carried(db, request):
+            if self.permissions.note_told(db, request):
                 session = sessions.get(db, requests.get(db, request).session)
                 self.stops.conclude(db, session, stop.words, verdict)
 
@@ -297,7 +296,7 @@ class Intake:
 
     async def note_told(self, request: RequestId) -> None:
         """Note that a hook program was told the answer that it waited for."""
-        await self.database.write(partial(carried.note_carried, request=request))
+        await self.database.write(partial(self.permissions.note_told, request=request))
 
     async def park(self, key: str, error: Exception) -> None:
         """Keep the trace of a call that nothing can be made of."""

@@ -7,7 +7,7 @@ from datetime import timedelta
 from functools import partial
 from sqlite3 import Connection
 
-from rookery.model.facts import InputAsked, InputLeft, TurnEnded
+from rookery.model.facts import InputAsked, InputLeft, KeysWithheld, TurnEnded
 from rookery.model.permissions import STOP, Outcome, Request, RequestId
 from rookery.permissions import Permissions
 from rookery.store import carried, dialogs, requests, sessions
@@ -101,7 +101,7 @@ def _redirect(db: Connection, permissions: Permissions, request: Request) -> Non
         return
     if carried.is_heard(db, request.id):
         # The daemon died after the hook program was told, and before that was noted.
-        carried.note_carried(db, request.id)
+        permissions.note_told(db, request.id)
     elif permissions.has_dialog(db, request) and dialogs.is_asked(db, request.id):
         carried.redirect(db, request.id)
         left = InputLeft(request.session, request.id, GONE)
@@ -117,3 +117,4 @@ def _redirect(db: Connection, permissions: Permissions, request: Request) -> Non
             carried.note_carried(db, request.id)
         else:
             requests.let_go(db, request.id, reason=GONE)
+        permissions.journal.append(db, KeysWithheld(request.session, request.id, GONE))

@@ -225,6 +225,14 @@ class Permissions:
         self.journal.append(db, AnswerTaken(request.session, request.id))
         self._settle(db, sessions.get(db, request.session), by=request.answered_by)
 
+    def note_told(self, db: Connection, request: RequestId) -> bool:
+        """Note that a hook program was told the answer. False if that was noted before."""
+        if not carried.note_carried(db, request):
+            return False
+        # Clients that wait for the delivery look again at the next entry of the session.
+        self.journal.append(db, AnswerTaken(requests.get(db, request).session, request))
+        return True
+
     def keep_undelivered(self, db: Connection, request: Request, why: str) -> None:
         """Keep for the audit that an answer never reached its agent, or may not have."""
         verdict = requests.verdict_of(db, request.id)

@@ -76,6 +76,21 @@ def test_an_agent_is_told_why_its_call_was_denied(remote: Rookery) -> None:
     assert remote.session("worker")["denial_count"] == 1
 
 
+@pytest.mark.spec("D2", "D5")
+def test_an_answer_is_known_to_be_told_before_anything_else_happens(remote: Rookery) -> None:
+    request = ask(remote, words="permission: Bash rm -r build;; sleep: 300;; say: late")
+
+    with ThreadPoolExecutor(1) as pool:
+        denied = remote.client.post("permissions", request["id"], "answer", decision="deny")
+        told = pool.submit(remote.client.get, "permissions", denied["id"], timeout=600)
+        found = told.result(timeout=60)
+
+    assert (found["outcome"], found["delivery"]) == ("denied", "none")
+    assert remote.session("worker")["activity"] == "working"
+    events = remote.run("events", "--after", "0", "--json", "--no-follow").stdout
+    assert events.count('"answer-taken"') == 1
+
+
 @pytest.mark.spec("D2")
 def test_what_is_allowed_for_the_session_is_asked_once(remote: Rookery) -> None:
     ask(remote)

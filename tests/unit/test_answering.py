@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import asyncio
 import secrets
+from functools import partial
 from sqlite3 import Connection
 
 import pytest
@@ -68,6 +70,20 @@ async def test_a_session_that_asks_for_the_same_twice_is_a_name_for_the_first(
     done = await desk.ask("answer_permission", permission=WORKER, decision="allow")
 
     assert done.id == first
+
+
+@pytest.mark.spec("D2")
+async def test_clients_that_wait_for_a_session_hear_that_its_hook_was_told(desk: Desk) -> None:
+    request = await ask(desk, "make")
+    await desk.ask("answer_permission", permission=request, decision="allow")
+    bell = desk.database.bells.of_sessions([WORKER])
+
+    await desk.database.write(partial(desk.house.permissions.note_told, request=request))
+
+    async with asyncio.timeout(30):
+        await bell.wait()
+        found = await desk.ask("permission", permission=request, timeout=600)
+    assert found.delivery == "none"
 
 
 @pytest.mark.spec("D1", "D2")

@@ -26,11 +26,12 @@ from rookery.model.permissions import (
 )
 from rookery.model.screens import Dialog, Press
 from rookery.permissions import Permissions, Wait
-from rookery.store import carried, requests, sessions, switches
+from rookery.store import requests, sessions, switches
 from rookery.store.requests import Asking
 from tests.fakes.database import ObservedDatabase
 from tests.fakes.runtime import Program
 from tests.house import House, World, passing_time, running
+from tests.waiting import kinds
 
 pytestmark = pytest.mark.anyio
 
@@ -226,12 +227,15 @@ async def test_an_answer_that_its_hook_was_told_is_done(bench: Bench) -> None:
     await bench.answer(request)
     due = (await bench.get(request)).delivery
 
-    await bench.house.database.write(partial(carried.note_carried, request=request))
+    told = partial(bench.permissions.note_told, request=request)
+    is_new = [await bench.house.database.write(told) for _ in range(2)]
     async with bench.checking():
         await bench.pass_time(TOO_LONG)
 
     found = await bench.get(request)
     assert (due, found.delivery, found.by_keys) == ("due", "none", False)
+    assert is_new == [True, False]
+    assert (await bench.house.database.read(kinds)).count("answer-taken") == 1
 
 
 @pytest.mark.spec("D2")

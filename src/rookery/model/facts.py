@@ -99,7 +99,7 @@ class KeysWithheld(_Fact, frozen=True):
 
 
 class AnswerTaken(_Fact, frozen=True):
-    """An answer by keys was seen to take effect: its dialog is gone."""
+    """An answer has reached its agent: its hook was told, or keys have closed its dialog."""
 
     request: str
 
