@@ -59,6 +59,10 @@ class Agent:
         payload = {"session_id": "n-1", "cwd": "/x/agent", "hook_event_name": event}
         self._tell({**payload, **more})
 
+    def runs(self, *words: str) -> tuple[int, str]:
+        """Run a command, as the agent's own shell tool does."""
+        return self._tell({"run": list(words)})
+
     def asks(self, rookery: Rookery, method: str, path: str, **body: object) -> int:
         words = [*asking(rookery), method, path, json.dumps(body)]
         return int(self._tell({"run": words})[1])
@@ -106,6 +110,23 @@ def test_an_agent_that_hooks_told_of_is_no_owner(rookery: Rookery) -> None:
     assert refused == [403, 403, 403, 403]
     assert own == 200
     assert rookery.session("stranger")["status"] == "running"
+
+
+@pytest.mark.spec("E1", "K1")
+def test_an_agent_that_was_started_by_hand_starts_others_by_the_command(
+    rookery: Rookery,
+) -> None:
+    given = {**rookery.environment, "LANG": "C.UTF-8"}
+    environment = [f"{name}={value}" for name, value in given.items()]
+    start = ["start", "--agent", "demo", "--name", "child", "--project", str(rookery.project)]
+    with headless(rookery) as agent:
+        agent.hook("SessionStart", cwd=str(rookery.project))
+        eventually(lambda: agent.asks(rookery, "GET", "tokens") == 403)
+        code, said = agent.runs("env", *environment, sys.executable, "-m", "rookery", *start)
+
+    assert code == 0, said
+    parent = rookery.session("n-1")
+    assert rookery.session("child")["parent"] == parent["id"]
 
 
 @pytest.mark.parametrize("how", ["detached", "job", "window"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,12 @@ import pytest
 from rookery.config import Settings, Trust
 from rookery.daemon import AGENTS
 from rookery.model.errors import BadInput, Forbidden, RateExceeded
+from rookery.model.facts import SessionEnded
 from rookery.model.reach import Held, Reach, mode_within
+from rookery.model.scopes import Identity, Scope
 from rookery.model.sessions import NativeId
 from rookery.ports import CommandLine, Order
+from rookery.store import sessions
 from rookery.store.journal import Journal
 from tests.desk import Desk, session_caller
 from tests.fakes.clock import FakeClock
@@ -220,3 +224,32 @@ async def test_a_session_starts_only_so_many_in_a_minute(
     clock.advance(61)
 
     assert (await desk.ask("start", by=by, **words)).parent == "planner"
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("K1")
+@pytest.mark.parametrize("is_fork", [None, False, True])
+async def test_the_environment_of_a_sessions_command_is_left_out(
+    desk: Desk, tmp_path: Path, *, is_fork: bool | None
+) -> None:
+    native_id = "0a0b0c0d-0000-4000-8000-000000000001"
+    planner = await desk.settle("planner", tmp_path, agent="claude")
+    old = await desk.settle(
+        "old", tmp_path, agent="claude", parent=planner, native_id=native_id
+    )
+    given: dict[str, Any] = {"environment": {"PATH": "/evil"}}
+    if is_fork is None:
+        operation, given = "start", given | {"agent": "demo", "project": str(tmp_path)}
+    else:
+        operation, given = "resume", given | {"session": old, "fork": is_fork}
+    if is_fork is False:
+        await desk.database.write(
+            lambda db: desk.journal.append(db, SessionEnded(old, "it is done"))
+        )
+
+    made = await desk.ask(operation, by=session_caller(planner), **given)
+
+    asked = await desk.database.read(partial(sessions.launch_of, session=made.id))
+    assert asked["environment"] == {}
+    with pytest.raises(Forbidden, match="an environment is for the owner"):
+        await desk.ask(operation, by=Identity(Scope.SESSION, "tcp", planner), **given)

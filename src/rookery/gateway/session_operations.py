@@ -161,6 +161,7 @@ async def begin(
     conversation: sessions.Conversation | None = None,
 ) -> Session:
     """Start an agent, to go on with a conversation or to begin a new one."""
+    asked = _without_agents_environment(caller, asked)
     _require_a_name_of_an_agent(caller, asked)
     what = asked.model_dump(exclude={"listen"})
     own = caller.identity.session
@@ -186,6 +187,17 @@ async def begin(
         return session
 
     return await once(house, caller, Session, accept)
+
+
+def _without_agents_environment(caller: Caller, asked: StartAsked) -> StartAsked:
+    """Leave out the environment that a command sends when a session runs it.
+
+    The command cannot always tell that an agent runs it: one that was started by hand has no
+    badge in its environment.
+    """
+    identity = caller.identity
+    is_session = identity.scope is Scope.SESSION and identity.door == "unix"
+    return asked.model_copy(update={"environment": {}}) if is_session else asked
 
 
 def _require_a_name_of_an_agent(caller: Caller, asked: StartAsked) -> None:
