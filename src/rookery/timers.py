@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
@@ -39,6 +40,27 @@ class Spans:
 
 
 @dataclass(frozen=True, slots=True)
+class Asleep:
+    """Time that passed on the clock only: the computer slept, or its clock was set."""
+
+    since: datetime
+    until: datetime
+
+
+def awake_ago(span: timedelta, *, now: datetime, asleep: Sequence[Asleep]) -> datetime:
+    """Return the moment since which the computer was awake for ``span``.
+
+    A sleep counts only between that moment and now: what began after it is of its full age.
+    """
+    for each in reversed(asleep):
+        if now - each.until >= span:
+            break
+        span -= now - each.until
+        now = each.since
+    return now - span
+
+
+@dataclass(frozen=True, slots=True)
 class Timers:
     database: Database
     journal: Journal
@@ -47,37 +69,43 @@ class Timers:
     artifacts: Path | None = None  #: what is kept of sessions, for as long as they are
 
     async def run(self) -> None:
-        skipped, before = timedelta(), self.journal.clock.now()
+        asleep: list[Asleep] = []
+        before = self.journal.clock.now()
         while True:
             now = self.journal.clock.now()
-            if (jump := now - before) > LONGEST_ROUND:
+            # A clock that was wrong and is set back leaves a sleep that has not happened.
+            asleep = [each for each in asleep if each.until <= now]
+            if now - before > LONGEST_ROUND:
                 # The computer slept, or its clock was set: nobody was inactive meanwhile.
-                skipped += jump
+                asleep.append(Asleep(before, now))
             before = now
             try:
-                await self.round(skipped)
+                await self.round(asleep)
             except Exception:  # noqa: BLE001 - a supervised boundary
                 _log.exception("A round of the clock failed; the next will try again.")
             await self.journal.clock.sleep(ROUND)
 
-    async def round(self, skipped: timedelta = timedelta()) -> None:
-        """Do what is due; ``skipped`` is time that passed on the clock only."""
-        await self._end_the_inactive(skipped)
-        await self._end_the_unidentified(skipped)
-        await self._forget(skipped)
+    async def round(self, asleep: Sequence[Asleep] = ()) -> None:
+        """Do what is due; ``asleep`` is time that passed on the clock only, oldest first."""
+        await self._end_the_inactive(asleep)
+        await self._end_the_unidentified(asleep)
+        await self._forget(asleep)
 
-    async def _end_the_inactive(self, skipped: timedelta) -> None:
-        since = self.journal.clock.now() - self.spans.inactive - skipped
+    def _ago(self, span: timedelta, asleep: Sequence[Asleep]) -> datetime:
+        return awake_ago(span, now=self.journal.clock.now(), asleep=asleep)
+
+    async def _end_the_inactive(self, asleep: Sequence[Asleep]) -> None:
+        since = self._ago(self.spans.inactive, asleep)
         for session in await self.database.read(partial(sessions.inactive, since=since)):
             if not await self._is_attached(session):
                 await self.database.write(partial(self._end, session=session))
 
-    async def _end_the_unidentified(self, skipped: timedelta) -> None:
+    async def _end_the_unidentified(self, asleep: Sequence[Asleep]) -> None:
         """End headless records that nothing but a start call stands for: any process can call.
 
         An agent that lives becomes a session again with its next prompt.
         """
-        since = self.journal.clock.now() - UNIDENTIFIED_SILENCE - skipped
+        since = self._ago(UNIDENTIFIED_SILENCE, asleep)
         reason = "nothing but its start was heard of it, and its process is not known"
         for session in await self.database.read(partial(sessions.only_started, since=since)):
             end = partial(self._end_record, session=session, reason=reason)
@@ -101,8 +129,8 @@ class Timers:
         if not _has_stirred(db, session):
             endings.end(db, self.journal, session.id, outcome="completed", reason=reason)
 
-    async def _forget(self, skipped: timedelta) -> None:
-        before = self.journal.clock.now() - self.spans.retention - skipped
+    async def _forget(self, asleep: Sequence[Asleep]) -> None:
+        before = self._ago(self.spans.retention, asleep)
         while await self.database.write(partial(retention.forget_aged, before=before)):
             pass
         keep = self.spans.kept_sessions

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from sqlite3 import Connection
 
@@ -11,7 +11,7 @@ from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Status
 from rookery.store import observed, sessions
-from rookery.timers import ROUND, UNIDENTIFIED_SILENCE, Spans, Timers
+from rookery.timers import ROUND, UNIDENTIFIED_SILENCE, Asleep, Spans, Timers, awake_ago
 from tests.fakes.database import ObservedDatabase
 from tests.fakes.runtime import FakeRuntime
 from tests.house import House, World, running
@@ -245,3 +245,73 @@ async def test_a_round_that_fails_is_tried_again(
     assert before.status is Status.RUNNING
     assert over.status is Status.KILLED
     assert "A round of the clock failed" in caplog.text
+
+
+async def sleep(house: House, hours: float) -> None:
+    """Have the computer sleep between two rounds, and let the round after it be done."""
+    house.world.clock.advance(hours * HOUR)
+    await house.pass_time(ROUND)
+
+
+async def stay_awake(house: House, hours: float) -> None:
+    for _ in range(round(hours * 3)):
+        await house.pass_time(HOUR / 3)
+
+
+@pytest.mark.spec("A9")
+async def test_time_asleep_does_not_count_for_a_session_that_lived_through_it(
+    database: ObservedDatabase, world: World
+) -> None:
+    async with running(database, world) as house:
+        session = await house.start()
+        async with house.beside(timers(house).run):
+            await house.rest()
+            await sleep(house, 100)
+            await stay_awake(house, 71)
+            still = await house.session(session)
+            await stay_awake(house, 2)
+            over = await house.session(session)
+
+    assert still.status is Status.RUNNING
+    assert over.status is Status.KILLED
+
+
+@pytest.mark.spec("A9")
+async def test_time_asleep_before_a_session_began_does_not_spare_it(
+    database: ObservedDatabase, world: World
+) -> None:
+    async with running(database, world) as house:
+        async with house.beside(timers(house).run):
+            await house.rest()
+            for _ in range(4):
+                await sleep(house, 120)
+            session = await house.start()
+            await stay_awake(house, 73)
+
+        over = await house.session(session)
+    assert over.status is Status.KILLED
+
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+@pytest.mark.spec("A9")
+@pytest.mark.parametrize(
+    ("span", "asleep", "ago"),
+    [
+        (10, [], 10),
+        (10, [(30, 20)], 10),  # it slept before
+        (10, [(8, 3)], 15),
+        (10, [(40, 20), (8, 3)], 15),
+        (10, [(40, 12), (8, 3)], 15 + 28),
+        (10, [(8, 0)], 18),  # it has just woken up
+        (10, [(20, 10)], 10),
+    ],
+)
+def test_only_sleeps_within_a_span_make_it_longer(
+    span: int, asleep: list[tuple[int, int]], ago: int
+) -> None:
+    hours = [timedelta(hours=each) for each in range(50)]
+    slept = [Asleep(NOW - hours[since], NOW - hours[until]) for since, until in asleep]
+
+    assert awake_ago(hours[span], now=NOW, asleep=slept) == NOW - hours[ago]
