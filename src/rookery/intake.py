@@ -357,6 +357,8 @@ class Intake:
         """Keep what a hook tells of its session besides what happened."""
         if sender.transcript_path and not sending.transcript:
             sessions.learn_transcript(db, sending.session, sender.transcript_path)
+        if sender.permission_mode not in {"", sending.present_mode}:
+            senders.learn_mode(db, sending.session, sender.permission_mode)
         # At its start a fact has the model.
         is_new = sender.model not in {"", sending.model} and not sender.is_new
         if is_new and sending.is_live:

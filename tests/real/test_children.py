@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rookery.model.errors import Answered
 from tests.models.server import ModelServer
 from tests.real.agents import configure
 from tests.real.rookery import SOON, Rookery, eventually
@@ -56,3 +57,24 @@ def test_a_session_gets_round_no_rule_by_the_name_or_folder_of_a_child(
     assert (kept["decision"], kept["by"], kept["tool"]) == ("denied", "rule", "Write")
     (asked,) = rookery.client.get("permissions")["requests"]
     assert (asked["tool"], asked["input"]) == ("Bash", {"command": "ls"})
+
+
+@pytest.mark.spec("K5")
+def test_a_child_does_no_more_than_claude_does_after_its_person_has_changed_the_mode(
+    cold: Rookery, models: ModelServer
+) -> None:
+    configure(cold, models.url)
+    cold.up()
+    cold.start("boss", agent="claude", permission_mode="acceptEdits")
+    boss = cold.client_of(badge_of(cold, "boss"))
+    words = {"agent": "claude", "project": str(cold.project), "permission_mode": "acceptEdits"}
+    cold.ask("boss", "say: still free")
+    free = boss.post("sessions", name="free", **words)
+
+    cold.run("keys", "boss", "shift-tab")
+    eventually(lambda: "plan mode on" in cold.screen("boss"))
+    cold.ask("boss", "say: in plan mode")
+    with pytest.raises(Answered, match="acceptEdits, now plan"):
+        boss.post("sessions", name="other", **words)
+
+    assert free["permission_mode"] == "acceptEdits"

@@ -34,7 +34,7 @@ from rookery.programs.hook import TAKEN
 from rookery.rulebook import Rulebook
 from rookery.sessions import Speaker, send
 from rookery.stops import Stops
-from rookery.store import messages, requests, sessions, switches, tokens, turns
+from rookery.store import messages, requests, senders, sessions, switches, tokens, turns
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from tests.house import no_policy
@@ -869,6 +869,30 @@ async def test_the_model_that_a_hook_names_is_the_sessions_from_then_on(
 
     assert (await door.session("worker")).model == "second"
     assert (await database.read(kinds)).count("model-chosen") == 1
+
+
+@pytest.mark.spec("K5")
+@pytest.mark.parametrize(
+    ("agent", "more", "known"),
+    [
+        ("claude", {}, "plan"),
+        ("claude", {"agent_id": "a1"}, "acceptEdits"),  # a subagent's is not the session's
+        ("demo", {}, "plan"),
+        ("codex", {}, ""),  # it tells how it asks, not which of its modes it is in
+    ],
+)
+async def test_the_permission_mode_that_a_hook_told_last_is_kept(
+    door: Door, database: Database, agent: str, more: dict[str, str], known: str
+) -> None:
+    badge = await door.prepare("worker", agent=agent)
+    payload = {"session_id": "n1", "cwd": "/", "hook_event_name": "UserPromptSubmit"}
+
+    for mode, added in [("acceptEdits", {}), ("plan", more), ("", {})]:
+        told = {**payload, "prompt": "go", "permission_mode": mode, **added}
+        await door.intake.receive(Hook(f"key {mode}", agent, badge, told))
+
+    sending = await database.read(partial(senders.get, session=SessionId("worker")))
+    assert sending.present_mode == known
 
 
 @pytest.mark.spec("A2")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -19,7 +20,7 @@ from rookery.model.reach import Held, Reach, mode_within
 from rookery.model.scopes import Identity, Scope
 from rookery.model.sessions import NativeId
 from rookery.ports import CommandLine, Order
-from rookery.store import sessions
+from rookery.store import senders, sessions
 from rookery.store.journal import Journal
 from tests.desk import Desk, session_caller
 from tests.fakes.clock import FakeClock
@@ -136,6 +137,40 @@ def test_a_child_of_the_same_agent_in_the_same_mode_is_started_alike() -> None:
     assert mode_within(held("claude", "auto"), held("claude", "auto")) == "auto"
 
 
+@pytest.mark.spec("K5")
+@pytest.mark.parametrize(
+    ("at_start", "present", "wanted", "given"),
+    [
+        ("acceptEdits", "plan", "acceptEdits", None),
+        ("acceptEdits", "plan", "default", None),
+        ("acceptEdits", "plan", "plan", "plan"),
+        ("acceptEdits", "plan", "", "plan"),
+        ("acceptEdits", "acceptEdits", "acceptEdits", "acceptEdits"),
+        ("acceptEdits", "bypassPermissions", "acceptEdits", "acceptEdits"),
+        ("acceptEdits", "bypassPermissions", "bypassPermissions", None),
+        ("acceptEdits", "of a later version", "acceptEdits", None),
+        ("", "plan", "", "plan"),
+        ("", "plan", "default", None),
+        ("", "default", "", "default"),
+        ("", "bypassPermissions", "acceptEdits", None),
+        ("", "bypassPermissions", "", "default"),
+    ],
+)
+def test_a_child_goes_no_further_than_its_parent_does_at_present(
+    at_start: str, present: str, wanted: str, given: str | None
+) -> None:
+    parent = replace(held("claude", at_start), present=present)
+
+    if given is None:
+        with pytest.raises(Forbidden, match=f"now {present}"):
+            mode_within(parent, held("claude", wanted))
+    else:
+        assert (
+            AGENTS["claude"].modes[mode_within(parent, held("claude", wanted))]
+            == (AGENTS["claude"].modes[given])
+        )
+
+
 def test_opencode_is_not_started_in_a_mode_that_cannot_be_set() -> None:
     with pytest.raises(BadInput, match="no permission mode"):
         line_of("opencode", "bypassPermissions")
@@ -175,6 +210,23 @@ async def test_the_restriction_is_in_the_row_that_the_child_is_started_from(
         await desk.ask(
             *("start",), by=by, agent="claude", project=str(tmp_path), permission_mode="default"
         )
+
+
+@pytest.mark.anyio
+async def test_a_session_in_a_stricter_mode_than_at_its_start_starts_no_freer_child(
+    desk: Desk, tmp_path: Path
+) -> None:
+    words = {"agent": "claude", "project": str(tmp_path), "permission_mode": "acceptEdits"}
+    parent = await desk.settle(
+        "parent", tmp_path, agent="claude", permission_mode="acceptEdits"
+    )
+    free = await desk.ask("start", by=session_caller(parent), **words)
+
+    await desk.database.write(partial(senders.learn_mode, session=parent, mode="plan"))
+
+    assert free.permission_mode == "acceptEdits"
+    with pytest.raises(Forbidden, match="acceptEdits, now plan"):
+        await desk.ask("start", by=session_caller(parent), **words)
 
 
 @pytest.mark.anyio

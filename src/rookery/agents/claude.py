@@ -118,7 +118,7 @@ class Claude:
         return CommandLine(tuple(argv), {settings: given, tools: _tools(order)})
 
     def identify(self, payload: Payload) -> Sender:
-        return hooks.identify(self.name, payload)
+        return hooks.identify_with_mode(self.name, payload)
 
     def read_hook(self, payload: Payload, session: SessionId) -> Iterable[Fact]:
         return hooks.read(payload, session)

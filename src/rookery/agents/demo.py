@@ -68,7 +68,7 @@ class Demo:
         return CommandLine(tuple(argv), {settings: hooks.settings(order.hook, EVENTS)})
 
     def identify(self, payload: Payload) -> Sender:
-        return hooks.identify(self.name, payload)
+        return hooks.identify_with_mode(self.name, payload)
 
     def read_hook(self, payload: Payload, session: SessionId) -> Iterable[Fact]:
         return hooks.read(payload, session)

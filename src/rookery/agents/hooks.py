@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rookery.agents import background
@@ -64,6 +65,16 @@ def identify(agent: str, payload: Payload) -> Sender:
             )
         case _:
             raise HookUnreadable(", ".join(sorted(map(str, payload))))
+
+
+def identify_with_mode(agent: str, payload: Payload) -> Sender:
+    """Read who tells, and its permission mode, for agents that tell the one they are in.
+
+    A subagent may be in a mode of its own, which is not the session's.
+    """
+    sender = identify(agent, payload)
+    mode = "" if "agent_id" in payload else _text(payload, "permission_mode")
+    return replace(sender, permission_mode=mode[:_LONGEST_NAME]) if mode else sender
 
 
 def read(  # noqa: C901, PLR0912 - a table

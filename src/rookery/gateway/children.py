@@ -14,7 +14,7 @@ from rookery.model.reach import Held, mode_within
 from rookery.model.scopes import DEEPEST, MOST_CHILDREN
 from rookery.model.sessions import Session
 from rookery.sessions import Plan
-from rookery.store import families, sessions
+from rookery.store import families, senders, sessions
 
 MINUTE = timedelta(minutes=1)
 
@@ -31,7 +31,7 @@ def as_child(db: Connection, house: House, caller: Caller, plan: Plan) -> Plan:
     _check_numbers(db, house, parent)
     _check_folder(house, parent, plan.project)
     _check_name(db, plan.start.name)
-    mode = mode_within(_held(house, parent), _wanted(plan))
+    mode = mode_within(_held(db, house, parent), _wanted(plan))
     return replace(plan, start=replace(plan.start, permission_mode=mode))
 
 
@@ -63,9 +63,11 @@ def _check_name(db: Connection, name: str) -> None:
         raise NameTaken(f"{name!r}, or one that looks like it. Choose another.")
 
 
-def _held(house: House, session: Session) -> Held:
+def _held(db: Connection, house: House, session: Session) -> Held:
     agent = house.agents.get(session.agent)
-    return Held(session.agent, session.permission_mode, agent.modes if agent else {})
+    modes = agent.modes if agent else {}
+    present = senders.get(db, session.id).present_mode
+    return Held(session.agent, session.permission_mode, modes, present)
 
 
 def _wanted(plan: Plan) -> Held:

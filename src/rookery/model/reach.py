@@ -31,13 +31,25 @@ class Held:
     """
 
     agent: str
-    mode: str
+    mode: str  #: at its start
     modes: Mapping[str, Reach]
+    present: str = ""  #: the mode that it told last; empty if it told none
 
     @property
     def reach(self) -> Reach:
-        """Return how far it goes for certain: a default may be as little as asking."""
-        return self.modes.get(self.mode, Reach.ASK)
+        """Return how far it goes for certain: a default may be as little as asking.
+
+        The present mode only restricts: a session could forge a hook that tells a freer one.
+        """
+        at_start = self.modes.get(self.mode, Reach.ASK)
+        return (
+            min(at_start, self.modes.get(self.present, Reach.ASK)) if self.present else at_start
+        )
+
+    @property
+    def is_as_started(self) -> bool:
+        """Return whether it is not known to be in another mode than at its start."""
+        return self.present in {"", self.mode}
 
 
 def mode_within(parent: Held, child: Held) -> str:
@@ -46,7 +58,8 @@ def mode_within(parent: Held, child: Held) -> str:
     A child that asks for no mode gets one that asks its person, or less where its parent has
     less: its own default could be anything.
     """
-    if (child.agent, child.mode) == (parent.agent, parent.mode):
+    is_alike = (child.agent, child.mode) == (parent.agent, parent.mode)
+    if is_alike and parent.is_as_started:
         return child.mode
     if child.mode:
         if child.mode in child.modes and child.modes[child.mode] <= parent.reach:
@@ -63,4 +76,5 @@ def _too_far(parent: Held, child: Held) -> str:
     fitting = [mode for mode, reach in child.modes.items() if reach <= parent.reach]
     named = f"{child.agent} may be started in: {', '.join(fitting) or 'no mode at all'}"
     own = parent.mode or "default"
+    own = own if parent.is_as_started else f"{own}, now {parent.present}"
     return f"a child's permission mode is at most its parent's ({own}). {named}."

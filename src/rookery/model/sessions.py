@@ -110,6 +110,7 @@ class Sender:
     event: str  #: what it calls what it tells
     transcript_path: str = ""
     model: str = ""  #: which answers from now on, if it tells
+    permission_mode: str = ""  #: that it is in now, if it tells
 
     @property
     def is_new(self) -> bool:

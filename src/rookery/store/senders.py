@@ -23,6 +23,7 @@ class Sending(NamedTuple):
     badge: str | None  #: the digest of its badge, if it was given one
     model: str
     transcript: str  #: where it is; empty if that is not known
+    present_mode: str  #: the permission mode that it told last; empty if it told none
 
     @property
     def is_live(self) -> bool:
@@ -46,7 +47,7 @@ class Sending(NamedTuple):
 _SENDING = (
     "select id, status, runtime, process,"
     f" (select digest from tokens where session = sessions.id and {IS_BADGE}),"
-    " model, transcript_path from sessions"
+    " model, transcript_path, present_mode from sessions"
 )
 _OF_NATIVE_ID = f"{_SENDING} where agent = ? and native_id = ?"
 
@@ -73,3 +74,8 @@ def get(db: Connection, session: SessionId) -> Sending:
     if row is None:
         raise SessionUnknown(session)
     return Sending(*row)
+
+
+def learn_mode(db: Connection, session: SessionId, mode: str) -> None:
+    """Keep the permission mode that a session is in now."""
+    db.execute("update sessions set present_mode = ? where id = ?", (mode, session))
