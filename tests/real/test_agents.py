@@ -14,6 +14,7 @@ import pytest
 from tests.models.server import ModelServer
 from tests.real.agents import PROGRAMS, configure
 from tests.real.rookery import SOON, Rookery, eventually
+from tests.real.test_doors import badge_of, command_lines_with
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 
@@ -83,17 +84,19 @@ def press_until(
     pytest.fail(f"{key} has no effect")
 
 
-@pytest.mark.spec("A1", "A3", "B2", "C3", "C4")
+@pytest.mark.spec("A1", "A3", "B2", "C3", "C4", "K5")
 def test_an_agent_comes_up_answers_and_ends(rookery: Rookery, case: Case) -> None:
     started = rookery.start("it", agent=case.agent)
     answers = [rookery.ask("it", f"say: answer {number}") for number in range(3)]
     several = rookery.ask("it", "say: first line\nsay: second line")
     session = rookery.session("it")
+    shown = command_lines_with(badge_of(rookery, "it"))
     ended = rookery.json("end", "it")
 
     assert (started["status"], started["activity"]) == ("running", "idle")
     assert answers == ["answer 0", "answer 1", "answer 2"]
     assert several.endswith("second line")
+    assert shown == []
     assert session["native_id"]
     assert Path(session["transcript_path"]).exists()
     assert (ended["status"], ended["ended_by"]) == ("killed", "person")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import tomllib
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rookery.agents.claude import Claude
 from rookery.agents.codex import Codex
 from rookery.agents.opencode import SETTINGS, OpenCode
+from rookery.daemon import AGENTS
 from rookery.model.sessions import NativeId
 from rookery.ports import Agent, Order
 
@@ -74,9 +77,14 @@ def test_opencode_gets_them_beside_its_users_own(before: str, kept: dict[str, ob
 
 
 @pytest.mark.spec("K5")
-@pytest.mark.parametrize("agent", [Claude(), Codex(), OpenCode()], ids=lambda each: each.name)
-def test_no_badge_stands_on_a_command_line(agent: Agent) -> None:
-    assert BADGE not in " ".join(agent.command_line(order()).argv)
+@pytest.mark.parametrize(
+    "how", [{}, {"resumes": True}, {"forks": "n0"}, {"tools": ()}], ids=str
+)
+@pytest.mark.parametrize("agent", AGENTS.values(), ids=AGENTS)
+def test_no_badge_stands_on_a_command_line(agent: Agent, how: dict[str, Any]) -> None:
+    wanted = replace(order(), model="a-model", permission_mode=next(iter(agent.modes), ""))
+
+    assert BADGE not in " ".join(agent.command_line(replace(wanted, **how)).argv)
 
 
 @pytest.mark.spec("I2")
