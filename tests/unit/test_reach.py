@@ -14,7 +14,7 @@ import pytest
 
 from rookery.config import Settings, Trust
 from rookery.daemon import AGENTS
-from rookery.model.errors import BadInput, Forbidden, RateExceeded
+from rookery.model.errors import BadInput, Forbidden, NameTaken, RateExceeded
 from rookery.model.facts import SessionEnded
 from rookery.model.reach import Held, Reach, mode_within
 from rookery.model.scopes import Identity, Scope
@@ -305,3 +305,18 @@ async def test_the_environment_of_a_sessions_command_is_left_out(
     assert asked["environment"] == {}
     with pytest.raises(Forbidden, match="an environment is for the owner"):
         await desk.ask(operation, by=Identity(Scope.SESSION, "tcp", planner), **given)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("name", ["Worker", "w0rker", "vvorker"])
+async def test_a_session_gives_no_child_a_name_that_looks_like_anothers(
+    desk: Desk, tmp_path: Path, name: str
+) -> None:
+    by = session_caller(await desk.settle("planner", tmp_path))
+    await desk.settle("worker", tmp_path)
+
+    with pytest.raises(NameTaken, match="looks like it"):
+        await desk.ask("start", by=by, agent="demo", project=str(tmp_path), name=name)
+
+    made = await desk.ask("start", by=by, agent="demo", project=str(tmp_path), name="tester")
+    assert made.name == "tester"
