@@ -150,7 +150,7 @@ class Discovery(_Section):
     """Agents that we did not start."""
 
     enabled: bool = True  #: look for them in the user's own tmux
-    tmux_sockets: tuple[str, ...] = ()  #: of these servers only; else of all in the usual folder
+    tmux_sockets: tuple[str, ...] = ()  #: of these servers only; else of the usual ones
     #: Claude's configuration folders, besides the usual one and those that are set for it here.
     claude_config_dirs: tuple[str, ...] = ()
 

@@ -393,6 +393,24 @@ def test_rules_decide_before_anybody_is_asked(rookery: Rookery) -> None:
     assert rules == [("allow 1", "allowed"), ("no rm", "denied")]
 
 
+@pytest.mark.spec("D1", "I5")
+def test_rules_are_tested_from_the_current_folder_unless_another_is_named(
+    rookery: Rookery,
+) -> None:
+    rookery.home.rules.write_text(
+        '[[deny]]\nname = "not these"\ntool = "Read"\ninput.file_path = "/etc/*"\n'
+    )
+    (rookery.project / "link").symlink_to("/etc")
+    (rookery.project / "below").mkdir()
+    call = json.dumps({"tool": "Read", "input": {"file_path": "link/passwd"}})
+
+    here = rookery.run("permissions", "test", call).stdout
+    below = rookery.run("permissions", "test", "--project", "below", call).stdout
+
+    assert here.startswith("deny by the rule 'not these'.")
+    assert below.startswith("No rule matches")
+
+
 @pytest.mark.spec("D1")
 def test_broken_rules_are_said_and_change_nothing(rookery: Rookery) -> None:
     rookery.home.rules.write_text('[[deny]]\nname = "no rm"\ninput.command = "rm *"\n')

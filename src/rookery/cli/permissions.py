@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -179,7 +180,7 @@ def show(*, request: str, as_json: bool) -> None:
 
 @permissions.command()
 @click.option("--agent", default="claude", show_default=True)
-@click.option("--project", default="", help="The folder that the call is made in.")
+@click.option("--project", default=".", help="Folder that the call is made in; else this one.")
 @click.option("--session", default="", help="The name of the session that makes it.")
 @as_json
 @click.argument("call")
@@ -196,8 +197,10 @@ def test(*, agent: str, project: str, session: str, as_json: bool, call: str) ->
             fields = given.get("input", {})
         case _:
             raise BadInput('say which tool: {"tool": "Bash", "input": {"command": "ls"}}')
+    # Absolute: the daemon runs elsewhere, and follows links from this folder.
+    folder = str(Path(project).expanduser().absolute())
     found = client().post(
-        "rules", "test", tool=tool, input=fields, agent=agent, project=project, session=session
+        "rules", "test", tool=tool, input=fields, agent=agent, project=folder, session=session
     )
     if as_json:
         show_json(found)
