@@ -186,11 +186,14 @@ class Intake:
         """
         if hook.pid is None:
             spooled = agent.read_call(hook.payload)
-            return replace(spooled, is_exact=not hook.is_altered) if spooled else None
+            if spooled is None:
+                return None
+            return replace(spooled, is_exact=not hook.is_altered, folder=sender.cwd)
         if sender.event == agent.hook_before_tool:
             require_tool(hook.payload)
         if (call := agent.read_call(hook.payload)) is None:
             return None
+        call = replace(call, folder=sender.cwd)
         rulebook = self.permissions.rulebook
         await rulebook.refresh(self.database, self.journal.clock)
         if hook.is_altered:

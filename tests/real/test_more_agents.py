@@ -535,6 +535,28 @@ def test_what_was_allowed_before_its_dialog_is_not_asked_about_again(
     assert (turn["answer"], is_made(hooked)) == ("all done", True)
 
 
+@pytest.mark.spec("D2")
+def test_a_command_that_was_allowed_for_the_session_is_asked_about_in_another_folder(
+    hooked: Rookery, case: Case
+) -> None:
+    (hooked.project / "sub").mkdir()
+    hooked.json("mode", "remote")
+    start(hooked, case)
+    folder = {"gemini": "dir_path", "opencode": "workdir"}[case.agent]
+    given = {"command": "touch made", folder: str(hooked.project / "sub")}
+
+    hooked.send("it", "bash: touch made;; say: first")
+    is_asked(hooked)
+    hooked.run("allow", "it", "--session")
+    last_turn(hooked)
+    hooked.send("it", f"tool: {case.shell} {json.dumps(given)};; say: second")
+    second = is_asked(hooked)
+
+    assert is_made(hooked)
+    assert second["input"]["command"] == "touch made"
+    assert not (hooked.project / "sub" / "made").exists()
+
+
 @pytest.mark.spec("A2", "D2")
 def test_what_is_refused_at_the_keyboard_is_asked_no_more(hooked: Rookery, case: Case) -> None:
     hooked.json("mode", "remote")

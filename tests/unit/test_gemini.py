@@ -11,7 +11,15 @@ from rookery.agents.gemini import EVENTS, Gemini
 from rookery.agents.installations import SHAPES
 from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
-from rookery.model.permissions import Call, Outcome, Question, Stop, Verdict, digest
+from rookery.model.permissions import (
+    INEXACT,
+    Call,
+    Outcome,
+    Question,
+    Stop,
+    Verdict,
+    digest,
+)
 from rookery.model.screens import View, read_styled
 from rookery.model.sessions import NativeId
 from rookery.ports import Order
@@ -26,7 +34,7 @@ TRANSCRIPT = f"{CHATS}/session-2026-11-15T12-55-{NATIVE[:8]}.jsonl"
 LATER_TRANSCRIPT = f"{CHATS}/session-2026-11-15T12-58-{LATER[:8]}.jsonl"
 
 #: What names the recorded call, whatever it is told with.
-TOUCH = digest("run_shell_command", {"command": "touch one.txt"})
+TOUCH = INEXACT + digest("run_shell_command", {"command": "touch one.txt"})
 
 WRAPPED = "\n".join(["say:", *["x" * 114] * 3, "x" * 58])
 
@@ -314,6 +322,48 @@ def test_an_edit_is_known_by_its_file_however_that_is_called(title: str, tool: s
     assert (shown.tool, shown.by_keys) == (tool, True)
     assert shown.digest == before.digest
     assert after == [facts.ToolUsed(S, tool, shown.digest)]
+
+
+def before(tool: str, **given: str) -> Call:
+    """Return the call that Gemini is about to make."""
+    call = Gemini().read_call({**hook("BeforeTool"), "tool_name": tool, "tool_input": given})
+    assert call
+    return call
+
+
+@pytest.mark.spec("D2")
+@pytest.mark.parametrize(
+    "call",
+    [
+        before("run_shell_command", command="ls", dir_path="/x"),
+        before("run_shell_command", command="ls"),
+        before("replace", file_path="a", old_string="x", new_string="y"),
+        Gemini().read_call(about(type="exec", command="ls")),
+        Gemini().read_call(about(type="edit", title="", filePath="/a", newContent="x")),
+        Gemini().read_call(about(type="mcp", serverName="web", toolName="get")),
+        Gemini().read_call(about(type="info", title="Confirm: ReadFolder", prompt=".")),
+    ],
+)
+def test_what_is_not_told_as_a_whole_is_never_granted(call: Call) -> None:
+    assert call.digest.startswith(INEXACT)
+
+
+@pytest.mark.spec("D2")
+def test_a_file_is_written_again_unasked_only_with_the_same_content() -> None:
+    written = before("write_file", file_path="a.txt", content="x")
+    other = before("write_file", file_path="a.txt", content="y")
+    shown = Gemini().read_call(
+        about(
+            type="edit",
+            title="Confirm Write: a.txt",
+            filePath="/code/project/a.txt",
+            newContent="x",
+        )
+    )
+
+    assert shown
+    assert (written.digest, written.digest == other.digest) == (shown.digest, False)
+    assert not written.digest.startswith(INEXACT)
 
 
 @pytest.mark.spec("D2")

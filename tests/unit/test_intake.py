@@ -871,6 +871,34 @@ async def test_the_model_that_a_hook_names_is_the_sessions_from_then_on(
     assert (await database.read(kinds)).count("model-chosen") == 1
 
 
+@pytest.mark.spec("D2")
+@pytest.mark.parametrize("agent", ["claude", "codex", "demo"])
+async def test_a_command_that_is_allowed_for_the_session_is_asked_about_in_another_folder(
+    door: Door, database: Database, agent: str
+) -> None:
+    await database.write(lambda db: switches.set_mode(db, "remote"))
+    badge = await door.prepare("worker", agent=agent)
+    event = {"session_id": "n1", "hook_event_name": "PermissionRequest", "tool_name": "Bash"}
+    payload = {**event, "tool_input": {"command": "rm -r build"}}
+
+    async def ask(key: str, folder: str) -> object:
+        told = {**payload, "cwd": folder, "turn_id": key}
+        hook = Hook(key, agent, badge, told, pid=os.getpid())
+        return await door.intake.receive(hook)
+
+    def allow(db: Connection) -> None:
+        (asked,) = requests.open_of(db, SessionId("worker"))
+        verdict = Verdict(Outcome.ALLOWED, "anna", for_session=True)
+        door.intake.permissions.answer(db, asked, verdict)
+
+    first = await ask("k1", "/code")
+    await database.write(allow)
+
+    assert isinstance(first, Wait)
+    assert await ask("k2", "/code") == Verdict(Outcome.ALLOWED, "grant")
+    assert isinstance(await ask("k3", "/code/other"), Wait)
+
+
 @pytest.mark.spec("K5")
 @pytest.mark.parametrize(
     ("agent", "more", "known"),

@@ -10,7 +10,7 @@ import pytest
 from rookery.agents.opencode import SETTINGS, OpenCode
 from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
-from rookery.model.permissions import Call, Outcome, Question, Verdict, digest
+from rookery.model.permissions import INEXACT, Call, Outcome, Question, Verdict, digest
 from rookery.model.screens import View, read_styled
 from rookery.model.sessions import NativeId, Sender
 from rookery.ports import Order
@@ -298,6 +298,14 @@ def test_tokens_that_cannot_be_read_are_not_counted() -> None:
     usage = {**hook("Usage"), "tokens": {"input": "many"}}
 
     assert list(OpenCode().read_hook(usage, S)) == []
+
+
+@pytest.mark.spec("D2")
+def test_what_is_asked_of_a_call_that_was_not_told_before_is_never_granted() -> None:
+    asked = OpenCode().read_call({**hook("PermissionRequest"), "is_partial": True})
+
+    assert asked
+    assert asked.digest.startswith(INEXACT)
 
 
 @pytest.mark.spec("D1", "D2")

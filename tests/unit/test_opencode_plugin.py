@@ -57,6 +57,20 @@ def say(text: str, **part: object) -> dict[str, object]:
     return {"part": {**whole, "id": "prt_1", "messageID": ANSWER, "text": text, **part}}
 
 
+@pytest.mark.spec("D2")
+def test_a_dialog_about_a_call_that_was_not_told_before_says_so(
+    prompted: Program, daemon: Daemon
+) -> None:
+    daemon.says["PermissionRequest"] = ASKED
+    prompted.call("event", {"event": recorded("events", "permission.asked")})
+
+    told = daemon.told()
+    daemon.verdicts.put(b"")
+
+    assert told["is_partial"] is True
+    assert told["tool_input"]["patterns"]
+
+
 @pytest.mark.spec("C2", "C4")
 def test_a_turn_is_told_in_the_words_that_the_dialect_reads(
     program: Program, daemon: Daemon

@@ -176,6 +176,18 @@ def test_what_is_allowed_for_the_session_is_not_asked_again(remote: Bench) -> No
     assert isinstance(remote.consider(Call("Bash", {"command": "pwd"})), Wait)
 
 
+@pytest.mark.spec("D2")
+def test_what_is_allowed_in_one_folder_is_asked_about_in_another(remote: Bench) -> None:
+    here, there = replace(LIST, folder="/code"), replace(LIST, folder="/etc")
+    remote.answer(remote.ask(here), Verdict(Outcome.ALLOWED, "anna", for_session=True))
+    about_to = replace(WRITE, folder="/code")
+    remote.answer(remote.ask(about_to), YES)
+
+    assert remote.consider(here) == Verdict(Outcome.ALLOWED, "grant")
+    assert isinstance(remote.consider(there), Wait)
+    assert isinstance(remote.consider(replace(about_to, is_asked=True, folder="/etc")), Wait)
+
+
 @pytest.mark.spec("D1", "D2")
 @pytest.mark.parametrize("is_asked", [True, False])
 def test_what_could_not_be_read_exactly_is_allowed_once_at_a_time(

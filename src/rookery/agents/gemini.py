@@ -17,7 +17,7 @@ from typing import Any
 from rookery.agents import choices, hooks, keys
 from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
-from rookery.model.permissions import Call, Outcome, Stop, Verdict, digest
+from rookery.model.permissions import INEXACT, Call, Outcome, Stop, Verdict, digest
 from rookery.model.reach import Reach
 from rookery.model.rewriting import EXACT
 from rookery.model.screens import Dialog, Press, Screen, View, bounded, squeeze
@@ -277,26 +277,34 @@ def _shown(payload: Payload, details: Mapping[str, Any]) -> Call:
             tool = _DISPLAYED.get(displayed, displayed)
             given = {"prompt": str(details.get("prompt", ""))}
     mark = _mark({**payload, "tool_name": tool, "tool_input": given})
+    # Of a tool that is not listed the dialog tells the name, or a part of its input.
+    mark = mark or f"{INEXACT}{digest(tool, given)}"
     return Call(tool[:_LONGEST_NAME], given, by_keys=True, mark=mark)
+
+
+#: What its dialogs tell of the input of each tool. Only what is told whole can be allowed for
+#: the session: the folder of a command and the texts of a ``replace`` are not told.
+_TOLD_WHOLE = {"web_fetch": {"prompt"}, "write_file": {"file_path", "content"}}
+_TOLD_IN_PART = {"run_shell_command": "command", "replace": "file_path"}
 
 
 def _mark(payload: Payload) -> str:
     """Name a call by what is told of it before, in and after its dialog."""
-    match payload:
-        case {
-            "tool_name": "run_shell_command" as tool,
-            "tool_input": {"command": str(command)},
-        }:
-            return digest(tool, {"command": command})
-        case {"tool_name": "web_fetch" as tool, "tool_input": {"prompt": str(prompt)}}:
-            return digest(tool, {"prompt": prompt})
-        case {
-            "tool_name": "write_file" | "replace" as tool,
-            "tool_input": {"file_path": str(file)},
-        }:
-            return digest(tool, {"file_path": str(PurePath(str(payload.get("cwd")), file))})
-        case _:
-            return ""
+    tool, given = str(payload.get("tool_name")), _input(payload)
+    if tool in _TOLD_WHOLE and given.keys() == _TOLD_WHOLE[tool]:
+        return digest(tool, _with_whole_path(payload, given))
+    if isinstance(given.get(name := _TOLD_IN_PART.get(tool, "")), str):
+        part = {name: given[name]}
+        return f"{INEXACT}{digest(tool, _with_whole_path(payload, part))}"
+    return ""
+
+
+def _with_whole_path(payload: Payload, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an input with the path that a dialog shows, where it may be relative."""
+    file = given.get("file_path")
+    if not isinstance(file, str):
+        return given
+    return {**given, "file_path": str(PurePath(str(payload.get("cwd")), file))}
 
 
 def _find_box(lines: Sequence[str]) -> tuple[int, int] | None:

@@ -26,7 +26,15 @@ from rookery.agents import choices, hooks, installations, keys
 from rookery.model import facts
 from rookery.model.errors import BadInput
 from rookery.model.facts import Fact, SessionId
-from rookery.model.permissions import Call, Outcome, Question, Stop, Verdict
+from rookery.model.permissions import (
+    INEXACT,
+    Call,
+    Outcome,
+    Question,
+    Stop,
+    Verdict,
+    digest,
+)
 from rookery.model.reach import Reach
 from rookery.model.rewriting import EXACT
 from rookery.model.screens import Dialog, Press, Screen, View, bounded, squeeze
@@ -154,6 +162,9 @@ class OpenCode:
                 "tool_input": {"questions": [_, *_] as questions} as given,
             }:
                 return Call(ASKING, given, tuple(map(_question, questions)))
+            case {"is_partial": True}:
+                call = hooks.read_call(payload)
+                return call and replace(call, mark=f"{INEXACT}{digest(call.tool, call.input)}")
             case _:
                 return hooks.read_call(payload)
 

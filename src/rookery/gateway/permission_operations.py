@@ -170,7 +170,7 @@ async def answer(house: House, caller: Caller, asked: AnswerAsked) -> Request:
 
 #: The answer to a request that asks to allow what cannot be told from other calls.
 ONCE_ONLY = (
-    "It is allowed this once only, because the call could not be read exactly"
+    "It is allowed this once only, because the call was not told exactly or not as a whole,"
     " and other calls would look the same."
 )
 

@@ -51,8 +51,11 @@ class Call:
     is_asked: bool = True
     #: Whether an answer reaches it only by keys, in the dialog that it shows.
     by_keys: bool = False
-    #: Names the very call, for an agent that tells of it in different words each time.
+    #: Names the very call, for an agent that tells of it in different words each time. It
+    #: begins with ``INEXACT`` if it names only a part of what decides what the call does.
     mark: str = ""
+    #: The folder that it is made in: in another one the same input does something else.
+    folder: str = field(default="", compare=False)
     #: What each path field may mean, with links followed. With ``..`` after a link there are
     #: several: the kernel follows the link first, some agents remove the ``..`` first.
     real_paths: Mapping[str, frozenset[str]] = field(default_factory=dict, compare=False)

@@ -261,7 +261,9 @@ class Conversation {
     const call = this.calls.get(tool?.callID)
     const unknown = { tool: permission, args: { ...metadata, patterns } }
     const { tool: tool_name, args: tool_input } = call ?? unknown
-    return { permission, tool_name, tool_input, tool_use_id: tool?.callID }
+    // What it asks with is not all that the call was made with: its folder is missing.
+    const is_partial = call ? undefined : true
+    return { permission, tool_name, tool_input, tool_use_id: tool?.callID, is_partial }
   }
 
   // It stands on the screen already: whoever is first, there or elsewhere, has answered.

@@ -28,6 +28,9 @@ from rookery.store.times import read_stamp
 #: Characters kept of a call's input; its agent's transcript has the rest.
 LONGEST = 64_000
 
+#: What is granted: a call, in the folder that it was made in.
+_GRANTED = "digest || ' ' || folder"
+
 
 @dataclass(frozen=True, slots=True)
 class Asking:
@@ -46,14 +49,14 @@ def add(db: Connection, session: SessionId, call: Call, asking: Asking) -> Reque
     deadline = asking.deadline.isoformat() if asking.deadline else None
     db.execute(
         "insert into requests (id, session, source, kind, tool, input, questions, message,"
-        " digest, hook, asked_at, deadline, is_spent, has_dialog)"
-        " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " digest, hook, asked_at, deadline, is_spent, has_dialog, folder)"
+        " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(request, session, asking.source, call.kind, call.tool, _json(call.input)),
             json.dumps([asdict(question) for question in call.questions]),
             *(call.summary, call.digest, asking.hook),
             # Only an answer to what it was about to do is still good when it then asks.
-            *(asking.at.isoformat(), deadline, call.is_asked, asking.has_dialog),
+            *(asking.at.isoformat(), deadline, call.is_asked, asking.has_dialog, call.folder),
         ),
     )
     return request
@@ -85,14 +88,15 @@ def take_over(db: Connection, request: RequestId, call: Call, asking: Asking) ->
     """
     db.execute(
         "update requests set source = 'hook', kind = ?, tool = ?, input = ?, questions = ?,"
-        " message = ?, digest = ?, hook = ?, deadline = ?, is_spent = ?, has_dialog = ?"
+        " message = ?, digest = ?, hook = ?, deadline = ?, is_spent = ?, has_dialog = ?,"
+        " folder = ?"
         " where id = ? and outcome = 'open'",
         (
             *(call.kind, call.tool, _json(call.input)),
             json.dumps([asdict(question) for question in call.questions]),
             *(call.summary[:2_000], call.digest, asking.hook),
             asking.deadline.isoformat() if asking.deadline else None,
-            *(call.is_asked, asking.has_dialog, request),
+            *(call.is_asked, asking.has_dialog, call.folder, request),
         ),
     )
 
@@ -228,7 +232,7 @@ def settle(db: Connection, request: RequestId, verdict: Verdict, *, at: datetime
     )
     if settled.rowcount and verdict.for_session:
         db.execute(
-            "insert into grants select session, digest, id from requests where id = ?"
+            f"insert into grants select session, {_GRANTED}, id from requests where id = ?"
             f" and digest not like '{INEXACT}%' on conflict do nothing",
             (request,),
         )
@@ -256,9 +260,9 @@ def spend(db: Connection, session: SessionId, call: Call, *, since: datetime) ->
         return False
     spent = db.execute(
         "update requests set is_spent = 1 where id = (select id from requests"
-        " where session = ? and digest = ? and outcome = 'allowed' and not is_spent"
-        " and answered_at >= ? limit 1)",
-        (session, call.digest, since.isoformat()),
+        " where session = ? and digest = ? and folder = ? and outcome = 'allowed'"
+        " and not is_spent and answered_at >= ? limit 1)",
+        (session, call.digest, call.folder, since.isoformat()),
     )
     return spent.rowcount > 0
 
@@ -267,7 +271,8 @@ def is_granted(db: Connection, session: SessionId, call: Call) -> bool:
     """Whether somebody has allowed this very call for the rest of the session."""
     return call.is_exact and bool(
         db.execute(
-            "select 1 from grants where session = ? and digest = ?", (session, call.digest)
+            "select 1 from grants where session = ? and digest = ?",
+            (session, f"{call.digest} {call.folder}"),
         ).fetchone()
     )
 
