@@ -77,13 +77,14 @@ def test_a_trust_dialog_is_listed_and_answered(rookery: Rookery, mode: str) -> N
         "sessions", agent="claude", name="it", project=project, prompt="say: hi"
     )
     eventually(lambda: asked(rookery))
+    (request,) = asked(rookery)
 
     listed, why = rookery.run("permissions").stdout, rookery.run("why", "it").stdout
     typo = rookery.run("answer", "it", "maybe")
     done = rookery.run("answer", "it", "yes")
 
     assert ("1. No, exit" in listed, "2. Yes, I trust this folder" in listed) == (True, True)
-    assert "rookery answer it NUMBER" in listed
+    assert f"rookery answer {request['id']} NUMBER" in listed
     assert "screen" in why
     assert typo.returncode == 2
     assert done.returncode == 0, done.stderr
@@ -160,7 +161,7 @@ def test_several_questions_are_shown_whole_and_answered_in_its_own_dialog(
 
     for shown in ("1) Which colour?", "2. Blue: cold", "2) Which tests?", "1. unit: fast"):
         assert shown in listed
-    assert "rookery answer it ANSWER1 ANSWER2" in listed
+    assert "ANSWER1 ANSWER2" in listed
     assert (one.returncode, "2 questions" in one.stderr) == (2, True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("→ Blue; unit, e2e\n")

@@ -112,8 +112,9 @@ def test_what_it_asks_is_shown_with_how_to_answer(rookery: Rookery) -> None:
         fg.until("builder is idle")
         message = rookery.send("builder", "permission: Bash rm -r build;; say: Gone.")
         fg.until("builder waits for you: May it use Bash?")
-        fg.until("  rookery allow builder  |  rookery deny builder")
-        rookery.run("allow", "builder")
+        (asked,) = rookery.client.get("permissions")["requests"]
+        fg.until(f"  rookery allow {asked['id']}  |  rookery deny {asked['id']}")
+        rookery.run("allow", asked["id"])
         rookery.client.get("messages", str(message), "answer", timeout=SOON)
         fg.until("  Gone.")
 

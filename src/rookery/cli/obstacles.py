@@ -42,16 +42,16 @@ def open_requests(daemon: Client, session: str) -> list[Mapping[str, Any]]:
 def how_to_answer(session: Mapping[str, Any], asked: Sequence[Mapping[str, Any]] = ()) -> str:
     """Name the commands by which a session gets the answer that it waits for.
 
-    ``asked`` is what it asks for now: of several things, the id of the one that is shown as
-    the session's reason is named.
+    ``asked`` is what it asks for now. Only the id of what is shown as the session's reason is
+    named: by the session's name, another request that came meanwhile would be answered.
     """
-    name = word = session["name"]
-    if len(asked) > 1:
-        shown = [each["id"] for each in asked if each["message"] == session["reason"]]
-        word = shown[-1] if shown else "ID"
+    name = session["name"]
+    shown = [each["id"] for each in asked if each["message"] == session["reason"]]
+    word = shown[-1] if shown else "ID"
+    is_only = bool(shown) and len(asked) == 1
     listed = "rookery permissions  |  "
     if session["activity"] == "permission":
-        others = listed if len(asked) > 1 else ""
+        others = "" if is_only else listed
         return f"{others}rookery allow {word}  |  rookery deny {word}  |  rookery attach {name}"
     return f"{listed}rookery answer {word} WORDS  |  rookery attach {name}"
 

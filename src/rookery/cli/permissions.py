@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -49,10 +48,8 @@ def permissions(context: click.Context, *, everything: bool, as_json: bool) -> N
     if found["trouble"]:
         complain(rules_warning(found["trouble"]))
     known = _known(daemon, found["requests"], by="answered_by")
-    asking = Counter(each["session"] for each in found["requests"] if _is_open(each))
     for request in found["requests"]:
-        is_only = asking[request["session"]] == 1
-        _show_request(request, known, found["on_timeout"], is_only=is_only)
+        _show_request(request, known, found["on_timeout"])
     if not found["requests"]:
         say("Nobody asks for anything.")
     if missed := [each["id"] for each in found["requests"] if each["missed"]]:
@@ -75,10 +72,11 @@ def _show_request(
     request: Mapping[str, Any],
     known: Mapping[str, Mapping[str, Any]],
     on_timeout: str,
-    *,
-    is_only: bool,
 ) -> None:
-    """Print a request, and how to answer it: by its id, unless it is the session's only one."""
+    """Print a request, and how to answer it by its id.
+
+    By the session's name, another request that came meanwhile would be answered.
+    """
     name, since = name_of(request["session"], known), ago(request["asked_at"])
     say_line(f"{request['id']}  {name}  {since} ago  {_state(request, known, on_timeout)}")
     if len(request["questions"]) <= 1 and not request["input"].get("plan"):
@@ -97,8 +95,7 @@ def _show_request(
         if request["reason"]:
             say(f"    The last answer was not given: {in_one_line(request['reason'])}.")
         whole = f"rookery permissions show {request['id']}  |  " if is_partial(request) else ""
-        target = name if is_only else request["id"]
-        say(f"    {whole}{_how_to_answer(request, name, target)}")
+        say(f"    {whole}{_how_to_answer(request, name)}")
 
 
 def _state(
@@ -133,27 +130,25 @@ def _show_options(question: Mapping[str, Any]) -> None:
         say(f"      {number}. {in_one_line(option)}{more}")
 
 
-def _how_to_answer(  # noqa: PLR0911 - a table
-    request: Mapping[str, Any], session: str, name: str
-) -> str:
-    questions, is_seen = request["questions"], request["source"] == "screen"
+def _how_to_answer(request: Mapping[str, Any], session: str) -> str:  # noqa: PLR0911 - a table
+    questions, is_seen, id_ = request["questions"], request["source"] == "screen", request["id"]
     if request["kind"] == "permission" and not is_seen:
-        return f"rookery allow {name}  |  rookery deny {name} --reason WORDS"
+        return f"rookery allow {id_}  |  rookery deny {id_} --reason WORDS"
     if is_seen and not questions[0]["options"]:
         keys = "  |  ".join(f"rookery keys {session} {key}" for key in ("enter", "escape"))
         return f"rookery attach {session}  |  {keys}"
     if request["kind"] == "permission":
-        return f"rookery allow {name}  |  rookery deny {name}  |  rookery answer {name} NUMBER"
+        return f"rookery allow {id_}  |  rookery deny {id_}  |  rookery answer {id_} NUMBER"
     if len(questions) > 1:
         each = " ".join(f"ANSWER{number}" for number in range(1, len(questions) + 1))
-        return f"rookery answer {name} {each}   (one for each question, in their order)"
+        return f"rookery answer {id_} {each}   (one for each question, in their order)"
     question = questions[0]
     if not question["options"]:
-        return f"rookery answer {name} WORDS"
+        return f"rookery answer {id_} WORDS"
     if is_seen:
-        return f"rookery answer {name} NUMBER"
+        return f"rookery answer {id_} NUMBER"
     several = " [NUMBER …]" if question["takes_several"] else ""
-    return f"rookery answer {name} NUMBER{several}  |  rookery answer {name} --text WORDS"
+    return f"rookery answer {id_} NUMBER{several}  |  rookery answer {id_} --text WORDS"
 
 
 @permissions.command()
@@ -174,7 +169,7 @@ def show(*, request: str, as_json: bool) -> None:
         show_json({"requests": found})
         return
     for each in found:
-        _show_request(each, known, listed["on_timeout"], is_only=len(found) == 1)
+        _show_request(each, known, listed["on_timeout"])
         show_input(each)
 
 
