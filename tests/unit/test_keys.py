@@ -381,3 +381,16 @@ def test_a_plan_dialog_without_a_plan_takes_no_reason(
     given: dict[str, str], *, carries: bool
 ) -> None:
     assert keys.carries_reason("claude", Call(PLAN, given)) is carries
+
+
+@pytest.mark.spec("D2")
+@pytest.mark.parametrize(
+    ("agent", "said"),
+    [("claude", ""), ("opencode", "unless a subagent asks"), ("codex", "not delivered")],
+)
+def test_a_reason_that_a_dialog_does_not_take_is_said_not_to_arrive(
+    agent: str, said: str
+) -> None:
+    note = keys.reason_note(agent, CALL)
+
+    assert (said in note, bool(note)) == (True, bool(said))

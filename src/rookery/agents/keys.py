@@ -85,7 +85,18 @@ def carries_reason(agent: str, call: Call) -> bool:
     """Return whether a refusal by keys can say why: "Exit plan mode?" has no place for it."""
     if call.tool == PLAN and not call.input.get("plan"):
         return False
-    return agent in {"claude", "opencode"} and not call.questions
+    return agent == "claude" and not call.questions
+
+
+def reason_note(agent: str, call: Call) -> str:
+    """Say that the reason of a refusal by keys does not reach the agent; empty if it does."""
+    if carries_reason(agent, call):
+        return ""
+    if agent == "opencode" and not call.questions:
+        return (
+            "The reason is not delivered, unless a subagent asks: else its dialog takes none."
+        )
+    return "The reason is not delivered: its dialog takes none."
 
 
 #: Agents whose dialog takes free text, and which of them also hands in several answers.

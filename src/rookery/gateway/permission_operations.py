@@ -180,9 +180,9 @@ def _noted(request: Request, agent: str, asked: AnswerAsked) -> Request:
     if asked.for_session and not request.is_exact:
         return replace(request, note=ONCE_ONLY)
     is_lost = request.by_keys and request.outcome is Outcome.DENIED and request.reason
-    if not is_lost or keys.carries_reason(agent, call_of(request)):
+    if not is_lost:
         return request
-    return replace(request, note="The reason is not delivered: its dialog takes none.")
+    return replace(request, note=keys.reason_note(agent, call_of(request)))
 
 
 async def show_request(house: House, caller: Caller, asked: OneAsked) -> Request:
