@@ -112,6 +112,19 @@ def test_a_real_agent_without_a_terminal_ends_when_its_process_does(
     assert (ended["runtime"], ended["status"]) == ("headless", expected)
 
 
+@pytest.mark.spec("A8", "I2")
+def test_that_an_agent_has_no_terminal_and_said_nothing_is_said(rookery: Rookery) -> None:
+    with outsider(rookery) as agent:
+        agent.tell({"session_id": "n-1", "cwd": "/x", "hook_event_name": "SessionStart"})
+        name = rookery.session("n-1")["name"]
+
+        said, shown = rookery.run("output", name), rookery.run("screen", name)
+
+    assert said.stdout == f"{name} has no terminal, and has answered nothing yet.\n"
+    assert (said.returncode, shown.returncode) == (0, 1)
+    assert f"{name} has no terminal." in shown.stderr
+
+
 def test_what_is_in_no_pane_is_not_counted_as_in_tmux(rookery: Rookery) -> None:
     with outsider(rookery) as agent:
         agent.tell({"session_id": "n-1", "cwd": "/x", "hook_event_name": "SessionStart"})

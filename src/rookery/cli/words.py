@@ -27,6 +27,7 @@ from rookery.cli.show import (
 from rookery.cli.waiting import await_return, goes_on, patiently, stoppable
 from rookery.client import Client, CutOff
 from rookery.model.errors import BadInput, NotRunning, TimedOut
+from rookery.model.sessions import HEADLESS
 
 #: Seconds for words to leave, before it is said that they wait.
 LEAVING = 1.0
@@ -214,6 +215,8 @@ def output(*, name: str, follow: bool, last: int | None, as_json: bool) -> None:
     show_turns(found["turns"], found["session"])
     if follow:
         found = _follow(daemon, found)
+    elif not found["turns"] and _is_headless(found["session"]):
+        say(f"{found['session']['name']} has no terminal, and has answered nothing yet.")
     elif not found["turns"] and not _tells_its_screen(found["session"]):
         screen = daemon.get("sessions", found["session"]["id"], "screen")["lines"]
         say("\n".join(line.rstrip() for line in screen).strip() or "Nothing yet.")
@@ -275,6 +278,10 @@ def _show_rest(found: Mapping[str, Any]) -> None:
 def _waits(unheard: Mapping[str, Any]) -> str:
     why = why_kept(unheard)
     return f"it waits: {why.removesuffix('.')}" if why else "it waits"
+
+
+def _is_headless(session: Mapping[str, Any]) -> bool:
+    return bool(session["runtime"] == HEADLESS)
 
 
 def _tells_its_screen(session: Mapping[str, Any]) -> bool:

@@ -225,7 +225,7 @@ async def _shown(house: House, caller: Caller, session: Session, room: int) -> s
     try:
         asked = ScreenAsked(session=session.id, history=True)
         lines = (await screen(house, caller, asked)).lines
-    except RuntimeFailed:  # it is in no pane, or has just left it
+    except (CommandRefused, RuntimeFailed):  # it is in no pane, or has just left it
         return ""
     return end_of("\n".join(line.rstrip() for line in lines).strip("\n"), room)
 

@@ -37,7 +37,7 @@ from rookery.model.lifecycle import Activity
 from rookery.model.messages import Step
 from rookery.model.names import checked
 from rookery.model.scopes import Need, Scope
-from rookery.model.sessions import TMUX, Session, Turn, first_line
+from rookery.model.sessions import HEADLESS, TMUX, Session, Turn, first_line
 from rookery.store import dialogs as asked_now
 from rookery.store import messages, switches, turn_changes, turns
 from rookery.store import sessions as known
@@ -348,6 +348,10 @@ async def screen(house: House, caller: Caller, asked: ScreenAsked) -> Screen:
         file = house.home.artifacts / f"{session.id}.txt"
         kept = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
         return Screen(kept if asked.history else kept[-50:])
+    if session.runtime == HEADLESS:
+        raise CommandRefused(
+            f"{session.name} has no terminal. What it answers:  rookery output {session.name}"
+        )
     return Screen(list(await house.runtime.read(session.id, history=asked.history)))
 
 
