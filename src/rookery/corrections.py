@@ -19,6 +19,7 @@ from rookery.model.evidence import Claim, Known
 from rookery.model.facts import EvidenceDisagreed, Fact, SessionId, TurnEnded, TurnStarted
 from rookery.model.lifecycle import Activity
 from rookery.model.sessions import Session
+from rookery.prompt_names import rename_after_prompt
 from rookery.store import evidence, sessions, turn_changes
 from rookery.store.database import Database
 from rookery.store.journal import Journal
@@ -106,7 +107,9 @@ class Corrections:
             ):
                 # It asks only in a turn, whose beginning was too short to be seen.
                 told.insert(0, TurnStarted(session.id, ""))
-            self.journal.append(db, *amend(told))
+            for each in amend(told):
+                self.journal.append(db, each)
+                rename_after_prompt(db, self.journal, each)
 
     def of(self, db: Connection, doubt: Doubt) -> Fact | None:
         """Return what must have happened, if a file tells another story than we do."""

@@ -42,6 +42,7 @@ from rookery.path_resolver import PathResolver
 from rookery.permissions import Pass, Permissions, Ruling, Wait
 from rookery.ports import Agent
 from rookery.processes import run_as
+from rookery.prompt_names import rename_after_prompt
 from rookery.stops import GoOn, Stops, reason_to_go_on
 from rookery.store import (
     dialogs,
@@ -349,6 +350,7 @@ class Intake:
             stop_hooks.write(db, self.journal, fact, at=at)
         elif not isinstance(fact, SessionEnded):
             self.journal.append(db, fact, at=at)
+            rename_after_prompt(db, self.journal, fact, at=at)
             if isinstance(fact, ToolUsed):
                 self.permissions.note_use(db, fact)
         elif sessions.get(db, fact.session).runtime != TMUX:

@@ -33,7 +33,15 @@ from rookery.model.facts import (
 from rookery.model.lifecycle import Status
 from rookery.model.messages import MessageId, Origin, Words, clean
 from rookery.model.names import SHOWN, checked, distinct, name_from, title_from
-from rookery.model.sessions import HEADLESS, OBSERVED, TMUX, NativeId, Session, tmux_name
+from rookery.model.sessions import (
+    HEADLESS,
+    MAX_FIRST_PROMPT_CHARACTERS,
+    OBSERVED,
+    TMUX,
+    NativeId,
+    Session,
+    tmux_name,
+)
 from rookery.ports import Agent
 from rookery.store import limits, messages, sessions
 from rookery.store.journal import Journal
@@ -195,7 +203,7 @@ def accept(db: Connection, journal: Journal, plan: Plan, *, speaker: Speaker) ->
         continues=start.conversation.session if start.conversation else None,
         origin=owner,
         last_input_origin=owner,
-        first_prompt=start.prompt[:2_000],
+        first_prompt=start.prompt[:MAX_FIRST_PROMPT_CHARACTERS],
         model=start.model,
         permission_mode=start.permission_mode,
         since=now,

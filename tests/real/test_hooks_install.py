@@ -112,7 +112,7 @@ class Person:
         found = self.sessions()
         if not found or found[0]["activity"] != "idle":
             return []
-        turns = self.rookery.client.get("sessions", found[0]["name"], "turns")["turns"]
+        turns = self.rookery.client.get("sessions", found[0]["id"], "turns")["turns"]
         return [turn["answer"] for turn in turns]
 
     def leave(self) -> None:

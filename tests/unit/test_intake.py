@@ -279,7 +279,7 @@ async def test_a_hook_that_comes_again_is_taken_once(door: Door, database: Datab
 
     await door.hook_again("UserPromptSubmit", "n1")
 
-    assert await database.read(kinds) == ["turn-started"]
+    assert await database.read(kinds) == ["turn-started", "session-renamed"]
 
 
 @pytest.mark.spec("C2")
@@ -434,7 +434,7 @@ async def test_what_an_agent_tells_twice_is_taken_once(door: Door, database: Dat
     for key, each in (("1", told), ("2", told), ("3", {**told, "turn_id": "t2"})):
         await door.intake.receive(Hook(key, "codex", None, each))
 
-    assert await database.read(kinds) == ["turn-started", "turn-started"]
+    assert await database.read(kinds) == ["turn-started", "session-renamed", "turn-started"]
 
 
 @pytest.mark.spec("D2")
@@ -470,7 +470,7 @@ async def test_what_an_agent_could_not_tell_comes_before_what_it_tells_next(
         writer.close()
 
     assert answer == TAKEN
-    assert await database.read(kinds) == ["turn-started", "turn-ended"]
+    assert await database.read(kinds) == ["turn-started", "session-renamed", "turn-ended"]
     assert list(spool.iterdir()) == []
 
 

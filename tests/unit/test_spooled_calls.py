@@ -119,7 +119,7 @@ async def test_after_a_failed_commit_spooled_calls_keep_their_order(
         await door.drain()
     await door.drain()
 
-    assert await store.read(kinds) == ["turn-started", "turn-ended"]
+    assert await store.read(kinds) == ["turn-started", "session-renamed", "turn-ended"]
     assert names_in(spool) == []
 
 
@@ -134,7 +134,7 @@ async def test_a_live_call_is_not_answered_while_an_earlier_one_cannot_be_commit
         answered = await say(door, call(2, "Stop"))
 
     assert (unanswered, answered) == (b"", TAKEN)
-    assert await store.read(kinds) == ["turn-started", "turn-ended"]
+    assert await store.read(kinds) == ["turn-started", "session-renamed", "turn-ended"]
 
 
 async def test_a_poisoned_call_is_parked_alone_in_one_transaction_with_the_others(

@@ -29,6 +29,9 @@ STOP_WORDS = frozenset(
 #: Speakers that are no sessions: words under such a name would be taken for theirs.
 RESERVED = ("person", "user", "system", "rookery")
 
+#: What a session is called of whose prompt no word says what it is about.
+NAMELESS = "session"
+
 #: Up to here a free number is looked for one by one; beyond, a gap may stay.
 IN_TURN = 20
 
@@ -60,7 +63,7 @@ def name_from(prompt: str) -> str:
     words = (word for word in _WORD.findall(transliterated(prompt)) if word.isascii())
     telling = [word for word in words if word not in STOP_WORDS]
     name = "-".join(telling[:3])[:48].strip("-")
-    return "session" if not name or is_reserved(name) else name
+    return NAMELESS if not name or is_reserved(name) else name
 
 
 def usable(name: str) -> str:

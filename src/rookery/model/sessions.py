@@ -22,6 +22,9 @@ OBSERVED = "observed"
 #: Known by its hooks only: nobody can speak to it.
 HEADLESS = "headless"
 
+#: Characters that are kept of a session's first prompt; its turn has all of it.
+MAX_FIRST_PROMPT_CHARACTERS = 2_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
@@ -48,7 +51,7 @@ class Session:
     continues: SessionId | None = None
     origin: str = ""
     last_input_origin: str = ""
-    first_prompt: str = ""
+    first_prompt: str = ""  #: its beginning; empty until there is one
     model: str = ""
     permission_mode: str = ""
     budget: int | None = None  #: micro-dollars

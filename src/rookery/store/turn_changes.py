@@ -9,6 +9,7 @@ from sqlite3 import Connection, Row
 
 from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
+from rookery.model.sessions import MAX_FIRST_PROMPT_CHARACTERS
 from rookery.store import attribution
 from rookery.store.attribution import OpenTurn
 from rookery.store.times import stamp
@@ -61,6 +62,7 @@ def follow(db: Connection, fact: Fact, known: Circumstances) -> None:
                 " and started_by = (select max(started_by) from turns where session = ?)",
                 (prompt[:LONGEST], session, session),
             )
+            _note_first_prompt(db, session, prompt)
         case facts.TurnPaused(session, last_words, native_id):
             _pause(db, session, native_id, answer=last_words)
         case facts.TurnEnded():
@@ -73,8 +75,10 @@ def follow(db: Connection, fact: Fact, known: Circumstances) -> None:
 
 def _begin(db: Connection, fact: facts.TurnStarted, known: Circumstances) -> None:
     """Open a turn, unless the prompt is part of one that is open already."""
-    if fact.prompt and known.parcel is None and not fact.resumes:
-        _note_typed(db, fact.session)
+    if fact.prompt and not fact.resumes:
+        _note_first_prompt(db, fact.session, fact.prompt)
+        if known.parcel is None:
+            _note_typed(db, fact.session)
     if _joins_one_that_runs(db, fact, known):
         return
     if fact.is_only_one:
@@ -91,6 +95,13 @@ def _begin(db: Connection, fact: facts.TurnStarted, known: Circumstances) -> Non
             *(fact.session, known.seq, fact.prompt[:LONGEST], stamp(known.at)),
             *(known.parcel, fact.turn, queued),
         ),
+    )
+
+
+def _note_first_prompt(db: Connection, session: SessionId, prompt: str) -> None:
+    db.execute(
+        "update sessions set first_prompt = ? where id = ? and first_prompt = ''",
+        (prompt[:MAX_FIRST_PROMPT_CHARACTERS], session),
     )
 
 

@@ -1,0 +1,51 @@
+"""Name headless sessions after their first prompt; until then they have their folder's name."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from sqlite3 import Connection
+
+from rookery.model.facts import Fact, PromptFound, SessionRenamed, TurnStarted
+from rookery.model.names import NAMELESS, distinct, name_from
+from rookery.model.sessions import HEADLESS, Session
+from rookery.store import sessions, turns
+from rookery.store.journal import Journal
+from rookery.store.sessions import TakenNames
+
+
+def rename_after_prompt(
+    db: Connection, journal: Journal, told: Fact, *, at: datetime | None = None
+) -> None:
+    """Rename the session whose first prompt a fact tells, if only its folder named it.
+
+    To be called once the fact is written: the first prompt is in the session's row then.
+    """
+    if not isinstance(told, TurnStarted | PromptFound) or not told.prompt:
+        return
+    session = sessions.get(db, told.session)
+    if session.runtime != HEADLESS or session.status.is_over:
+        return
+    name = name_from(told.prompt)
+    if name in {NAMELESS, name_from(session.title)} or not _has_folders_name(session):
+        return
+    if _is_first(db, session, told.prompt):
+        renamed = SessionRenamed(session.id, distinct(name, TakenNames(db)))
+        journal.append(db, renamed, at=at)
+
+
+def _has_folders_name(session: Session) -> bool:
+    """Return whether the name was made of the folder, and is not that of a session before."""
+    by_folder = re.escape(name_from(session.title))
+    is_named_so = re.fullmatch(rf"{by_folder}(?:-\d+)?", session.name) is not None
+    return is_named_so and not session.continues
+
+
+def _is_first(db: Connection, session: Session, prompt: str) -> bool:
+    """Return whether this is the prompt of the session's only turn that has one.
+
+    A background task that reports begins a turn as well: that is no prompt.
+    """
+    prompts = [each for each in turns.of_session(db, session.id, last=2) if each.prompt]
+    is_kept = bool(session.first_prompt) and prompt.startswith(session.first_prompt)
+    return is_kept and len(prompts) == 1
