@@ -291,3 +291,29 @@ def test_questions_that_were_read_before_their_hook_came_are_one_request(
     answer = last_answer(rookery)
     assert '"Which colour?"="Blue"' in answer
     assert '"Which tests?"="unit, e2e"' in answer
+
+
+@pytest.mark.spec("D2", "D5", "B0")
+def test_an_answer_to_a_dialog_is_none_to_another_that_begins_the_same(
+    rookery: Rookery,
+) -> None:
+    hold_hooks(rookery, "PermissionRequest")
+    rookery.start("it", agent="claude")
+    begins = "echo " + "word " * 150
+    rookery.send("it", f"bash: {begins}; touch good;; say: went on")
+    eventually(lambda: [each["source"] for each in asked(rookery)] == ["screen"])
+    (first,) = asked(rookery)
+    whole = rookery.run("permissions", "show", first["id"]).stdout
+    rookery.run("keys", "it", "escape")
+    eventually(lambda: is_idle(rookery))
+
+    rookery.send("it", f"bash: {begins}; touch evil;; say: went on")
+    eventually(lambda: rookery.session("it")["activity"] in {"permission", "question"})
+    done = rookery.run("allow", first["id"])
+
+    assert "touch good" in whole
+    assert done.returncode == 1
+    assert not (rookery.project / "evil").exists()
+    eventually(lambda: [each["id"] for each in asked(rookery)] not in ([], [first["id"]]))
+    (second,) = asked(rookery)
+    assert "touch evil" in second["input"]["text"]
