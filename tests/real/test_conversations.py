@@ -49,11 +49,24 @@ def prompts(rookery: Rookery, name: str) -> list[str]:
     return [turn["prompt"] for turn in rookery.json("output", name)["turns"]]
 
 
-def are_at_rest(rookery: Rookery, *names: str) -> bool:
+def are_idle(rookery: Rookery, *names: str) -> bool:
     found: dict[str, Any] = rookery.client.get("sessions")
-    resting = {each["name"] for each in found["sessions"] if each["activity"] == "idle"}
+    return set(names) <= {
+        each["name"] for each in found["sessions"] if each["activity"] == "idle"
+    }
+
+
+def are_at_rest(rookery: Rookery, *names: str) -> bool:
     # Also none that is on its way.
-    return resting >= set(names) and not rookery.client.get("inbox")["letters"]
+    return are_idle(rookery, *names) and not rookery.client.get("inbox")["letters"]
+
+
+def type_by_hand(rookery: Rookery, name: str, words: str) -> None:
+    """Type into a session's pane as its person does."""
+    pane = str(rookery.session(name)["tmux_pane"])
+    rookery.tmux("send-keys", "-t", pane, "-l", words)
+    eventually(lambda: words in rookery.screen(name))
+    rookery.tmux("send-keys", "-t", pane, "Enter")
 
 
 @pytest.mark.spec("F2", "F3")
@@ -145,15 +158,23 @@ def test_what_is_held_is_said_after_the_release_and_a_restart_between_changes_no
     rookery: Rookery,
 ) -> None:
     rookery.start("anna", agent="claude")
-    rookery.start("bert")
+    for name in ("bert", "carl"):
+        rookery.start(name)
     found = relay(rookery, "anna", "bert", max_hops=2)
     rookery.client.post("hold")
-    message = rookery.send("anna", nested(3))
+    message, other = rookery.send("anna", nested(3)), rookery.send("carl", "say: later")
     rookery.kill()
     rookery.up()
-    held = (rookery.step(message)[0], prompts(rookery, "anna"))
+    # Carl's words would be pasted before these are typed, as soon as the daemon is up.
+    type_by_hand(rookery, "carl", "say: by hand")
+    eventually(lambda: "by hand" in "".join(prompts(rookery, "carl")))
+    eventually(lambda: are_idle(rookery, "anna", "carl"))
+    steps = [rookery.step(each)[0] for each in (message, other)]
+    heard = [prompts(rookery, name) for name in ("anna", "carl")]
 
     rookery.client.post("release")
 
     eventually(lambda: len(exchange(rookery, found)) == 2)
-    assert held == ("pending", [])
+    eventually(lambda: prompts(rookery, "carl") == ["say: by hand", "say: later"])
+    assert steps == ["pending", "pending"]
+    assert heard == [[], ["say: by hand"]]
