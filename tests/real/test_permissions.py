@@ -6,15 +6,18 @@ import json
 import os
 import signal
 import socket
+import subprocess
+import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import psutil
 import pytest
 
 from rookery.model.errors import Answered
-from tests.real.rookery import Rookery, eventually
+from tests.real.rookery import SOON, Rookery, eventually
 from tests.real.test_doors import badge_of
 
 pytestmark = pytest.mark.real
@@ -64,6 +67,59 @@ def test_a_person_allows_a_call_from_the_command_line(remote: Rookery) -> None:
     (kept,) = remote.json("audit")["decisions"]
     assert (kept["decision"], kept["by"], kept["tool"]) == ("allowed", "person", "Bash")
     assert kept["input"] == {"command": "rm -r build"}
+
+
+@pytest.mark.spec("C3", "C7")
+def test_an_observing_hook_says_nothing_and_returns_while_a_person_is_asked(
+    rookery: Rookery,
+) -> None:
+    rookery.json("mode", "remote")
+    tool = {"tool_name": "Bash", "tool_input": {"command": "ls"}}
+
+    with hook_of(rookery, "PermissionRequest", **tool) as deciding:
+        eventually(lambda: asked(rookery))
+        with hook_of(rookery, "PostToolUse", tool_name="Read", tool_input={}) as observing:
+            said = observing.communicate(timeout=SOON)
+        is_waiting, requests = deciding.poll() is None, asked(rookery)
+        rookery.client.post("permissions", requests[0]["id"], "answer", decision="allow")
+        decided, _ = deciding.communicate(timeout=SOON)
+
+    assert (observing.returncode, said) == (0, (b"", b""))
+    assert is_waiting
+    assert [each["outcome"] for each in requests] == ["open"]
+    assert b'"allow"' in decided
+    assert used_tools(rookery) == ["Read"]  # it was answered, and not spooled
+
+
+@contextmanager
+def hook_of(
+    rookery: Rookery, event: str, **fields: object
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Run the hook program as an agent does that Rookery knows by its hooks only."""
+    home = rookery.home
+    payload = {"session_id": "n1", "cwd": str(rookery.project), "hook_event_name": event}
+    program = subprocess.Popen(
+        [sys.executable, "-I", "-S", home.hook, home.hook_door, home.spool, "demo"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={},
+    )
+    assert program.stdin
+    program.stdin.write(json.dumps({**payload, **fields}).encode())
+    program.stdin.close()
+    program.stdin = None
+    try:
+        yield program
+    finally:
+        program.kill()
+        program.communicate()
+
+
+def used_tools(rookery: Rookery) -> list[str]:
+    with rookery.database() as db:
+        found = db.execute("select body from entries where kind = 'tool-used' order by seq")
+        return [json.loads(row[0])["tool"] for row in found]
 
 
 @pytest.mark.spec("D2")
