@@ -15,6 +15,7 @@ from rookery.absence import Absence, situation
 from rookery.daemon import AGENTS
 from rookery.model.facts import SessionId
 from rookery.model.permissions import Call, Outcome, Verdict
+from rookery.model.sessions import HEADLESS
 from rookery.permissions import Pass, Permissions
 from rookery.rulebook import Rulebook
 from rookery.store import families, sessions
@@ -169,3 +170,17 @@ async def test_the_ancestors_of_a_session_are_listed_whoever_ended(
     where = await court.desk.database.read(partial(families.circumstances, session=known))
 
     assert {each.session for each in where.ancestors} == {"pa", "zz"}
+
+
+@pytest.mark.spec("D1", "K5")
+@pytest.mark.parametrize("decision", ["allow", "deny"])
+async def test_a_name_that_an_agent_can_choose_wins_no_rule(
+    court: Court, tmp_path: Path, decision: str
+) -> None:
+    court.rule(f'[[{decision}]]\ntool = "Bash"\nsession = "ci-*"\n')
+    ours = await court.desk.settle("ci-1", tmp_path)
+    by_hand = await court.desk.settle("ci-2", tmp_path, runtime=HEADLESS)
+
+    expected = {"allow": Outcome.ALLOWED, "deny": Outcome.DENIED}[decision]
+    assert await court.outcome(ours, BASH) is expected
+    assert await court.outcome(by_hand, BASH) is (None if decision == "allow" else expected)

@@ -37,6 +37,9 @@ class Circumstances:
     agent: str
     project: str
     session: str  #: its name
+    #: Whether a person, or what started it, gave it that name. Of an agent that was started by
+    #: hand it is made of its folder or its prompt: a command of a session could choose those.
+    is_named: bool = True
     #: The sessions that started this one, directly or not: their rules bind it as well.
     ancestors: tuple[Circumstances, ...] = ()
 
@@ -70,6 +73,8 @@ class Rule:
         """
         if self.decision == "allow":
             lineage = (where, *where.ancestors)
+            if self.session != ANYTHING and not all(each.is_named for each in lineage):
+                return False
             return self.agent.matches(where.agent) and all(map(self._is_where, lineage))
         return self._names(where) or any(map(self._names, where.ancestors))
 

@@ -8,7 +8,7 @@ from sqlite3 import Connection
 
 from rookery.model.facts import SessionId
 from rookery.model.rules import Circumstances
-from rookery.model.sessions import Session
+from rookery.model.sessions import TMUX, Session
 from rookery.store import relays
 from rookery.store.sessions import LIVE
 
@@ -29,7 +29,7 @@ _LINEAGE = """
         select parent, 1 from up join sessions using (id) where parent is not null
         union
         select continues, 0 from up join sessions using (id) where continues is not null)
-    select agent, project_path, name from up join sessions using (id) where is_parent
+    select agent, project_path, name, runtime from up join sessions using (id) where is_parent
 """
 
 #: Which agents have started live sessions of which, directly or not.
@@ -67,11 +67,16 @@ def ancestors(db: Connection, session: SessionId) -> set[SessionId]:
 
 def circumstances(db: Connection, session: Session) -> Circumstances:
     """Return who makes a call of this session: itself, and the sessions that started it."""
-    own = Circumstances(session.agent, session.project_path, session.name)
+    is_named = session.runtime == TMUX
+    own = Circumstances(session.agent, session.project_path, session.name, is_named=is_named)
     if session.parent is None and session.continues is None:
         return own
     rows = db.execute(_LINEAGE, {"parent": session.parent, "continues": session.continues})
-    return replace(own, ancestors=tuple(Circumstances(*row) for row in rows))
+    above = (
+        Circumstances(agent, project, name, is_named=runtime == TMUX)
+        for agent, project, name, runtime in rows
+    )
+    return replace(own, ancestors=tuple(above))
 
 
 def agents_above(db: Connection) -> dict[str, set[str]]:
