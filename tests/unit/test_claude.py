@@ -275,7 +275,7 @@ def test_a_hook_as_claude_sends_it_says_who_sent_it() -> None:
 
     who = partial(Sender, "claude", NativeId(NATIVE), "/code/project")
     assert started == who("SessionStart", TRANSCRIPT, model="claude-opus-5-5")
-    assert stopped == who("Stop", TRANSCRIPT)
+    assert stopped == who("Stop", TRANSCRIPT, permission_mode="default")
 
 
 @pytest.mark.spec("A1")
