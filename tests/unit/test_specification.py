@@ -11,6 +11,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
+
+from rookery.config import Settings
 
 ROOT = Path(__file__).parents[2]
 SPECIFICATION = (ROOT / "docs" / "specification.md").read_text(encoding="utf-8")
@@ -77,6 +80,40 @@ def ids_named_by_tests() -> dict[str, set[str]]:
 
 ROWS = list(rows_of(SPECIFICATION))
 
+_DEFAULT = re.compile(r"^\| [^|]+ \| ([^|]+) \| `([a-z_.]+)` \|$", re.MULTILINE)
+
+#: Defaults that are described, since they cannot be written down in a table.
+DESCRIBED = {"computer": "the host's name", "stops.pattern": "a regular expression"}
+
+
+def defaults_of(settings: BaseModel, prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Return each key of the configuration with its default, as the table writes it."""
+    for name in type(settings).model_fields:
+        value, key = getattr(settings, name), f"{prefix}{name}"
+        if isinstance(value, BaseModel):
+            yield from defaults_of(value, f"{key}.")
+        else:
+            yield key, DESCRIBED.get(key) or _written(value)
+
+
+def _written(value: object) -> str:
+    match value:
+        case bool():
+            return f"`{str(value).lower()}`"
+        case int() | float():
+            return f"{value:g}"
+        case str():
+            return f"`{value}`"
+        case _:
+            assert not value, f"the table cannot show {value!r}"
+            return "none"
+
+
+def _without_unit(default: str) -> str:
+    """Return a number without its unit and commas; all else as it is."""
+    number = re.match(r"[\d,.]+(?= |$)", default)
+    return f"{float(number[0].replace(',', '')):g}" if number else default
+
 
 def test_every_id_that_a_test_names_is_in_the_specification() -> None:
     known = {row.id for row in ROWS}
@@ -95,6 +132,12 @@ def test_every_line_that_is_built_is_named_by_a_test() -> None:
 
 def test_every_line_says_whether_it_is_built() -> None:
     assert {row.id: row.built for row in ROWS if row.built not in {"yes", "part", "no"}} == {}
+
+
+def test_the_table_of_defaults_is_that_of_the_program() -> None:
+    told = [(key, _without_unit(default)) for default, key in _DEFAULT.findall(SPECIFICATION)]
+
+    assert sorted(told) == sorted(defaults_of(Settings()))
 
 
 def test_ids_are_unique_and_in_order() -> None:
