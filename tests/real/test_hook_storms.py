@@ -82,12 +82,14 @@ def tell(rookery: Rookery, native_id: str, calls: int, enough: Event) -> list[Re
 def heard(rookery: Rookery, native_id: str) -> list[int]:
     """Return the numbers of what was told, as the journal has them.
 
-    The model, which each of these calls names anew, has an entry of its own beside it.
+    The model, which each of these calls names anew, has an entry of its own beside it; so has
+    the name that the first prompt gives.
     """
     with rookery.database() as db:
         rows = db.execute(
             "select body from entries join sessions on sessions.id = entries.session"
-            " where native_id = ? and kind <> 'model-chosen' order by seq",
+            " where native_id = ? and kind not in ('model-chosen', 'session-renamed')"
+            " order by seq",
             (native_id,),
         ).fetchall()
     facts = [json.loads(row[0]) for row in rows]
