@@ -28,10 +28,13 @@ from rookery.model.sessions import Session
 from rookery.sessions import Plan, Speaker, Start, accept, plan
 from rookery.store import sessions as known
 from rookery.store.journal import Journal
-from tests.sessions import WORKER, settle_in
+from tests.sessions import WORKER, make, settle_in
 from tests.waiting import kinds, steps
 
 WORDS = Words("Build it.", 0)
+
+#: How three ids begin and end; the first eight characters are the name in tmux.
+IDS = (("0f8a3c1e", "000000000001"), ("0f8a3c1e", "000000000002"), ("1f8a3c1e", "000000000003"))
 
 
 @pytest.fixture
@@ -111,6 +114,17 @@ def test_an_accepted_session_is_a_row_and_its_prompt_waits_for_it(
     assert steps(db) == ["pending"]
     assert kinds(db) == ["session-requested", "message-written"]
     assert known.launch_of(db, session.id)["command"] == ["/bin/sh", "-x"]
+
+
+@pytest.mark.spec("B1")
+def test_an_id_that_begins_like_another_sessions_is_not_taken(
+    db: Connection, journal: Journal
+) -> None:
+    one, like_it, other = (f"{begins}-0000-4000-8000-{end}" for begins, end in IDS)
+    known.add(db, make(journal, one))
+    ids = iter([one, like_it, other])
+
+    assert sessions._new_id(db, lambda: next(ids)) == other  # noqa: SLF001 - by chance only
 
 
 @pytest.mark.spec("A1")

@@ -20,6 +20,7 @@ SPECIFICATION = (ROOT / "docs" / "specification.md").read_text(encoding="utf-8")
 
 _SECTION = re.compile(r"^## ([A-Z])\. ", re.MULTILINE)
 _ID = re.compile(r"([A-Z])(\d+)")
+_MISSING = re.compile(r" Missing: ([^.]+)\.$")
 _BAR = re.compile(r"(?<!\\)\|")
 
 
@@ -28,6 +29,7 @@ class Row:
     section: str
     id: str
     built: str
+    missing: str = ""  #: what is said at its end to be missing
 
     @property
     def place(self) -> tuple[str, int]:
@@ -49,7 +51,8 @@ def rows_of(page: str) -> Iterator[Row]:
             is_ours = False
         elif is_ours and set(line) - set("|-: "):
             assert len(cells) == 3, f"a row of {len(cells)} cells: {line[:60]}"
-            yield Row(section, cells[0], cells[2])
+            missing = _MISSING.search(cells[1])
+            yield Row(section, cells[0], cells[2], missing[1] if missing else "")
 
 
 def ids_named_in(source: str) -> Iterator[str]:
@@ -134,6 +137,12 @@ def test_every_line_says_whether_it_is_built() -> None:
     assert {row.id: row.built for row in ROWS if row.built not in {"yes", "part", "no"}} == {}
 
 
+def test_a_line_that_is_built_in_part_says_what_is_missing_and_no_other_does() -> None:
+    said = {row.id for row in ROWS if row.missing}
+
+    assert said == {row.id for row in ROWS if row.built == "part"}
+
+
 def test_the_table_of_defaults_is_that_of_the_program() -> None:
     told = [(key, _without_unit(default)) for default, key in _DEFAULT.findall(SPECIFICATION)]
 
@@ -156,10 +165,11 @@ def test_every_line_stands_in_its_own_section_and_no_section_is_empty() -> None:
 def test_a_bar_in_a_cell_parts_nothing_and_other_tables_are_passed_over() -> None:
     page = (
         "## B. Birds\n\n| id | it must | built |\n|---|---|---|\n"
-        "| B1 | Sing `a\\|b`. | part |\n\n| what | key |\n|---|---|\n| B2 | later |\n"
+        "| B1 | Sing `a\\|b`. Missing: songs. | part |\n\n"
+        "| what | key |\n|---|---|\n| B2 | later |\n"
     )
 
-    assert list(rows_of(page)) == [Row("B", "B1", "part")]
+    assert list(rows_of(page)) == [Row("B", "B1", "part", "songs")]
 
 
 @pytest.mark.parametrize(
