@@ -14,6 +14,14 @@ import pytest
 from pydantic import BaseModel
 
 from rookery.config import Settings
+from rookery.courier import TOOLS_TIMEOUT_S
+from rookery.keeper import MAX_STARTS
+from rookery.model.messages import LONGEST, LONGEST_LINE
+from rookery.model.scopes import DEEPEST, MOST_CHILDREN
+from rookery.programs.hook import MAX_PAYLOAD_BYTES
+from rookery.runtimes.tmux.floods import FLOOD_BYTES
+from rookery.runtimes.tmux.typist import MOST_ENTERS
+from rookery.timers import UNIDENTIFIED_SILENCE
 
 ROOT = Path(__file__).parents[2]
 SPECIFICATION = (ROOT / "docs" / "specification.md").read_text(encoding="utf-8")
@@ -147,6 +155,26 @@ def test_the_table_of_defaults_is_that_of_the_program() -> None:
     told = [(key, _without_unit(default)) for default, key in _DEFAULT.findall(SPECIFICATION)]
 
     assert sorted(told) == sorted(defaults_of(Settings()))
+
+
+@pytest.mark.parametrize(
+    ("line", "phrase"),
+    [
+        ("A3", f"{MAX_STARTS} programs start at the same time"),
+        ("A8", f"nothing but its start for {UNIDENTIFIED_SILENCE.seconds // 60} min"),
+        ("B2", f"any Unicode up to {LONGEST // 1_000_000} MB"),
+        ("B2", f"{['once', 'twice', 'three times'][MOST_ENTERS - 1]} at most"),
+        ("B2", f"wait for that listing, {TOOLS_TIMEOUT_S:g} s at most"),
+        ("B2", f"a single line, of {LONGEST_LINE:,} bytes or less"),
+        ("B3", f"more than {FLOOD_BYTES // 1_000_000} MB in a second"),
+        ("C3", f"larger than the door takes ({MAX_PAYLOAD_BYTES >> 20} MB)"),
+        ("K5", f"({MOST_CHILDREN} live ones, {DEEPEST} deep, at the most)"),
+    ],
+)
+def test_a_number_of_the_specification_is_that_of_the_program(line: str, phrase: str) -> None:
+    (row,) = (each for each in SPECIFICATION.splitlines() if each.startswith(f"| {line} |"))
+
+    assert phrase in row
 
 
 def test_ids_are_unique_and_in_order() -> None:
