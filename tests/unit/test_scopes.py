@@ -16,7 +16,7 @@ from rookery import endings
 from rookery.config import Settings, Trust
 from rookery.gateway.mcp.desk import Desk as Tools
 from rookery.gateway.mcp.word_tools import CommandAsked as OnMcp
-from rookery.gateway.mcp.word_tools import run_agent_command
+from rookery.gateway.mcp.word_tools import SendAsked, run_agent_command, send_message
 from rookery.model import facts
 from rookery.model.errors import (
     CommandRefused,
@@ -372,3 +372,19 @@ async def test_sessions_asked_for_by_id_are_those_within_reach(desk: Desk) -> No
 
     assert {each.id for each in every.sessions} == {KID, VICTIM}
     assert [each.id for each in own.sessions] == [KID]
+
+
+@pytest.mark.spec("E1", "F1", "F5")
+@pytest.mark.parametrize("direct", [False, True])
+async def test_words_that_are_not_direct_make_a_listener_and_no_relay(
+    desk: Desk, *, direct: bool
+) -> None:
+    tools = Tools(desk.house, session_caller(EVIL))
+
+    sent = await send_message(tools, SendAsked(session_id=KID, message="Go.", direct=direct))
+
+    waiting = (await desk.ask("listeners")).listeners
+    talking = (await desk.ask("relays")).relays
+    assert sent.listening is not direct
+    assert [(each.caller, each.target) for each in waiting] == ([] if direct else [(EVIL, KID)])
+    assert len(talking) == (1 if direct else 0)
