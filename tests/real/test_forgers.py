@@ -37,7 +37,15 @@ FORGED: tuple[Mapping[str, object], ...] = (
 )
 
 #: Its victims may do all, and nobody else may.
-RULES = "".join(f'[[allow]]\nsession = "{name}"\n' for name in ("badged", "known", "seen"))
+#: All that the victims do is allowed; by their folders those that Rookery did not start.
+RULES = """
+[[allow]]
+session = "badged"
+[[allow]]
+project = "/x/known"
+[[allow]]
+project = "{folder}"
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +78,7 @@ def scene(cold: Rookery, tmp_path: Path) -> Iterator[Scene]:
         closing.callback(own.clear_away)
         cold.configure(own.settings)
         cold.up()
-        cold.home.rules.write_text(RULES)
+        cold.home.rules.write_text(RULES.format(folder=tmp_path))
         cold.json("mode", "remote")
         cold.start("badged")
         cold.start("other")

@@ -9,16 +9,13 @@ import subprocess
 import pytest
 
 from rookery import hook_program, quick_hook
+from tests.real.quick_hooks import is_used
 from tests.real.rookery import Rookery, eventually
 
 pytestmark = [
     pytest.mark.real,
     pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler"),
 ]
-
-
-def is_used(rookery: Rookery) -> bool:
-    return str(quick_hook.path(rookery.home)) in hook_program.program(rookery.home).read_text()
 
 
 @pytest.mark.spec("C3")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from threading import Thread
 
@@ -161,8 +161,15 @@ def stalling(
                     connection.sendall(answer)
                     connection.shutdown(socket.SHUT_WR)
 
-        Thread(target=take, daemon=True).start()
+        def take_until_closed() -> None:
+            with suppress(OSError):
+                take()
+
+        thread = Thread(target=take_until_closed)
+        thread.start()
         yield Client(door, patience=0.5), heard
+        listening.shutdown(socket.SHUT_RDWR)  # else it waits on, perhaps on another's socket
+        thread.join()
 
 
 def key_in(request: bytes) -> bytes:
