@@ -184,3 +184,5 @@ async def test_a_name_that_an_agent_can_choose_wins_no_rule(
     expected = {"allow": Outcome.ALLOWED, "deny": Outcome.DENIED}[decision]
     assert await court.outcome(ours, BASH) is expected
     assert await court.outcome(by_hand, BASH) is (None if decision == "allow" else expected)
+    tested = await court.desk.ask("test_rules", tool="Bash", session="ci-2")
+    assert tested.decision == ("ask" if decision == "allow" else "deny")

@@ -350,8 +350,10 @@ def _circumstances(db: Connection, asked: TestAsked) -> Circumstances:
     """Return who makes a call that is tested; a live session's ancestors count as well."""
     where = Circumstances(asked.agent, asked.project, asked.session)
     session = known.called(db, asked.session)
-    ancestors = families.circumstances(db, session).ancestors if session else ()
-    return replace(where, ancestors=ancestors)
+    if session is None:
+        return where
+    found = families.circumstances(db, session)
+    return replace(where, ancestors=found.ancestors, is_named=found.is_named)
 
 
 async def show_mode(house: House, caller: Caller, asked: Nothing) -> InMode:
