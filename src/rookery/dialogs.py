@@ -144,8 +144,8 @@ class Dialogs:
     runtime: Runtime
     agents: Mapping[str, Agent]
     permissions: Permissions
-    #: The requests whose dialog was seen: of those, that it is gone means something.
-    _seen: set[RequestId] = field(default_factory=set)
+    #: The requests whose dialog was seen on the screen: only such a dialog can be gone.
+    _drawn: set[RequestId] = field(default_factory=set)
 
     async def watch(self) -> None:
         """Look after the dialogs that only a screen tells of; for ever."""
@@ -201,7 +201,7 @@ class Dialogs:
         gone = self._gone(db, session, view)
         for each in gone:
             self.permissions.withdraw(db, each)
-        self._seen.difference_update(gone)
+        self._drawn.difference_update(gone)
         known = sessions.get(db, session)
         if view.dialog and known.started_at:
             note(db, self.permissions, known, view.dialog)
@@ -222,14 +222,14 @@ class Dialogs:
         if view.dialog is None and not view.has_no_dialog:
             return []  # the screen cannot be read: the dialog may not fit it
         shown = {each.id for each in about(db, session, view.dialog)} if view.dialog else set()
-        self._seen.update(shown)
+        self._drawn.update(shown)
         watched = dialogs.watched_of(db, session, untold=self._untold)
-        return [each.id for each in watched if each.id not in shown and self._was_seen(each)]
+        return [each.id for each in watched if each.id not in shown and self._was_drawn(each)]
 
-    def _was_seen(self, request: Request) -> bool:
+    def _was_drawn(self, request: Request) -> bool:
         """Return whether its dialog was drawn; its hook may tell of it before it is."""
         age = (self._clock.now() - request.asked_at).total_seconds()
-        return request.source == "screen" or request.id in self._seen or age > DRAWN_SECONDS
+        return request.source == "screen" or request.id in self._drawn or age > DRAWN_SECONDS
 
     @property
     def _clock(self) -> Clock:

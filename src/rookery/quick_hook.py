@@ -1,6 +1,6 @@
-"""Builds the quick hook program where there is a C compiler. ``hook.py`` does all without it.
+"""Build the quick hook program where there is a C compiler; elsewhere hooks run ``hook.py``.
 
-A hook call then costs an agent about a fifth: most of it was the start of an interpreter.
+A hook call then takes about a fifth of the time, most of which is the start of an interpreter.
 
 A program that cannot run must never be used: every hook would be lost, and with them what the
 rules deny. So it is run once, on this computer, before a hook may run it, at every start.
