@@ -10,6 +10,7 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import Literal, TypeAlias
 
+from rookery import supervise
 from rookery.home import write_durably
 from rookery.model.patterns import Pattern
 from rookery.model.permissions import Outcome, Verdict
@@ -55,16 +56,16 @@ class Absence:
     async def keep(self, database: Database, clock: Clock) -> None:
         """Keep the file as rules and mode say; for ever."""
         written = None
-        while True:
-            try:
-                await self.rulebook.refresh(database, clock)
-                left = self.words(await database.read(situation))
-                if left != written:
-                    write_durably(self.file, left.encode())
-                    written = left
-            except Exception:  # noqa: BLE001 - a supervised boundary
-                _log.exception("What to say in our absence could not be left.")
-            await clock.sleep(ROUND)
+
+        async def write() -> None:
+            nonlocal written
+            await self.rulebook.refresh(database, clock)
+            left = self.words(await database.read(situation))
+            if left != written:
+                write_durably(self.file, left.encode())
+                written = left
+
+        await supervise.every(ROUND, write, name="Writing offline answers", clock=clock)
 
     def words(self, now: Situation) -> str:
         """Return what each agent is to be told of which calls, as JSON."""

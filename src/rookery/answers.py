@@ -25,7 +25,7 @@ from rookery.ports import Agent, Clock, Runtime
 from rookery.store import carried, dialogs, requests, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
-from rookery.store.serving import serve
+from rookery.supervise import Reconciler
 
 _log = logging.getLogger(__name__)
 
@@ -38,9 +38,6 @@ MOST_LOOKS, LOOKS_BEFORE, LOOKS_AFTER, LOOKS_GONE = 40, 9, 7, 4
 
 #: How often a key that ends a dialog is pressed at most: agents ignore some at first.
 MOST_PRESSES = 3
-
-#: Seconds before something that should not have happened may happen again.
-ERROR_BACKOFF_SECONDS = 10.0
 
 NO_DIALOG = "its dialog was gone before the answer could be given"
 UNREADABLE = (
@@ -92,17 +89,19 @@ class Answers:
 
     async def press(self) -> None:
         """Serve the sessions whose dialogs have an answer; for ever."""
-        await serve(self.database, requests.to_press, self._take_a_step)
+        await Reconciler(
+            name="Answering dialogs",
+            clock=self._clock,
+            pending=partial(self.database.read, requests.to_press),
+            step=self._take_a_step,
+            changed=self.database.bells.of_work,
+        ).run()
 
     async def _take_a_step(self, session: SessionId) -> bool:
-        try:
-            request = await self.database.read(partial(requests.next_press, session=session))
-            if request is None:
-                return False
-            await self._see_through(_Course(request))
-        except Exception:  # noqa: BLE001 - a supervised boundary
-            _log.exception("An answer for %s is in trouble.", session)
-            await self._clock.sleep(ERROR_BACKOFF_SECONDS)
+        request = await self.database.read(partial(requests.next_press, session=session))
+        if request is None:
+            return False
+        await self._see_through(_Course(request))
         return True
 
     async def _see_through(self, course: _Course) -> None:

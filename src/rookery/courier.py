@@ -14,7 +14,7 @@ from functools import partial
 from sqlite3 import Connection
 from typing import assert_never
 
-from rookery.model.errors import Forbidden, Occupied, RuntimeFailed, WordsRefused
+from rookery.model.errors import Forbidden, Occupied, WordsRefused
 from rookery.model.facts import (
     CommandTaken,
     DeliveryDoubted,
@@ -31,7 +31,7 @@ from rookery.project_files import require_own_command
 from rookery.store import messages, observed, sessions, switches, waits
 from rookery.store.database import Database
 from rookery.store.journal import Journal
-from rookery.store.serving import serve
+from rookery.supervise import Reconciler
 
 _log = logging.getLogger(__name__)
 
@@ -43,9 +43,6 @@ COMMAND = 3.0
 
 #: Seconds before a runtime that failed, or a box that was not free, is tried again.
 PAUSE = 1.0
-
-#: Seconds before something that should not have happened may happen again.
-TROUBLE = 10.0
 
 #: Seconds after which words that were typed and never showed are given up: a program may
 #: stand still for long, and then goes on where it was.
@@ -67,27 +64,25 @@ class Courier:
 
     async def deliver(self) -> None:
         """Serve the sessions that are owed words."""
-        await serve(self.database, messages.owed, self._take_a_step)
+        await Reconciler(
+            name="Delivering messages",
+            clock=self._clock,
+            pending=partial(self.database.read, messages.owed),
+            step=self._take_a_step,
+            changed=self.database.bells.of_work,
+        ).run()
 
     async def _take_a_step(self, session: SessionId) -> bool:
         """Do the next thing for ``session``. False if there is nothing to do now."""
-        try:
-            now = await self.database.peek(partial(_read_present, session=session))
-            if now.is_holding or not now.has_work:
-                return False  # while held, what stands in a box stays there, too
-            if now.parcel is None:
-                return await self._paste(now.session)
-            if now.parcel.refused:
-                await self._take_back(now.parcel)
-            else:
-                await self._see_through(now.parcel, self.agents[now.session.agent])
-        except RuntimeFailed:
-            # Not known whether it did anything: the next step begins with a look.
-            await self._clock.sleep(PAUSE)
-        except Exception:  # noqa: BLE001 - a supervised boundary
-            # One recipient's trouble, or a full disk, must not stop all the others.
-            _log.exception("Words for %s are in trouble.", session)
-            await self._clock.sleep(TROUBLE)
+        now = await self.database.peek(partial(_read_present, session=session))
+        if now.is_holding or not now.has_work:
+            return False  # while held, what stands in a box stays there, too
+        if now.parcel is None:
+            return await self._paste(now.session)
+        if now.parcel.refused:
+            await self._take_back(now.parcel)
+        else:
+            await self._see_through(now.parcel, self.agents[now.session.agent])
         return True
 
     async def _paste(self, session: Session) -> bool:

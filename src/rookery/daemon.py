@@ -18,14 +18,12 @@ from pathlib import Path
 
 import anyio
 import uvloop
-from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from rookery import (
     __version__,
     hook_program,
     listeners,
-    quick_hook,
     relays,
     supervise,
     terminal,
@@ -258,7 +256,9 @@ async def running(
             else:
                 # A long spool: the doors open meanwhile, and commands are rows that wait.
                 tasks.start_soon(begin)
-            tasks.start_soon(_build_quick_hook, home)
+            # Until it is there, hooks run the one in Python.
+            build = partial(hook_program.lay_quick, home)
+            supervise.spawn(tasks, build, name="Building the quick hook program")
             yield house
             await _leave_nothing_empty(keeper, ours)
         tasks.cancel_scope.cancel()
@@ -270,16 +270,6 @@ async def _leave_nothing_empty(keeper: Keeper, runtime: TmuxRuntime) -> None:
         await keeper.finish(within=CLEANUP_TIMEOUT_S)
     with anyio.move_on_after(CLEANUP_TIMEOUT_S):
         await runtime.retire()
-
-
-async def _build_quick_hook(home: Home) -> None:
-    """Build it beside everything else: until it is there, hooks run the one in Python."""
-
-    async def build() -> None:
-        await quick_hook.build(home)
-        await to_thread.run_sync(hook_program.lay, home)
-
-    await supervise.contained(build, name="Building the quick hook program")
 
 
 async def _drain(hooks: HookDoor, drained: anyio.Event) -> None:

@@ -14,7 +14,6 @@ from sqlite3 import Connection
 
 from rookery.agents import keys
 from rookery.agents.subjects import is_about
-from rookery.model.errors import RuntimeFailed, SessionUnknown
 from rookery.model.facts import InputAsked, SessionId, TurnEnded
 from rookery.model.lifecycle import Activity
 from rookery.model.permissions import (
@@ -33,7 +32,7 @@ from rookery.ports import Agent, Clock, Runtime
 from rookery.store import dialogs, evidence, observed, requests, sessions, waits
 from rookery.store.database import Database
 from rookery.store.requests import Asking
-from rookery.store.serving import serve
+from rookery.supervise import Reconciler
 
 _log = logging.getLogger(__name__)
 
@@ -52,9 +51,6 @@ DRAWN_SECONDS = 5.0
 
 #: Characters of a dialog that are kept as evidence of a state; its request has all of it.
 SHOWN_CHARACTERS = 400
-
-#: Seconds before something that should not have happened may happen again.
-ERROR_BACKOFF_SECONDS = 10.0
 
 
 #: Said before the text of a dialog that only the screen tells of, and only in part.
@@ -149,7 +145,13 @@ class Dialogs:
 
     async def watch(self) -> None:
         """Look after the dialogs that only a screen tells of; for ever."""
-        await serve(self.database, self._to_look_at, self._take_a_step)
+        await Reconciler(
+            name="Watching dialogs",
+            clock=self._clock,
+            pending=partial(self.database.read, self._to_look_at),
+            step=self._take_a_step,
+            changed=self.database.bells.of_work,
+        ).run()
 
     def _to_look_at(self, db: Connection) -> list[SessionId]:
         watched = dialogs.watched(db, untold=self._untold)
@@ -164,17 +166,10 @@ class Dialogs:
     async def _take_a_step(self, session: SessionId) -> bool:
         if session not in await self.database.read(self._to_look_at):
             return False
-        try:
-            changed = self.runtime.next_change(session)
-            await self._look(session)
-            await waits.within(LOOK_SECONDS, changed.wait, self._clock)
-            await self._clock.sleep(SETTLE_SECONDS)
-        except (RuntimeFailed, SessionUnknown):
-            # No pane now; its end, or another look, tells more.
-            await self._clock.sleep(LOOK_SECONDS)
-        except Exception:  # noqa: BLE001 - a supervised boundary
-            _log.exception("The dialog of %s cannot be looked at.", session)
-            await self._clock.sleep(ERROR_BACKOFF_SECONDS)
+        changed = self.runtime.next_change(session)
+        await self._look(session)
+        await waits.within(LOOK_SECONDS, changed.wait, self._clock)
+        await self._clock.sleep(SETTLE_SECONDS)
         return True
 
     async def _look(self, session: SessionId) -> None:

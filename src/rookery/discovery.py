@@ -73,7 +73,6 @@ class Discovery:
     _missed: dict[str, frozenset[SessionId]] = field(default_factory=dict)
     #: Processes that are known to be those of sessions that are over.
     _over: set[str] = field(default_factory=set)
-    _trouble: dict[str, str] = field(default_factory=dict)
     _locks: defaultdict[str, anyio.Lock] = field(
         default_factory=lambda: defaultdict(anyio.Lock)
     )
@@ -116,9 +115,11 @@ class Discovery:
 
     async def _follow(self, socket: str, present: set[str], followed: set[str]) -> None:
         await supervise.contained(partial(self._tidy, socket), name=f"Tidying up {socket}")
+        clock = self.journal.clock
+        looking = supervise.SupervisedStep(_looking_at(socket), clock, (ROUND, ROUND))
         while socket in present:
-            await self._look_and_tell(socket)
-            await self.journal.clock.sleep(ROUND)
+            if await looking.attempt(partial(self.look, socket)):
+                await clock.sleep(ROUND)
         self.panes.pop(socket, None)
         followed.discard(socket)
 
@@ -126,21 +127,11 @@ class Discovery:
         with suppress(RuntimeFailed):
             await tidy(self.holder.server(socket))
 
-    async def _look_and_tell(self, socket: str) -> None:
-        try:
-            await self.look(socket)
-            self._trouble.pop(socket, None)
-        except Exception as error:  # noqa: BLE001 - a supervised boundary
-            if self._trouble.get(socket) != str(error):  # not every two seconds
-                cause = None if isinstance(error, RuntimeFailed) else error
-                _log.warning("The tmux server on %s: %s", socket, error, exc_info=cause)
-            self._trouble[socket] = str(error)
-
     async def discover(self) -> None:
         """Look at all servers now."""
         async with anyio.create_task_group() as tasks:
             for socket in await self._servers():
-                tasks.start_soon(self._look_and_tell, socket)
+                supervise.spawn(tasks, partial(self.look, socket), name=_looking_at(socket))
 
     async def look(self, socket: str) -> None:
         """Take in what one server shows. Raises ``RuntimeFailed``; then nothing was done."""
@@ -280,6 +271,10 @@ class Discovery:
                 for socket in sockets:
                     tasks.start_soon(ask, socket)
         return [pane for socket in sockets for pane in listed.get(socket, ())]
+
+
+def _looking_at(socket: str) -> str:
+    return f"Looking at the tmux server on {socket}"
 
 
 def _nearest(above: Iterable[int], listed: Iterable[Listed]) -> Spot | None:

@@ -14,6 +14,8 @@ from pathlib import Path
 from py_compile import PycInvalidationMode
 from tempfile import TemporaryDirectory
 
+from anyio import to_thread
+
 from rookery import quick_hook
 from rookery.agents.installations import PROGRAM
 from rookery.home import Home, write_durably
@@ -61,6 +63,12 @@ def lay(home: Home) -> tuple[str, ...]:
     _keep(program(home), _script(home).encode(errors="surrogateescape"))
     _keep(home.state / MCP, _mcp_script(home).encode(errors="surrogateescape"))
     return words(home)
+
+
+async def lay_quick(home: Home) -> None:
+    """Build the quick hook program where that is possible, and have hooks run it."""
+    if await quick_hook.build(home):
+        await to_thread.run_sync(lay, home)
 
 
 def _compiled(name: str) -> bytes:

@@ -43,8 +43,8 @@ from rookery.processes import Process, is_running
 from rookery.store import sessions, tokens, waits
 from rookery.store.database import Database
 from rookery.store.journal import Journal
-from rookery.store.serving import serve
 from rookery.store.sessions import TakenNames
+from rookery.supervise import Reconciler
 
 _log = logging.getLogger(__name__)
 
@@ -56,10 +56,6 @@ PAUSE = 1.0
 
 #: How often it is tried to see what lived on, before the daemon gives up coming up.
 LOOKS = 10
-
-#: Seconds before something that should not have happened may happen again.
-TROUBLE = 10.0
-
 
 #: What makes a session one that is to be started, ended or cleared away.
 CARED_FOR: frozenset[type[Fact]] = frozenset({SessionRequested, EndRequested, SessionEnded})
@@ -175,7 +171,13 @@ class Keeper:
 
     async def tend(self) -> None:
         """Care for the sessions that are to be started, ended or cleared away."""
-        await serve(self.database, sessions.in_care, self._take_a_step, hears=CARED_FOR)
+        await Reconciler(
+            name="Starting and ending",
+            clock=self._clock,
+            pending=partial(self.database.read, sessions.in_care),
+            step=self._take_a_step,
+            changed=partial(self.database.bells.of_kinds, CARED_FOR),
+        ).run()
 
     async def finish(self, *, within: float) -> bool:
         """Wait until the panes of ended sessions are cleared away. False if time runs out."""
@@ -187,23 +189,16 @@ class Keeper:
 
     async def _take_a_step(self, session_id: SessionId) -> bool:
         """Do the next thing for a session. False if there is nothing to do now."""
-        try:
-            session = await self.database.peek(lambda db: sessions.get(db, session_id))
-            match session.status:
-                case Status.STARTING:
-                    await self._bring_up(session)
-                case Status.CLOSING:
-                    await self._close(session)
-                case status if status.is_over:
-                    return await self._clear_away(session)
-                case _:
-                    return False
-        except RuntimeFailed:
-            await self._clock.sleep(PAUSE)
-        except Exception:  # noqa: BLE001 - a supervised boundary
-            # One session's trouble, or a full disk, must not stop all the others.
-            _log.exception("%s is in trouble.", session_id)
-            await self._clock.sleep(TROUBLE)
+        session = await self.database.peek(lambda db: sessions.get(db, session_id))
+        match session.status:
+            case Status.STARTING:
+                await self._bring_up(session)
+            case Status.CLOSING:
+                await self._close(session)
+            case status if status.is_over:
+                return await self._clear_away(session)
+            case _:
+                return False
         return True
 
     async def _bring_up(self, session: Session) -> None:

@@ -9,6 +9,7 @@ from datetime import timedelta
 from functools import partial
 from sqlite3 import Connection
 
+from rookery import supervise
 from rookery.model import facts
 from rookery.model.errors import BadInput, SessionOver
 from rookery.model.facts import Fact, SessionId
@@ -254,18 +255,19 @@ class Listeners:
 
     async def keep_time(self, database: Database) -> None:
         """Tell those whose deadline has come, and look after those who wait long; for ever."""
-        checked = self.journal.clock.now()
-        while True:
-            now = self.journal.clock.now()
-            try:
-                if await database.read(partial(listeners.overdue, now=now)):
-                    await database.write(self.expire)
-                if now - checked >= self.check:
-                    checked = now
-                    await database.write(self.look_after)
-            except Exception:  # noqa: BLE001 - a supervised boundary
-                _log.exception("Those who wait could not be looked after; it is tried again.")
-            await self.journal.clock.sleep(ROUND)
+        clock = self.journal.clock
+        checked = clock.now()
+
+        async def look() -> None:
+            nonlocal checked
+            now = clock.now()
+            if await database.read(partial(listeners.overdue, now=now)):
+                await database.write(self.expire)
+            if now - checked >= self.check:
+                checked = now
+                await database.write(self.look_after)
+
+        await supervise.every(ROUND, look, name="Watching listeners", clock=clock)
 
     def expire(self, db: Connection) -> int:
         """Tell those who have waited for long enough. Returns how many those were."""

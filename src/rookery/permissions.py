@@ -13,7 +13,7 @@ from functools import partial
 from sqlite3 import Connection
 from typing import Literal, TypeAlias
 
-from rookery import same_dialog
+from rookery import same_dialog, supervise
 from rookery.hook_protocol import time_of
 from rookery.hook_waits import HookWaits
 from rookery.model.errors import RequestClosed
@@ -251,19 +251,23 @@ class Permissions:
 
     async def keep_time(self, database: Database) -> None:
         """Deny requests at their deadline, or leave them to the agent's dialog; for ever."""
-        before = self.journal.clock.now()
-        while True:
-            now = self.journal.clock.now()
+        clock = self.journal.clock
+        before = clock.now()
+
+        async def look() -> None:
+            nonlocal before
+            now = clock.now()
             jump, before = now - before - timedelta(seconds=ROUND), now
-            try:
-                if abs(jump) > LONGEST_ROUND:
-                    # The computer slept, or its clock was set: a person could not answer.
-                    await database.write(partial(dialogs.put_off, by=jump))
-                if await database.read(self._has_overdue):
-                    await database.write(self.expire)
-            except Exception:  # noqa: BLE001 - a supervised boundary
-                _log.exception("What is overdue could not be denied; it is tried again.")
-            await self.journal.clock.sleep(ROUND)
+            if abs(jump) > LONGEST_ROUND:
+                # The computer slept, or its clock was set: a person could not answer.
+                await database.write(partial(dialogs.put_off, by=jump))
+            if await database.read(self._has_overdue):
+                await database.write(self.expire)
+
+        # A longer pause after a failure would look as if the computer had slept.
+        pause = (ROUND, ROUND)
+        name = "Watching requests' deadlines"
+        await supervise.every(ROUND, look, name=name, clock=clock, backoff=pause)
 
     def _has_overdue(self, db: Connection) -> bool:
         return bool(requests.overdue(db, now=self.journal.clock.now()))

@@ -9,6 +9,7 @@ import logging
 import os
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -19,7 +20,7 @@ import anyio
 from anyio.abc import TaskGroup
 from watchfiles import awatch
 
-from rookery import arrivals, endings
+from rookery import arrivals, endings, supervise
 from rookery.agents import registry as files
 from rookery.agents.registry import Entry
 from rookery.arrivals import Arrival
@@ -78,15 +79,14 @@ class Registry:
                 tasks.start_soon(self._follow, tasks, folder / "sessions")
 
     async def _follow(self, tasks: TaskGroup, folder: Path) -> None:
-        while True:
-            try:
+        async def follow() -> None:
+            # Without the folder, Claude was never run with it; it makes it when it is.
+            with suppress(FileNotFoundError):
                 await self._look_at(tasks, _listed(folder))
                 await self._wait_for_changes(tasks, folder)
-            except FileNotFoundError:
-                pass  # Claude was never run with this folder; it makes it when it is
-            except Exception:  # noqa: BLE001 - a supervised boundary
-                _log.exception("The files in %s could not be followed.", folder)
-            await self.journal.clock.sleep(ROUND)
+
+        name = f"Following the files in {folder}"
+        await supervise.every(ROUND, follow, name=name, clock=self.journal.clock)
 
     async def _wait_for_changes(self, tasks: TaskGroup, folder: Path) -> None:
         is_first = True

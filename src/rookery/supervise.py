@@ -1,29 +1,50 @@
-"""Run the steps of background loops so that a failing step never ends the daemon.
+"""Run the daemon's loops, so that a failing step never ends the daemon.
 
 A step that raises is logged once for each distinct error, and tried again after a pause that
-doubles. These are the broad ``except`` clauses that a loop should use; a loop that writes its
-own tends to leave one line outside of it, and that line ends the daemon on a full disk.
+doubles. No loop has an ``except`` clause of its own for that: one that does tends to leave a
+line outside of it, and that line ends the daemon on a full disk.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias, TypeVar
 
-from rookery.model.errors import CommitFailed, RuntimeFailed, StoreLost
+import anyio
+from anyio.abc import TaskGroup
+
+from rookery.model.errors import CommitFailed, RuntimeFailed, SessionUnknown, StoreLost
+from rookery.model.facts import SessionId
 from rookery.ports import Clock
 
 _log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
+Work: TypeAlias = Callable[[], Awaitable[object]]
+
+#: Does the next thing for a session. False if there is nothing to do now.
+Step: TypeAlias = Callable[[SessionId], Awaitable[bool]]
+
 #: Seconds before a step that failed is tried again: the first time, and at most.
 ERROR_BACKOFF_S = (0.5, 30.0)
+
+#: Seconds before a step is tried again that could not reach a session's runtime.
+RUNTIME_PAUSE_S = 1.0
 
 #: More doublings than this make no difference, but a number too large for a float.
 _MAX_DOUBLINGS = 32
 
 #: Failures with a known cause, such as a full disk: their message says enough.
 _EXPECTED = (CommitFailed, RuntimeFailed, StoreLost, OSError)
+
+
+def _trace(error: Exception) -> Exception | None:
+    return None if isinstance(error, _EXPECTED) else error
 
 
 @dataclass(slots=True)
@@ -36,7 +57,7 @@ class SupervisedStep:
     _error: str = ""
     _failures: int = 0
 
-    async def attempt(self, work: Callable[[], Awaitable[object]]) -> bool:
+    async def attempt(self, work: Work) -> bool:
         """Run ``work``. If it raises: log the error, wait, and return False."""
         try:
             await work()
@@ -50,8 +71,8 @@ class SupervisedStep:
         """Log ``error`` unless it is the one logged last, and wait longer each time."""
         if (said := f"{type(error).__name__}: {error}") != self._error:
             self._error = said
-            trace = None if isinstance(error, _EXPECTED) else error
-            _log.warning("%s failed and is retried: %s", self.name, said, exc_info=trace)
+            told = (self.name, said)
+            _log.warning("%s failed and is retried: %s", *told, exc_info=_trace(error))
         first, longest = self.backoff
         pause = min(first * 2 ** min(self._failures, _MAX_DOUBLINGS), longest)
         self._failures += 1
@@ -64,7 +85,7 @@ class SupervisedStep:
         self._error, self._failures = "", 0
 
 
-async def until_done(work: Callable[[], Awaitable[object]], *, name: str, clock: Clock) -> None:
+async def until_done(work: Work, *, name: str, clock: Clock) -> None:
     """Run ``work`` again and again until it succeeds once."""
     step = SupervisedStep(name, clock)
     while not await step.attempt(work):
@@ -72,20 +93,99 @@ async def until_done(work: Callable[[], Awaitable[object]], *, name: str, clock:
 
 
 async def every(
-    seconds: float, work: Callable[[], Awaitable[object]], *, name: str, clock: Clock
+    seconds: float,
+    work: Work,
+    *,
+    name: str,
+    clock: Clock,
+    backoff: tuple[float, float] = ERROR_BACKOFF_S,
 ) -> None:
     """Run ``work`` for ever, with ``seconds`` between two runs and more after a failure."""
-    step = SupervisedStep(name, clock)
+    step = SupervisedStep(name, clock, backoff)
     while True:
         if await step.attempt(work):
             await clock.sleep(seconds)
 
 
-async def contained(work: Callable[[], Awaitable[object]], *, name: str) -> bool:
+async def contained(work: Work, *, name: str) -> bool:
     """Run ``work`` once. Log what it raises, and return False then."""
     try:
         await work()
-    except Exception:  # noqa: BLE001 - a supervised boundary
-        _log.exception("%s failed.", name)
+    except Exception as error:  # noqa: BLE001 - a supervised boundary
+        _log.warning("%s failed: %s", name, error, exc_info=_trace(error))
         return False
     return True
+
+
+def spawn(tasks: TaskGroup, work: Work, *, name: str) -> None:
+    """Run ``work`` once beside everything else. What it raises is logged and ends nothing."""
+    tasks.start_soon(partial(contained, work, name=name))
+
+
+async def first_of(*waits: Awaitable[T]) -> T:
+    """Wait for the first to be done, and stop the others. Return, or raise, what it did."""
+    tasks = [asyncio.ensure_future(each) for each in waits]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        return next(each for each in tasks if each in done).result()
+    finally:
+        for each in tasks:
+            each.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciler:
+    """Takes steps for the sessions that need some: side by side, of each one at a time."""
+
+    name: str
+    clock: Clock
+    #: Lists the sessions for which there is something to do.
+    pending: Callable[[], Awaitable[Iterable[SessionId]]]
+    step: Step
+    #: Returns an event that is set once anything changes that could make a session pending.
+    changed: Callable[[], asyncio.Event]
+
+    async def run(self) -> None:
+        """Take steps whenever something has changed; for ever."""
+        listing = SupervisedStep(self.name, self.clock)
+        busy: set[SessionId] = set()
+        async with anyio.create_task_group() as tasks:
+
+            async def begin() -> None:
+                for session in await self.pending():
+                    if session not in busy:
+                        busy.add(session)
+                        tasks.start_soon(self._take_steps, session, busy)
+
+            while True:
+                # Asked for before the list is read, so that no change falls in between.
+                change = self.changed()
+                if await listing.attempt(begin):
+                    await change.wait()
+
+    async def _take_steps(self, session: SessionId, busy: set[SessionId]) -> None:
+        """Take steps for a session until there are none."""
+        attempts = SupervisedStep(f"{self.name} for session {session}", self.clock)
+        more = True
+
+        async def take_one() -> None:
+            nonlocal more
+            change = self.changed()
+            # Stay if something changed: for the list this session was busy, and is not begun.
+            more = await self._take_one(session) or change.is_set()
+
+        while more:
+            await attempts.attempt(take_one)
+        busy.discard(session)
+
+    async def _take_one(self, session: SessionId) -> bool:
+        try:
+            return await self.step(session)
+        except SessionUnknown:
+            return False
+        except RuntimeFailed:
+            # What holds the session cannot be reached now, or it is not known what it did:
+            # the next step looks again.
+            await self.clock.sleep(RUNTIME_PAUSE_S)
+            return True

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
 
-from rookery import endings
+from rookery import endings, supervise
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import EndRequested
 from rookery.model.sessions import HEADLESS, TMUX, Session
@@ -69,21 +69,22 @@ class Timers:
     artifacts: Path | None = None  #: what is kept of sessions, for as long as they are
 
     async def run(self) -> None:
+        clock = self.journal.clock
         asleep: list[Asleep] = []
-        before = self.journal.clock.now()
-        while True:
-            now = self.journal.clock.now()
+        before = clock.now()
+
+        async def look() -> None:
+            nonlocal asleep, before
+            now = clock.now()
             # A clock that was wrong and is set back leaves a sleep that has not happened.
             asleep = [each for each in asleep if each.until <= now]
             if now - before > LONGEST_ROUND:
                 # The computer slept, or its clock was set: nobody was inactive meanwhile.
                 asleep.append(Asleep(before, now))
             before = now
-            try:
-                await self.round(asleep)
-            except Exception:  # noqa: BLE001 - a supervised boundary
-                _log.exception("A round of the clock failed; the next will try again.")
-            await self.journal.clock.sleep(ROUND)
+            await self.round(asleep)
+
+        await supervise.every(ROUND, look, name="Ending and forgetting by age", clock=clock)
 
     async def round(self, asleep: Sequence[Asleep] = ()) -> None:
         """Do what is due; ``asleep`` is time that passed on the clock only, oldest first."""

@@ -42,8 +42,8 @@ from rookery.model.sessions import Session
 from rookery.store import evidence, sessions, transcripts, turns
 from rookery.store.database import Database
 from rookery.store.journal import Entry, Journal, Reader
-from rookery.store.serving import serve
 from rookery.store.transcripts import Progress
+from rookery.supervise import Reconciler
 from rookery.transcript_files import opened
 
 _log = logging.getLogger(__name__)
@@ -52,8 +52,6 @@ _log = logging.getLogger(__name__)
 #: And as many more as it may take on a busy machine, after which it is looked once more.
 SETTLE, AGAIN = 1.0, 5.0
 
-#: Seconds before something that should not have happened may happen again.
-TROUBLE = 10.0
 
 #: Bytes that are read and counted at once. A longer line tells nothing of tokens.
 SLICE = 8 * 1024 * 1024
@@ -106,24 +104,26 @@ class Transcripts:
 
     async def follow(self) -> None:
         """Read the transcripts that are due; for ever."""
-        await serve(self.database, transcripts.due, self.catch_up, hears=READER.hears)
+        await Reconciler(
+            name="Reading transcripts",
+            clock=self.journal.clock,
+            pending=partial(self.database.read, transcripts.due),
+            step=self.catch_up,
+            changed=partial(self.database.bells.of_kinds, READER.hears),
+        ).run()
 
     async def catch_up(self, session: SessionId) -> bool:
         """Read what is new. False if nothing is due."""
         due = partial(transcripts.due_since, session=session)
-        try:
-            if (entry := await self.database.read(due)) is None:
-                return False
-            await self.journal.clock.sleep(SETTLE)
-            while await self._read_on(session):
-                pass
-            await self.journal.clock.sleep(AGAIN)
-            # Not what has called for it since: that is given its own time.
-            while await self._read_on(session, settles=entry):
-                pass
-        except Exception:  # noqa: BLE001 - a supervised boundary
-            _log.exception("The transcript of %s is in trouble.", session)
-            await self.journal.clock.sleep(TROUBLE)
+        if (entry := await self.database.read(due)) is None:
+            return False
+        await self.journal.clock.sleep(SETTLE)
+        while await self._read_on(session):
+            pass
+        await self.journal.clock.sleep(AGAIN)
+        # Not what has called for it since: that is given its own time.
+        while await self._read_on(session, settles=entry):
+            pass
         return True
 
     async def _read_on(self, session: SessionId, *, settles: int = 0) -> bool:

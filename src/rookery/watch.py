@@ -11,7 +11,7 @@ from functools import partial
 from sqlite3 import Connection
 from typing import assert_never
 
-from rookery import dialogs, endings
+from rookery import dialogs, endings, supervise
 from rookery.agents import shell
 from rookery.agents.spoken import read_off, read_prompt_off, shows_interruption
 from rookery.conversations import NOTHING, Answer, Conversations
@@ -64,18 +64,20 @@ class Watch:
     async def watch(self) -> None:
         """Take in what the runtime sees, one sighting after the other."""
         async for sighting in self.runtime.watch():
-            try:
-                await self._take_in(sighting)
-            except (CommitFailed, StoreLost, ScreenUnread) as error:
-                # A full disk, for instance: nothing else may ever tell it once there is room.
-                _log.warning("What was seen cannot be written down yet: %s", error)
+            take_in = partial(self._take_in_or_later, sighting)
+            done = await supervise.contained(take_in, name=f"Writing down {sighting!r:.200}")
+            if not done and isinstance(sighting, Exited | Vanished):
                 await self._see_again(sighting)
-            except (RuntimeFailed, SessionUnknown):
-                continue  # it has gone meanwhile; another sighting tells how
-            except Exception:  # noqa: BLE001 - a supervised boundary
-                _log.exception("What was seen could not be written down: %r", sighting)
-                if isinstance(sighting, Exited | Vanished):
-                    await self._see_again(sighting)
+
+    async def _take_in_or_later(self, sighting: Sighting) -> None:
+        try:
+            await self._take_in(sighting)
+        except (CommitFailed, StoreLost, ScreenUnread) as error:
+            # A full disk, for instance: nothing else may ever tell it once there is room.
+            _log.warning("What was seen cannot be written down yet: %s", error)
+            await self._see_again(sighting)
+        except (RuntimeFailed, SessionUnknown):
+            pass  # it has gone meanwhile; another sighting tells how
 
     async def _see_again(self, sighting: Sighting) -> None:
         if not isinstance(sighting, Changed | FellQuiet):  # of a screen, the runtime waits

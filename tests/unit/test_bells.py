@@ -23,7 +23,7 @@ from rookery.store import sessions, waits
 from rookery.store.bells import QUIET, Bells
 from rookery.store.database import Database
 from rookery.store.journal import Journal
-from rookery.store.serving import serve
+from rookery.supervise import Reconciler
 from tests.fakes.clock import FakeClock
 from tests.fakes.database import ObservedDatabase
 from tests.sessions import ANNA, BERT, settle_in
@@ -116,7 +116,7 @@ def append(journal: Journal, fact: Fact, db: Connection) -> None:
 
 
 async def test_a_service_is_woken_by_the_kinds_that_it_hears(
-    database: ObservedDatabase, journal: Journal
+    database: ObservedDatabase, journal: Journal, clock: FakeClock
 ) -> None:
     read = 0
 
@@ -129,7 +129,9 @@ async def test_a_service_is_woken_by_the_kinds_that_it_hears(
         return False
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(partial(serve, database, needy, step, hears=frozenset({TurnStarted})))
+        changed = partial(database.bells.of_kinds, {TurnStarted})
+        pending = partial(database.read, needy)
+        tasks.start_soon(Reconciler("Serving", clock, pending, step, changed).run)
         for fact in (Noted(ANNA, "x"), TurnStarted(ANNA, "go"), Noted(ANNA, "y")):
             await database.rest()
             await database.write(partial(append, journal, fact))

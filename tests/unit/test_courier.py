@@ -9,7 +9,7 @@ from sqlite3 import Connection
 import anyio
 import pytest
 
-from rookery.courier import COMMAND, LOST, PATIENCE, PAUSE, TOOLS_TIMEOUT_S, TROUBLE
+from rookery.courier import COMMAND, LOST, PATIENCE, PAUSE, TOOLS_TIMEOUT_S
 from rookery.gateway.mcp.listing import note_listing
 from rookery.gateway.session_operations import Kept, kept_words
 from rookery.keeper import Surroundings
@@ -19,6 +19,7 @@ from rookery.model.lifecycle import Activity
 from rookery.model.messages import Parcel, clean
 from rookery.ports import FellQuiet, Sighting
 from rookery.sessions import Speaker, send
+from rookery.supervise import ERROR_BACKOFF_S
 from tests.fakes.database import ObservedDatabase
 from tests.fakes.runtime import FakeRuntime, Manner
 from tests.house import World, running
@@ -689,14 +690,14 @@ async def test_trouble_with_one_recipient_is_logged_and_tried_again(
                 raise ZeroDivisionError
             await super().paste(parcel)
 
-    caplog.set_level(logging.ERROR)
+    caplog.set_level(logging.WARNING)
     world = World(tmp_path, Clumsy)
     async with running(database, world) as house:
         worker = await house.start("Build it.")
         other = await house.start("Test it.")
         before = list(world.runtime.heard)
-        await house.pass_time(TROUBLE)
+        await house.pass_time(ERROR_BACKOFF_S[0])
 
     assert before == [(other, "Test it.")]
     assert await database.read(steps) == ["acknowledged", "acknowledged"]
-    assert f"Words for {worker} are in trouble" in caplog.text
+    assert f"Delivering messages for session {worker} failed" in caplog.text

@@ -12,7 +12,7 @@ from sqlite3 import Connection
 import pytest
 
 from rookery import sessions as commands
-from rookery.keeper import LAST_WAIT, PAUSE, TROUBLE
+from rookery.keeper import LAST_WAIT, PAUSE
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
@@ -23,6 +23,7 @@ from rookery.processes import Process
 from rookery.sessions import Speaker
 from rookery.store import observed, sessions
 from rookery.store.journal import Journal
+from rookery.supervise import ERROR_BACKOFF_S
 from tests.fakes.database import ObservedDatabase
 from tests.fakes.runtime import FakeRuntime, Manner
 from tests.house import DEADLINES, World, passing_time, running
@@ -192,12 +193,12 @@ async def test_trouble_with_one_session_is_logged_and_tried_again(
         session, other = await house.start(), await house.start()
         before = await house.session(session)
 
-        await house.pass_time(TROUBLE)
+        await house.pass_time(ERROR_BACKOFF_S[0])
 
         assert before.status is Status.STARTING
         assert (await house.session(other)).status is Status.RUNNING
         assert (await house.session(session)).status is Status.RUNNING
-    assert f"{session} is in trouble" in caplog.text
+    assert f"Starting and ending for session {session} failed" in caplog.text
 
 
 @pytest.mark.spec("A3", "K4")
@@ -221,7 +222,7 @@ async def test_a_session_whose_files_cannot_be_written_has_failed_in_time(
         session = await house.start()
 
         for _ in range(10):
-            await house.pass_time(TROUBLE)
+            await house.pass_time(ERROR_BACKOFF_S[1])
 
         assert (await house.session(session)).status is Status.FAILED
 

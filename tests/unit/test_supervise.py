@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import os
@@ -18,7 +19,7 @@ from rookery.conversations import Conversations
 from rookery.corrections import Corrections
 from rookery.daemon import AGENTS, claude_folders
 from rookery.discovery import Discovery
-from rookery.model.errors import CommitFailed
+from rookery.model.errors import CommitFailed, RuntimeFailed, SessionUnknown
 from rookery.model.evidence import Evidence
 from rookery.model.facts import SessionId, SessionStarted, TurnStarted
 from rookery.model.lifecycle import Activity
@@ -27,7 +28,7 @@ from rookery.registry import Registry
 from rookery.runtimes.tmux.foreign import find_sockets
 from rookery.store import evidence, sessions
 from rookery.store.journal import Journal
-from rookery.store.serving import serve
+from rookery.supervise import Reconciler
 from rookery.transcripts import Transcripts
 from tests.fakes.clock import FakeClock
 from tests.fakes.database import ObservedDatabase
@@ -40,7 +41,7 @@ from tests.waiting import kinds, until
 
 pytestmark = pytest.mark.anyio
 
-S = SessionId("s")
+S, T = SessionId("s"), SessionId("t")
 
 
 class Flaky:
@@ -118,31 +119,115 @@ async def test_contained_work_says_whether_it_was_done(
     assert not await supervise.contained(Flaky(ValueError("no")), name="A chore")
 
 
-@pytest.mark.spec("K4")
-async def test_a_step_that_raises_does_not_end_the_service_of_others(
-    database: ObservedDatabase, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.CRITICAL)
-    served: list[SessionId] = []
+class Service:
+    """Takes one step for each session; what it does may fail some times before."""
 
-    async def step(session: SessionId) -> bool:
-        served.append(session)
-        if session == S:
-            raise ValueError("this one is in trouble")
+    def __init__(self, **failures: list[Exception]) -> None:
+        self.failures = failures
+        self.changed = asyncio.Event()
+        self.served: list[SessionId] = []
+
+    async def pending(self) -> list[SessionId]:
+        self._fail("list")
+        return [each for each in (S, T) if each not in self.served]
+
+    async def step(self, session: SessionId) -> bool:
+        self._fail(session)
+        self.served.append(session)
         return False
 
-    def ring(db: Connection) -> None:
-        db.execute("insert into entries (at, session, kind, body) values ('', 's', '', '')")
+    def _fail(self, name: str) -> None:
+        if left := self.failures.get(name):
+            raise left.pop(0)
 
+
+async def served(clock: FakeClock, service: Service, *, pauses: int) -> list[SessionId]:
+    """Return the sessions that were served, after so many pauses of its clock."""
+    reconciler = Reconciler(
+        "Serving", clock, service.pending, service.step, lambda: service.changed
+    )
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(partial(serve, database, lambda db: [S, SessionId("t")], step))
-        await database.rest()
-        await database.write(ring)
-        await database.rest()
+        tasks.start_soon(reconciler.run)
+        for _ in range(pauses):
+            await clock.someone_sleeps()
+            clock.skip()
+        await anyio.wait_all_tasks_blocked()
+        tasks.cancel_scope.cancel()
+    return service.served
+
+
+@pytest.mark.spec("K4")
+@pytest.mark.parametrize(
+    ("failures", "pauses", "expected"),
+    [
+        pytest.param({}, 0, [S, T], id="none"),
+        pytest.param({"s": [ValueError()]}, 0, [T], id="other"),
+        pytest.param({"s": [ValueError()]}, 1, [T, S], id="again"),
+        pytest.param({"s": [RuntimeFailed("gone")]}, 1, [T, S], id="runtime"),
+        pytest.param({"s": [SessionUnknown("s")]}, 0, [T], id="unknown"),
+        pytest.param({"list": [OSError("disk")]}, 0, [], id="list"),
+        pytest.param({"list": [OSError("disk")]}, 1, [S, T], id="list-again"),
+    ],
+)
+async def test_a_step_that_fails_is_taken_again_and_holds_up_no_other_session(
+    clock: FakeClock,
+    caplog: pytest.LogCaptureFixture,
+    failures: dict[str, list[Exception]],
+    pauses: int,
+    expected: list[SessionId],
+) -> None:
+    caplog.set_level(logging.CRITICAL, "rookery.supervise")
+
+    assert await served(clock, Service(**failures), pauses=pauses) == expected
+
+
+async def test_a_session_is_served_again_if_something_changed_meanwhile(
+    clock: FakeClock,
+) -> None:
+    steps = 0
+
+    class Changing(Service):
+        async def pending(self) -> list[SessionId]:
+            return [S] if steps == 0 else []
+
+        async def step(self, session: SessionId) -> bool:
+            nonlocal steps
+            steps += 1
+            self.changed.set()
+            return False
+
+    service = Changing()
+    service.changed = asyncio.Event()
+    events = iter([service.changed, service.changed, asyncio.Event(), asyncio.Event()])
+    reconciler = Reconciler("Serving", clock, service.pending, service.step, events.__next__)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(reconciler.run)
+        await anyio.wait_all_tasks_blocked()
         tasks.cancel_scope.cancel()
 
-    assert served.count(SessionId("t")) == 2
-    assert served.count(S) == 2
+    assert steps == 2
+
+
+async def test_the_first_to_be_done_wins_and_the_others_are_stopped() -> None:
+    stopped = []
+
+    async def wait() -> str:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.append("slow")
+        return "slow"
+
+    async def answer() -> str:
+        return "quick"
+
+    async def fail() -> str:
+        raise ValueError("it failed")
+
+    assert await supervise.first_of(wait(), answer()) == "quick"
+    with pytest.raises(ValueError, match="it failed"):
+        await supervise.first_of(wait(), fail())
+    assert stopped == ["slow", "slow"]
 
 
 @pytest.mark.spec("C8", "K4")
@@ -188,12 +273,15 @@ async def test_a_damaged_store_ends_neither_transcripts_nor_answers(
 ) -> None:
     permissions = World(tmp_path).permissions(journal)
     answers = Answers(database, journal, FakeRuntime(), AGENTS, permissions)
-    steps = (Transcripts(database, journal, {}).catch_up, answers._take_a_step)  # noqa: SLF001
-    for step in steps:
-        database.failing_reads = 1
-        async with passing_time(database, clock):
+    for loop in (Transcripts(database, journal, {}).follow, answers.press):
+        database.failing_reads = 2
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(loop)
             with anyio.fail_after(20):
-                assert await step(S)  # there may be more to do
+                while database.failing_reads:
+                    await clock.someone_sleeps()
+                    clock.skip()
+            tasks.cancel_scope.cancel()
 
 
 @pytest.mark.spec("B6", "K4")

@@ -244,7 +244,7 @@ async def test_a_round_that_fails_is_tried_again(
 
     assert before.status is Status.RUNNING
     assert over.status is Status.KILLED
-    assert "A round of the clock failed" in caplog.text
+    assert "Ending and forgetting by age failed" in caplog.text
 
 
 async def sleep(house: House, hours: float) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -284,12 +284,11 @@ def _copy(db: Connection, file: Path) -> None:
     """Copy all of it, or leave nothing behind."""
     # Made by us first, and by nobody else: the copy holds what agents said.
     os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-    try:
+    with ExitStack() as on_failure:
+        on_failure.callback(file.unlink)
         with closing(sqlite3.connect(file)) as copy:
             db.backup(copy)
-    except BaseException:
-        file.unlink()
-        raise
+        on_failure.pop_all()
 
 
 async def mint(house: House, caller: Caller, asked: MintAsked) -> Minted:

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from sqlite3 import DatabaseError
 
+from rookery import supervise
 from rookery.absence import Absence, situation
 from rookery.gateway.hook_line import USUAL, HeldBytes, HookLine
 from rookery.gateway.spool import Lane, Spool, lane_of
@@ -85,12 +86,9 @@ class HookDoor:
             self._server.close()
 
     async def keep_draining(self) -> None:
-        while True:
-            await self.clock.sleep(SPOOL_ROUND)
-            try:
-                await self.drain()
-            except Exception:  # noqa: BLE001 - a supervised boundary
-                _log.exception("The spool could not be looked through; it is tried again.")
+        """Look for spooled calls; for ever."""
+        name = "Reading spooled hook calls"
+        await supervise.every(SPOOL_ROUND, self.drain, name=name, clock=self.clock)
 
     async def drain(self) -> None:
         """Take in, in their order, the calls that could not reach us."""
@@ -164,18 +162,13 @@ class HookDoor:
             line.write(DECIDED + (await self.intake.answer(hook, request)).encode())
             await self.intake.note_told(request)
             return
-        async with asyncio.TaskGroup() as tasks:
-            left = tasks.create_task(line.left())
-            answer = tasks.create_task(self.intake.answer(hook, request))
-            await asyncio.wait({left, answer}, return_when=asyncio.FIRST_COMPLETED)
-            if left.done():
-                # Its agent has ended the hook: it was answered elsewhere, or has gone itself.
-                await self.intake.withdraw(request)
-            else:
-                line.write(DECIDED + answer.result().encode())
-                await self.intake.note_told(request)
-            left.cancel()
-            answer.cancel()
+        answer = await supervise.first_of(self.intake.answer(hook, request), line.left())
+        if answer is None:
+            # Its agent has ended the hook: it was answered elsewhere, or has gone itself.
+            await self.intake.withdraw(request)
+        else:
+            line.write(DECIDED + answer.encode())
+            await self.intake.note_told(request)
 
     def _say(self, hook: Hook, verdict: Verdict | None) -> bytes:
         return self.intake.agent(hook).answer(hook.payload, verdict).encode()

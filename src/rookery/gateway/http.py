@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import sqlite3
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import Any, Never, TypeVar
 
 import anyio
 from pydantic_core import PydanticSerializationError
@@ -26,6 +25,7 @@ from rookery.gateway.streams import stream_routes
 from rookery.gateway.table import House, Operation, shape_of
 from rookery.model import errors
 from rookery.model.errors import RookeryError, StoreBroken
+from rookery.supervise import first_of
 
 T = TypeVar("T")
 
@@ -110,22 +110,14 @@ async def _while_connected(request: Request, asking: Coroutine[Any, Any, T]) -> 
 
     Without that a long poll goes on, for up to a day, for a client that has left.
     """
-    answer = asyncio.ensure_future(asking)
-    leaving = asyncio.ensure_future(_disconnected(request))
-    try:
-        await asyncio.wait({answer, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        if answer.done():
-            return answer.result()
-        raise ClientDisconnect
-    finally:
-        answer.cancel()
-        leaving.cancel()
+    return await first_of(asking, _disconnected(request))
 
 
-async def _disconnected(request: Request) -> None:
-    """Return once the client has hung up."""
+async def _disconnected(request: Request) -> Never:
+    """Wait for the client to hang up. Raises ``ClientDisconnect`` then."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
+    raise ClientDisconnect
 
 
 async def _describe(request: Request) -> Response:

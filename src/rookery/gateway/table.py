@@ -35,6 +35,7 @@ from rookery.ports import Agent, Runtime
 from rookery.store import commands, families, relays, sessions, tokens, waits
 from rookery.store.database import Database
 from rookery.store.journal import Journal
+from rookery.supervise import first_of
 
 
 class Streams:
@@ -223,18 +224,17 @@ async def until(
     heard = {*sessions, own} if sessions and own else sessions
     asking = waits.until(house.database, is_over, seconds=seconds, clock=clock, sessions=heard)
     with house.streams.opened(caller.identity.token) as over:
-        answer, stopped = asyncio.ensure_future(asking), asyncio.ensure_future(over.wait())
-        try:
-            await asyncio.wait({answer, stopped}, return_when=asyncio.FIRST_COMPLETED)
-            await require_valid(house, caller)
-            if own and not await house.database.read(has_still_access):
-                raise Forbidden("the session is not of the caller's family any more.")
-            if answer.done():
-                return answer.result()
+
+        async def stopped() -> None:
+            await over.wait()
+
+        answer = await first_of(asking, stopped())
+        await require_valid(house, caller)
+        if own and not await house.database.read(has_still_access):
+            raise Forbidden("the session is not of the caller's family any more.")
+        if answer is None:
             raise NotRunning
-        finally:
-            answer.cancel()
-            stopped.cancel()
+        return answer
 
 
 def is_valid(db: Connection, caller: Caller) -> bool:

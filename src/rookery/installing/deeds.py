@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,11 +27,10 @@ def carry_out(home: Home, plan: Plan) -> list[Deed]:
     deeds = [Deed(change, _back_up(home, change)) for change in plan.changes]
     # The record first: what it has too much does no harm.
     record.save(home, plan.record)
-    try:
+    with ExitStack() as on_failure:
+        on_failure.callback(record.save, home, before)
         files.carry_out(plan.changes)
-    except BaseException:
-        record.save(home, before)
-        raise
+        on_failure.pop_all()
     files.remove_folders(plan.folders)
     return deeds
 

@@ -191,10 +191,8 @@ def _beside(target: Path) -> Iterator[int]:
         yield file
         os.fsync(file)
         new.replace(target)
-    except BaseException:
-        new.unlink(missing_ok=True)
-        raise
     finally:
+        new.unlink(missing_ok=True)  # it is gone already, if all went well
         os.close(file)
     folder = os.open(target.parent, os.O_RDONLY)
     try:

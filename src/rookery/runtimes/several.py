@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Protocol
 
+import anyio
+
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel
 from rookery.model.screens import Press, View
@@ -26,9 +28,9 @@ class Several:
 
     async def keep(self) -> None:
         """Gather what they all see. Runs for ever."""
-        async with asyncio.TaskGroup() as tasks:
+        async with anyio.create_task_group() as tasks:
             for each in (self._first, *self._others):
-                tasks.create_task(self._gather(each))
+                tasks.start_soon(self._gather, each)
 
     async def _gather(self, runtime: Runtime) -> None:
         async for sighting in runtime.watch():

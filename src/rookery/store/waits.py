@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection
 from sqlite3 import Connection
 
-import anyio
-
 from rookery.model.facts import SessionId
 from rookery.ports import Clock
 from rookery.store.database import Database
+from rookery.supervise import first_of
 
 
 async def until(
@@ -38,21 +37,13 @@ async def until(
 
 async def within(seconds: float, wait: Callable[[], Awaitable[object]], clock: Clock) -> bool:
     """Wait, but not longer than ``seconds`` of ``clock``. False if that was too short."""
-    failure: Exception | None = None
-    in_time = False
-    async with anyio.create_task_group() as race:
 
-        async def expire() -> None:
-            await clock.sleep(max(seconds, 0.0))  # what is left of a deadline may be less
-            race.cancel_scope.cancel()
+    async def finish() -> bool:
+        await wait()
+        return True
 
-        race.start_soon(expire)
-        try:
-            await wait()
-            in_time = True
-        except Exception as error:  # noqa: BLE001 - raised below, not in a group with others
-            failure = error
-        race.cancel_scope.cancel()
-    if failure:
-        raise failure
-    return in_time
+    async def expire() -> bool:
+        await clock.sleep(max(seconds, 0.0))  # what is left of a deadline may be less
+        return False
+
+    return await first_of(finish(), expire())

@@ -8,7 +8,7 @@ import os
 import secrets
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import PIPE, STDOUT
@@ -136,11 +136,10 @@ class ControlClient:
 
     async def __aenter__(self) -> Self:
         await self._start()
-        try:
+        async with AsyncExitStack() as on_failure:
+            on_failure.push_async_exit(self)
             await self._enter()
-        except BaseException:
-            await self.__aexit__()
-            raise
+            on_failure.pop_all()
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -199,17 +198,19 @@ class ControlClient:
     async def _start(self) -> None:
         environment = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
         try:
-            await asyncio.get_running_loop().subprocess_exec(
-                lambda: self._child,
-                *self._argv,
-                stdin=PIPE,
-                stdout=PIPE,
-                # Together, so that why it ended is read before its end.
-                stderr=STDOUT,
-                env=environment,
-                # A Ctrl-C on the daemon's terminal is not for the child.
-                start_new_session=True,
-            )
+            # Shielded: if it is cancelled half done, asyncio leaves the child behind.
+            with anyio.CancelScope(shield=True):
+                await asyncio.get_running_loop().subprocess_exec(
+                    lambda: self._child,
+                    *self._argv,
+                    stdin=PIPE,
+                    stdout=PIPE,
+                    # Together, so that why it ended is read before its end.
+                    stderr=STDOUT,
+                    env=environment,
+                    # A Ctrl-C on the daemon's terminal is not for the child.
+                    start_new_session=True,
+                )
         except OSError as error:
             message = f"{self._argv[0]} cannot be run, {error.strerror}"
             raise TmuxGone(message) from error

@@ -62,7 +62,8 @@ class ForeignServer:
         # -N: no server of ours where the user has none.
         argv = (self.site.tmux, "-N", "-u", "-S", str(self.site.socket), "source-file", "-")
         try:
-            with _readable(script) as descriptor:
+            # Shielded: if it is cancelled half done, asyncio leaves the child behind.
+            with _readable(script) as descriptor, anyio.CancelScope(shield=True):
                 child = await asyncio.create_subprocess_exec(
                     *argv,
                     stdin=descriptor,

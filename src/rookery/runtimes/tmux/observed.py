@@ -11,8 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
+import anyio
 import psutil
 
+from rookery import supervise
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel
@@ -95,9 +97,9 @@ class ObservedRuntime:
 
     async def keep(self) -> None:
         """Look at screens, and see off whoever ends. Runs for ever."""
-        async with asyncio.TaskGroup() as tasks:
+        async with anyio.create_task_group() as tasks:
             while True:
-                tasks.create_task(_supervised(await self._chores.get()))
+                supervise.spawn(tasks, await self._chores.get(), name="A task for tmux")
 
     def hold(self, session: SessionId, agent: Agent, spot: Spot, process: Process) -> None:
         """Watch over an agent in its pane; nothing is done to either."""
@@ -356,10 +358,3 @@ class ObservedRuntime:
 
     def _now(self) -> float:
         return self._clock.now().timestamp()
-
-
-async def _supervised(chore: Chore) -> None:
-    try:
-        await chore()
-    except Exception:  # noqa: BLE001 - one pane's trouble must not stop all the others
-        _log.exception("A chore of the user's tmux failed.")

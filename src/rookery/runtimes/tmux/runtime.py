@@ -14,6 +14,9 @@ from importlib import resources
 from pathlib import Path
 from typing import TypeAlias
 
+import anyio
+
+from rookery import supervise
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel
@@ -84,10 +87,10 @@ class TmuxRuntime:
 
     async def keep(self) -> None:
         """Be connected to tmux, and do what its events ask for. Runs for ever."""
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self.server.keep())
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self.server.keep)
             while True:
-                tasks.create_task(_supervised(await self._chores.get()))
+                supervise.spawn(tasks, await self._chores.get(), name="A task for tmux")
 
     async def watch(self) -> AsyncIterator[Sighting]:
         while True:
@@ -444,13 +447,6 @@ class TmuxRuntime:
         self._panes.pop(pane.session, None)
         if self._by_pane.get(pane.place.tmux_pane) is pane:
             del self._by_pane[pane.place.tmux_pane]
-
-
-async def _supervised(chore: Chore) -> None:
-    try:
-        await chore()
-    except Exception:  # noqa: BLE001 - one pane's trouble must not stop all the others
-        _log.exception("A chore of tmux failed.")
 
 
 def _family(program: Process | None) -> Sequence[Process]:

@@ -146,7 +146,7 @@ class Server:
             async with self._connection() as (commands, outputs):
                 await self._welcome()
                 step.succeed()
-                await _first_of(commands.gone, outputs.gone)
+                await supervise.first_of(commands.gone.wait(), outputs.gone.wait())
             raise TmuxGone("a line was lost; connecting again.")
 
         while not self._is_ended:
@@ -260,14 +260,6 @@ def _run(site: Site, *words: str) -> subprocess.CompletedProcess[str]:
         raise RuntimeFailed(f"tmux cannot be run: {error}") from error
     except subprocess.TimeoutExpired as error:
         raise RuntimeFailed(f"tmux did not answer within {DEADLINE:g} s.") from error
-
-
-async def _first_of(*events: asyncio.Event) -> None:
-    async with asyncio.TaskGroup() as tasks:
-        waiting = [tasks.create_task(event.wait()) for event in events]
-        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        for each in waiting:
-            each.cancel()
 
 
 def _ignore(_: Event) -> None:
