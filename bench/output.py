@@ -26,7 +26,7 @@ from rookery.agents.shell import Shell
 from rookery.clock import WallClock
 from rookery.config import Limits
 from rookery.model.facts import SessionId
-from rookery.ports import Launch
+from rookery.ports.runtime import Launch
 from rookery.runtimes.tmux.protocol import Event, Output
 from rookery.runtimes.tmux.runtime import TmuxRuntime
 from rookery.runtimes.tmux.server import Site

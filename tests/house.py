@@ -20,7 +20,7 @@ from rookery.model.facts import SessionId
 from rookery.model.messages import MessageId, clean
 from rookery.model.sessions import Session
 from rookery.permissions import Permissions
-from rookery.ports import Runtime
+from rookery.ports.runtime import Runtime
 from rookery.rulebook import Rulebook
 from rookery.sessions import Plan, Speaker, Start
 from rookery.stops import Stops

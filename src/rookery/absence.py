@@ -15,7 +15,8 @@ from rookery.home import write_durably
 from rookery.model.patterns import Pattern
 from rookery.model.permissions import Outcome, Verdict
 from rookery.model.rules import Rule
-from rookery.ports import Agent, Clock
+from rookery.ports.agent import Agent
+from rookery.ports.clock import Clock
 from rookery.rulebook import Rulebook
 from rookery.store import families, switches
 from rookery.store.database import Database

@@ -21,7 +21,9 @@ from rookery.model.permissions import Request, Verdict
 from rookery.model.screens import Dialog, Press
 from rookery.model.sessions import HEADLESS, Session
 from rookery.permissions import Permissions
-from rookery.ports import Agent, Clock, Runtime
+from rookery.ports.agent import Agent
+from rookery.ports.clock import Clock
+from rookery.ports.runtime import Runtime
 from rookery.store import carried, dialogs, requests, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal

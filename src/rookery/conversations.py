@@ -26,7 +26,7 @@ from rookery.model.facts import (
     TurnStarted,
 )
 from rookery.model.sessions import Session
-from rookery.ports import Clock
+from rookery.ports.clock import Clock
 from rookery.store import sessions, transcripts, turns
 from rookery.store.database import Database
 from rookery.transcript_files import ALL, END, Span, passages

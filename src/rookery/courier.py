@@ -26,7 +26,9 @@ from rookery.model.facts import (
 from rookery.model.lifecycle import Activity
 from rookery.model.messages import Parcel, Step
 from rookery.model.sessions import Session
-from rookery.ports import Agent, Clock, FellQuiet, Runtime, Sight
+from rookery.ports.agent import Agent
+from rookery.ports.clock import Clock
+from rookery.ports.runtime import FellQuiet, Runtime, Sight
 from rookery.project_files import require_own_command
 from rookery.store import messages, observed, sessions, switches, waits
 from rookery.store.database import Database

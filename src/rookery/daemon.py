@@ -72,7 +72,8 @@ from rookery.model.facts import (
     TurnStarted,
 )
 from rookery.permissions import Permissions
-from rookery.ports import Agent, Runtime
+from rookery.ports.agent import Agent
+from rookery.ports.runtime import Runtime
 from rookery.processes import Kernel
 from rookery.registry import Registry
 from rookery.rulebook import Rulebook

@@ -28,7 +28,9 @@ from rookery.model.permissions import (
 from rookery.model.screens import Dialog, View
 from rookery.model.sessions import Session
 from rookery.permissions import Permissions
-from rookery.ports import Agent, Clock, Runtime
+from rookery.ports.agent import Agent
+from rookery.ports.clock import Clock
+from rookery.ports.runtime import Runtime
 from rookery.store import dialogs, evidence, observed, requests, sessions, waits
 from rookery.store.database import Database
 from rookery.store.requests import Asking

@@ -20,7 +20,7 @@ from rookery.arrivals import Arrival
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionFound, SessionId, SessionLabelled, SessionRecovered
 from rookery.model.sessions import NativeId, Session, Spot
-from rookery.ports import Agent
+from rookery.ports.agent import Agent
 from rookery.processes import Found, Process, Table, find_agent, run_as
 from rookery.runtimes.tmux.foreign import Listed, list_panes, tidy
 from rookery.runtimes.tmux.server import DEADLINE, HUB, AnyServer

@@ -16,7 +16,7 @@ from datetime import datetime
 from rookery.config import Settings, load
 from rookery.home import Home
 from rookery.model.errors import AgentUnknown, ConfigBroken, RuntimeFailed, StoreBroken
-from rookery.ports import Agent
+from rookery.ports.agent import Agent
 from rookery.rulebook import Rulebook, read
 from rookery.runtimes.tmux.server import version_of
 from rookery.store.migrations import check_version

@@ -11,7 +11,7 @@ from functools import cached_property
 from rookery.hook_protocol import Hook
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
-from rookery.ports import Agent
+from rookery.ports.agent import Agent
 from rookery.processes import Process, caller_of, is_shared, run_as
 
 #: Agents that make a daemon of themselves. What calls itself one could speak for anybody.

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from rookery.lineage import read_lineage
 from rookery.model.errors import HookUnreadable
 from rookery.model.sessions import Badge, Spot
-from rookery.ports import Payload
+from rookery.ports.agent import Payload
 from rookery.processes import Process
 from rookery.programs.hook import MAX_PAYLOAD_BYTES, VERSION
 

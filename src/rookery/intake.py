@@ -40,7 +40,7 @@ from rookery.model.rules import path_fields
 from rookery.model.sessions import HEADLESS, TMUX, Sender
 from rookery.path_resolver import PathResolver
 from rookery.permissions import Pass, Permissions, Ruling, Wait
-from rookery.ports import Agent
+from rookery.ports.agent import Agent
 from rookery.processes import run_as
 from rookery.prompt_names import rename_after_prompt
 from rookery.stops import GoOn, Stops, reason_to_go_on

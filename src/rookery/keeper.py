@@ -38,7 +38,9 @@ from rookery.model.lifecycle import Status
 from rookery.model.names import distinct, usable
 from rookery.model.screens import tail
 from rookery.model.sessions import OBSERVED, TMUX, Badge, NativeId, Session, tmux_name
-from rookery.ports import Agent, Clock, Launch, Order, Place, Runtime
+from rookery.ports.agent import Agent, Order
+from rookery.ports.clock import Clock
+from rookery.ports.runtime import Launch, Place, Runtime
 from rookery.processes import Process, is_running
 from rookery.store import sessions, tokens, waits
 from rookery.store.database import Database

@@ -14,7 +14,7 @@ from typing import Protocol, Self
 
 import psutil
 
-from rookery.ports import Agent
+from rookery.ports.agent import Agent
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from rookery import endings
 from rookery.home import Home
 from rookery.model.errors import BadInput, HomeUnusable, StoreBroken
-from rookery.ports import Clock
+from rookery.ports.clock import Clock
 from rookery.store import restoring
 from rookery.store.database import open_file
 from rookery.store.journal import Journal

@@ -25,7 +25,7 @@ from rookery.config import check_owner, first_error
 from rookery.model.errors import ConfigBroken
 from rookery.model.patterns import Pattern, compile_regex
 from rookery.model.rules import ASK_ALWAYS, DECISIONS, Decision, Rule
-from rookery.ports import Clock
+from rookery.ports.clock import Clock
 from rookery.store import valid_rules
 from rookery.store.database import Database
 

@@ -42,7 +42,7 @@ from rookery.model.sessions import (
     Session,
     tmux_name,
 )
-from rookery.ports import Agent
+from rookery.ports.agent import Agent
 from rookery.store import limits, messages, sessions
 from rookery.store.journal import Journal
 from rookery.store.sessions import TakenNames

@@ -19,7 +19,7 @@ from anyio.abc import TaskGroup
 
 from rookery.model.errors import CommitFailed, RuntimeFailed, SessionUnknown, StoreLost
 from rookery.model.facts import SessionId
-from rookery.ports import Clock
+from rookery.ports.clock import Clock
 
 _log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from rookery import endings, supervise
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import EndRequested
 from rookery.model.sessions import HEADLESS, TMUX, Session
-from rookery.ports import Runtime
+from rookery.ports.runtime import Runtime
 from rookery.store import retention, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal

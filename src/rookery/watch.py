@@ -30,8 +30,8 @@ from rookery.model.permissions import MAX_SUMMARY_CHARACTERS, shortened
 from rookery.model.screens import Dialog, View, tail
 from rookery.model.sessions import Session
 from rookery.permissions import Permissions
-from rookery.ports import (
-    Agent,
+from rookery.ports.agent import Agent
+from rookery.ports.runtime import (
     Changed,
     Exited,
     FellQuiet,

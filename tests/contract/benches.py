@@ -15,7 +15,7 @@ import anyio
 from rookery.agents.demo import Demo
 from rookery.model.facts import SessionId
 from rookery.model.screens import View
-from rookery.ports import Launch, Place, Runtime
+from rookery.ports.runtime import Launch, Place, Runtime
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.runtime import TmuxRuntime
 from rookery.runtimes.tmux.server import Site

@@ -20,7 +20,8 @@ from rookery.model.errors import BadInput, Occupied, RuntimeFailed, WordsRefused
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel, Step
 from rookery.model.sessions import tmux_name
-from rookery.ports import Agent, Exited, Place, Printed, Runtime, Sight, Vanished
+from rookery.ports.agent import Agent
+from rookery.ports.runtime import Exited, Place, Printed, Runtime, Sight, Vanished
 from rookery.processes import Process
 from tests.contract.benches import (
     DEMO,

@@ -6,7 +6,7 @@ from rookery.hook_protocol import Hook
 from rookery.intake import Intake
 from rookery.model.facts import SessionId
 from rookery.model.sessions import Badge
-from rookery.ports import Changed, Launch
+from rookery.ports.runtime import Changed, Launch
 from tests.fakes.runtime import FakeRuntime, Program
 
 

@@ -10,7 +10,8 @@ from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel
 from rookery.model.screens import Dialog, Press, View
 from rookery.model.sessions import tmux_name
-from rookery.ports import Agent, Exited, Launch, Place, Printed, Sight, Sighting, Vanished
+from rookery.ports.agent import Agent
+from rookery.ports.runtime import Exited, Launch, Place, Printed, Sight, Sighting, Vanished
 from rookery.runtimes.tmux.typist import MOST_ENTERS
 
 #: What may be pressed.

@@ -8,7 +8,7 @@ from pathlib import Path
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.sessions import Spot
-from rookery.ports import Agent
+from rookery.ports.agent import Agent
 from rookery.processes import Process
 from rookery.runtimes.tmux.server import Site
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rookery.model.sessions import Turn
-from rookery.ports import FellQuiet
+from rookery.ports.runtime import FellQuiet
 from rookery.store import turns
 from tests.fakes.database import ObservedDatabase
 from tests.house import World, running

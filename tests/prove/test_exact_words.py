@@ -16,7 +16,7 @@ import pytest
 
 from rookery.agents.shell import Shell
 from rookery.model.messages import same_words
-from rookery.ports import Agent
+from rookery.ports.agent import Agent
 from tests.models.server import ModelServer
 from tests.real.agents import configure
 from tests.real.rookery import Rookery

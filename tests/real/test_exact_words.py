@@ -30,7 +30,8 @@ from rookery.model.errors import WordsRefused
 from rookery.model.facts import SessionId
 from rookery.model.messages import LONGEST, Parcel, Step, Words, clean
 from rookery.model.screens import Screen, View
-from rookery.ports import Agent, Launch
+from rookery.ports.agent import Agent
+from rookery.ports.runtime import Launch
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.runtime import TmuxRuntime
 from rookery.runtimes.tmux.server import Site

@@ -12,7 +12,7 @@ import pytest
 from rookery.agents.shell import Shell
 from rookery.clock import WallClock
 from rookery.model.facts import SessionId
-from rookery.ports import FellQuiet, Launch, Skipped
+from rookery.ports.runtime import FellQuiet, Launch, Skipped
 from rookery.runtimes.tmux import floods
 from rookery.runtimes.tmux.runtime import TmuxRuntime
 from tests.contract.benches import SOON

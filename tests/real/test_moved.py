@@ -18,7 +18,7 @@ from anyio.lowlevel import checkpoint
 
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
-from rookery.ports import Exited, Vanished
+from rookery.ports.runtime import Exited, Vanished
 from rookery.processes import Process, is_running
 from tests.contract.benches import SOON, TmuxBench, started
 from tests.contract.tmux import site_in

@@ -13,7 +13,7 @@ from rookery.agents.codex import Codex
 from rookery.config import load
 from rookery.hook_program import command, lay
 from rookery.model.sessions import NativeId
-from rookery.ports import Agent, Order
+from rookery.ports.agent import Agent, Order
 from tests.models.server import ModelServer
 from tests.real.agents import PROGRAMS, configure
 from tests.real.by_hand import ByHand

@@ -27,7 +27,7 @@ from rookery.model.permissions import (
 )
 from rookery.model.screens import Dialog, Press
 from rookery.permissions import Permissions
-from rookery.ports import FellQuiet, Sighting
+from rookery.ports.runtime import FellQuiet, Sighting
 from rookery.store import dialogs, requests, sessions
 from tests.fakes.database import ObservedDatabase
 from tests.fakes.runtime import Program

@@ -21,7 +21,7 @@ from rookery.model.facts import SessionId
 from rookery.model.listeners import Listener
 from rookery.model.messages import Parcel
 from rookery.model.relays import Relay
-from rookery.ports import Sight
+from rookery.ports.runtime import Sight
 from rookery.sessions import Plan, Start, plan, rename
 from rookery.store import messages, sessions, switches
 from rookery.store import relays as known

@@ -17,7 +17,7 @@ from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import digest
 from rookery.model.screens import View, read_styled
 from rookery.model.sessions import NativeId, Sender
-from rookery.ports import Order
+from rookery.ports.agent import Order
 
 RECORDINGS = Path(__file__).parents[1] / "recordings" / "codex-0.166.0"
 

@@ -14,7 +14,7 @@ from rookery.daemon import AGENTS
 from rookery.model import facts
 from rookery.model.errors import CommandRefused
 from rookery.model.sessions import NativeId, Session
-from rookery.ports import Order
+from rookery.ports.agent import Order
 from rookery.sessions import Conversation, Plan, Speaker, Start, accept, plan
 from rookery.store import sessions as known
 from rookery.store.journal import Journal

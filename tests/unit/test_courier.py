@@ -17,7 +17,7 @@ from rookery.model.errors import RuntimeFailed, SessionOver
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity
 from rookery.model.messages import Parcel, clean
-from rookery.ports import FellQuiet, Sighting
+from rookery.ports.runtime import FellQuiet, Sighting
 from rookery.sessions import Speaker, send
 from rookery.supervise import ERROR_BACKOFF_S
 from tests.fakes.database import ObservedDatabase

@@ -14,7 +14,7 @@ from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import Call, Question
 from rookery.model.screens import Dialog, Screen, View
 from rookery.model.sessions import NativeId, Sender
-from rookery.ports import Order
+from rookery.ports.agent import Order
 
 S = SessionId("s")
 RULE = "─" * 40

@@ -22,7 +22,7 @@ from rookery.model.permissions import (
 )
 from rookery.model.screens import View, read_styled
 from rookery.model.sessions import NativeId
-from rookery.ports import Order
+from rookery.ports.agent import Order
 
 RECORDINGS = Path(__file__).parents[1] / "recordings" / "gemini-0.61.0"
 

@@ -15,7 +15,7 @@ from rookery.agents.codex import Codex
 from rookery.agents.opencode import SETTINGS, OpenCode
 from rookery.daemon import AGENTS
 from rookery.model.sessions import NativeId
-from rookery.ports import Agent, Order
+from rookery.ports.agent import Agent, Order
 
 TOOLS = ("/bin/sh", "/home/anna/it's mine/rookery-mcp")
 BADGE = "a-secret-badge"

@@ -9,7 +9,8 @@ from rookery.agents.shell import Shell
 from rookery.model.errors import WordsRefused
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel, Step
-from rookery.ports import Agent, Place
+from rookery.ports.agent import Agent
+from rookery.ports.runtime import Place
 from rookery.runtimes.tmux.inputs import fitted
 from rookery.runtimes.tmux.panes import Pane
 

@@ -18,7 +18,8 @@ from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
 from rookery.model.names import checked
 from rookery.model.sessions import Session
-from rookery.ports import Agent, Launch, Place
+from rookery.ports.agent import Agent
+from rookery.ports.runtime import Launch, Place
 from rookery.processes import Process
 from rookery.sessions import Speaker
 from rookery.store import observed, sessions

@@ -12,7 +12,7 @@ from rookery.agents.gemini import Gemini
 from rookery.agents.opencode import OpenCode
 from rookery.model.permissions import DIALOG, PLAN, Call, Outcome, Question, Verdict
 from rookery.model.screens import Dialog, Press, read_styled
-from rookery.ports import Agent
+from rookery.ports.agent import Agent
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 

@@ -17,7 +17,7 @@ from rookery.model.errors import BadInput, Occupied, RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel, Step
 from rookery.model.sessions import Spot
-from rookery.ports import Launch, Place, Vanished
+from rookery.ports.runtime import Launch, Place, Vanished
 from rookery.processes import Kernel, Process, ancestors, is_running
 from rookery.runtimes.tmux.observed import ObservedRuntime
 from tests.fakes.clock import FakeClock

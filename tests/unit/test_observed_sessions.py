@@ -20,7 +20,7 @@ from rookery.model.evidence import Evidence
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
 from rookery.model.sessions import Session
-from rookery.ports import Changed, Exited, FellQuiet, Vanished
+from rookery.ports.runtime import Changed, Exited, FellQuiet, Vanished
 from rookery.store import evidence, sessions
 from tests.fakes.database import ObservedDatabase
 from tests.fakes.runtime import FakeRuntime, Program

@@ -13,7 +13,7 @@ from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import INEXACT, Call, Outcome, Question, Verdict, digest
 from rookery.model.screens import View, read_styled
 from rookery.model.sessions import NativeId, Sender
-from rookery.ports import Order
+from rookery.ports.agent import Order
 
 RECORDINGS = Path(__file__).parents[1] / "recordings" / "opencode-1.18.33"
 

@@ -19,7 +19,7 @@ from rookery.model.facts import SessionEnded
 from rookery.model.reach import Held, Reach, mode_within
 from rookery.model.scopes import Identity, Scope
 from rookery.model.sessions import NativeId
-from rookery.ports import CommandLine, Order
+from rookery.ports.agent import CommandLine, Order
 from rookery.store import senders, sessions
 from rookery.store.journal import Journal
 from tests.desk import Desk, session_caller

@@ -6,7 +6,7 @@ import pytest
 from rookery.agents.demo import Demo
 from rookery.model.errors import BadInput, RuntimeFailed
 from rookery.model.facts import SessionId
-from rookery.ports import Vanished
+from rookery.ports.runtime import Vanished
 from rookery.runtimes.several import Several
 from tests.fakes.runtime import FakeRuntime, Program
 

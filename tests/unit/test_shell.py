@@ -10,7 +10,8 @@ from rookery.model.errors import HookUnreadable
 from rookery.model.facts import SessionId
 from rookery.model.messages import folded
 from rookery.model.sessions import NativeId
-from rookery.ports import Order, Printed
+from rookery.ports.agent import Order
+from rookery.ports.runtime import Printed
 
 
 def said(lines: list[str], words: str, rest: str = "$", *, is_whole: bool = True) -> str:

@@ -12,7 +12,7 @@ from rookery.keeper import MAX_STARTS
 from rookery.model.errors import RuntimeUnreachable
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Status
-from rookery.ports import Launch, Place
+from rookery.ports.runtime import Launch, Place
 from rookery.runtimes.tmux.formats import literal
 from tests.fakes.database import ObservedDatabase
 from tests.fakes.runtime import FakeRuntime, Manner

@@ -12,7 +12,7 @@ from rookery.model.errors import SessionAmbiguous, SessionUnknown
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import SessionState, Status
 from rookery.model.sessions import NativeId, Sender, Session
-from rookery.ports import Place
+from rookery.ports.runtime import Place
 from rookery.store import sessions, tokens
 from rookery.store.journal import Journal
 from tests.fakes.clock import FakeClock

@@ -11,7 +11,7 @@ from rookery.model.errors import CommitFailed, ScreenUnread
 from rookery.model.facts import Fact, SessionId
 from rookery.model.lifecycle import Activity, Status
 from rookery.model.screens import Dialog, View
-from rookery.ports import Changed, Exited, FellQuiet, Skipped, Vanished
+from rookery.ports.runtime import Changed, Exited, FellQuiet, Skipped, Vanished
 from rookery.store import turns
 from rookery.store.journal import Journal
 from rookery.watch import TROUBLE, how_it_ended, seen

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from rookery.model import facts
 from rookery.model.facts import SessionId
-from rookery.ports import Payload
+from rookery.ports.agent import Payload
 
 #: Types of tasks after whose end the agent goes on by itself, with a report of them as prompt.
 _SUBAGENTS = frozenset({"subagent"})

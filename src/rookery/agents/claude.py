@@ -13,7 +13,7 @@ from rookery.model.reach import Reach
 from rookery.model.rewriting import DIRECTIONS, Rewriting
 from rookery.model.screens import Dialog, Press, Screen, View, bounded, squeeze
 from rookery.model.sessions import Sender
-from rookery.ports import CommandLine, Order, Payload
+from rookery.ports.agent import CommandLine, Order, Payload
 
 EVENTS = (
     *("SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse"),

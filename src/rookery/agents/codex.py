@@ -19,7 +19,7 @@ from rookery.model.reach import Reach
 from rookery.model.rewriting import EXACT
 from rookery.model.screens import Dialog, Press, Screen, View, bounded, squeeze
 from rookery.model.sessions import Sender
-from rookery.ports import CommandLine, Order, Payload
+from rookery.ports.agent import CommandLine, Order, Payload
 
 #: Each event, what Codex calls it in its keys, and the most seconds it gives it.
 EVENTS: Mapping[str, tuple[str, int]] = {

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rookery.model.permissions import Call, Outcome, Question, Verdict
-from rookery.ports import Payload
+from rookery.ports.agent import Payload
 
 #: What a request is called where others have the name of a tool.
 TOOL = "Elicitation"

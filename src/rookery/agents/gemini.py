@@ -22,7 +22,7 @@ from rookery.model.reach import Reach
 from rookery.model.rewriting import EXACT
 from rookery.model.screens import Dialog, Press, Screen, View, bounded, squeeze
 from rookery.model.sessions import Sender
-from rookery.ports import CommandLine, Order, Payload
+from rookery.ports.agent import CommandLine, Order, Payload
 
 #: Each event, and the milliseconds it gives our hook. Not those that come with every piece of
 #: an answer, and with all of the conversation.

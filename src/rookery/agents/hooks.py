@@ -13,7 +13,7 @@ from rookery.model.errors import HookUnreadable
 from rookery.model.facts import SessionId
 from rookery.model.permissions import PLAN, Call, Outcome, Question, Stop, Verdict, digest
 from rookery.model.sessions import NativeId, Sender
-from rookery.ports import Payload
+from rookery.ports.agent import Payload
 
 #: Seconds an agent waits for our hook program; that gives up long before. It takes longer if
 #: a person is asked.

@@ -39,7 +39,7 @@ from rookery.model.reach import Reach
 from rookery.model.rewriting import EXACT
 from rookery.model.screens import Dialog, Press, Screen, View, bounded, squeeze
 from rookery.model.sessions import Sender
-from rookery.ports import CommandLine, Order, Payload
+from rookery.ports.agent import CommandLine, Order, Payload
 
 #: The settings that its environment adds to all others.
 SETTINGS = "OPENCODE_CONFIG_CONTENT"

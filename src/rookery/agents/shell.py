@@ -15,7 +15,8 @@ from rookery.model.reach import Reach
 from rookery.model.rewriting import EXACT
 from rookery.model.screens import Dialog, Press, Screen, View, shape
 from rookery.model.sessions import Sender
-from rookery.ports import CommandLine, Order, Payload, Printed
+from rookery.ports.agent import CommandLine, Order, Payload
+from rookery.ports.runtime import Printed
 
 #: Bytes kept of one answer, and of them for the line that says what is missing.
 LONGEST, LONGEST_HEAD = 64_000, 80

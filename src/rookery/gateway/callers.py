@@ -28,7 +28,8 @@ from rookery.gateway.peer_credentials import (
 from rookery.model.errors import Forbidden, RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.scopes import Identity, Scope
-from rookery.ports import Clock, Runtime
+from rookery.ports.clock import Clock
+from rookery.ports.runtime import Runtime
 from rookery.processes import Process
 from rookery.store import sessions
 from rookery.store.database import Database

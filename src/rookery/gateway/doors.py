@@ -21,7 +21,7 @@ from rookery.gateway.loopback import forget
 from rookery.gateway.own_sockets import OwnSocket
 from rookery.gateway.peers import OurPeers
 from rookery.gateway.table import House
-from rookery.ports import Clock
+from rookery.ports.clock import Clock
 
 #: Seconds for requests under way to end when the daemon stops.
 FAREWELL = 2

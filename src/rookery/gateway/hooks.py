@@ -21,7 +21,7 @@ from rookery.intake import Context, Intake
 from rookery.model.errors import HookUnreadable, RookeryError
 from rookery.model.permissions import RequestId, Verdict
 from rookery.permissions import Ask, Pass, Ruling, Wait
-from rookery.ports import Clock
+from rookery.ports.clock import Clock
 from rookery.programs.hook import DECIDED, TAKEN, WAIT
 from rookery.stops import GoOn
 

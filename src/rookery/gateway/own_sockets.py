@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rookery.home import Home
-from rookery.ports import Clock
+from rookery.ports.clock import Clock
 from rookery.supervise import every
 
 _log = logging.getLogger(__name__)

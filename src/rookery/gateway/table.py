@@ -31,7 +31,8 @@ from rookery.model.names import SHOWN
 from rookery.model.scopes import MAY, Identity, Need, Scope
 from rookery.model.sessions import Session
 from rookery.permissions import Permissions
-from rookery.ports import Agent, Runtime
+from rookery.ports.agent import Agent
+from rookery.ports.runtime import Runtime
 from rookery.store import commands, families, relays, sessions, tokens, waits
 from rookery.store.database import Database
 from rookery.store.journal import Journal

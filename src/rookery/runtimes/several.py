@@ -11,7 +11,8 @@ import anyio
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel
 from rookery.model.screens import Press, View
-from rookery.ports import Agent, Launch, Place, Printed, Runtime, Sight, Sighting, Waitable
+from rookery.ports.agent import Agent
+from rookery.ports.runtime import Launch, Place, Printed, Runtime, Sight, Sighting, Waitable
 
 
 class Holder(Runtime, Protocol):

@@ -14,7 +14,7 @@ import msgspec
 
 from rookery.model.facts import HOUSE, KINDS, Fact, UsageReported
 from rookery.model.lifecycle import Activity
-from rookery.ports import Clock
+from rookery.ports.clock import Clock
 from rookery.store import messages, sessions, tracking, turn_changes
 from rookery.store.database import Database, savepoint
 from rookery.store.times import stamp

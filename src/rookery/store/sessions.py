@@ -18,7 +18,7 @@ from rookery.model.facts import Fact, SessionId
 from rookery.model.lifecycle import Activity, SessionState, Status, advance
 from rookery.model.names import SHOWN
 from rookery.model.sessions import HEADLESS, OBSERVED, TMUX, Badge, NativeId, Sender, Session
-from rookery.ports import Place
+from rookery.ports.runtime import Place
 from rookery.store import relays
 from rookery.store.times import stamp
 from rookery.store.tokens import digest

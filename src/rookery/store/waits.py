@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Collection
 from sqlite3 import Connection
 
 from rookery.model.facts import SessionId
-from rookery.ports import Clock
+from rookery.ports.clock import Clock
 from rookery.store.database import Database
 from rookery.supervise import first_of
 

@@ -10,7 +10,8 @@ from contextlib import suppress
 
 import psutil
 
-from rookery.ports import Clock, Place
+from rookery.ports.clock import Clock
+from rookery.ports.runtime import Place
 from rookery.runtimes.tmux.control import TmuxRefused
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.server import Server

@@ -11,7 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from rookery.model.errors import RuntimeFailed
-from rookery.ports import Clock, Place
+from rookery.ports.clock import Clock
+from rookery.ports.runtime import Place
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.server import Server
 

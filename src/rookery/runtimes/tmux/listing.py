@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from rookery.ports import Place
+from rookery.ports.runtime import Place
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.server import HUB, Server
 

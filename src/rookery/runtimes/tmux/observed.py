@@ -20,10 +20,10 @@ from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel
 from rookery.model.screens import Press, View
 from rookery.model.sessions import Spot
-from rookery.ports import (
-    Agent,
+from rookery.ports.agent import Agent
+from rookery.ports.clock import Clock
+from rookery.ports.runtime import (
     Changed,
-    Clock,
     Exited,
     FellQuiet,
     Launch,

@@ -7,7 +7,8 @@ import math
 from dataclasses import dataclass, field
 
 from rookery.model.facts import SessionId
-from rookery.ports import Agent, Place
+from rookery.ports.agent import Agent
+from rookery.ports.runtime import Place
 from rookery.processes import Process
 from rookery.runtimes.tmux.floods import Meter
 

@@ -20,7 +20,7 @@ from typing import Protocol
 
 from rookery import supervise
 from rookery.model.errors import RuntimeFailed, RuntimeUnreachable, TmuxUnusable
-from rookery.ports import Clock
+from rookery.ports.clock import Clock
 from rookery.processes import Process
 from rookery.runtimes.tmux import sockets
 from rookery.runtimes.tmux.control import ControlClient, TmuxGone

@@ -13,7 +13,8 @@ from rookery.model.errors import WordsRefused
 from rookery.model.messages import Parcel, Step
 from rookery.model.rewriting import essence
 from rookery.model.screens import View
-from rookery.ports import Clock, Printed, Sight
+from rookery.ports.clock import Clock
+from rookery.ports.runtime import Printed, Sight
 from rookery.runtimes.tmux import captures, inputs, printed
 from rookery.runtimes.tmux.captures import Surroundings
 from rookery.runtimes.tmux.panes import Pane
