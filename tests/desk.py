@@ -54,6 +54,7 @@ class Desk:
             "database": self.database,
             "journal": self.journal,
             "runtime": self.runtime,
+            "holder_of": self.runtime.holder_of,
             "agents": AGENTS,
             "commands": {},
             "login": {"PATH": "/usr/bin:/bin"},

@@ -50,6 +50,7 @@ class World:
     def __init__(self, folder: Path, runtime: type[FakeRuntime] = FakeRuntime) -> None:
         self.clock = FakeClock()
         self.runtime = runtime()
+        self.runtime.clock = self.clock
         self.agents = FakeAgents(self.runtime)
         self.project, self.sessions, self.artifacts = (
             folder / name for name in ("project", "sessions", "artifacts")

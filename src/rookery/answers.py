@@ -134,7 +134,10 @@ class Answers:
 
     async def _look(self, course: _Course, standing: _Standing) -> bool:
         """Look at the dialog once, and take the next step in it. True if all is done."""
-        request, view = course.request, await self.runtime.view(course.request.session)
+        request, view = (
+            course.request,
+            await self.runtime.terminal(course.request.session).view(),
+        )
         dialog = view.dialog
         course.absent = course.absent + 1 if dialog is None else 0
         # A pane whose program has just died shows no dialog either.
@@ -187,7 +190,7 @@ class Answers:
         if is_same or (step.is_last and standing.presses):
             course.waited += 1
             course.why = NOT_TAKEN
-            sent = await self.runtime.given(request.session)
+            sent = await self.runtime.terminal(request.session).last_receipt()
             if step.is_last and sent != _receipt(request, standing.presses):
                 return True  # we died before it was pressed
             if step.is_last and request.source == "screen":
@@ -201,11 +204,12 @@ class Answers:
         intend = partial(self._intend, request=request, step=step, by=standing.verdict.by)
         await self.database.write(intend)
         # Once more: to write it down took a while.
-        if (await self.runtime.view(request.session)).dialog != dialog:
+        terminal = self.runtime.terminal(request.session)
+        if (await terminal.view()).dialog != dialog:
             await self.database.write(partial(self._withhold, request=request, step=step))
             return
         number = standing.presses + step.is_last
-        await self.runtime.give(request.session, step, receipt=_receipt(request, number))
+        await terminal.press_in_dialog(step, receipt=_receipt(request, number))
 
     def _intend(self, db: Connection, request: Request, step: Press, by: str) -> None:
         named = " ".join(step.keys) or "words"

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from sqlite3 import Connection
 from typing import assert_never
 
-from rookery.model.errors import Forbidden, Occupied, WordsRefused
+from rookery.model.errors import Forbidden
 from rookery.model.facts import (
     CommandTaken,
     DeliveryDoubted,
@@ -28,7 +28,7 @@ from rookery.model.messages import Parcel, Step
 from rookery.model.sessions import Session
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
-from rookery.ports.runtime import FellQuiet, Runtime, Sight
+from rookery.ports.runtime import Blocked, Left, Refused, Runtime, Submitted, Unknown
 from rookery.project_files import require_own_command
 from rookery.store import messages, observed, sessions, switches, waits
 from rookery.store.database import Database
@@ -46,15 +46,8 @@ COMMAND = 3.0
 #: Seconds before a runtime that failed, or a box that was not free, is tried again.
 PAUSE = 1.0
 
-#: Seconds after which words that were typed and never showed are given up: a program may
-#: stand still for long, and then goes on where it was.
-LOST = 600.0
-
 #: Seconds after its start for an agent to ask for our tools, before it gets words without.
 TOOLS_TIMEOUT_S = 15.0
-
-#: Seconds for pasted words to appear in the box.
-APPEARANCE = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +73,12 @@ class Courier:
         if now.is_holding or not now.has_work:
             return False  # while held, what stands in a box stays there, too
         if now.parcel is None:
-            return await self._paste(now.session)
-        if now.parcel.refused:
-            await self._take_back(now.parcel)
-        else:
-            await self._see_through(now.parcel, self.agents[now.session.agent])
+            return await self._begin(now.session)
+        await self._go_on(now.parcel, self.agents[now.session.agent], is_new=False)
         return True
 
-    async def _paste(self, session: Session) -> bool:
+    async def _begin(self, session: Session) -> bool:
+        """Take up what waits for an idle session. False if nothing does."""
         agent = self.agents[session.agent]
         if agent.lists_tools and await self._wait_for_tools(session):
             return True  # words may be held by now
@@ -99,20 +90,34 @@ class Courier:
             return False
         try:
             await self._check_command(session, parcel)
-            await self.runtime.paste(parcel)
-        except Occupied as occupied:
-            if await self._clear_last(session.id):
-                await self.database.write(partial(messages.put_back, parcel=parcel, reason=""))
-            else:
-                await self._put_back(parcel, str(occupied))
-        except (WordsRefused, Forbidden) as refused:
-            await self._fail(parcel, str(refused))
+        except Forbidden as forbidden:
+            await self._fail(parcel, str(forbidden))
         else:
-            await self._move(parcel, Step.PASTED)
-            if await self.runtime.shown(parcel, within=APPEARANCE):
-                await self._clock.sleep(agent.pause)
-                await self._submit_and_wait(replace(parcel, step=Step.PASTED), agent)
+            await self._go_on(parcel, agent, is_new=True)
         return True
+
+    async def _go_on(self, parcel: Parcel, agent: Agent, *, is_new: bool) -> None:
+        """Have the runtime bring a parcel on, and write down what became of it."""
+        log = _Log(self.database, parcel)
+        delivery = await self.runtime.deliver(parcel, log, is_new=is_new)
+        match delivery:
+            case Submitted(at, is_final):
+                await self._confirm(parcel, agent, entered_at=at)
+                await self._wait_for_proof(parcel, is_last=is_final)
+            case Left():
+                await self._wait_for_proof(parcel, is_last=True)
+            case Blocked(reason, is_typed):
+                await self._note_blocked(parcel, reason, is_typed=is_typed)
+            case Refused(reason, is_in_input=True):
+                await self.database.write(
+                    partial(messages.refuse, parcel=parcel, reason=reason)
+                )
+            case Refused(reason):
+                await self._fail(parcel, reason)
+            case Unknown():
+                await self._doubt(parcel)
+            case _:
+                assert_never(delivery)
 
     async def _check_command(self, session: Session, parcel: Parcel) -> None:
         """Refuse a session's command that the project defines by now. Raises ``Forbidden``."""
@@ -136,95 +141,15 @@ class Courier:
         await waits.until(self.database, has_tools, seconds=left, clock=self._clock)
         return True
 
-    async def _clear_last(self, session: SessionId) -> bool:
-        """Empty the box if the last words are back in it, as after an early interrupt."""
-        last = await self.database.read(partial(messages.last_typed, recipient=session))
-        if last is None:
-            return False
-        try:
-            return await self.runtime.clear(last)
-        except Occupied:
-            return False
-
-    async def _take_back(self, parcel: Parcel) -> None:
-        """Take refused words out of the box, then fail them: the next ones need it empty."""
-        try:
-            await self.runtime.clear(parcel)
-            stands_there = await self.runtime.look(parcel) is Sight.BOX
-        except Occupied as occupied:
-            await self._wait(parcel, str(occupied))
-            return
-        waited = (self._clock.now() - parcel.since).total_seconds()
-        if stands_there and waited < LOST:
-            await self._wait(parcel, "its box still shows words that it refused.")
-        else:
-            await self._fail(parcel, parcel.refused)
-
-    async def _see_through(self, parcel: Parcel, agent: Agent) -> None:  # noqa: C901 - a table
-        """Bring a parcel on by a step: Enter may be pressed again, words never pasted."""
-        sight = await self.runtime.look(parcel)
-        match sight:
-            case Sight.UNTOUCHED if parcel.step is Step.SENDING:
-                await self.database.write(partial(messages.put_back, parcel=parcel, reason=""))
-            case Sight.UNTOUCHED:
-                await self._doubt(parcel)  # they were typed, and the trace of it is lost
-            case Sight.LATE:
-                await self._wait_for_a_slow_one(parcel)
-            case Sight.HIDDEN if parcel.is_command and parcel.step is Step.SUBMITTED:
-                await self._note_command(parcel)  # it has opened something of its own
-            case Sight.HIDDEN:
-                await self._wait(parcel, "something else is on its screen.")
-            case Sight.BOX:
-                await self._submit_and_wait(parcel, agent)
-            case Sight.AGENT:
-                await self._confirm(parcel, agent, entered_at=parcel.since)
-                # It may have fallen quiet before anybody knew that it had something to do.
-                self.runtime.see_again(FellQuiet(parcel.recipient))
-                await self._expect_proof(parcel)
-            case Sight.NOWHERE:
-                await self._expect_proof(parcel)
-            case _:
-                assert_never(sight)
-
-    async def _expect_proof(self, parcel: Parcel) -> None:
-        if await self._is_settled_in_time(parcel):
+    async def _wait_for_proof(self, parcel: Parcel, *, is_last: bool) -> None:
+        """Wait for the agent to say that it has the words; after the last wait, doubt it."""
+        if await self._is_settled_in_time(parcel) or not is_last:
             return
         if parcel.is_command:
             # Most are no prompts: that they are gone from the box is all there is to see.
             await self._note_command(parcel)
         else:
             await self._doubt(parcel)
-
-    async def _wait_for_a_slow_one(self, parcel: Parcel) -> None:
-        """Let a busy program show what was typed; or it, or somebody, has taken them out."""
-        waited = (self._clock.now() - parcel.since).total_seconds()
-        if waited > LOST:
-            await self._doubt(parcel)
-        elif not await self.runtime.shown(parcel, within=APPEARANCE):
-            await self._wait(parcel, "its box does not show them yet.")
-
-    async def _submit_and_wait(self, parcel: Parcel, agent: Agent) -> None:
-        """Press Enter, and wait for the proof that the agent has the words."""
-        if await self._submit(parcel, agent):
-            await self._is_settled_in_time(parcel)
-
-    async def _submit(self, parcel: Parcel, agent: Agent) -> bool:
-        if parcel.step is Step.SENDING:
-            await self._move(parcel, Step.PASTED)
-        if await self.database.peek(switches.is_holding):
-            return False  # since it was looked for
-        entered_at = self._clock.now()
-        try:
-            await self.runtime.submit(parcel)
-        except Occupied as occupied:
-            await self._wait(parcel, str(occupied))
-            return False
-        except WordsRefused as refused:
-            reason = " ".join(map(str, refused.args))
-            await self.database.write(partial(messages.refuse, parcel=parcel, reason=reason))
-            return False
-        await self._confirm(parcel, agent, entered_at=entered_at)
-        return True
 
     async def _confirm(self, parcel: Parcel, agent: Agent, *, entered_at: datetime) -> None:
         """Note that Enter was pressed: all the proof there is, where an agent tells nothing."""
@@ -253,24 +178,17 @@ class Courier:
             sessions=(parcel.recipient,),
         )
 
-    async def _move(self, parcel: Parcel, step: Step) -> None:
-        await self.database.write(partial(messages.move, parcel=parcel, step=step))
+    async def _note_blocked(self, parcel: Parcel, reason: str, *, is_typed: bool) -> None:
+        note = messages.delay if is_typed else messages.put_back
 
-    async def _put_back(self, parcel: Parcel, reason: str) -> None:
-        def put_back(db: Connection) -> None:
-            if messages.put_back(db, parcel, reason=reason):
+        def write(db: Connection) -> None:
+            if note(db, parcel, reason=reason) and reason:
                 self.journal.append(db, DeliveryWaited(parcel.recipient, reason))
 
-        await self.database.write(put_back)
-        await self._clock.sleep(PAUSE)
-
-    async def _wait(self, parcel: Parcel, reason: str) -> None:
-        def wait(db: Connection) -> None:
-            if messages.delay(db, parcel, reason=reason):
-                self.journal.append(db, DeliveryWaited(parcel.recipient, reason))
-
-        await self.database.write(wait)
-        await self._clock.sleep(PAUSE)
+        if reason or not is_typed:
+            await self.database.write(write)
+        if reason:
+            await self._clock.sleep(PAUSE)
 
     async def _fail(self, parcel: Parcel, reason: str) -> None:
         def fail(db: Connection) -> None:
@@ -293,6 +211,25 @@ class Courier:
     @property
     def _clock(self) -> Clock:
         return self.journal.clock
+
+
+@dataclass(frozen=True, slots=True)
+class _Log:
+    """What a runtime writes down and looks up while it delivers a parcel."""
+
+    database: Database
+    parcel: Parcel
+
+    async def note_typed(self) -> None:
+        note = partial(messages.move, parcel=self.parcel, step=Step.PASTED)
+        await self.database.write(note)
+
+    async def may_submit(self) -> bool:
+        return not await self.database.peek(switches.is_holding)
+
+    async def previous(self) -> Parcel | None:
+        last = partial(messages.last_typed, recipient=self.parcel.recipient)
+        return await self.database.read(last)
 
 
 @dataclass(frozen=True, slots=True)

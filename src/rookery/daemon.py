@@ -77,7 +77,7 @@ from rookery.ports.runtime import Runtime
 from rookery.processes import Kernel
 from rookery.registry import Registry
 from rookery.rulebook import Rulebook
-from rookery.runtimes.several import Several
+from rookery.runtimes.router import RuntimeRouter
 from rookery.runtimes.tmux.foreign import expanded, find_sockets
 from rookery.runtimes.tmux.observed import ObservedRuntime
 from rookery.runtimes.tmux.runtime import TmuxRuntime
@@ -213,7 +213,7 @@ async def running(
     """Run everything but the doors while the block lasts."""
     clock = WallClock()
     ours, observed = _runtime(home, settings, clock), _observed(home, settings, clock)
-    runtime = Several(ours, observed)
+    runtime = RuntimeRouter(observed, starting=ours)
     async with Database(home.database) as database, anyio.create_task_group() as tasks:
         journal = await _take_up(home, settings, clock, database)
         for each in (ours, observed, runtime):
@@ -223,6 +223,7 @@ async def running(
             database=database,
             journal=journal,
             runtime=runtime,
+            holder_of=lambda lineage: ours.holder_of(lineage) or observed.holder_of(lineage),
             agents=AGENTS,
             discovery=_discovery(home, settings, login, (database, journal, observed)),
             conversations=_conversations(settings, login, clock),

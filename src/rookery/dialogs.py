@@ -168,14 +168,14 @@ class Dialogs:
     async def _take_a_step(self, session: SessionId) -> bool:
         if session not in await self.database.read(self._to_look_at):
             return False
-        changed = self.runtime.next_change(session)
+        changed = self.runtime.terminal(session).next_change()
         await self._look(session)
         await waits.within(LOOK_SECONDS, changed.wait, self._clock)
         await self._clock.sleep(SETTLE_SECONDS)
         return True
 
     async def _look(self, session: SessionId) -> None:
-        view = await self.runtime.view(session)
+        view = await self.runtime.terminal(session).view()
         if session in await self.database.read(dialogs.unexplained):
             await self.database.write(partial(self._explain, session=session, view=view))
             return
@@ -183,7 +183,7 @@ class Dialogs:
         if not gone:
             return
         await self._clock.sleep(SETTLE_SECONDS)
-        rested, view = view.is_resting, await self.runtime.view(session)
+        rested, view = view.is_resting, await self.runtime.terminal(session).view()
         rests = rested and view.is_resting
         withdraw = partial(self._withdraw, session=session, view=view, rests=rests)
         await self.database.write(withdraw)

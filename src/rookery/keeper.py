@@ -6,8 +6,7 @@ import asyncio
 import logging
 import shlex
 import shutil
-import signal
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -40,7 +39,7 @@ from rookery.model.screens import tail
 from rookery.model.sessions import OBSERVED, TMUX, Badge, NativeId, Session, tmux_name
 from rookery.ports.agent import Agent, Order
 from rookery.ports.clock import Clock
-from rookery.ports.runtime import Launch, Place, Runtime
+from rookery.ports.runtime import Launch, Place, Runtime, StopMethod
 from rookery.processes import Process, is_running
 from rookery.store import sessions, tokens, waits
 from rookery.store.database import Database
@@ -222,7 +221,7 @@ class Keeper:
             is_up = await self._leaves(session.id, Status.STARTING, seconds=seconds)
         left = (last - self._clock.now()).total_seconds()
         if not is_up and not await self._leaves(session.id, Status.STARTING, seconds=left):
-            said = tail(await self.runtime.read(session.id))
+            said = tail(await self.runtime.terminal(session.id).read())
             shown = f"; its screen shows:\n{said}" if said else ""
             await self._fail(session, f"it did not come up within {limit:g} s{shown}")
 
@@ -304,31 +303,18 @@ class Keeper:
         if session.runtime == TMUX and not is_held:
             await self._conclude(session)  # it was never started
             return
-        for ask, seconds in (
-            (self._ask_to_quit, self.deadlines.quit),
-            (self._signal(signal.SIGTERM), self.deadlines.terminate),
-            (self._signal(signal.SIGKILL), LAST_WAIT),
+        for method, seconds in (
+            (StopMethod.ASK, self.deadlines.quit),
+            (StopMethod.TERMINATE, self.deadlines.terminate),
+            (StopMethod.KILL, LAST_WAIT),
         ):
             try:
-                await ask(session.id)
+                await self.runtime.stop(session.id, method)
             except (Occupied, RuntimeFailed):
                 continue
             if await self._leaves(session.id, Status.CLOSING, seconds=seconds):
                 return
         await self._conclude(session)
-
-    async def _ask_to_quit(self, session: SessionId) -> None:
-        known = await self.database.read(lambda db: sessions.get(db, session))
-        if self.agents[known.agent].quit:
-            await self.runtime.quit(session)
-        else:
-            await self.runtime.signal(session, signal.SIGHUP)  # as if its terminal was closed
-
-    def _signal(self, number: int) -> Callable[[SessionId], Awaitable[None]]:
-        async def send(session: SessionId) -> None:
-            await self.runtime.signal(session, number)
-
-        return send
 
     async def _clear_away(self, session: Session) -> bool:
         """Keep what was on its screen, and let go of what held it."""
@@ -342,7 +328,7 @@ class Keeper:
 
     async def _keep_the_screen(self, session: Session) -> None:
         try:
-            lines = await self.runtime.read(session.id, history=True)
+            lines = await self.runtime.terminal(session.id).read(history=True)
         except RuntimeFailed:
             return  # there is none any more
         file = self.surroundings.artifacts / f"{session.id}.txt"

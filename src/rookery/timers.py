@@ -114,7 +114,10 @@ class Timers:
 
     async def _is_attached(self, session: Session) -> bool:
         try:
-            return session.runtime != HEADLESS and await self.runtime.is_attached(session.id)
+            return (
+                session.runtime != HEADLESS
+                and await self.runtime.terminal(session.id).is_attached()
+            )
         except RuntimeFailed:
             # Not known: of ours that is no time to end it. Of others only the record ends.
             return session.runtime == TMUX

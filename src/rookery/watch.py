@@ -5,11 +5,14 @@ from __future__ import annotations
 import logging
 import signal
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from sqlite3 import Connection
 from typing import assert_never
+
+import anyio
 
 from rookery import dialogs, endings, supervise
 from rookery.agents import shell
@@ -35,6 +38,7 @@ from rookery.ports.runtime import (
     Changed,
     Exited,
     FellQuiet,
+    Reported,
     Runtime,
     Sighting,
     Skipped,
@@ -46,8 +50,8 @@ from rookery.store.journal import Journal
 
 _log = logging.getLogger(__name__)
 
-#: Seconds before something that should not have happened may happen again.
-TROUBLE = 5.0
+#: Seconds before something that could not be written down is tried again.
+ERROR_BACKOFF_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,26 +67,47 @@ class Watch:
 
     async def watch(self) -> None:
         """Take in what the runtime sees, one sighting after the other."""
-        async for sighting in self.runtime.watch():
-            take_in = partial(self._take_in_or_later, sighting)
-            done = await supervise.contained(take_in, name=f"Writing down {sighting!r:.200}")
-            if not done and isinstance(sighting, Exited | Vanished):
-                await self._see_again(sighting)
+        async with anyio.create_task_group() as tasks:
+            async for sighting in self.runtime.watch():
+                if not await self._is_taken_in(sighting):
+                    supervise.spawn(
+                        tasks, partial(self._try_again, sighting), name="Writing down later"
+                    )
 
-    async def _take_in_or_later(self, sighting: Sighting) -> None:
+    async def _is_taken_in(self, sighting: Sighting) -> bool:
+        """Take in a sighting. False if nothing else would tell of it later."""
+        is_written = False
+
+        async def take_in() -> None:
+            nonlocal is_written
+            is_written = await self._take_in_or_later(sighting)
+
+        await supervise.contained(take_in, name=f"Writing down {sighting!r:.200}")
+        return is_written or isinstance(sighting, Changed | FellQuiet)
+
+    async def _take_in_or_later(self, sighting: Sighting) -> bool:
         try:
             await self._take_in(sighting)
         except (CommitFailed, StoreLost, ScreenUnread) as error:
             # A full disk, for instance: nothing else may ever tell it once there is room.
             _log.warning("What was seen cannot be written down yet: %s", error)
-            await self._see_again(sighting)
+            if isinstance(sighting, Changed | FellQuiet):
+                self._look_again(sighting.session)
+            return False
         except (RuntimeFailed, SessionUnknown):
             pass  # it has gone meanwhile; another sighting tells how
+        return True
 
-    async def _see_again(self, sighting: Sighting) -> None:
-        if not isinstance(sighting, Changed | FellQuiet):  # of a screen, the runtime waits
-            await self.journal.clock.sleep(TROUBLE)
-        self.runtime.see_again(sighting)
+    async def _try_again(self, sighting: Sighting) -> None:
+        is_written = False
+        while not is_written:
+            await self.journal.clock.sleep(ERROR_BACKOFF_S)
+            is_written = await self._is_taken_in(sighting)
+
+    def _look_again(self, session: SessionId) -> None:
+        """Have the runtime tell of a session's screen once more."""
+        with suppress(RuntimeFailed):
+            self.runtime.terminal(session).report_changes(wanted=True)
 
     async def _take_in(self, sighting: Sighting) -> None:
         match sighting:
@@ -95,6 +120,8 @@ class Watch:
                 await self._read_screen(session)
             case FellQuiet(session):
                 await self._note_quiet(session)
+            case Reported(_, told):
+                await self.database.write(lambda db: self.journal.append(db, *told))
             case _:
                 assert_never(sighting)
 
@@ -126,19 +153,19 @@ class Watch:
         agent = self.agents[session.agent]
         tells_nothing_more = (agent.has_hooks and word.of_hooks) or not agent.has_box
         if session.status.is_over or (session.started_at and tells_nothing_more):
-            self.runtime.attend(session_id, to_screen=False)
+            self.runtime.terminal(session_id).report_changes(wanted=False)
         elif agent.has_box and not word.of_file:
-            view = await self.runtime.view(session_id)
+            view = await self.runtime.terminal(session_id).view()
             # A box that is drawn may not listen yet: its own word is better, if it has one.
             if view.dialog or session.started_at or not agent.tells_start:
                 await self._tell(session_id, view)
-        elif not agent.has_box and tail(await self.runtime.read(session_id)):
+        elif not agent.has_box and tail(await self.runtime.terminal(session_id).read()):
             await self._tell(session_id, PRINTED)
 
     async def _tell(self, session: SessionId, view: View) -> None:
         if view.dialog and await self._is_lingering(session, view.dialog):
             # If it is a new one that looks the same, it still stands there at the next look.
-            self.runtime.see_again(FellQuiet(session))
+            self._look_again(session)
             return
         tell = partial(self._write_down, session=session, view=view)
         if await self.database.write(tell):
@@ -155,7 +182,7 @@ class Watch:
             return answer
         found = await self.database.read(partial(sessions.get, session=session))
         last = await self.database.read(partial(turns.of_session, session=session, last=1))
-        lines = await self.runtime.read(session, history=True)
+        lines = await self.runtime.terminal(session).read(history=True)
         is_asked = bool(last and last[0].prompt)
         prompt = "" if is_asked else read_prompt_off(found.agent, lines)
         how: facts.How = "interrupted" if shows_interruption(found.agent, lines) else "finished"
@@ -193,11 +220,11 @@ class Watch:
             if session.activity in {None, Activity.WORKING}:
                 await self._end_quiet_turn(session_id)
         elif session.started_at is None:
-            await self._tell(session_id, await self.runtime.view(session_id))
+            await self._tell(session_id, await self.runtime.terminal(session_id).view())
         elif session.activity is not None and not word.of_file:
             # An agent that works moves its screen all the time. One that has fallen quiet was
             # interrupted at the keyboard, of which Claude's hooks say nothing; or it asks.
-            view = await self.runtime.view(session_id)
+            view = await self.runtime.terminal(session_id).view()
             if view.dialog:
                 # Its hook was lost, or never sent.
                 await self._tell(session_id, view)
@@ -235,7 +262,7 @@ class Watch:
         return bool(last) and self.journal.clock.now() - last[0].started_at < YOUNGEST
 
     async def _end_quiet_turn(self, session_id: SessionId) -> None:
-        printed = await self.runtime.printed(session_id)
+        printed = await self.runtime.terminal(session_id).printed()
 
         def note(db: Connection) -> None:
             now = sessions.get(db, session_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from rookery.agents.demo import Demo
 from rookery.model.facts import SessionId
 from rookery.model.screens import View
 from rookery.ports.runtime import Launch, Place, Runtime
+from rookery.runtimes.tmux.delivery import Typing
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.runtime import TmuxRuntime
 from rookery.runtimes.tmux.server import Site
@@ -54,8 +55,24 @@ class Bench(Protocol):
         """Start a program that keeps its words in the box whatever is pressed."""
         ...
 
+    async def work(self, session: SessionId) -> None:
+        """Let the program work for long."""
+        ...
+
+    async def is_interrupted(self, session: SessionId) -> None:
+        """Wait until the program was interrupted."""
+        ...
+
     async def begin_life(self) -> None:
         """Have the daemon die, and the next one begin; the programs live on."""
+        ...
+
+    def typing(self, session: SessionId) -> Typing:
+        """Return what types into a session's program."""
+        ...
+
+    def holder_of(self, lineage: Sequence[str]) -> SessionId | None:
+        """Return the session whose program is one of these processes."""
         ...
 
 
@@ -79,8 +96,20 @@ class FakeBench:
         self.runtime.manner = Manner(swallows=1_000)
         await started(self.runtime, session, folder)
 
+    async def work(self, session: SessionId) -> None:
+        self.runtime.program(session).is_working = True
+
+    async def is_interrupted(self, session: SessionId) -> None:
+        assert self.runtime.pressed == [(session, Demo().interrupt)]
+
     async def begin_life(self) -> None:
         self.runtime.begin_life()
+
+    def typing(self, session: SessionId) -> Typing:
+        return self.runtime
+
+    def holder_of(self, lineage: Sequence[str]) -> SessionId | None:
+        return self.runtime.holder_of(lineage)
 
 
 class TmuxBench:
@@ -98,22 +127,36 @@ class TmuxBench:
 
     async def ask(self, session: SessionId) -> None:
         await self.type(session, "permission: Bash ls")
-        await self.runtime.press(session, "enter")
+        await self.runtime.terminal(session).press("enter")
         await seen(self.runtime, session, lambda view: view.dialog is not None)
 
     async def leave(self, session: SessionId, code: int) -> None:
         await self.type(session, f"exit: {code}")
-        await self.runtime.press(session, "enter")
+        await self.runtime.terminal(session).press("enter")
 
     async def printed(self, session: SessionId, *lines: str) -> None:
         with anyio.fail_after(SOON):
-            async for screen in self.runtime.screens(session):
+            async for screen in self.runtime.terminal(session).screens():
                 if tuple(line.rstrip() for line in screen if line.strip()) == lines:
                     return
 
     async def start_stubborn(self, session: SessionId, folder: Path) -> None:
         await self.runtime.start(replace(launch_of(session, folder), argv=STUBBORN))
         await seen(self.runtime, session, lambda view: view.is_resting)
+
+    async def work(self, session: SessionId) -> None:
+        await self.type(session, "sleep: 600")
+        await self.runtime.terminal(session).press("enter")
+        await seen(self.runtime, session, lambda view: view.is_working)
+
+    async def is_interrupted(self, session: SessionId) -> None:
+        await seen(self.runtime, session, lambda view: view.is_resting)
+
+    def typing(self, session: SessionId) -> Typing:
+        return self.runtime.typist(session)
+
+    def holder_of(self, lineage: Sequence[str]) -> SessionId | None:
+        return self.runtime.holder_of(lineage)
 
     async def begin_life(self) -> None:
         await self._lives.aclose()
@@ -136,8 +179,8 @@ async def started(runtime: Runtime, session: SessionId, folder: Path) -> Place:
 async def seen(runtime: Runtime, session: SessionId, question: Callable[[View], bool]) -> None:
     """Look at what the agent shows, whenever that changes, until the answer is yes."""
     with anyio.fail_after(SOON):
-        async for _ in runtime.screens(session):
-            if question(await runtime.view(session)):
+        async for _ in runtime.terminal(session).screens():
+            if question(await runtime.terminal(session).view()):
                 return
-    message = f"its last screen: {await runtime.read(session)}"
+    message = f"its last screen: {await runtime.terminal(session).read()}"
     raise AssertionError(message)

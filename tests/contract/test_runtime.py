@@ -16,13 +16,26 @@ import pytest
 
 from rookery.agents.demo import Demo
 from rookery.agents.shell import Shell
-from rookery.model.errors import BadInput, Occupied, RuntimeFailed, WordsRefused
+from rookery.model.errors import Occupied, RuntimeFailed, WordsRefused
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel, Step
 from rookery.model.sessions import tmux_name
 from rookery.ports.agent import Agent
-from rookery.ports.runtime import Exited, Place, Printed, Runtime, Sight, Vanished
+from rookery.ports.runtime import (
+    Blocked,
+    Exited,
+    Left,
+    Place,
+    Refused,
+    Runtime,
+    StopMethod,
+    Submitted,
+    Unknown,
+    Vanished,
+)
+from rookery.ports.terminal import Printed
 from rookery.processes import Process
+from rookery.runtimes.tmux.delivery import DeliveryState
 from tests.contract.benches import (
     DEMO,
     SOON,
@@ -34,6 +47,7 @@ from tests.contract.benches import (
     started,
 )
 from tests.contract.tmux import site_in
+from tests.fakes.delivery_log import FakeLog
 
 pytestmark = pytest.mark.anyio
 
@@ -77,7 +91,7 @@ async def ending(runtime: Runtime) -> Exited | Vanished:
 
 
 async def box_of(runtime: Runtime, session: SessionId) -> str | None:
-    return (await runtime.view(session)).box
+    return (await runtime.terminal(session).view()).box
 
 
 async def test_what_is_started_is_found_by_its_name(
@@ -158,21 +172,21 @@ async def test_words_stand_in_the_box_until_enter_takes_them_out(
 ) -> None:
     parcel = parcel_for(session)
 
-    before = await bench.runtime.look(parcel)
-    await bench.runtime.paste(parcel)
-    is_shown = await bench.runtime.shown(parcel, within=SOON)
-    pasted = await bench.runtime.look(parcel)
+    before = await bench.typing(session).look(parcel)
+    await bench.typing(session).paste(parcel)
+    is_shown = await bench.typing(session).is_shown(parcel, within=SOON)
+    pasted = await bench.typing(session).look(parcel)
     in_box = await box_of(bench.runtime, session)
-    await bench.runtime.submit(parcel)
+    await bench.typing(session).submit(parcel)
     await seen(bench.runtime, session, lambda view: view.box == "")
 
     assert (before, is_shown, pasted, in_box) == (
-        Sight.UNTOUCHED,
+        DeliveryState.NOT_TYPED,
         True,
-        Sight.BOX,
+        DeliveryState.IN_BOX,
         "say: hello",
     )
-    assert await bench.runtime.look(parcel) is Sight.NOWHERE
+    assert await bench.typing(session).look(parcel) is DeliveryState.LEFT_BOX
 
 
 @pytest.mark.spec("B2")
@@ -180,14 +194,14 @@ async def test_that_words_were_typed_is_known_to_the_next_daemon(
     bench: Bench, session: SessionId, place: Place
 ) -> None:
     parcel = parcel_for(session)
-    await bench.runtime.paste(parcel)
-    await bench.runtime.shown(parcel, within=SOON)
+    await bench.typing(session).paste(parcel)
+    await bench.typing(session).is_shown(parcel, within=SOON)
 
     await bench.begin_life()
     await bench.runtime.adopt(session, Demo(), place)
 
-    assert await bench.runtime.look(parcel) is Sight.BOX
-    assert await bench.runtime.look(parcel_for(session)) is Sight.UNTOUCHED
+    assert await bench.typing(session).look(parcel) is DeliveryState.IN_BOX
+    assert await bench.typing(session).look(parcel_for(session)) is DeliveryState.NOT_TYPED
 
 
 @pytest.mark.spec("B2")
@@ -196,13 +210,13 @@ async def test_enter_is_pressed_three_times_at_most_on_words_that_stay_in_the_bo
 ) -> None:
     parcel = parcel_for(session)
     await bench.start_stubborn(session, tmp_path)
-    await bench.runtime.paste(parcel)
-    await bench.runtime.shown(parcel, within=SOON)
+    await bench.typing(session).paste(parcel)
+    await bench.typing(session).is_shown(parcel, within=SOON)
 
     for _ in range(3):
-        await bench.runtime.submit(parcel)
+        await bench.typing(session).submit(parcel)
     with pytest.raises(WordsRefused, match="kept them"):
-        await bench.runtime.submit(parcel)
+        await bench.typing(session).submit(parcel)
 
     assert await box_of(bench.runtime, session) == parcel.words
 
@@ -214,14 +228,14 @@ async def test_nothing_is_typed_into_somebodys_draft(
     parcel = parcel_for(session)
     await bench.type(session, "half a thou")
 
-    for press in (bench.runtime.paste, bench.runtime.submit):
+    for press in (bench.typing(session).paste, bench.typing(session).submit):
         with pytest.raises(Occupied):
             await press(parcel)
     with pytest.raises(Occupied):
-        await bench.runtime.quit(session)
+        await bench.runtime.stop(session, StopMethod.ASK)
 
     assert await box_of(bench.runtime, session) == "half a thou"
-    assert await bench.runtime.look(parcel) is Sight.UNTOUCHED
+    assert await bench.typing(session).look(parcel) is DeliveryState.NOT_TYPED
 
 
 @pytest.mark.spec("B2")
@@ -229,16 +243,16 @@ async def test_words_of_ours_are_cleared_and_nothing_else_is(
     bench: Bench, session: SessionId, place: Place
 ) -> None:
     parcel, runtime = parcel_for(session), bench.runtime
-    before = await runtime.clear(parcel)
-    await runtime.paste(parcel)
-    await runtime.shown(parcel, within=SOON)
+    before = await bench.typing(session).clear(parcel)
+    await bench.typing(session).paste(parcel)
+    await bench.typing(session).is_shown(parcel, within=SOON)
 
-    cleared = await runtime.clear(parcel)
+    cleared = await bench.typing(session).clear(parcel)
     box = await box_of(runtime, session)
     await bench.type(session, "half a thou")
 
     assert (before, cleared, box) == (False, True, "")
-    assert await runtime.clear(parcel) is False
+    assert await bench.typing(session).clear(parcel) is False
     assert await box_of(runtime, session) == "half a thou"
 
 
@@ -249,7 +263,7 @@ async def test_nothing_is_cleared_while_a_dialog_is_open(
     await bench.ask(session)
 
     with pytest.raises(Occupied):
-        await bench.runtime.clear(parcel_for(session))
+        await bench.typing(session).clear(parcel_for(session))
 
 
 @pytest.mark.spec("B0")
@@ -257,17 +271,17 @@ async def test_enter_is_not_pressed_on_what_came_after_the_words(
     bench: Bench, session: SessionId, place: Place
 ) -> None:
     parcel = parcel_for(session)
-    await bench.runtime.paste(parcel)
-    await bench.runtime.shown(parcel, within=SOON)
-    await bench.runtime.submit(parcel)
+    await bench.typing(session).paste(parcel)
+    await bench.typing(session).is_shown(parcel, within=SOON)
+    await bench.typing(session).submit(parcel)
     await seen(bench.runtime, session, lambda view: view.is_resting and view.box == "")
     await bench.type(session, "half a thou")
 
     with pytest.raises(Occupied):
-        await bench.runtime.submit(parcel)
+        await bench.typing(session).submit(parcel)
 
     assert await box_of(bench.runtime, session) == "half a thou"
-    assert await bench.runtime.look(parcel) is Sight.HIDDEN
+    assert await bench.typing(session).look(parcel) is DeliveryState.HIDDEN
 
 
 @pytest.mark.spec("B0")
@@ -277,14 +291,14 @@ async def test_nothing_is_typed_into_a_dialog(
     parcel = parcel_for(session)
     await bench.ask(session)
 
-    for press in (bench.runtime.paste, bench.runtime.submit):
+    for press in (bench.typing(session).paste, bench.typing(session).submit):
         with pytest.raises(Occupied, match="dialog"):
             await press(parcel)
     with pytest.raises(Occupied):
-        await bench.runtime.quit(session)
+        await bench.runtime.stop(session, StopMethod.ASK)
 
-    assert (await bench.runtime.view(session)).dialog
-    assert await bench.runtime.look(parcel) is Sight.UNTOUCHED
+    assert (await bench.runtime.terminal(session).view()).dialog
+    assert await bench.typing(session).look(parcel) is DeliveryState.NOT_TYPED
 
 
 @pytest.mark.spec("B0")
@@ -297,13 +311,13 @@ async def test_nothing_is_typed_where_a_program_has_ended(
     """Of a paste into what is left of it, tmux 3.3 would die, and all that runs there."""
     launch = replace(launch_of(session, tmp_path), agent=agent, argv=argv)
     place = await bench.runtime.start(launch)
-    await bench.runtime.signal(session, signal.SIGKILL)
+    await bench.runtime.stop(session, StopMethod.KILL)
     await ending(bench.runtime)
 
     with pytest.raises(Occupied):
-        await bench.runtime.paste(parcel_for(session))
+        await bench.typing(session).paste(parcel_for(session))
 
-    assert await bench.runtime.look(parcel_for(session)) is Sight.UNTOUCHED
+    assert await bench.typing(session).look(parcel_for(session)) is DeliveryState.NOT_TYPED
     assert await bench.runtime.find() == {tmux_name(session): place}
 
 
@@ -320,11 +334,14 @@ async def test_a_program_that_ends_by_itself_is_seen_with_its_code(
 
 
 @pytest.mark.spec("B4")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    ("method", "number"),
+    [(StopMethod.TERMINATE, signal.SIGTERM), (StopMethod.KILL, signal.SIGKILL)],
+)
 async def test_a_signal_reaches_the_program_and_is_told_as_its_end(
-    bench: Bench, session: SessionId, place: Place, number: int
+    bench: Bench, session: SessionId, place: Place, method: StopMethod, number: int
 ) -> None:
-    await bench.runtime.signal(session, number)
+    await bench.runtime.stop(session, method)
 
     end = await ending(bench.runtime)
 
@@ -335,23 +352,12 @@ async def test_a_signal_reaches_the_program_and_is_told_as_its_end(
 async def test_who_is_asked_to_leave_leaves(
     bench: Bench, session: SessionId, place: Place
 ) -> None:
-    await bench.runtime.quit(session)
+    await bench.runtime.stop(session, StopMethod.ASK)
 
     end = await ending(bench.runtime)
 
     assert isinstance(end, Exited)
     assert (end.code, end.signal) == (0, None)
-
-
-async def test_what_could_not_be_written_down_is_told_once_more(
-    bench: Bench, session: SessionId, place: Place
-) -> None:
-    await bench.leave(session, 3)
-    told = await ending(bench.runtime)
-
-    bench.runtime.see_again(told)
-
-    assert await ending(bench.runtime) == told
 
 
 @pytest.mark.spec("A5")
@@ -363,15 +369,7 @@ async def test_what_is_let_go_of_is_gone(
 
     assert await bench.runtime.find() == {}
     with pytest.raises(RuntimeFailed):
-        await bench.runtime.read(session)
-
-
-@pytest.mark.spec("B5")
-async def test_a_key_that_nobody_knows_is_bad_input(bench: Bench) -> None:
-    bench.runtime.check_keys("enter", "escape", "ctrl-c", "up", "down", "1")
-
-    with pytest.raises(BadInput, match="any-key"):
-        bench.runtime.check_keys("enter", "any-key")
+        await bench.runtime.terminal(session).read()
 
 
 async def test_a_process_is_known_by_its_session(
@@ -380,14 +378,14 @@ async def test_a_process_is_known_by_its_session(
     program = Process.of(place.pid) or Process(place.pid, "made up")
     other = Process(os.getpid(), "1")
 
-    assert bench.runtime.holder_of([other.word, program.word]) == session
-    assert bench.runtime.holder_of([other.word]) is None
+    assert bench.holder_of([other.word, program.word]) == session
+    assert bench.holder_of([other.word]) is None
 
 
 async def test_nobody_is_attached_at_first(
     bench: Bench, session: SessionId, place: Place
 ) -> None:
-    assert not await bench.runtime.is_attached(session)
+    assert not await bench.runtime.terminal(session).is_attached()
 
 
 @pytest.mark.spec("F3")
@@ -399,15 +397,15 @@ async def test_what_a_plain_program_newly_printed_is_known_also_to_the_next_daem
     launch = replace(launch_of(session, tmp_path), agent=Shell(), argv=shell)
     place = await runtime.start(launch)
     await bench.printed(session, "old", "$")
-    untouched = await runtime.printed(session)
+    untouched = await runtime.terminal(session).printed()
 
-    await runtime.paste(parcel)
-    await runtime.submit(parcel)
+    await bench.typing(session).paste(parcel)
+    await bench.typing(session).submit(parcel)
     await bench.printed(session, "old", "$ echo new", "new", "$")
-    before = await runtime.printed(session)
+    before = await runtime.terminal(session).printed()
     await bench.begin_life()
     await bench.runtime.adopt(session, Shell(), place)
-    after = await bench.runtime.printed(session)
+    after = await bench.runtime.terminal(session).printed()
 
     assert untouched == Printed()
     assert before == after == Printed(("$ echo new", "new", "$"), "$")
@@ -417,35 +415,26 @@ async def test_what_a_plain_program_newly_printed_is_known_also_to_the_next_daem
 async def test_of_an_agent_with_a_box_nothing_is_read_as_printed(
     bench: Bench, session: SessionId, place: Place
 ) -> None:
-    await bench.runtime.paste(parcel_for(session))
+    await bench.typing(session).paste(parcel_for(session))
 
-    assert await bench.runtime.printed(session) == Printed()
+    assert await bench.runtime.terminal(session).printed() == Printed()
 
 
 async def _check(runtime: Runtime, parcel: Parcel) -> None:
     runtime.check(parcel.recipient, parcel.words)
 
 
-async def _follow(runtime: Runtime, parcel: Parcel) -> None:
-    async for _ in runtime.screens(parcel.recipient):
-        return
+async def _read(runtime: Runtime, parcel: Parcel) -> None:
+    await runtime.terminal(parcel.recipient).read()
 
 
 CALLS: dict[str, Call] = {
-    "paste": lambda runtime, parcel: runtime.paste(parcel),
-    "submit": lambda runtime, parcel: runtime.submit(parcel),
-    "clear": lambda runtime, parcel: runtime.clear(parcel),
-    "look": lambda runtime, parcel: runtime.look(parcel),
-    "shown": lambda runtime, parcel: runtime.shown(parcel, within=SOON),
-    "press": lambda runtime, parcel: runtime.press(parcel.recipient, "1"),
-    "read": lambda runtime, parcel: runtime.read(parcel.recipient),
-    "view": lambda runtime, parcel: runtime.view(parcel.recipient),
-    "printed": lambda runtime, parcel: runtime.printed(parcel.recipient),
-    "is_attached": lambda runtime, parcel: runtime.is_attached(parcel.recipient),
-    "quit": lambda runtime, parcel: runtime.quit(parcel.recipient),
-    "signal": lambda runtime, parcel: runtime.signal(parcel.recipient, signal.SIGTERM),
+    "deliver": lambda runtime, parcel: runtime.deliver(parcel, FakeLog(), is_new=True),
+    "interrupt": lambda runtime, parcel: runtime.interrupt(parcel.recipient),
+    "ask": lambda runtime, parcel: runtime.stop(parcel.recipient, StopMethod.ASK),
+    "terminate": lambda runtime, parcel: runtime.stop(parcel.recipient, StopMethod.TERMINATE),
+    "terminal": _read,
     "check": _check,
-    "screens": _follow,
 }
 
 
@@ -455,3 +444,97 @@ async def test_nothing_can_be_asked_of_what_is_not_held(
 ) -> None:
     with pytest.raises(RuntimeFailed, match="nothing is held"):
         await call(bench.runtime, parcel_for(session))
+
+
+@pytest.mark.spec("B2")
+async def test_words_are_delivered_to_a_program_that_waits_for_them(
+    bench: Bench, session: SessionId, place: Place
+) -> None:
+    log = FakeLog()
+
+    delivery = await bench.runtime.deliver(parcel_for(session), log, is_new=True)
+
+    assert isinstance(delivery, Submitted)
+    assert not delivery.is_final
+    assert log.typed == 1
+
+
+@pytest.mark.spec("B2")
+async def test_delivering_the_same_words_again_does_not_type_them_again(
+    bench: Bench, session: SessionId, place: Place
+) -> None:
+    parcel = parcel_for(session)
+    await bench.runtime.deliver(parcel, FakeLog(), is_new=True)
+    await seen(bench.runtime, session, lambda view: view.is_resting and view.box == "")
+    await bench.begin_life()
+    await bench.runtime.adopt(session, Demo(), place)
+
+    again = await bench.runtime.deliver(
+        replace(parcel, step=Step.SUBMITTED), FakeLog(), is_new=False
+    )
+
+    assert again == Left()
+
+
+@pytest.mark.spec("B2")
+async def test_words_stay_in_the_box_while_they_may_not_be_submitted(
+    bench: Bench, session: SessionId, place: Place
+) -> None:
+    parcel = parcel_for(session)
+
+    held = await bench.runtime.deliver(parcel, FakeLog(is_holding=True), is_new=True)
+    box = await box_of(bench.runtime, session)
+    delivered = await bench.runtime.deliver(parcel, FakeLog(), is_new=False)
+
+    assert (held, box) == (Blocked(is_typed=True), parcel.words)
+    assert isinstance(delivered, Submitted)
+
+
+@pytest.mark.spec("B0")
+async def test_words_are_blocked_by_a_draft_and_by_a_dialog(
+    bench: Bench, session: SessionId, place: Place
+) -> None:
+    await bench.type(session, "half a thou")
+
+    blocked = await bench.runtime.deliver(parcel_for(session), FakeLog(), is_new=True)
+
+    assert isinstance(blocked, Blocked)
+    assert blocked.reason
+    assert not blocked.is_typed
+    assert await box_of(bench.runtime, session) == "half a thou"
+
+
+@pytest.mark.spec("B2")
+async def test_words_of_which_no_trace_is_left_are_unknown(
+    bench: Bench, session: SessionId, place: Place
+) -> None:
+    parcel = replace(parcel_for(session), step=Step.PASTED)
+
+    assert await bench.runtime.deliver(parcel, FakeLog(), is_new=False) == Unknown()
+
+
+@pytest.mark.spec("B2")
+async def test_words_that_a_program_keeps_are_refused_and_taken_out(
+    bench: Bench, session: SessionId, tmp_path: Path
+) -> None:
+    parcel = parcel_for(session)
+    await bench.start_stubborn(session, tmp_path)
+    await bench.runtime.deliver(parcel, FakeLog(), is_new=True)
+    for _ in range(2):
+        await bench.runtime.deliver(parcel, FakeLog(), is_new=False)
+
+    refused = await bench.runtime.deliver(parcel, FakeLog(), is_new=False)
+
+    assert isinstance(refused, Refused)
+    assert refused.is_in_input
+    assert "kept them" in refused.reason
+
+
+async def test_an_interrupt_presses_the_agents_keys(
+    bench: Bench, session: SessionId, place: Place
+) -> None:
+    await bench.work(session)
+
+    await bench.runtime.interrupt(session)
+
+    await bench.is_interrupted(session)

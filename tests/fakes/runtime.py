@@ -2,20 +2,52 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from rookery.model.errors import BadInput, Occupied, RuntimeFailed, WordsRefused
+from rookery.model.errors import Occupied, RuntimeFailed, WordsRefused
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel
 from rookery.model.screens import Dialog, Press, View
 from rookery.model.sessions import tmux_name
 from rookery.ports.agent import Agent
-from rookery.ports.runtime import Exited, Launch, Place, Printed, Sight, Sighting, Vanished
-from rookery.runtimes.tmux.typist import MOST_ENTERS
+from rookery.ports.clock import Clock
+from rookery.ports.runtime import (
+    Delivery,
+    DeliveryLog,
+    Exited,
+    FellQuiet,
+    Launch,
+    Place,
+    Sighting,
+    StopMethod,
+    Submitted,
+    Vanished,
+)
+from rookery.ports.terminal import Printed
+from rookery.runtimes.tmux.delivery import DeliveryState, TypedDelivery
+from rookery.runtimes.tmux.typist import MAX_ENTERS
+from tests.fakes.clock import FakeClock
 
-#: What may be pressed.
-KEYS = frozenset({"enter", "escape", "ctrl-c", "up", "down", "1", "2"})
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+def _mortal(
+    method: Callable[Concatenate[FakeRuntime, Arguments], Coroutine[Any, Any, Result]],
+) -> Callable[Concatenate[FakeRuntime, Arguments], Coroutine[Any, Any, Result]]:
+    """Let the daemon die before and after a call, if a test wants that."""
+
+    async def call(
+        self: FakeRuntime, /, *arguments: Arguments.args, **options: Arguments.kwargs
+    ) -> Result:
+        self.moment()
+        result = await method(self, *arguments, **options)
+        self.moment()
+        return result
+
+    return call
 
 
 @dataclass
@@ -68,10 +100,50 @@ class Program:
         return f"a dialog is open: {shown}" if shown else ""
 
 
+@dataclass(frozen=True)
+class FakeTerminal:
+    """The terminal of one program; its calls are the runtime's, for tests to replace."""
+
+    runtime: FakeRuntime
+    session: SessionId
+
+    async def read(self, *, history: bool = False) -> tuple[str, ...]:
+        return await self.runtime.read(self.session, history=history)
+
+    def screens(self) -> AsyncIterator[tuple[str, ...]]:
+        return self.runtime.screens(self.session)
+
+    async def view(self) -> View:
+        return await self.runtime.view(self.session)
+
+    async def printed(self) -> Printed:
+        return await self.runtime.printed(self.session)
+
+    def next_change(self) -> asyncio.Event:
+        return self.runtime.next_change(self.session)
+
+    def report_changes(self, *, wanted: bool) -> None:
+        self.runtime.report_changes(self.session, wanted=wanted)
+
+    async def press(self, *keys: str) -> None:
+        await self.runtime.press(self.session, *keys)
+
+    async def press_in_dialog(self, press: Press, *, receipt: str) -> None:
+        await self.runtime.give(self.session, press, receipt=receipt)
+
+    async def last_receipt(self) -> str:
+        return await self.runtime.given(self.session)
+
+    async def is_attached(self) -> bool:
+        return await self.runtime.is_attached(self.session)
+
+
 class FakeRuntime:
     """Panes made of records. They outlive the daemon, as real ones do."""
 
     def __init__(self) -> None:
+        self.clock: Clock = FakeClock()
+        self.moment: Callable[[], None] = lambda: None  #: the daemon may die in it
         self.manner = Manner()  #: of the programs that are started next
         self.programs: dict[str, Program] = {}  #: by the name of their tmux session
         self.started: list[Launch] = []
@@ -114,6 +186,7 @@ class FakeRuntime:
             if held is program:
                 self.see_again(Exited(session, code, number, tuple(program.screen)))
 
+    @_mortal
     async def start(self, launch: Launch) -> Place:
         name = tmux_name(launch.session)
         if name not in self.programs:
@@ -127,9 +200,11 @@ class FakeRuntime:
         await self.adopt(launch.session, launch.agent, place)
         return place
 
+    @_mortal
     async def find(self) -> Mapping[str, Place]:
         return {name: program.place for name, program in self.programs.items()}
 
+    @_mortal
     async def adopt(self, session: SessionId, agent: Agent, place: Place) -> None:
         if not place.tmux_pane:
             self.adopted.append(session)  # only its process is left
@@ -144,6 +219,7 @@ class FakeRuntime:
             if program.is_over:
                 self.exit(program, code=program.code, number=program.signal)
 
+    @_mortal
     async def paste(self, parcel: Parcel) -> None:
         program = self._find(parcel.recipient)
         self.check(parcel.recipient, parcel.words)
@@ -154,15 +230,16 @@ class FakeRuntime:
         program.mark = max(len(program.screen) - 1, 0)
         program.rest = "".join(program.screen[program.mark :])
 
+    @_mortal
     async def submit(self, parcel: Parcel) -> None:
         program = self._find(parcel.recipient)
-        if program.occupied or await self.look(parcel) is not Sight.BOX:
+        if program.occupied or await self.look(parcel) is not DeliveryState.IN_BOX:
             raise Occupied(program.occupied or "something else is there.")
         if program.entered != parcel.receipt:
             program.enters = 0
         elif program.manner.keeps == parcel.words:
             raise WordsRefused("it refused them: Unrecognized command.")
-        elif program.enters >= MOST_ENTERS:
+        elif program.enters >= MAX_ENTERS:
             raise WordsRefused("it kept them.")
         program.entered = parcel.receipt
         program.enters += 1
@@ -175,6 +252,7 @@ class FakeRuntime:
         self.heard.append((parcel.recipient, parcel.words))
         self.on_submit(parcel.recipient, parcel.words)
 
+    @_mortal
     async def clear(self, parcel: Parcel) -> bool:
         program = self._find(parcel.recipient)
         if program.occupied:
@@ -185,20 +263,29 @@ class FakeRuntime:
         self.cleared.append((parcel.recipient, parcel.words))
         return True
 
-    async def look(self, parcel: Parcel) -> Sight:
+    @_mortal
+    async def look(self, parcel: Parcel) -> DeliveryState:
         program = self._find(parcel.recipient)
         if program.pasted != parcel.receipt:
-            return Sight.UNTOUCHED
+            return DeliveryState.NOT_TYPED
         if not program.has_box:
-            return Sight.AGENT if program.entered == parcel.receipt else Sight.BOX
+            return (
+                DeliveryState.WITH_AGENT
+                if program.entered == parcel.receipt
+                else DeliveryState.IN_BOX
+            )
         if program.occupied:
-            return Sight.HIDDEN
+            return DeliveryState.HIDDEN
         if not program.box:
-            return Sight.NOWHERE if program.entered == parcel.receipt else Sight.LATE
-        return Sight.BOX if program.box == parcel.words else Sight.HIDDEN
+            return (
+                DeliveryState.LEFT_BOX
+                if program.entered == parcel.receipt
+                else DeliveryState.NOT_SHOWN
+            )
+        return DeliveryState.IN_BOX if program.box == parcel.words else DeliveryState.HIDDEN
 
-    async def shown(self, parcel: Parcel, *, within: float) -> bool:
-        return await self.look(parcel) is Sight.BOX
+    async def is_shown(self, parcel: Parcel, *, within: float) -> bool:
+        return await self.look(parcel) is DeliveryState.IN_BOX
 
     def check(self, session: SessionId, words: str) -> None:
         if reason := self._find(session).manner.refuses:
@@ -220,10 +307,6 @@ class FakeRuntime:
     async def given(self, session: SessionId) -> str:
         return self._find(session).given
 
-    def check_keys(self, *keys: str) -> None:
-        if unknown := [key for key in keys if key not in KEYS]:
-            raise BadInput(unknown)
-
     def holder_of(self, lineage: Sequence[str]) -> SessionId | None:
         """Know programs by their numbers: what is made up here has no start time."""
         numbers = {int(word.partition(":")[0]) for word in lineage}
@@ -233,6 +316,7 @@ class FakeRuntime:
     async def screens(self, session: SessionId) -> AsyncIterator[tuple[str, ...]]:
         yield tuple(self._find(session).screen)
 
+    @_mortal
     async def read(self, session: SessionId, *, history: bool = False) -> tuple[str, ...]:
         return tuple(self._find(session).screen)
 
@@ -255,24 +339,58 @@ class FakeRuntime:
         self._find(session)
         return self.changed
 
-    def attend(self, session: SessionId, *, to_screen: bool) -> None:
-        if not to_screen:
+    def report_changes(self, session: SessionId, *, wanted: bool) -> None:
+        if wanted:
+            self.see_again(FellQuiet(session))
+        else:
             self.unattended.add(session)
 
     async def is_attached(self, session: SessionId) -> bool:
         self._find(session)
         return session in self.attached
 
+    async def deliver(self, parcel: Parcel, log: DeliveryLog, *, is_new: bool) -> Delivery:
+        program = self._find(parcel.recipient)
+        pause = program.launch.agent.pause if program.launch else 0.0
+        typed = TypedDelivery(self, self.clock, pause)
+        delivery = await typed.deliver(parcel, log, is_new=is_new)
+        if isinstance(delivery, Submitted) and delivery.is_final:
+            self.see_again(FellQuiet(parcel.recipient))
+        return delivery
+
+    async def interrupt(self, session: SessionId) -> None:
+        program = self._find(session)
+        for key in program.launch.agent.interrupt if program.launch else ():
+            await self.press(session, key)
+
+    async def stop(self, session: SessionId, method: StopMethod) -> None:
+        launch = self._find(session).launch
+        match method:
+            case StopMethod.ASK if launch and launch.agent.quit:
+                await self.quit(session)
+            case StopMethod.ASK:
+                await self.signal(session, signal.SIGHUP)
+            case StopMethod.TERMINATE:
+                await self.signal(session, signal.SIGTERM)
+            case StopMethod.KILL:
+                await self.signal(session, signal.SIGKILL)
+
+    def terminal(self, session: SessionId) -> FakeTerminal:
+        return FakeTerminal(self, session)
+
+    @_mortal
     async def quit(self, session: SessionId) -> None:
         program = self._find(session)
         if reason := program.occupied or program.box:
             raise Occupied(reason)
         self._ask_to_leave(session, "quit", code=0)
 
+    @_mortal
     async def signal(self, session: SessionId, number: int) -> None:
         self._find(session)
         self._ask_to_leave(session, signal.Signals(number).name, number=number)
 
+    @_mortal
     async def release(self, session: SessionId) -> None:
         self.released.append(session)
         self._held.pop(session, None)

@@ -16,7 +16,7 @@ from rookery.model.sessions import Session
 from rookery.store import sessions
 from tests.fakes.connection import connection
 from tests.fakes.database import ObservedDatabase
-from tests.fakes.fate import Fate, Killed, MortalRuntime
+from tests.fakes.fate import Fate, Killed
 from tests.fakes.runtime import Manner
 from tests.house import House, World, running
 from tests.waiting import all_is_said, kinds, steps
@@ -50,14 +50,14 @@ class Story:
 
     async def go_on(self, fate: Fate) -> None:
         mortal = connection(before_commit=fate.moment, after_commit=fate.moment)
-        runtime = MortalRuntime(self.world.runtime, fate)
+        self.world.runtime.moment = fate.moment
         told = anyio.Event()
         async with (
             ObservedDatabase(self.path, connection=mortal) as database,
             anyio.create_task_group() as tasks,
         ):
             tasks.start_soon(self._let_time_pass, database, fate, told)
-            async with running(database, self.world, runtime) as house:
+            async with running(database, self.world) as house:
                 await self.ask(house)
                 with anyio.fail_after(5):
                     await told.wait()

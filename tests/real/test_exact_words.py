@@ -77,11 +77,11 @@ class Writer:
         parcel = self.parcel(words)
         await self._is_ready()
         try:
-            await self.runtime.paste(parcel)
-            assert await self.runtime.shown(parcel, within=SOON)
-            await self.runtime.submit(parcel)
+            await self.runtime.typist(self.session).paste(parcel)
+            assert await self.runtime.typist(self.session).is_shown(parcel, within=SOON)
+            await self.runtime.typist(self.session).submit(parcel)
         finally:  # also if it went wrong: the next words begin with nothing before them
-            await self.runtime.press(self.session, "ctrl-c", "enter")
+            await self.runtime.terminal(self.session).press("ctrl-c", "enter")
             async with asyncio.timeout(SOON):
                 arrived = await self.heard.readuntil(MARK)
         return arrived.removesuffix(MARK)
@@ -91,7 +91,7 @@ class Writer:
 
     async def _is_ready(self) -> None:
         async with asyncio.timeout(SOON):
-            async for lines in self.runtime.screens(self.session):
+            async for lines in self.runtime.terminal(self.session).screens():
                 if lines[0] == "box: empty":
                     return
 
@@ -122,7 +122,7 @@ async def writing(site: Site, dialect: Agent, *options: str) -> AsyncIterator[Wr
         await runtime.start(Launch(session, dialect, argv, environment, site.folder))
         async with asyncio.timeout(SOON):
             heard, spoken = await callers.get()
-            async for lines in runtime.screens(session):
+            async for lines in runtime.terminal(session).screens():
                 if lines[0] == "box: empty":
                     break
                 # Only now: its first words, which we must hear, ask for brackets.
@@ -276,7 +276,7 @@ async def test_a_program_without_brackets_gets_nothing_of_what_it_cannot_take(
         async with writing(site, Shell()) as writer:
             for words in (too_long, too_many, "one\n"):
                 with pytest.raises(WordsRefused, match="at a time"):
-                    await writer.runtime.paste(writer.parcel(words))
+                    await writer.runtime.typist(writer.session).paste(writer.parcel(words))
             arrived = await writer.send("one")
 
     assert arrived == b"one\r"

@@ -79,9 +79,9 @@ async def test_a_pane_that_floods_is_muted_until_it_falls_quiet(
             elif sighting == FellQuiet(ONE):
                 quiet_before_end = not skipped
                 break
-        after_flood = [each for each in await runtime.read(ONE) if each]
-        await runtime.press(ONE, "enter")
-        async for screen in runtime.screens(ONE):  # it is heard again
+        after_flood = [each for each in await runtime.terminal(ONE).read() if each]
+        await runtime.terminal(ONE).press("enter")
+        async for screen in runtime.terminal(ONE).screens():  # it is heard again
             if any(each.startswith("heard") for each in screen):
                 break
 
@@ -104,7 +104,7 @@ async def test_the_first_change_after_a_pause_is_shown_without_delay(
 ) -> None:
     await start(runtime, tmp_path, "echo ready; read line; echo changed; exec cat")
     with anyio.fail_after(SOON):
-        frames = runtime.screens(ONE)
+        frames = runtime.terminal(ONE).screens()
         while "ready" not in "".join(await anext(frames)):
             pass
         shown: list[tuple[str, ...]] = []
@@ -117,7 +117,7 @@ async def test_the_first_change_after_a_pause_is_shown_without_delay(
             tasks.start_soon(watch)
             await clock.passed.wait()  # the pause between two frames
             clock.stands_still = True
-            await runtime.press(ONE, "enter")
+            await runtime.terminal(ONE).press("enter")
         clock.stands_still = False
 
     assert shown

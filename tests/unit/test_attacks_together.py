@@ -21,7 +21,7 @@ from rookery.model.facts import SessionId
 from rookery.model.listeners import Listener
 from rookery.model.messages import Parcel
 from rookery.model.relays import Relay
-from rookery.ports.runtime import Sight
+from rookery.runtimes.tmux.delivery import DeliveryState
 from rookery.sessions import Plan, Start, plan, rename
 from rookery.store import messages, sessions, switches
 from rookery.store import relays as known
@@ -410,7 +410,7 @@ def test_a_list_of_all_sessions_that_are_kept_takes_no_time(journal: Journal) ->
 class Watched(FakeRuntime):
     """A runtime during whose looks, or before one, somebody does something."""
 
-    async def look(self, parcel: Parcel) -> Sight:
+    async def look(self, parcel: Parcel) -> DeliveryState:
         seen = await super().look(parcel)
         await self.while_looking()
         return seen

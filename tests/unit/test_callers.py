@@ -43,7 +43,7 @@ class World:
 
     def __post_init__(self) -> None:
         self.callers = Callers(
-            *(self.desk.database, self.desk.runtime, self.clock, Path("tmux")),
+            *(self.desk.database, self.desk.runtime.holder_of, self.clock, Path("tmux")),
             process=lambda pid: process(pid) if pid in self.parents else None,
             read=self.read,
             position=self.position,

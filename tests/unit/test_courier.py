@@ -9,7 +9,7 @@ from sqlite3 import Connection
 import anyio
 import pytest
 
-from rookery.courier import COMMAND, LOST, PATIENCE, PAUSE, TOOLS_TIMEOUT_S
+from rookery.courier import COMMAND, PATIENCE, PAUSE, TOOLS_TIMEOUT_S
 from rookery.gateway.mcp.listing import note_listing
 from rookery.gateway.session_operations import Kept, kept_words
 from rookery.keeper import Surroundings
@@ -18,6 +18,7 @@ from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity
 from rookery.model.messages import Parcel, clean
 from rookery.ports.runtime import FellQuiet, Sighting
+from rookery.runtimes.tmux.delivery import LOST_AFTER_S
 from rookery.sessions import Speaker, send
 from rookery.supervise import ERROR_BACKOFF_S
 from tests.fakes.database import ObservedDatabase
@@ -497,7 +498,7 @@ async def test_words_that_never_show_are_unsure_and_not_pasted_again(
         for _ in range(12):
             await house.pass_time(PAUSE)
         patient = await database.read(steps)
-        await house.pass_time(LOST)
+        await house.pass_time(LOST_AFTER_S)
         await house.pass_time(PAUSE)
 
     assert patient == ["pasted"]

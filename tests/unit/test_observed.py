@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -13,14 +12,15 @@ import psutil
 import pytest
 
 from rookery.agents.demo import Demo
-from rookery.model.errors import BadInput, Occupied, RuntimeFailed
+from rookery.model.errors import Occupied, RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel, Step
 from rookery.model.sessions import Spot
-from rookery.ports.runtime import Launch, Place, Vanished
+from rookery.ports.runtime import Blocked, Launch, Place, StopMethod, Vanished
 from rookery.processes import Kernel, Process, ancestors, is_running
 from rookery.runtimes.tmux.observed import ObservedRuntime
 from tests.fakes.clock import FakeClock
+from tests.fakes.delivery_log import FakeLog
 from tests.fakes.processes import FakeTable
 from tests.real.rookery import eventually
 
@@ -100,7 +100,7 @@ async def test_what_was_let_go_of_is_watched_no_more(
 
     assert runtime.held() == frozenset()
     with pytest.raises(RuntimeFailed, match="nothing is held"):
-        await runtime.read(IT)
+        await runtime.terminal(IT).read()
 
 
 @pytest.mark.spec("K5")
@@ -128,7 +128,7 @@ async def test_nothing_is_started_adopted_or_asked_to_leave(
     with pytest.raises(RuntimeFailed):
         await runtime.adopt(IT, Demo(), Place("own", "%1", 1))
     with pytest.raises(RuntimeFailed):
-        await runtime.quit(IT)
+        await runtime.stop(IT, StopMethod.ASK)
 
     assert await runtime.find() == {}
     assert program.poll() is None
@@ -146,7 +146,7 @@ async def test_a_signal_reaches_the_agent_and_what_it_started_and_nobody_else(
     eventually(lambda: Kernel().children(child.pid))
     (below,) = Kernel().children(child.pid)
 
-    await runtime.signal(IT, signal.SIGKILL)
+    await runtime.stop(IT, StopMethod.KILL)
 
     assert await end_of(runtime) == Vanished(IT)
     assert not psutil.pid_exists(below) or psutil.Process(below).status() == "zombie"
@@ -168,14 +168,9 @@ async def test_nothing_is_typed_where_keys_would_reach_a_shell(
         table.end(process.pid)
     parcel = Parcel(1, IT, "rm -rf /", Step.SENDING, clock.now())
 
-    for typing in (runtime.paste(parcel), runtime.submit(parcel), runtime.press(IT, "enter")):
-        with pytest.raises(Occupied, match=why):
-            await typing
+    blocked = await runtime.deliver(parcel, FakeLog(), is_new=True)
 
-
-@pytest.mark.spec("B5")
-async def test_a_key_that_nobody_knows_is_bad_input(runtime: ObservedRuntime) -> None:
-    runtime.check_keys("enter", "1")
-
-    with pytest.raises(BadInput, match="any-key"):
-        runtime.check_keys("any-key")
+    assert isinstance(blocked, Blocked)
+    assert why in blocked.reason
+    with pytest.raises(Occupied, match=why):
+        await runtime.terminal(IT).press("enter")

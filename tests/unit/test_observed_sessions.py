@@ -20,7 +20,7 @@ from rookery.model.evidence import Evidence
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
 from rookery.model.sessions import Session
-from rookery.ports.runtime import Changed, Exited, FellQuiet, Vanished
+from rookery.ports.runtime import Changed, Exited, FellQuiet, StopMethod, Vanished
 from rookery.store import evidence, sessions
 from tests.fakes.database import ObservedDatabase
 from tests.fakes.runtime import FakeRuntime, Program
@@ -36,8 +36,10 @@ IT = SessionId("it")
 class Guest(FakeRuntime):
     """Holds what is not ours: nothing is started or asked to leave."""
 
-    async def quit(self, session: SessionId) -> None:
-        raise RuntimeFailed("it is not ours.")
+    async def stop(self, session: SessionId, method: StopMethod) -> None:
+        if method is StopMethod.ASK:
+            raise RuntimeFailed("it is not ours.")
+        await super().stop(session, method)
 
 
 class Theirs:

@@ -28,6 +28,9 @@ class MortalRuntime(FakeRuntime):
 
     dies_before_key = dies_after_key = False
 
+    async def interrupt(self, session: SessionId) -> None:
+        await self.press(session, "escape")
+
     async def press(self, session: SessionId, *keys: str) -> None:
         await checkpoint()  # others have their turn
         if self.dies_before_key:

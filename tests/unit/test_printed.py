@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.ports.runtime import Printed
+from rookery.ports.terminal import Printed
 from rookery.runtimes.tmux.captures import Roll
 from rookery.runtimes.tmux.printed import KNOWN, Mark, mark_in, printed_in
 

@@ -147,7 +147,7 @@ REACHED: dict[str, tuple[Callable[[Parts], object], object]] = {
     "limits.quit_seconds": (lambda parts: deadlines(parts).quit, 20),
     "limits.terminate_seconds": (lambda parts: deadlines(parts).terminate, 21),
     "limits.typing_seconds": (
-        lambda parts: (tmux(parts)._typist.typing, observed(parts)._typing),
+        lambda parts: (tmux(parts)._typing, observed(parts)._typing),
         (22, 22),
     ),
     "permissions.deadline_seconds": (

@@ -11,7 +11,7 @@ from rookery.model.facts import SessionId
 from rookery.model.messages import folded
 from rookery.model.sessions import NativeId
 from rookery.ports.agent import Order
-from rookery.ports.runtime import Printed
+from rookery.ports.terminal import Printed
 
 
 def said(lines: list[str], words: str, rest: str = "$", *, is_whole: bool = True) -> str:

@@ -14,7 +14,7 @@ from rookery.model.screens import Dialog, View
 from rookery.ports.runtime import Changed, Exited, FellQuiet, Skipped, Vanished
 from rookery.store import turns
 from rookery.store.journal import Journal
-from rookery.watch import TROUBLE, how_it_ended, seen
+from rookery.watch import ERROR_BACKOFF_S, how_it_ended, seen
 from tests.fakes.database import ObservedDatabase
 from tests.fakes.runtime import FakeRuntime, Manner
 from tests.house import House, World, running
@@ -203,7 +203,7 @@ async def test_an_end_that_could_not_be_written_down_is_seen_again(
         await house.rest()
         before = await house.session(session)
 
-        await house.pass_time(TROUBLE)
+        await house.pass_time(ERROR_BACKOFF_S)
 
         assert before.status is Status.RUNNING
         assert (await house.session(session)).status is Status.COMPLETED

@@ -16,7 +16,7 @@ from rookery.model.rewriting import EXACT
 from rookery.model.screens import Dialog, Press, Screen, View, shape
 from rookery.model.sessions import Sender
 from rookery.ports.agent import CommandLine, Order, Payload
-from rookery.ports.runtime import Printed
+from rookery.ports.terminal import Printed
 
 #: Bytes kept of one answer, and of them for the line that says what is missing.
 LONGEST, LONGEST_HEAD = 64_000, 80

@@ -8,7 +8,7 @@ its process tree and its terminal cannot be told from the owner's.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -29,7 +29,6 @@ from rookery.model.errors import Forbidden, RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.scopes import Identity, Scope
 from rookery.ports.clock import Clock
-from rookery.ports.runtime import Runtime
 from rookery.processes import Process
 from rookery.store import sessions
 from rookery.store.database import Database
@@ -53,7 +52,8 @@ class Callers:
     """Identifies processes by their ancestors, their terminal and their environment."""
 
     database: Database
-    runtime: Runtime
+    #: Returns the session whose program is one of these processes (``Process.word``).
+    holder_of: Callable[[Sequence[str]], SessionId | None]
     clock: Clock
     tmux: Path  #: the socket of our own tmux server
     process: Callable[[int], Process | None] = Process.of
@@ -91,7 +91,7 @@ class Callers:
     async def _judge(self, evidence: Evidence) -> SessionId | None:
         """Return the session that a process belongs to; what it cannot choose itself first."""
         known = await self.database.read(partial(_known, evidence=evidence))
-        if found := known.by_ancestor or self.runtime.holder_of(evidence.lineage):
+        if found := known.by_ancestor or self.holder_of(evidence.lineage):
             return found
         if evidence.position.terminal:
             beside = partial(self._detached_from, known.processes, evidence.position)

@@ -54,7 +54,7 @@ class Guard:
         self._door = door
         self._hosts = frozenset(names)
         self._callers = Callers(
-            house.database, house.runtime, house.journal.clock, house.home.tmux
+            house.database, house.holder_of, house.journal.clock, house.home.tmux
         )
         self._origins = frozenset(f"http://{name}" for name in names)
 

@@ -33,6 +33,7 @@ from rookery.gateway.table import (
 )
 from rookery.model.errors import CommandRefused, Forbidden, KeysUnsure, SessionOver
 from rookery.model.facts import KeysPressed, SessionId
+from rookery.model.keys import check_keys
 from rookery.model.lifecycle import Activity
 from rookery.model.messages import Step
 from rookery.model.names import checked
@@ -47,10 +48,6 @@ ONE = "/v1/sessions/{session}"
 
 #: Sessions that may be asked for by their ids at once.
 MAX_IDS = 1_000
-
-#: Between two keys of an interrupt. A busy program that reads both at once takes them for one;
-#: OpenCode waits five seconds for the second.
-BETWEEN_KEYS_S = 1.0
 
 #: Seconds for several keys to interrupt a turn, and how often they are pressed at most.
 INTERRUPT_TIMEOUT_S, INTERRUPT_TRIES = 3.0, 3
@@ -352,7 +349,7 @@ async def screen(house: House, caller: Caller, asked: ScreenAsked) -> Screen:
         raise CommandRefused(
             f"{session.name} has no terminal. What it answers:  rookery output {session.name}"
         )
-    return Screen(list(await house.runtime.read(session.id, history=asked.history)))
+    return Screen(list(await house.runtime.terminal(session.id).read(history=asked.history)))
 
 
 async def end(house: House, caller: Caller, asked: EndAsked) -> Session:
@@ -394,11 +391,11 @@ async def press(house: House, caller: Caller, asked: KeysAsked) -> Session:
     """Press keys, whatever is on the screen: this is how a dialog is answered by hand."""
     session = await target(house, caller, asked.session, Need.OWN)
     require_alive(session)
-    house.runtime.check_keys(*asked.keys)
+    check_keys(*asked.keys)
     if await begin_acting(house, caller, lambda _: None):
         name = session.name
         raise KeysUnsure(f"rookery screen {name}. Then, if need be:  rookery keys {name} KEY")
-    await house.runtime.press(session.id, *asked.keys)
+    await house.runtime.terminal(session.id).press(*asked.keys)
     pressed = KeysPressed(session.id, " ".join(asked.keys), caller.name)
 
     def write(db: Connection) -> Session:
@@ -425,7 +422,7 @@ async def interrupt(house: House, caller: Caller, asked: OfSession) -> Session:
     if begun is None or await house.database.read(
         lambda db: _still_runs(db, session.id, since=begun)
     ):
-        await _press_in_turn(house, caller, session, agent.interrupt)
+        await _interrupt_turn(house, caller, session, agent.interrupt)
     return await finish_acting(house, caller, Session, lambda db: known.get(db, session.id))
 
 
@@ -462,19 +459,17 @@ def _require_a_turn(db: Connection, session: Session) -> None:
         )
 
 
-async def _press_in_turn(
+async def _interrupt_turn(
     house: House, caller: Caller, session: Session, keys: Sequence[str]
 ) -> None:
-    """Press keys one after the other; several of them again, if they have had no effect."""
+    """Interrupt a turn; several keys are pressed again if they have had no effect."""
 
     def has_moved(db: Connection) -> bool:
         now = known.get(db, session.id)
         return now.status.is_over or now.activity is not session.activity
 
     for _ in range(INTERRUPT_TRIES):
-        for number, key in enumerate(keys):
-            await house.journal.clock.sleep(BETWEEN_KEYS_S if number else 0.0)
-            await house.runtime.press(session.id, key)
+        await house.runtime.interrupt(session.id)
         # A single key is never lost; of several a busy program may see too few.
         if len(keys) == 1 or await until(
             house, caller, has_moved, INTERRUPT_TIMEOUT_S, sessions=[session.id]

@@ -100,7 +100,9 @@ async def follow_screen(house: House, ring: Ring, request: Request) -> Response:
     """Follow a session's screen: the present one, then each as it changes."""
     caller = _caller(request)
     found = await target(house, caller, request.path_params["session"], Need.READ)
-    return _streamed(house, caller, house.runtime.screens(found.id), _frame, of=found.id)
+    return _streamed(
+        house, caller, house.runtime.terminal(found.id).screens(), _frame, of=found.id
+    )
 
 
 STREAMS = (

@@ -77,6 +77,8 @@ class House:
     database: Database
     journal: Journal
     runtime: Runtime
+    #: Returns the session whose program is one of these processes (``Process.word``).
+    holder_of: Callable[[Sequence[str]], SessionId | None]
     agents: Mapping[str, Agent]
     discovery: Discovery
     conversations: Conversations

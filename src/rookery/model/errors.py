@@ -190,6 +190,10 @@ class RuntimeUnreachable(RuntimeFailed):
     """The runtime cannot be reached now, and what it did is not known:"""
 
 
+class NoTerminal(RuntimeFailed):
+    """The session has no terminal:"""
+
+
 class ScreenUnread(RuntimeFailed):
     """Its screen cannot be read now; is the disk full?"""
 

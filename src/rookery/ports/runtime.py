@@ -1,37 +1,18 @@
-"""What we ask of a runtime: that which runs sessions and speaks to them."""
+"""What Rookery asks of a runtime: to run sessions and to speak to them."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import Enum, auto
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from rookery.model.facts import SessionId
+from rookery.model.facts import Fact, SessionId
 from rookery.model.messages import Parcel
-from rookery.model.screens import Press, View
 from rookery.ports.agent import Agent
-
-
-@dataclass(frozen=True, slots=True)
-class Printed:
-    """What a program without a box has printed since words were last typed into it."""
-
-    lines: tuple[str, ...] = ()  #: unwrapped, from the line that the words stand on
-    rest: str = ""  #: what stood there before them: a prompt, or a status
-    is_whole: bool = True  #: false if the beginning has scrolled away for good
-
-
-class Sight(Enum):
-    """What can be seen of some words."""
-
-    BOX = auto()  #: they, and nothing else, stand in the input box
-    AGENT = auto()  #: the agent has them
-    LATE = auto()  #: they were typed, and do not show yet
-    NOWHERE = auto()  #: Enter was pressed on them, and they are gone from the box
-    UNTOUCHED = auto()  #: they were never typed
-    HIDDEN = auto()  #: a dialog or somebody's draft is in the way; look again later
+from rookery.ports.terminal import Terminal
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,134 +73,122 @@ class Skipped:
     session: SessionId
 
 
-Sighting: TypeAlias = Exited | Vanished | Changed | FellQuiet | Skipped
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """The session's own stream told these facts, so no hook has to."""
+
+    session: SessionId
+    facts: tuple[Fact, ...]
 
 
-class Waitable(Protocol):
-    """Something that happens once, such as an ``asyncio.Event``."""
+Sighting: TypeAlias = Exited | Vanished | Changed | FellQuiet | Skipped | Reported
 
-    async def wait(self) -> object: ...
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """The session was given the words, by Enter for instance; the agent's proof may follow."""
+
+    at: datetime
+    #: Nothing more can be seen of them: if no proof comes, it is not known what became of them.
+    is_final: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Words that were submitted earlier are gone from the input; only a proof can follow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """The words cannot go on now."""
+
+    reason: str = ""  #: empty if the next try may follow at once
+    is_typed: bool = False  #: they stand in the input already
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The program does not take these words, and never will."""
+
+    reason: str
+    is_in_input: bool = False  #: they are still to be taken out of there
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """The words were typed, and no trace of them is left."""
+
+
+Delivery: TypeAlias = Submitted | Left | Blocked | Refused | Unknown
+
+
+class DeliveryLog(Protocol):
+    """What a runtime writes down and looks up while it delivers."""
+
+    async def note_typed(self) -> None:
+        """Write down that the words are in the input."""
+        ...
+
+    async def may_submit(self) -> bool:
+        """Return whether the words may be submitted now: deliveries can be held."""
+        ...
+
+    async def previous(self) -> Parcel | None:
+        """Return the words that the same session was given last."""
+        ...
+
+
+class StopMethod(Enum):
+    """How a program is made to end."""
+
+    ASK = auto()  #: in its own way, such as a command that is typed
+    TERMINATE = auto()
+    KILL = auto()
 
 
 class Runtime(Protocol):
-    """Holds sessions and can speak to them. Each call may raise ``RuntimeFailed``."""
+    """Runs sessions and speaks to them. Each call may raise ``RuntimeFailed``."""
 
     async def start(self, launch: Launch) -> Place:
         """Run the program; if it already runs under that session's name, take it over."""
         ...
 
     async def find(self) -> Mapping[str, Place]:
-        """Say what is held now, by its name."""
+        """Return the programs that run now, by their name."""
         ...
 
     async def adopt(self, session: SessionId, agent: Agent, place: Place) -> None:
-        """Watch over what was found. Raises ``RuntimeFailed`` if it has gone meanwhile."""
-        ...
-
-    async def paste(self, parcel: Parcel) -> None:
-        """Put words into the empty input box. Raises ``Occupied`` with nothing done.
-
-        That it was done is written down where it outlives us, in the same breath.
-        """
-        ...
-
-    async def submit(self, parcel: Parcel) -> None:
-        """Press Enter on them. Raises ``Occupied`` if anything else stands there.
-
-        Raises ``WordsRefused`` if the program has refused them, or keeps them in its box after
-        as many Enters as are ever pressed.
-        """
-        ...
-
-    async def clear(self, parcel: Parcel) -> bool:
-        """Empty the input box if these words, and nothing else, stand in it.
-
-        Returns whether it did. Raises ``Occupied`` if a key could do harm.
-        """
-        ...
-
-    async def look(self, parcel: Parcel) -> Sight:
-        """Say where the words are."""
-        ...
-
-    async def press(self, session: SessionId, *keys: str) -> None:
-        """Press keys by name, whatever is on the screen."""
-        ...
-
-    async def give(self, session: SessionId, press: Press, *, receipt: str) -> None:
-        """Take a step in an open dialog, and leave the receipt where it outlives us."""
-        ...
-
-    async def given(self, session: SessionId) -> str:
-        """Return the receipt of the last step that was taken in a dialog; empty if none."""
-        ...
-
-    def check_keys(self, *keys: str) -> None:
-        """Raise ``BadInput`` for a key that nobody knows."""
-        ...
-
-    def holder_of(self, lineage: Sequence[str]) -> SessionId | None:
-        """Name the session whose program is one of these processes (``Process.word``)."""
-        ...
-
-    def screens(self, session: SessionId) -> AsyncIterator[tuple[str, ...]]:
-        """Give the present screen, and each later one once it stands still for a moment."""
-        ...
-
-    async def read(self, session: SessionId, *, history: bool = False) -> tuple[str, ...]:
-        """Return the screen as its lines, with what has scrolled away before them or not."""
-        ...
-
-    async def view(self, session: SessionId) -> View:
-        """Return what its agent shows its person."""
-        ...
-
-    def next_change(self, session: SessionId) -> Waitable:
-        """Return what can be waited for until the screen may have changed.
-
-        Take it before you look at the screen, so that no change falls in between.
-        """
-        ...
-
-    def attend(self, session: SessionId, *, to_screen: bool) -> None:
-        """Say whether ``Changed`` is wanted for a session; at first it is."""
-        ...
-
-    async def shown(self, parcel: Parcel, *, within: float) -> bool:
-        """Wait until pasted words stand in the box. False if they do not in time."""
-        ...
-
-    def check(self, session: SessionId, words: str) -> None:
-        """Raise ``WordsRefused`` if these would not arrive as they are."""
-        ...
-
-    async def printed(self, session: SessionId) -> Printed:
-        """Return what was printed since words were last typed, also by an earlier daemon.
-
-        Nothing where they were never typed, or where the program draws a whole screen.
-        """
-        ...
-
-    async def is_attached(self, session: SessionId) -> bool:
-        """Whether a person looks at it in a terminal of theirs."""
-        ...
-
-    async def quit(self, session: SessionId) -> None:
-        """Ask the program to leave in its own way. Raises ``Occupied`` with nothing done."""
-        ...
-
-    async def signal(self, session: SessionId, number: int) -> None:
-        """Send a signal to the program and to all that it started."""
+        """Watch a program that was found. Raises ``RuntimeFailed`` if it has gone meanwhile."""
         ...
 
     async def release(self, session: SessionId) -> None:
-        """Let go of what held the session; what it left in the background is its own affair."""
+        """Remove what held the session; its background processes are left alone."""
         ...
 
     def watch(self) -> AsyncIterator[Sighting]:
-        """Tell what is seen, for as long as one listens."""
+        """Yield what happens to the sessions."""
         ...
 
-    def see_again(self, sighting: Sighting) -> None:
-        """Tell once more what could not be written down."""
+    def check(self, session: SessionId, words: str) -> None:
+        """Raise ``WordsRefused`` if these words would not arrive unchanged."""
+        ...
+
+    async def deliver(self, parcel: Parcel, log: DeliveryLog, *, is_new: bool) -> Delivery:
+        """Bring words to the session by one step; call again until they have arrived.
+
+        ``is_new``: they were never given to a runtime before. Else they may have been, also
+        by an earlier daemon; words are never typed twice.
+        """
+        ...
+
+    async def interrupt(self, session: SessionId) -> None:
+        """Stop the present turn as a person would."""
+        ...
+
+    async def stop(self, session: SessionId, method: StopMethod) -> None:
+        """Make the program end. Raises ``Occupied`` if it cannot be asked now."""
+        ...
+
+    def terminal(self, session: SessionId) -> Terminal:
+        """Return the session's terminal. Raises ``NoTerminal`` if it has none."""
         ...

@@ -14,7 +14,7 @@ from rookery.runtimes.tmux.server import AnyServer
 PRESSED = "@rookery-pressed"
 
 
-async def give(server: AnyServer, pane: str, press: Press, *, receipt: str) -> None:
+async def press_in_dialog(server: AnyServer, pane: str, press: Press, *, receipt: str) -> None:
     """Take one step in the dialog of a pane."""
     noted = line("set-option", "-p", "-t", pane, PRESSED, receipt)
     # In one write, which tmux gets whole or not at all, whenever we die.
@@ -43,7 +43,7 @@ async def _type(server: AnyServer, pane: str, words: str, noted: bytes) -> None:
     )
 
 
-async def receipt_of(server: AnyServer, pane: str) -> str:
+async def last_receipt(server: AnyServer, pane: str) -> str:
     """Return the receipt of the last step that was taken in a dialog of the pane."""
     (said,) = await server.ask(line("display-message", "-p", "-t", pane, f"#{{{PRESSED}}}"))
     return b"".join(said).decode(errors="replace").strip()

@@ -10,7 +10,7 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
-from rookery.model.errors import BadInput, Occupied, RuntimeFailed, WordsRefused
+from rookery.model.errors import Occupied, RuntimeFailed, WordsRefused
 from rookery.model.messages import LONGEST_LINE, Parcel, folded
 from rookery.model.permissions import shortened
 from rookery.model.screens import View
@@ -20,7 +20,7 @@ from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.protocol import command, line
 from rookery.runtimes.tmux.server import AnyServer
 
-#: What may be pressed, and what tmux calls it.
+#: What tmux calls each of the keys (``model.keys.KEY_NAMES``).
 KEYS = {
     "enter": "Enter",
     "escape": "Escape",
@@ -48,12 +48,6 @@ SHOWN_CHARACTERS = 160
 
 #: A person's own tmux may be set so that one types into several panes at once.
 SYNCHRONIZED = "what is typed there goes to other panes, too"
-
-
-def check_keys(*keys: str) -> None:
-    """Refuse a key that nobody knows. Raises ``BadInput``."""
-    if unknown := [key for key in keys if key not in KEYS]:
-        raise BadInput(f"no key is called {unknown[0]!r}. There are: {', '.join(KEYS)}")
 
 
 def why_occupied(around: Surroundings, view: View | None, *, typing_since: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,28 +19,31 @@ from rookery import supervise
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel
-from rookery.model.screens import Press, View
 from rookery.model.sessions import Spot
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
 from rookery.ports.runtime import (
     Changed,
+    Delivery,
+    DeliveryLog,
     Exited,
     FellQuiet,
     Launch,
     Place,
-    Printed,
-    Sight,
     Sighting,
+    StopMethod,
+    Submitted,
     Vanished,
 )
 from rookery.processes import Process, Seen, Table
-from rookery.runtimes.tmux import captures, dialog_keys, exits, inputs
+from rookery.runtimes.tmux import captures, exits, inputs
 from rookery.runtimes.tmux.control import TmuxRefused
+from rookery.runtimes.tmux.delivery import TypedDelivery
 from rookery.runtimes.tmux.foreign import ForeignServer, list_panes
 from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.server import Site
+from rookery.runtimes.tmux.terminal import PaneTerminal, press_in_turn
 from rookery.runtimes.tmux.typist import Typist
 
 _log = logging.getLogger(__name__)
@@ -70,6 +74,27 @@ class Seat:
     typist: Typist
     screen: tuple[bytes, ...] | None = None  #: as last seen
     is_restless: bool = False  #: its screen has changed, and is not quiet yet
+
+
+class ObservedTerminal(PaneTerminal):
+    """The terminal of an agent in a pane of the user's own, whose output is not heard."""
+
+    async def screens(self) -> AsyncIterator[tuple[str, ...]]:
+        before = None
+        while not self._pane.is_over:
+            if (screen := await self.read()) != before:
+                yield screen
+                before = screen
+            await self._clock.sleep(LOOK)
+
+    async def is_attached(self) -> bool:
+        (panes,) = await self._server.ask(line("list-clients", "-F", "#{pane_id}"))
+        return self._name.encode() in panes
+
+    async def _require_reachable(self) -> None:
+        self.typist.require_reachable()
+        if (await captures.look_around(self._server, self._name)).is_synchronized:
+            raise inputs.occupied(inputs.SYNCHRONIZED)
 
 
 class ObservedRuntime:
@@ -109,7 +134,16 @@ class ObservedRuntime:
             self.let_go(session)
         server = self.server(spot.server)
         pane = Pane(session, agent, Place("", spot.pane, process.pid), ring_size=0)
-        typist = Typist(server, self._clock, self._typing)
+        typist = Typist(
+            server,
+            pane,
+            self._clock,
+            self._typing,
+            # It is quiet only when it has been so since then, also if nothing changes at all.
+            note_enter=lambda: self._note_change(seat),
+            require_reachable=lambda: self._require_in_front(seat),
+            look_interval_s=GLANCE,
+        )
         self._seats[session] = seat = Seat(pane, spot, server, process, typist)
         self._watch_over(seat)
         self._look_on(seat)
@@ -132,14 +166,6 @@ class ObservedRuntime:
         while True:
             yield await self._sightings.get()
 
-    def see_again(self, sighting: Sighting) -> None:
-        match sighting:
-            case Changed(session) | FellQuiet(session):
-                if seat := self._seats.get(session):
-                    seat.screen = None  # the next look will be as the first
-            case _:
-                self._sightings.put_nowait(sighting)
-
     async def find(self) -> Mapping[str, Place]:
         return {}  # what there is to find, discovery finds
 
@@ -149,115 +175,49 @@ class ObservedRuntime:
     async def adopt(self, session: SessionId, agent: Agent, place: Place) -> None:
         raise RuntimeFailed(f"{NOT_OURS}; only discovery knows its server.")
 
-    async def paste(self, parcel: Parcel) -> None:
-        seat = self._seat(parcel.recipient)
-        self._require_in_front(seat)
-        await seat.typist.paste(seat.pane, parcel)
-
-    async def submit(self, parcel: Parcel) -> None:
-        seat = self._seat(parcel.recipient)
-        self._require_in_front(seat)
-        await seat.typist.submit(seat.pane, parcel)
-        # It is quiet only when it has been so since then, also if nothing changes at all.
-        self._note_change(seat)
-
-    async def clear(self, parcel: Parcel) -> bool:
-        seat = self._seat(parcel.recipient)
-        self._require_in_front(seat)
-        # Nothing stirs the panes of another server, so the box is looked at once more.
-        cleared = await seat.typist.clear(seat.pane, parcel)
-        return cleared or (await seat.typist.view(seat.pane)).box == ""
-
-    async def look(self, parcel: Parcel) -> Sight:
-        seat = self._seat(parcel.recipient)
-        return await seat.typist.look(seat.pane, parcel)
-
-    async def shown(self, parcel: Parcel, *, within: float) -> bool:
-        self._seat(parcel.recipient)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(within):
-                while await self.look(parcel) is not Sight.BOX:
-                    await self._clock.sleep(GLANCE)
-                return True
-        return False
-
     def check(self, session: SessionId, words: str) -> None:
         inputs.check_words(self._seat(session).pane, words)
 
-    def next_change(self, session: SessionId) -> asyncio.Event:
-        return self._seat(session).pane.next_stir()
+    async def deliver(self, parcel: Parcel, log: DeliveryLog, *, is_new: bool) -> Delivery:
+        seat = self._seat(parcel.recipient)
+        typed = TypedDelivery(seat.typist, self._clock, seat.pane.agent.pause)
+        delivery = await typed.deliver(parcel, log, is_new=is_new)
+        if isinstance(delivery, Submitted) and delivery.is_final:
+            seat.screen = None  # it may have fallen quiet before: the next look tells of it
+        return delivery
 
-    def attend(self, session: SessionId, *, to_screen: bool) -> None:
-        if seat := self._seats.get(session):
-            seat.pane.is_attended = to_screen
-            self._look_on(seat)
+    async def interrupt(self, session: SessionId) -> None:
+        keys = self._seat(session).pane.agent.interrupt
+        await press_in_turn(self.terminal(session), keys, self._clock)
 
-    async def press(self, session: SessionId, *keys: str) -> None:
-        seat = self._seat(session)
-        async with seat.pane.lock:
-            self._require_in_front(seat)
-            if (await captures.look_around(seat.server, seat.spot.pane)).is_synchronized:
-                raise inputs.occupied(inputs.SYNCHRONIZED)
-            await inputs.press(seat.server, seat.spot.pane, *keys)
-
-    async def give(self, session: SessionId, press: Press, *, receipt: str) -> None:
-        seat = self._seat(session)
-        async with seat.pane.lock:
-            self._require_in_front(seat)
-            if (await captures.look_around(seat.server, seat.spot.pane)).is_synchronized:
-                raise inputs.occupied(inputs.SYNCHRONIZED)
-            await dialog_keys.give(seat.server, seat.spot.pane, press, receipt=receipt)
-
-    async def given(self, session: SessionId) -> str:
-        seat = self._seat(session)
-        return await dialog_keys.receipt_of(seat.server, seat.spot.pane)
-
-    def check_keys(self, *keys: str) -> None:
-        inputs.check_keys(*keys)
-
-    def holder_of(self, lineage: Sequence[str]) -> SessionId | None:
-        seats = {seat.process.word: session for session, seat in self._seats.items()}
-        return next((seats[each] for each in lineage if each in seats), None)
-
-    async def screens(self, session: SessionId) -> AsyncIterator[tuple[str, ...]]:
-        seat, before = self._seat(session), None
-        while not seat.pane.is_over:
-            if (screen := await self.read(session)) != before:
-                yield screen
-                before = screen
-            await self._clock.sleep(LOOK)
-
-    async def read(self, session: SessionId, *, history: bool = False) -> tuple[str, ...]:
-        seat = self._seat(session)
-        return await captures.read_screen(seat.server, seat.spot.pane, history=history)
-
-    async def view(self, session: SessionId) -> View:
-        seat = self._seat(session)
-        return await seat.typist.view(seat.pane)
-
-    async def printed(self, session: SessionId) -> Printed:
-        seat = self._seat(session)
-        return await seat.typist.printed(seat.pane)
-
-    async def is_attached(self, session: SessionId) -> bool:
-        seat = self._seat(session)
-        (panes,) = await seat.server.ask(line("list-clients", "-F", "#{pane_id}"))
-        return seat.spot.pane.encode() in panes
-
-    async def quit(self, session: SessionId) -> None:
-        self._seat(session)
-        raise RuntimeFailed(f"{NOT_OURS}, and does not ask it to leave.")
-
-    async def signal(self, session: SessionId, number: int) -> None:
+    async def stop(self, session: SessionId, method: StopMethod) -> None:
         """Send a signal to the agent and what it started; to nothing else in its pane."""
         seat = self._seat(session)
+        if method is StopMethod.ASK:
+            raise RuntimeFailed(f"{NOT_OURS}, and does not ask it to leave.")
         if self._see(seat) is None:
             return
+        number = signal.SIGKILL if method is StopMethod.KILL else signal.SIGTERM
         with suppress(psutil.NoSuchProcess):
             agent = psutil.Process(seat.process.pid)
             for each in (agent, *agent.children(recursive=True)):
                 with suppress(psutil.Error):
                     each.send_signal(number)
+
+    def terminal(self, session: SessionId) -> ObservedTerminal:
+        seat = self._seat(session)
+        return ObservedTerminal(seat.typist, partial(self._report_changes, seat))
+
+    def holder_of(self, lineage: Sequence[str]) -> SessionId | None:
+        """Return the session whose program is one of these processes (``Process.word``)."""
+        seats = {seat.process.word: session for session, seat in self._seats.items()}
+        return next((seats[each] for each in lineage if each in seats), None)
+
+    def _report_changes(self, seat: Seat, wanted: bool) -> None:
+        seat.pane.is_attended = wanted
+        if wanted:
+            seat.screen = None  # the next look is as the first
+        self._look_on(seat)
 
     async def release(self, session: SessionId) -> None:
         self.let_go(session)

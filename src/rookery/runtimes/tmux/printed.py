@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from hashlib import blake2s
 
 from rookery.model.screens import shape
-from rookery.ports.runtime import Printed
+from rookery.ports.terminal import Printed
 from rookery.runtimes.tmux.captures import Roll, read_foot, read_roll
 from rookery.runtimes.tmux.server import AnyServer
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import os
+import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
@@ -20,37 +21,37 @@ from rookery import supervise
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel
-from rookery.model.screens import Press, View
 from rookery.model.sessions import tmux_name
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
 from rookery.ports.runtime import (
     Changed,
+    Delivery,
+    DeliveryLog,
     Exited,
     FellQuiet,
     Launch,
     Place,
-    Printed,
-    Sight,
     Sighting,
     Skipped,
+    StopMethod,
+    Submitted,
     Vanished,
 )
 from rookery.processes import Process, descendants, in_session, is_running
-from rookery.runtimes.tmux import captures, dialog_keys, exits, floods, inputs, listing, sizes
+from rookery.runtimes.tmux import captures, exits, floods, inputs, listing, printed, sizes
 from rookery.runtimes.tmux.control import TmuxRefused
+from rookery.runtimes.tmux.delivery import TypedDelivery
 from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.protocol import Event, Notice, Output, Paused, line
 from rookery.runtimes.tmux.server import HUB, SIZE, Server, Site
+from rookery.runtimes.tmux.terminal import PaneTerminal, press_in_turn
 from rookery.runtimes.tmux.typist import Typist
 
 _log = logging.getLogger(__name__)
 
 #: Seconds from a change on the screen to a look at it: a redraw comes in many pieces.
 SETTLE = 0.15
-
-#: Seconds between two frames of a live view.
-FRAME_INTERVAL_S = 0.05
 
 #: Seconds between looks for those that have fallen quiet.
 SWEEP = 0.25
@@ -83,7 +84,7 @@ class TmuxRuntime:
         self._chores: asyncio.Queue[Chore] = asyncio.Queue()
         self._looks_for_cut_off = False
         self.server = Server(site, clock, hear=self._hear, welcome=self._find_all_again)
-        self._typist = Typist(self.server, clock, typing)
+        self._typing = typing
 
     async def keep(self) -> None:
         """Be connected to tmux, and do what its events ask for. Runs for ever."""
@@ -95,15 +96,6 @@ class TmuxRuntime:
     async def watch(self) -> AsyncIterator[Sighting]:
         while True:
             yield await self._sightings.get()
-
-    def see_again(self, sighting: Sighting) -> None:
-        match sighting:
-            case Changed(session) | FellQuiet(session):
-                # As if it had just printed: asked for again and again, it is told once.
-                if pane := self._panes.get(session):
-                    asyncio.get_running_loop().call_later(AGAIN, self._stir, pane)
-            case _:
-                self._sightings.put_nowait(sighting)
 
     async def find(self) -> Mapping[str, Place]:
         return listing.places(await listing.list_rows(self.server))
@@ -152,92 +144,72 @@ class TmuxRuntime:
         await self._link(pane)
         self._stir(pane)
 
-    async def paste(self, parcel: Parcel) -> None:
-        await self._typist.paste(self._pane(parcel.recipient), parcel)
-
-    async def submit(self, parcel: Parcel) -> None:
-        pane = self._pane(parcel.recipient)
-        await self._typist.submit(pane, parcel)
-        # It is quiet only when it has been so since then, also if it prints nothing at all.
-        pane.last_output = pane.last_line = asyncio.get_running_loop().time()
-        self._stir(pane)
-
-    async def clear(self, parcel: Parcel) -> bool:
-        return await self._typist.clear(self._pane(parcel.recipient), parcel)
-
-    async def look(self, parcel: Parcel) -> Sight:
-        return await self._typist.look(self._pane(parcel.recipient), parcel)
-
-    async def shown(self, parcel: Parcel, *, within: float) -> bool:
-        return await self._typist.shown(self._pane(parcel.recipient), parcel, within=within)
-
     def check(self, session: SessionId, words: str) -> None:
         inputs.check_words(self._pane(session), words)
 
-    def next_change(self, session: SessionId) -> asyncio.Event:
-        return self._pane(session).next_stir()
+    async def deliver(self, parcel: Parcel, log: DeliveryLog, *, is_new: bool) -> Delivery:
+        pane = self._pane(parcel.recipient)
+        typed = TypedDelivery(self.typist(pane.session), self._clock, pane.agent.pause)
+        delivery = await typed.deliver(parcel, log, is_new=is_new)
+        if isinstance(delivery, Submitted) and delivery.is_final:
+            # It may have fallen quiet before it was known that it had something to do.
+            self._stir_later(pane)
+        return delivery
 
-    def attend(self, session: SessionId, *, to_screen: bool) -> None:
-        if pane := self._panes.get(session):
-            pane.is_attended = to_screen
+    async def interrupt(self, session: SessionId) -> None:
+        keys = self._pane(session).agent.interrupt
+        await press_in_turn(self.terminal(session), keys, self._clock)
 
-    async def press(self, session: SessionId, *keys: str) -> None:
+    async def stop(self, session: SessionId, method: StopMethod) -> None:
+        match method:
+            case StopMethod.ASK if self._held(session).agent.quit:
+                await self.typist(session).quit()
+            case StopMethod.ASK:
+                await self._signal(session, signal.SIGHUP)  # as if its terminal was closed
+            case StopMethod.TERMINATE:
+                await self._signal(session, signal.SIGTERM)
+            case StopMethod.KILL:
+                await self._signal(session, signal.SIGKILL)
+
+    def terminal(self, session: SessionId) -> PaneTerminal:
         pane = self._pane(session)
-        async with pane.lock:
-            await inputs.press(self.server, pane.place.tmux_pane, *keys)
+        return PaneTerminal(self.typist(pane.session), partial(self._report_changes, pane))
 
-    async def give(self, session: SessionId, press: Press, *, receipt: str) -> None:
+    def typist(self, session: SessionId) -> Typist:
+        """Return what types into a session's pane."""
         pane = self._pane(session)
-        async with pane.lock:
-            await dialog_keys.give(self.server, pane.place.tmux_pane, press, receipt=receipt)
 
-    async def given(self, session: SessionId) -> str:
-        return await dialog_keys.receipt_of(self.server, self._pane(session).place.tmux_pane)
+        def note_enter() -> None:
+            # It is quiet only when it has been so since then, also if it prints nothing.
+            pane.last_output = pane.last_line = asyncio.get_running_loop().time()
+            self._stir(pane)
 
-    def check_keys(self, *keys: str) -> None:
-        inputs.check_keys(*keys)
+        return Typist(self.server, pane, self._clock, self._typing, note_enter)
 
     def holder_of(self, lineage: Sequence[str]) -> SessionId | None:
+        """Return the session whose program is one of these processes (``Process.word``)."""
         panes = {
             pane.process.word: pane.session for pane in self._panes.values() if pane.process
         }
         return next((panes[each] for each in lineage if each in panes), None)
 
-    async def screens(self, session: SessionId) -> AsyncIterator[tuple[str, ...]]:
-        pane = self._pane(session)
-        while not pane.is_over:
-            stirred = pane.next_stir()
-            yield await self.read(session)
-            # After the frame, not before the next one: the first change is shown at once.
-            await self._clock.sleep(FRAME_INTERVAL_S)
-            await stirred.wait()
-
-    async def read(self, session: SessionId, *, history: bool = False) -> tuple[str, ...]:
-        pane = self._pane(session).place.tmux_pane
-        return await captures.read_screen(self.server, pane, history=history)
-
-    async def view(self, session: SessionId) -> View:
-        return await self._typist.view(self._pane(session))
-
-    async def printed(self, session: SessionId) -> Printed:
-        return await self._typist.printed(self._pane(session))
-
-    async def is_attached(self, session: SessionId) -> bool:
-        pane = self._pane(session).place.tmux_pane
-        shown = line("list-clients", "-F", "#{client_control_mode} #{pane_id}")
-        (clients,) = await self.server.ask(shown)
-        return f"0 {pane}".encode() in clients
-
-    async def quit(self, session: SessionId) -> None:
-        await self._typist.quit(self._pane(session))
-
-    async def signal(self, session: SessionId, number: int) -> None:
+    async def _signal(self, session: SessionId, number: int) -> None:
+        """Send a signal to the program and to all that it started."""
         # In a thread: it reads the whole process table.
         family = await asyncio.to_thread(_family, self._held(session).process)
         for each in family:
             with suppress(ProcessLookupError):
                 if is_running(each):
                     os.kill(each.pid, number)
+
+    def _report_changes(self, pane: Pane, wanted: bool) -> None:
+        pane.is_attended = wanted
+        if wanted:
+            self._stir_later(pane)
+
+    def _stir_later(self, pane: Pane) -> None:
+        """Tell of the screen once more, as if it had just changed."""
+        asyncio.get_running_loop().call_later(AGAIN, self._stir, pane)
 
     async def release(self, session: SessionId) -> None:
         pane = self._panes.get(session)
@@ -312,7 +284,7 @@ class TmuxRuntime:
                 if how is None and not await self._is_gone(pane):
                     continue
                 # A dead pane's screen is wiped: what was on it has scrolled away.
-                screen = () if how is None else await self.read(pane.session, history=True)
+                screen = () if how is None else await self._last_screen(pane)
                 break
             except RuntimeFailed:
                 await self._clock.sleep(LINE_PAUSE_S)  # tmux is away: that says nothing of it
@@ -321,6 +293,9 @@ class TmuxRuntime:
         pane.is_over = True
         gone = Vanished(pane.session)
         self._sightings.put_nowait(Exited(pane.session, *how, screen) if how else gone)
+
+    async def _last_screen(self, pane: Pane) -> tuple[str, ...]:
+        return await captures.read_screen(self.server, pane.place.tmux_pane, history=True)
 
     def _has_lost_its_server(self, pane: Pane) -> bool:
         """Whether the tmux server is dead that held the pane, so that it cannot be asked."""
@@ -434,7 +409,7 @@ class TmuxRuntime:
 
     async def _look_for_rest(self, pane: Pane) -> None:
         """Say of one that only draws its status again and again that it does nothing else."""
-        if await self._typist.is_at_rest(pane):
+        if await printed.is_at_rest(self.server, pane.place.tmux_pane):
             self._sightings.put_nowait(FellQuiet(pane.session))
 
     def _forget(self, pane: Pane) -> None:

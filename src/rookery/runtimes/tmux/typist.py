@@ -14,160 +14,155 @@ from rookery.model.messages import Parcel, Step
 from rookery.model.rewriting import essence
 from rookery.model.screens import View
 from rookery.ports.clock import Clock
-from rookery.ports.runtime import Printed, Sight
 from rookery.runtimes.tmux import captures, inputs, printed
 from rookery.runtimes.tmux.captures import Surroundings
+from rookery.runtimes.tmux.delivery import APPEARANCE_TIMEOUT_S, DeliveryState
 from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.server import AnyServer
-
-#: Seconds for a program to show what was typed to make it leave.
-APPEARANCE = 2.0
 
 #: Seconds between two times that the same box is emptied, at least.
 CLEARING_GAP_S = 2.0
 
-#: Enters pressed on the same words, at most.
-MOST_ENTERS = 3
+#: Enters that are pressed on the same words.
+MAX_ENTERS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Typist:
+    """Types words into one pane."""
+
     server: AnyServer
+    pane: Pane
     clock: Clock
     typing: float  #: seconds after a person's last key in which nothing is typed
+    note_enter: Callable[[], None]  #: called after each Enter
+    #: Raises ``Occupied`` if keys would not reach the program.
+    require_reachable: Callable[[], None] = lambda: None
+    #: Seconds between two looks at a pane whose output is not heard; none if it is.
+    look_interval_s: float | None = None
 
-    async def paste(self, pane: Pane, parcel: Parcel) -> None:
-        fitted = inputs.fitted(pane, parcel)
+    async def paste(self, parcel: Parcel) -> None:
+        self.require_reachable()
+        pane, fitted = self.pane, inputs.fitted(self.pane, parcel)
         async with pane.lock:
-            around, view = await self._survey(pane)
-            self._require_a_free_pane(around, view)
+            around, view = await self._survey()
+            self._require_free_pane(around, view)
             if view and view.box:
                 raise inputs.occupied("somebody's draft stands in its box")
-            mark = "" if view else await self._mark(pane, fitted)
+            mark = "" if view else await self._mark(fitted)
             words = _typed(pane.agent.rewriting.typed(fitted), view)
             name, receipt = pane.place.tmux_pane, parcel.receipt
             await inputs.paste(self.server, name, words, receipt=receipt, mark=mark)
 
-    async def submit(self, pane: Pane, parcel: Parcel) -> None:
+    async def submit(self, parcel: Parcel) -> None:
+        self.require_reachable()
+        pane = self.pane
         async with pane.lock:
-            around, view = await self._survey(pane)
-            self._require_a_free_pane(around, view)
-            if self._sight(pane, parcel, around, view) is not Sight.BOX:
+            around, view = await self._survey()
+            self._require_free_pane(around, view)
+            if self._state(parcel, around, view) is not DeliveryState.IN_BOX:
                 raise inputs.occupied("something else stands in its box")
             number = 1 + (around.enters if around.entered == parcel.receipt else 0)
             if number > 1:
                 _require_hope(pane, parcel, around)
             name, receipt = pane.place.tmux_pane, parcel.receipt
             await inputs.enter(self.server, name, receipt=receipt, number=number)
+        self.note_enter()
 
-    async def clear(self, pane: Pane, parcel: Parcel) -> bool:
-        """Empty the box if it holds these words, typed by us, and nothing else."""
+    async def clear(self, parcel: Parcel) -> bool:
+        self.require_reachable()
+        pane = self.pane
         # Claude and Gemini leave at a second ctrl-c that follows within a second.
         since = asyncio.get_running_loop().time() - pane.cleared_at
         await self.clock.sleep(max(CLEARING_GAP_S - since, 0.0))
         async with pane.lock:
-            around, view = await self._survey(pane)
-            self._require_a_free_pane(around, view)
+            around, view = await self._survey()
+            self._require_free_pane(around, view)
             if not view or not view.box or not _is_left_over(pane, parcel, around, view):
                 return False
             pane.cleared_at = asyncio.get_running_loop().time()
             await inputs.press(self.server, pane.place.tmux_pane, *pane.agent.clearing)
-        return await self._seen(pane, lambda view: view.box == "", within=APPEARANCE)
 
-    async def look(self, pane: Pane, parcel: Parcel) -> Sight:
-        async with pane.lock:
-            return self._sight(pane, parcel, *await self._survey(pane))
+        async def is_empty() -> bool:
+            return (await self.view()).box == ""
 
-    async def shown(self, pane: Pane, parcel: Parcel, *, within: float) -> bool:
-        """Wait until pasted words stand in the box. False if they do not in time."""
+        return await self._becomes_true(is_empty, within=APPEARANCE_TIMEOUT_S)
 
-        async def is_shown() -> bool:
-            return await self.look(pane, parcel) is Sight.BOX
+    async def look(self, parcel: Parcel) -> DeliveryState:
+        async with self.pane.lock:
+            return self._state(parcel, *await self._survey())
 
-        return await _in_time(pane, is_shown, within=within)
+    async def is_shown(self, parcel: Parcel, *, within: float) -> bool:
+        async def is_in_box() -> bool:
+            return await self.look(parcel) is DeliveryState.IN_BOX
 
-    async def _seen(
-        self, pane: Pane, question: Callable[[View], bool], *, within: float
-    ) -> bool:
-        """Wait until the screen answers a question with yes. False if it does not in time."""
+        return await self._becomes_true(is_in_box, within=within)
 
-        async def is_seen() -> bool:
-            return question(await self.view(pane))
-
-        return await _in_time(pane, is_seen, within=within)
-
-    async def quit(self, pane: Pane) -> None:
+    async def quit(self) -> None:
         """Type what makes the program leave. Raises ``Occupied`` with nothing submitted."""
-        if not pane.agent.quit:
-            raise inputs.occupied("it has no way to be asked")
-        now = datetime.now(UTC)
-        parcel = Parcel(0, pane.session, pane.agent.quit, Step.SENDING, now)
-        await self.paste(pane, parcel)
-        if not await self.shown(pane, parcel, within=APPEARANCE):
+        agent = self.pane.agent
+        parcel = Parcel(0, self.pane.session, agent.quit, Step.SENDING, datetime.now(UTC))
+        await self.paste(parcel)
+        if not await self.is_shown(parcel, within=APPEARANCE_TIMEOUT_S):
             raise inputs.occupied("its box does not show what was typed")
-        await self.clock.sleep(pane.agent.pause)
-        await self.submit(pane, parcel)
+        await self.clock.sleep(agent.pause)
+        await self.submit(parcel)
 
-    async def view(self, pane: Pane) -> View:
-        _, view = await self._survey(pane)
+    async def view(self) -> View:
+        _, view = await self._survey()
         return view or View()
 
-    async def printed(self, pane: Pane) -> Printed:
-        name, was_wiped = pane.place.tmux_pane, pane.was_wiped
-        return await printed.since_mark(self.server, name, was_wiped=was_wiped)
+    async def _becomes_true(
+        self, question: Callable[[], Awaitable[bool]], *, within: float
+    ) -> bool:
+        """Ask whenever the pane has changed, until the answer is yes or the time is up."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                while True:
+                    # Taken before the look, so that nothing falls between it and the wait.
+                    stirred = self.pane.next_stir()
+                    if await question():
+                        return True
+                    if self.look_interval_s is None:
+                        await stirred.wait()
+                    else:
+                        await self.clock.sleep(self.look_interval_s)
+        return False
 
-    async def is_at_rest(self, pane: Pane) -> bool:
-        return await printed.is_at_rest(self.server, pane.place.tmux_pane)
-
-    async def _mark(self, pane: Pane, words: str) -> str:
+    async def _mark(self, words: str) -> str:
         """Make a mark for words: what is printed after it is what they led to."""
-        pane.was_wiped = False
-        return (await printed.mark(self.server, pane.place.tmux_pane, words)).text
+        self.pane.was_wiped = False
+        return (await printed.mark(self.server, self.pane.place.tmux_pane, words)).text
 
-    async def _survey(self, pane: Pane) -> tuple[Surroundings, View | None]:
+    async def _survey(self) -> tuple[Surroundings, View | None]:
+        pane = self.pane
         around = await captures.look_around(self.server, pane.place.tmux_pane)
         return around, pane.agent.read_screen(around.screen) if pane.agent.has_box else None
 
-    def _sight(
-        self, pane: Pane, parcel: Parcel, around: Surroundings, view: View | None
-    ) -> Sight:
+    def _state(self, parcel: Parcel, around: Surroundings, view: View | None) -> DeliveryState:
+        is_entered = around.entered == parcel.receipt
         if around.pasted != parcel.receipt:
-            return Sight.UNTOUCHED
+            return DeliveryState.NOT_TYPED
         if view is None:
             # A screen that cannot be read: what was typed is all that is known.
-            return Sight.AGENT if around.entered == parcel.receipt else Sight.BOX
+            return DeliveryState.WITH_AGENT if is_entered else DeliveryState.IN_BOX
         if view.dialog or view.box is None:
-            return Sight.HIDDEN
+            return DeliveryState.HIDDEN
         if not view.box:
-            return Sight.NOWHERE if around.entered == parcel.receipt else Sight.LATE
-        # The box was empty when we pasted; if nobody has typed, whatever it shows is ours.
-        pasted_last = around.entered != parcel.receipt and self._nobody_types(around)
-        ours = pasted_last or pane.agent.holds(view.box, parcel.words)
-        return Sight.BOX if ours else Sight.HIDDEN
+            return DeliveryState.LEFT_BOX if is_entered else DeliveryState.NOT_SHOWN
+        # The box was empty before the paste; if no person has typed, all that it shows is ours.
+        is_untouched = not is_entered and not self._person_types(around)
+        is_ours = is_untouched or self.pane.agent.holds(view.box, parcel.words)
+        return DeliveryState.IN_BOX if is_ours else DeliveryState.HIDDEN
 
-    def _require_a_free_pane(self, around: Surroundings, view: View | None) -> None:
+    def _require_free_pane(self, around: Surroundings, view: View | None) -> None:
         """Raise ``Occupied`` if a key pressed now could do harm."""
         since = self.clock.now().timestamp() - self.typing
         if reason := inputs.why_occupied(around, view, typing_since=since):
             raise inputs.occupied(reason)
 
-    def _nobody_types(self, around: Surroundings) -> bool:
-        return around.typed_at <= self.clock.now().timestamp() - self.typing
-
-
-async def _in_time(
-    pane: Pane, question: Callable[[], Awaitable[bool]], *, within: float
-) -> bool:
-    """Ask whenever the pane has changed, until the answer is yes or the time is up."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(within):
-            while True:
-                # Taken before the look, so that nothing falls between it and the wait.
-                stirred = pane.next_stir()
-                if await question():
-                    return True
-                await stirred.wait()
-    return False
+    def _person_types(self, around: Surroundings) -> bool:
+        return around.typed_at > self.clock.now().timestamp() - self.typing
 
 
 def _require_hope(pane: Pane, parcel: Parcel, around: Surroundings) -> None:
@@ -175,7 +170,7 @@ def _require_hope(pane: Pane, parcel: Parcel, around: Surroundings) -> None:
     name = pane.agent.name
     if said := pane.agent.why_refused(around.screen, parcel.words):
         raise WordsRefused(f"{name} refused them: {said}")
-    if around.enters >= MOST_ENTERS:
+    if around.enters >= MAX_ENTERS:
         raise WordsRefused(f"Enter was pressed {around.enters} times, and {name} kept them.")
 
 

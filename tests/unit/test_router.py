@@ -4,10 +4,10 @@ import anyio
 import pytest
 
 from rookery.agents.demo import Demo
-from rookery.model.errors import BadInput, RuntimeFailed
+from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.ports.runtime import Vanished
-from rookery.runtimes.several import Several
+from rookery.runtimes.router import RuntimeRouter
 from tests.fakes.runtime import FakeRuntime, Program
 
 pytestmark = pytest.mark.anyio
@@ -23,7 +23,7 @@ class Two:
 
     def __init__(self) -> None:
         self.first, self.other = FakeRuntime(), FakeHolder()
-        self.both = Several(self.first, self.other)
+        self.both = RuntimeRouter(self.other, starting=self.first)
 
     async def hold(self, runtime: FakeRuntime, session: str) -> Program:
         name = f"rk_{session}"
@@ -42,8 +42,8 @@ async def test_each_session_is_read_and_pressed_where_it_is_held(two: Two) -> No
     await two.hold(two.first, "mine")
     await two.hold(two.other, "theirs")
 
-    screens = [await two.both.read(SessionId(each)) for each in ("mine", "theirs")]
-    await two.both.press(SessionId("theirs"), "enter")
+    screens = [await two.both.terminal(SessionId(each)).read() for each in ("mine", "theirs")]
+    await two.both.terminal(SessionId("theirs")).press("enter")
 
     assert screens == [("mine",), ("theirs",)]
     assert (two.first.pressed, two.other.pressed) == ([], [(SessionId("theirs"), ("enter",))])
@@ -51,7 +51,7 @@ async def test_each_session_is_read_and_pressed_where_it_is_held(two: Two) -> No
 
 async def test_what_nobody_holds_is_the_first_ones_to_refuse(two: Two) -> None:
     with pytest.raises(RuntimeFailed, match="nothing is held"):
-        await two.both.read(SessionId("nobody"))
+        await two.both.terminal(SessionId("nobody")).read()
 
 
 async def test_only_the_first_finds_what_it_started(two: Two) -> None:
@@ -75,18 +75,3 @@ async def test_what_any_of_them_sees_is_told(two: Two) -> None:
         tasks.cancel_scope.cancel()
 
     assert sorted(told) == ["mine", "theirs"]
-
-
-async def test_a_process_is_known_by_whoever_holds_it(two: Two) -> None:
-    mine = await two.hold(two.first, "mine")
-    await two.hold(two.other, "x")
-    theirs = await two.hold(two.other, "theirs")
-
-    assert two.both.holder_of([f"{mine.place.pid}:7"]) == "mine"
-    assert two.both.holder_of([f"{theirs.place.pid}:7"]) == "theirs"
-    assert two.both.holder_of(["1:7"]) is None
-
-
-async def test_a_key_that_nobody_knows_is_bad_input(two: Two) -> None:
-    with pytest.raises(BadInput):
-        two.both.check_keys("any-key")

@@ -1,0 +1,173 @@
+"""The steps by which words reach a program that is typed into: paste, look, Enter, look.
+
+Words are never pasted twice. What a crash left half done is looked at first: the pane keeps
+the receipt of what was pasted and of what Enter was pressed on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Protocol, assert_never
+
+from rookery.model.errors import Occupied, WordsRefused
+from rookery.model.messages import Parcel, Step
+from rookery.ports.clock import Clock
+from rookery.ports.runtime import (
+    Blocked,
+    Delivery,
+    DeliveryLog,
+    Left,
+    Refused,
+    Submitted,
+    Unknown,
+)
+
+#: Seconds after which words that were typed and never showed are given up: a program may
+#: hang for long, and then goes on where it was.
+LOST_AFTER_S = 600.0
+
+#: Seconds for pasted words to appear in the input box.
+APPEARANCE_TIMEOUT_S = 2.0
+
+
+class DeliveryState(Enum):
+    """What can be seen of words that are being delivered."""
+
+    IN_BOX = auto()  #: they, and nothing else, stand in the input box
+    WITH_AGENT = auto()  #: Enter was pressed on them; the screen cannot tell more
+    NOT_SHOWN = auto()  #: they were typed, and do not show yet
+    LEFT_BOX = auto()  #: Enter was pressed on them, and they are gone from the box
+    NOT_TYPED = auto()  #: they were never typed
+    HIDDEN = auto()  #: a dialog or a person's draft is in the way; look again later
+
+
+class Typing(Protocol):
+    """Types words into one program."""
+
+    async def paste(self, parcel: Parcel) -> None:
+        """Put words into the empty input box. Raises ``Occupied`` with nothing done.
+
+        The receipt of it is kept, by the same command, where it outlives the daemon.
+        """
+        ...
+
+    async def is_shown(self, parcel: Parcel, *, within: float) -> bool:
+        """Wait until pasted words stand in the box. False if they do not in time."""
+        ...
+
+    async def submit(self, parcel: Parcel) -> None:
+        """Press Enter on them. Raises ``Occupied`` if anything else stands there.
+
+        Raises ``WordsRefused`` if the program has refused them, or keeps them in its box after
+        as many Enters as are ever pressed.
+        """
+        ...
+
+    async def clear(self, parcel: Parcel) -> bool:
+        """Empty the input box if these words, and nothing else, stand in it.
+
+        Returns whether it did. Raises ``Occupied`` if a key could do harm.
+        """
+        ...
+
+    async def look(self, parcel: Parcel) -> DeliveryState:
+        """Return where the words are."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TypedDelivery:
+    """Delivers words to one program by typing them."""
+
+    typing: Typing
+    clock: Clock
+    pause_s: float  #: between a paste and Enter
+
+    async def deliver(self, parcel: Parcel, log: DeliveryLog, *, is_new: bool) -> Delivery:
+        """Bring the words on by a step: Enter may be pressed again, words never pasted."""
+        if parcel.refused:
+            return await self._take_out(parcel)
+        return await (self._begin(parcel, log) if is_new else self._resume(parcel, log))
+
+    async def _begin(self, parcel: Parcel, log: DeliveryLog) -> Delivery:
+        try:
+            await self.typing.paste(parcel)
+        except Occupied as occupied:
+            return Blocked("" if await self._clear_previous(log) else str(occupied))
+        except WordsRefused as refused:
+            return Refused(str(refused))
+        await log.note_typed()
+        if not await self.typing.is_shown(parcel, within=APPEARANCE_TIMEOUT_S):
+            return Blocked(is_typed=True)
+        await self.clock.sleep(self.pause_s)
+        return await self._submit(parcel, log)
+
+    async def _resume(  # noqa: C901, PLR0911 - a table
+        self, parcel: Parcel, log: DeliveryLog
+    ) -> Delivery:
+        """Go on with words that may have been typed before."""
+        match await self.typing.look(parcel):
+            case DeliveryState.NOT_TYPED if parcel.step is Step.SENDING:
+                return Blocked()
+            case DeliveryState.NOT_TYPED:
+                return Unknown()  # they were typed, and the receipt is lost
+            case DeliveryState.NOT_SHOWN:
+                return await self._wait_for_slow_program(parcel)
+            case DeliveryState.HIDDEN if parcel.is_command and parcel.step is Step.SUBMITTED:
+                return Left()  # the command has opened something of its own
+            case DeliveryState.HIDDEN:
+                return Blocked("something else is on its screen.", is_typed=True)
+            case DeliveryState.IN_BOX:
+                if parcel.step is Step.SENDING:
+                    await log.note_typed()
+                return await self._submit(parcel, log)
+            case DeliveryState.WITH_AGENT:
+                return Submitted(parcel.since, is_final=True)
+            case DeliveryState.LEFT_BOX:
+                return Left()
+            case state:
+                assert_never(state)
+
+    async def _submit(self, parcel: Parcel, log: DeliveryLog) -> Delivery:
+        if not await log.may_submit():
+            return Blocked(is_typed=True)
+        pressed_at = self.clock.now()
+        try:
+            await self.typing.submit(parcel)
+        except Occupied as occupied:
+            return Blocked(str(occupied), is_typed=True)
+        except WordsRefused as refused:
+            return Refused(" ".join(map(str, refused.args)), is_in_input=True)
+        return Submitted(pressed_at)
+
+    async def _wait_for_slow_program(self, parcel: Parcel) -> Delivery:
+        """Let a busy program show what was typed; or the words were taken out by hand."""
+        if self._age_s(parcel) > LOST_AFTER_S:
+            return Unknown()
+        is_shown = await self.typing.is_shown(parcel, within=APPEARANCE_TIMEOUT_S)
+        return Blocked("" if is_shown else "its box does not show them yet.", is_typed=True)
+
+    async def _clear_previous(self, log: DeliveryLog) -> bool:
+        """Empty the box if the last words are back in it, as after an early interrupt."""
+        previous = await log.previous()
+        if previous is None:
+            return False
+        try:
+            return await self.typing.clear(previous)
+        except Occupied:
+            return False
+
+    async def _take_out(self, parcel: Parcel) -> Delivery:
+        """Take refused words out of the box: the next ones need it empty."""
+        try:
+            await self.typing.clear(parcel)
+            is_in_box = await self.typing.look(parcel) is DeliveryState.IN_BOX
+        except Occupied as occupied:
+            return Blocked(str(occupied), is_typed=True)
+        if is_in_box and self._age_s(parcel) < LOST_AFTER_S:
+            return Blocked("its box still shows words that it refused.", is_typed=True)
+        return Refused(parcel.refused)
+
+    def _age_s(self, parcel: Parcel) -> float:
+        return (self.clock.now() - parcel.since).total_seconds()

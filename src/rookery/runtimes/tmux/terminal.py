@@ -1,0 +1,100 @@
+"""The terminal of a session that runs in a tmux pane, ours or the user's own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+
+from rookery.model.screens import Press, View
+from rookery.ports.clock import Clock
+from rookery.ports.terminal import Printed, Terminal
+from rookery.runtimes.tmux import captures, dialog_keys, inputs, printed
+from rookery.runtimes.tmux.panes import Pane
+from rookery.runtimes.tmux.protocol import line
+from rookery.runtimes.tmux.server import AnyServer
+from rookery.runtimes.tmux.typist import Typist
+
+#: Seconds between two frames of a live view.
+FRAME_INTERVAL_S = 0.05
+
+#: Seconds between two keys that interrupt a turn. A busy program that reads both at once takes
+#: them for one; OpenCode waits five seconds for the second.
+INTERRUPT_KEY_INTERVAL_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class PaneTerminal:
+    """Reads and presses keys in a pane of our own tmux server."""
+
+    typist: Typist
+    #: Says whether the runtime is to tell of changes of the screen.
+    report: Callable[[bool], None]
+
+    async def read(self, *, history: bool = False) -> tuple[str, ...]:
+        return await captures.read_screen(self._server, self._name, history=history)
+
+    async def screens(self) -> AsyncIterator[tuple[str, ...]]:
+        while not self._pane.is_over:
+            stirred = self._pane.next_stir()
+            yield await self.read()
+            # After the frame, not before the next one: the first change is shown at once.
+            await self._clock.sleep(FRAME_INTERVAL_S)
+            await stirred.wait()
+
+    async def view(self) -> View:
+        return await self.typist.view()
+
+    async def printed(self) -> Printed:
+        was_wiped = self._pane.was_wiped
+        return await printed.since_mark(self._server, self._name, was_wiped=was_wiped)
+
+    def next_change(self) -> asyncio.Event:
+        return self._pane.next_stir()
+
+    def report_changes(self, *, wanted: bool) -> None:
+        self.report(wanted)
+
+    async def press(self, *keys: str) -> None:
+        async with self._pane.lock:
+            await self._require_reachable()
+            await inputs.press(self._server, self._name, *keys)
+
+    async def press_in_dialog(self, press: Press, *, receipt: str) -> None:
+        async with self._pane.lock:
+            await self._require_reachable()
+            await dialog_keys.press_in_dialog(self._server, self._name, press, receipt=receipt)
+
+    async def last_receipt(self) -> str:
+        return await dialog_keys.last_receipt(self._server, self._name)
+
+    async def is_attached(self) -> bool:
+        shown = line("list-clients", "-F", "#{client_control_mode} #{pane_id}")
+        (clients,) = await self._server.ask(shown)
+        return f"0 {self._name}".encode() in clients
+
+    async def _require_reachable(self) -> None:
+        """Raise ``Occupied`` if keys would go elsewhere, too."""
+
+    @property
+    def _server(self) -> AnyServer:
+        return self.typist.server
+
+    @property
+    def _pane(self) -> Pane:
+        return self.typist.pane
+
+    @property
+    def _name(self) -> str:
+        return self.typist.pane.place.tmux_pane
+
+    @property
+    def _clock(self) -> Clock:
+        return self.typist.clock
+
+
+async def press_in_turn(terminal: Terminal, keys: Sequence[str], clock: Clock) -> None:
+    """Press keys one after the other."""
+    for number, key in enumerate(keys):
+        await clock.sleep(INTERRUPT_KEY_INTERVAL_S if number else 0.0)
+        await terminal.press(key)
