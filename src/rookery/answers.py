@@ -19,7 +19,7 @@ from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import KeysPressed, KeysWithheld, SessionId
 from rookery.model.permissions import Request, Verdict
 from rookery.model.screens import Dialog, Press
-from rookery.model.sessions import HEADLESS, Session
+from rookery.model.sessions import Session
 from rookery.permissions import Permissions
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
@@ -116,7 +116,7 @@ class Answers:
             if standing.session.status.is_over:
                 await self._let_go(course.request, OVER)
                 return
-            if standing.session.runtime == HEADLESS:
+            if not standing.session.has_terminal:
                 break
             try:
                 if await self._look(course, standing):

@@ -37,7 +37,7 @@ from rookery.model.facts import (
 )
 from rookery.model.permissions import Call, RequestId, Verdict
 from rookery.model.rules import path_fields
-from rookery.model.sessions import HEADLESS, TMUX, Sender
+from rookery.model.sessions import HEADLESS, Sender
 from rookery.path_resolver import PathResolver
 from rookery.permissions import Pass, Permissions, Ruling, Wait
 from rookery.ports.agent import Agent
@@ -353,7 +353,7 @@ class Intake:
             rename_after_prompt(db, self.journal, fact, at=at)
             if isinstance(fact, ToolUsed):
                 self.permissions.note_use(db, fact)
-        elif sessions.get(db, fact.session).runtime != TMUX:
+        elif not sessions.get(db, fact.session).is_ours:
             # Of what we hold, the program's own end tells, and it tells how.
             outcome, reason = fact.outcome, fact.reason
             endings.end(db, self.journal, fact.session, outcome=outcome, reason=reason, at=at)

@@ -36,7 +36,7 @@ from rookery.model.facts import (
 from rookery.model.lifecycle import Status
 from rookery.model.names import distinct, usable
 from rookery.model.screens import tail
-from rookery.model.sessions import OBSERVED, TMUX, Badge, NativeId, Session, tmux_name
+from rookery.model.sessions import OBSERVED, Badge, NativeId, Session, tmux_name
 from rookery.ports.agent import Agent, Order
 from rookery.ports.clock import Clock
 from rookery.ports.runtime import Launch, Place, Runtime, StopMethod
@@ -105,7 +105,7 @@ class Keeper:
     async def recover(self) -> None:
         """Find again what lived on while the daemon was away, and end what did not."""
         known = await self.database.read(sessions.live)
-        ours = [each for each in known if each.runtime in {TMUX, OBSERVED} and _is_here(each)]
+        ours = [each for each in known if each.has_terminal and _is_here(each)]
         held = await self._find(ours)
         cut_off = _without_pane(ours, held)
         await self.database.write(lambda db: self._take_stock(db, ours, held, cut_off))
@@ -300,7 +300,7 @@ class Keeper:
     async def _close(self, session: Session) -> None:
         """Have a session end: asked in its own way, then told, then made."""
         is_held = await self.database.read(lambda db: sessions.is_held(db, session.id))
-        if session.runtime == TMUX and not is_held:
+        if session.is_ours and not is_held:
             await self._conclude(session)  # it was never started
             return
         for method, seconds in (
@@ -370,7 +370,7 @@ def _without_pane(ours: Sequence[Session], held: Mapping[str, Place]) -> dict[Se
     known = (
         (each, Process.read(each.process))
         for each in ours
-        if each.process and each.runtime == TMUX and each.tmux_session not in held
+        if each.process and each.is_ours and each.tmux_session not in held
     )
     return {
         each.id: Place(each.tmux_session or "", "", process.pid)

@@ -28,7 +28,7 @@ from rookery.model.facts import (
 )
 from rookery.model.permissions import Call, Outcome, Request, RequestId, Verdict
 from rookery.model.rules import Circumstances, Rule, decide
-from rookery.model.sessions import HEADLESS, Sender, Session
+from rookery.model.sessions import Sender, Session
 from rookery.rulebook import Rulebook
 from rookery.store import carried, dialogs, families, requests, sessions, switches
 from rookery.store.database import Database
@@ -290,7 +290,7 @@ class Permissions:
 
     def has_dialog(self, db: Connection, request: Request) -> bool:
         """Return whether its agent can ask the same in a terminal."""
-        has_terminal = sessions.get(db, request.session).runtime != HEADLESS
+        has_terminal = sessions.get(db, request.session).has_terminal
         return has_terminal and dialogs.has_dialog(db, request.id)
 
     def leave(self, db: Connection, request: Request, why: str) -> None:

@@ -19,7 +19,7 @@ import anyio
 from rookery.agents import project_commands
 from rookery.agents.hook_switches import SWITCHES
 from rookery.model.errors import Forbidden
-from rookery.model.sessions import TMUX, Session
+from rookery.model.sessions import Session
 from rookery.store.observed import UNGIVEN
 
 #: Settings files are far smaller; the rest of a larger one is not looked at.
@@ -43,7 +43,7 @@ async def in_thread(look: Callable[[], T], otherwise: T) -> T:
 
 def hooks_switched_off(session: Session) -> str:
     """Name the project file that switches a session's hooks off; empty if none does."""
-    if session.runtime == TMUX and session.agent not in UNGIVEN:
+    if session.is_ours and session.agent not in UNGIVEN:
         return ""  # what it was given wins over the project's settings
     switch = SWITCHES.get(session.agent)
     if switch is None or not session.project_path:

@@ -34,7 +34,7 @@ from rookery.model.facts import (
     SessionId,
 )
 from rookery.model.lifecycle import Activity
-from rookery.model.sessions import TMUX, Session
+from rookery.model.sessions import Session
 from rookery.processes import Process, is_running
 from rookery.store import evidence, sessions
 from rookery.store.database import Database
@@ -198,7 +198,7 @@ class Registry:
 
     def _end(self, db: Connection, process: Process, *, was_killed: bool) -> None:
         session = sessions.holder_of_process(db, process.word)
-        if session is None or sessions.get(db, session).runtime == TMUX:
+        if session is None or sessions.get(db, session).is_ours:
             return  # of what we hold, the program's own end tells, and it tells how
         outcome: Outcome = "failed" if was_killed else "completed"
         reason = "its program was killed" if was_killed else "its program ended"

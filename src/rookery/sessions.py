@@ -34,9 +34,7 @@ from rookery.model.lifecycle import Status
 from rookery.model.messages import MessageId, Origin, Words, clean
 from rookery.model.names import SHOWN, checked, distinct, name_from, title_from
 from rookery.model.sessions import (
-    HEADLESS,
     MAX_FIRST_PROMPT_CHARACTERS,
-    OBSERVED,
     TMUX,
     NativeId,
     Session,
@@ -271,7 +269,7 @@ def send(
     session = sessions.get(db, recipient)
     if session.status.is_over or session.status is Status.CLOSING:
         raise SessionOver(f"{session.name} ({session.status}: {session.reason})")
-    if session.runtime == HEADLESS:
+    if not session.can_receive:
         raise CommandRefused(f"{session.name} is in no pane: nobody can type into it.")
     return _write(db, journal, recipient, words, speaker)
 
@@ -315,9 +313,9 @@ def end(
     now = sessions.get(db, session)
     if now.status.is_over or now.status is Status.CLOSING:
         return
-    if now.runtime == OBSERVED and not force:
+    if now.has_terminal and not now.is_ours and not force:
         how = f"end it where it runs, or:  rookery end --force {now.name}"
         raise CommandRefused(f"Rookery did not start {now.name}; {how}")
-    if now.runtime not in {TMUX, OBSERVED}:
+    if not (now.is_ours or now.has_terminal):
         raise CommandRefused(f"Rookery did not start {now.name}; end it where it runs.")
     journal.append(db, EndRequested(session, by))

@@ -13,7 +13,7 @@ from sqlite3 import Connection
 from rookery import endings, supervise
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import EndRequested
-from rookery.model.sessions import HEADLESS, TMUX, Session
+from rookery.model.sessions import Session
 from rookery.ports.runtime import Runtime
 from rookery.store import retention, sessions
 from rookery.store.database import Database
@@ -114,16 +114,15 @@ class Timers:
 
     async def _is_attached(self, session: Session) -> bool:
         try:
-            return (
-                session.runtime != HEADLESS
-                and await self.runtime.terminal(session.id).is_attached()
-            )
+            if not session.has_terminal:
+                return False
+            return await self.runtime.terminal(session.id).is_attached()
         except RuntimeFailed:
             # Not known: of ours that is no time to end it. Of others only the record ends.
-            return session.runtime == TMUX
+            return session.is_ours
 
     def _end(self, db: Connection, session: Session) -> None:
-        if session.runtime != TMUX:  # not ours to end: only its record is
+        if not session.is_ours:  # not ours to end: only its record is
             hours = self.spans.inactive.total_seconds() / 3600
             self._end_record(db, session, f"nothing was heard of it for {hours:g} h")
         elif not _has_stirred(db, session):

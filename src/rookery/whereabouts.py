@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TypeAlias
 
 from rookery.model.facts import SessionId
-from rookery.model.sessions import HEADLESS, OBSERVED, TMUX, Session, Spot
+from rookery.model.sessions import HEADLESS, OBSERVED, Session, Spot
 from rookery.processes import Found
 from rookery.runtimes.tmux.foreign import Listed
 
@@ -76,7 +76,7 @@ def whose(agent: Sighted, live: Iterable[Session], agents: Iterable[Sighted]) ->
     known = [each for each in live if each.agent == agent.found.agent]
     if ours := [each for each in known if each.process in agent.found.words]:
         return ours[0]
-    unknown = [each for each in known if each.process is None and each.runtime != TMUX]
+    unknown = [each for each in known if each.process is None and not each.is_ours]
     if ours := [each for each in unknown if _is_at(each, agent.spot)]:
         return ours[0]
     # Two in one folder stay two: which of them it is, nobody can tell.

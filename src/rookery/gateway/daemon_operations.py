@@ -34,7 +34,7 @@ from rookery.model.errors import BadInput
 from rookery.model.facts import HOUSE
 from rookery.model.lifecycle import ASKING
 from rookery.model.scopes import Need, Scope
-from rookery.model.sessions import OBSERVED, TMUX, Session
+from rookery.model.sessions import Session
 from rookery.project_files import hooks_switched_off, in_thread
 from rookery.store import limits, retention, sessions, statistics, switches, tokens
 from rookery.store.database import open_file
@@ -128,7 +128,7 @@ async def status(house: House, caller: Caller, asked: Nothing) -> DaemonStatus:
         allowed = reach(house, db, caller, Need.READ)
         live = [each for each in sessions.live(db) if allowed is None or each.id in allowed]
         waiting = sum(each.activity in ASKING for each in live)
-        in_tmux = sum(each.runtime in {TMUX, OBSERVED} for each in live)
+        in_tmux = sum(each.has_terminal for each in live)
         problem = limits.headless(db).problem
         return len(live), in_tmux, waiting, switches.is_holding(db), problem
 

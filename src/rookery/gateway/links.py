@@ -13,7 +13,6 @@ from rookery.model.facts import SessionId
 from rookery.model.listeners import Listener
 from rookery.model.messages import MessageId
 from rookery.model.relays import Limits
-from rookery.model.sessions import HEADLESS
 from rookery.sessions import Speaker
 from rookery.store import sessions
 
@@ -44,7 +43,7 @@ def link(db: Connection, house: House, caller: Caller, wanted: Link) -> bool:
         require_family(db, house, caller, {wanted.target})
         relays.join_pair(db, house.journal, (own, wanted.target), limits=limits_of(house))
         return False
-    if not wanted.listen or sessions.get(db, own).runtime == HEADLESS:
+    if not wanted.listen or not sessions.get(db, own).can_receive:
         return False  # what is in no pane can be told nothing
     listener = Listener(caller=own, target=wanted.target, message=wanted.message)
     return listeners.listen(db, house.journal, listener)

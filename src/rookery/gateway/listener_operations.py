@@ -27,7 +27,7 @@ from rookery.model.facts import HOUSE, DeliveriesHeld, DeliveriesReleased, Sessi
 from rookery.model.listeners import Listener, Until
 from rookery.model.messages import Step
 from rookery.model.scopes import Need
-from rookery.model.sessions import HEADLESS, Session
+from rookery.model.sessions import Session
 from rookery.store import listeners as waiting
 from rookery.store import messages, sessions, switches
 from rookery.store.listeners import Wait
@@ -148,7 +148,7 @@ def _require_reachable(caller: Session) -> None:
     """Refuse to let a session wait that nothing can be told. Raises ``CommandRefused``."""
     if caller.status.is_over:
         raise SessionOver(f"{caller.name}; it cannot be told anything any more.")
-    if caller.runtime == HEADLESS:
+    if not caller.can_receive:
         raise CommandRefused(f"{caller.name} is in no pane and cannot be told anything.")
 
 

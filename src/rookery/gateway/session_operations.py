@@ -38,7 +38,7 @@ from rookery.model.lifecycle import Activity
 from rookery.model.messages import Step
 from rookery.model.names import checked
 from rookery.model.scopes import Need, Scope
-from rookery.model.sessions import HEADLESS, TMUX, Session, Turn, first_line
+from rookery.model.sessions import Session, Turn, first_line
 from rookery.store import dialogs as asked_now
 from rookery.store import messages, switches, turn_changes, turns
 from rookery.store import sessions as known
@@ -345,7 +345,7 @@ async def screen(house: House, caller: Caller, asked: ScreenAsked) -> Screen:
         file = house.home.artifacts / f"{session.id}.txt"
         kept = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
         return Screen(kept if asked.history else kept[-50:])
-    if session.runtime == HEADLESS:
+    if not session.has_terminal:
         raise CommandRefused(
             f"{session.name} has no terminal. What it answers:  rookery output {session.name}"
         )
@@ -367,7 +367,7 @@ async def end_all(house: House, caller: Caller, asked: Nothing) -> Ended:
     """End every session that we started and that lives."""
 
     def write(db: Connection) -> Ended:
-        ended = [each for each in known.live(db) if each.runtime == TMUX]
+        ended = [each for each in known.live(db) if each.is_ours]
         for session in ended:
             sessions.end(db, house.journal, session.id, by=caller.name)
         return Ended([session.name for session in ended])

@@ -6,7 +6,7 @@ from rookery.doctor import Check
 from rookery.gateway.table import House
 from rookery.model.errors import RuntimeFailed
 from rookery.model.lifecycle import Status
-from rookery.model.sessions import TMUX, Session
+from rookery.model.sessions import Session
 from rookery.store import sessions
 
 
@@ -20,7 +20,8 @@ async def without_terminal(house: House) -> list[Session]:
     return [
         each
         for each in live
-        if each.runtime == TMUX
+        if each.is_ours
+        and each.has_terminal
         and each.status is Status.RUNNING
         and each.tmux_session not in held
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NewType
@@ -17,10 +18,26 @@ Badge = NewType("Badge", str)
 
 #: In a pane of our own tmux server.
 TMUX = "tmux"
-#: In a pane that we did not start. Its record may end; its process is never touched.
+#: In a pane that Rookery did not start: only by force is its process ended.
 OBSERVED = "observed"
-#: Known by its hooks only: nobody can speak to it.
+#: Known by its hooks only: no words can be sent to it.
 HEADLESS = "headless"
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeTraits:
+    """What can be done with the sessions of a runtime."""
+
+    is_ours: bool  #: Rookery started the program, so it may end it
+    has_terminal: bool
+    can_receive: bool  #: words can be delivered
+
+
+TRAITS: Mapping[str, RuntimeTraits] = {
+    TMUX: RuntimeTraits(is_ours=True, has_terminal=True, can_receive=True),
+    OBSERVED: RuntimeTraits(is_ours=False, has_terminal=True, can_receive=True),
+    HEADLESS: RuntimeTraits(is_ours=False, has_terminal=False, can_receive=False),
+}
 
 #: Characters that are kept of a session's first prompt; its turn has all of it.
 MAX_FIRST_PROMPT_CHARACTERS = 2_000
@@ -78,6 +95,20 @@ class Session:
     @property
     def is_asking(self) -> bool:
         return self.activity in ASKING
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether Rookery started its program, so that it may end it."""
+        return TRAITS[self.runtime].is_ours
+
+    @property
+    def has_terminal(self) -> bool:
+        return TRAITS[self.runtime].has_terminal
+
+    @property
+    def can_receive(self) -> bool:
+        """Whether words can be delivered to it."""
+        return TRAITS[self.runtime].can_receive
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from sqlite3 import Connection
 
 from rookery.model.facts import SessionId
 from rookery.model.rules import Circumstances
-from rookery.model.sessions import TMUX, Session
+from rookery.model.sessions import TRAITS, Session
 from rookery.store import relays
 from rookery.store.sessions import LIVE
 
@@ -67,13 +67,13 @@ def ancestors(db: Connection, session: SessionId) -> set[SessionId]:
 
 def circumstances(db: Connection, session: Session) -> Circumstances:
     """Return who makes a call of this session: itself, and the sessions that started it."""
-    is_named = session.runtime == TMUX
+    is_named = session.is_ours
     own = Circumstances(session.agent, session.project_path, session.name, is_named=is_named)
     if session.parent is None and session.continues is None:
         return own
     rows = db.execute(_LINEAGE, {"parent": session.parent, "continues": session.continues})
     above = (
-        Circumstances(agent, project, name, is_named=runtime == TMUX)
+        Circumstances(agent, project, name, is_named=TRAITS[runtime].is_ours)
         for agent, project, name, runtime in rows
     )
     return replace(own, ancestors=tuple(above))

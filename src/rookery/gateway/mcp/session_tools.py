@@ -16,7 +16,7 @@ from rookery.gateway.session_operations import Sessions
 from rookery.model.errors import BadInput
 from rookery.model.facts import SessionId
 from rookery.model.scopes import Need
-from rookery.model.sessions import HEADLESS, Session, Turn
+from rookery.model.sessions import Session, Turn
 from rookery.store.statistics import Statistics
 
 
@@ -131,7 +131,7 @@ async def _started(desk: Desk, made: Session) -> Started:
     told = False
     if desk.own is not None:
         own: Session = await desk.ask("show", session=desk.own)
-        told = own.runtime != HEADLESS  # what is in no pane can be told nothing
+        told = own.can_receive
     return Started(made.id, made.name, made.computer, told, TOLD if told else NOT_TOLD)
 
 
