@@ -8,10 +8,9 @@ import shutil
 import sqlite3
 import stat
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 
 from rookery.config import Settings, load
 from rookery.home import Home
@@ -19,13 +18,11 @@ from rookery.model.errors import AgentUnknown, ConfigBroken, RuntimeFailed, Stor
 from rookery.ports.agent import Agent
 from rookery.rulebook import Rulebook, read
 from rookery.runtimes.tmux.server import version_of
-from rookery.store.migrations import check_version
+from rookery.store import file_check
+from rookery.store.troubles import UnsureMessage
 
 #: Bytes below which a disk counts as nearly full.
 LOW = 500_000_000
-
-#: What SQLite says of a table or a file without a fault.
-OK = "ok"
 
 #: tmux from this version on does not lose the news of a child's end.
 SURE_OF_EXITS = (3, 6)
@@ -42,20 +39,6 @@ class Check:
     detail: str
     advice: str = ""
     items: tuple[str, ...] = ()  #: what it is about, one by one
-
-
-@dataclass(frozen=True, slots=True)
-class Doubt:
-    """Words that may not have arrived."""
-
-    session: str  #: its name
-    words: str
-    at: datetime
-
-    def __str__(self) -> str:
-        shown = " ".join(self.words.split())
-        cut = shown if len(shown) <= SHOWN else shown[:SHOWN] + "…"
-        return f"{self.session}, {self.at.astimezone():%Y-%m-%d %H:%M:%S}: {cut}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +59,7 @@ class Trouble:
     entries: int
     parked: int
     hooks: int
-    doubts: tuple[Doubt, ...]
+    doubts: tuple[UnsureMessage, ...]
     hold: Hold | None = None
     headless: str = ""  #: which agents are not tracked, since too many are
 
@@ -191,16 +174,16 @@ def _disk(home: Home) -> Check:
 
 def check_deeply(home: Home) -> Check:
     """Check every page, index and free page of the database. It takes as long as it takes."""
-    return _database(home, _read_all)
+    return _database(home, file_check.check_whole_file)
 
 
-def _database(home: Home, look: Callable[[Home], str] | None = None) -> Check:
+def _database(home: Home, look: Callable[[Path], str] = file_check.check_tables) -> Check:
     """Check the database; unless told otherwise, the structure of each of its tables."""
     if not home.database.exists():
         return Check("database", ok=None, detail="there is none yet")
     advice = "rookery down, then: rookery restore FILE"
     try:
-        found = (look or _read_tables)(home)
+        found = look(home.database)
         size = home.database.stat().st_size // 1_000
     except UnicodeDecodeError:  # SQLite's message quotes the damaged schema
         return Check("database", ok=False, detail="its schema is damaged", advice=advice)
@@ -208,42 +191,8 @@ def _database(home: Home, look: Callable[[Home], str] | None = None) -> Check:
         return Check("database", ok=False, detail=str(error))
     except (sqlite3.Error, OSError) as error:
         return Check("database", ok=False, detail=str(error), advice=advice)
-    is_well = found == OK
+    is_well = found == file_check.OK
     return Check("database", is_well, f"{found}, {size:,} kB", "" if is_well else advice)
-
-
-def _read_tables(home: Home) -> str:
-    """Return what SQLite says of the tables. Raises ``StoreBroken`` for a newer schema.
-
-    Two at a time, which takes half as long as the whole file: that a page is used twice, or
-    both used and free, is only seen there.
-    """
-    with _opened(home) as db:
-        rows = db.execute("select name from sqlite_schema where type = 'table'").fetchall()
-
-    def read(table: str) -> str:
-        with _opened(home) as db:
-            checked = db.execute("select quick_check from pragma_quick_check(?)", (table,))
-            (found,) = checked.fetchone()
-        return str(found)
-
-    with ThreadPoolExecutor(2) as threads:
-        found = list(threads.map(read, (name for (name,) in rows)))
-    return next((each for each in found if each != OK), OK)
-
-
-def _read_all(home: Home) -> str:
-    with _opened(home) as db:
-        (found,) = db.execute("pragma integrity_check(1)").fetchone()
-    return str(found)
-
-
-@contextmanager
-def _opened(home: Home) -> Iterator[sqlite3.Connection]:
-    with closing(sqlite3.connect(f"{home.database.as_uri()}?mode=ro", uri=True)) as db:
-        (version,) = db.execute("pragma user_version").fetchone()
-        check_version(version)
-        yield db
 
 
 def _agents(
@@ -265,7 +214,7 @@ def _troubles(trouble: Trouble) -> Iterator[Check]:
     ):
         advice = "" if number == 0 else "see: rookery logs"
         yield Check(name, number == 0, f"{number} {meaning}", advice)
-    doubts = tuple(map(str, trouble.doubts))
+    doubts = tuple(map(_shown, trouble.doubts))
     advice = "look whether they did: rookery output NAME" if doubts else ""
     detail = f"{len(doubts)} messages that may not have arrived"
     yield Check("unsure", not doubts, detail, advice, doubts)
@@ -275,6 +224,12 @@ def _troubles(trouble: Trouble) -> Iterator[Check]:
         yield Check("hold", ok=False, detail=str(trouble.hold), advice="rookery release")
     else:
         yield Check("hold", ok=True, detail="no words are held")
+
+
+def _shown(message: UnsureMessage) -> str:
+    words = " ".join(message.words.split())
+    cut = words if len(words) <= SHOWN else words[:SHOWN] + "…"
+    return f"{message.recipient}, {message.written_at.astimezone():%Y-%m-%d %H:%M:%S}: {cut}"
 
 
 def _spool(home: Home) -> Check:

@@ -47,6 +47,7 @@ from rookery.stops import GoOn, Stops, reason_to_go_on
 from rookery.store import (
     dialogs,
     evidence,
+    hook_calls,
     messages,
     requests,
     senders,
@@ -55,7 +56,6 @@ from rookery.store import (
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.store.senders import Sending
-from rookery.store.times import stamp
 
 #: What is told twice comes within this time.
 ECHO = timedelta(seconds=5)
@@ -134,7 +134,7 @@ class Intake:
         ending = await self._unsaid_ending(agent, sender, hook)
 
         def take_in(db: Connection) -> Ruling | GoOn | Context:
-            if not self._is_new(db, hook, at):
+            if not hook_calls.add(db, hook.key, at=at):
                 return self._again(db, hook, sender, call)
             if ends_an_earlier_conversation(db, sender, caller):
                 return Pass()
@@ -308,26 +308,12 @@ class Intake:
 
     def note_parked(self, db: Connection, key: str, error: Exception) -> None:
         """Write the row of a parked call, unless a call was taken in under its key."""
-        db.execute(
-            "insert into hooks (key, at, error) values (?, ?, ?) on conflict do nothing",
-            (key[:100], stamp(self.journal.clock.now()), str(error)[:1000]),
-        )
-
-    def _is_new(self, db: Connection, hook: Hook, at: datetime) -> bool:
-        added = db.execute(
-            "insert into hooks (key, at) values (?, ?) on conflict do nothing",
-            (hook.key, stamp(at)),
-        )
-        return added.rowcount == 1
+        hook_calls.park(db, key, str(error), at=self.journal.clock.now())
 
     def _is_echo(self, db: Connection, hook: Hook, at: datetime) -> bool:
-        """Whether the same was told a moment ago, by a hook that was installed twice."""
+        """Return whether the same was told a moment ago, by a hook that is installed twice."""
         digest = sha256(json.dumps(hook.payload, sort_keys=True).encode()).hexdigest()
-        found = "select 1 from hooks where digest = ? and at between ? and ?"
-        moments = ((at - ECHO).isoformat(), (at + ECHO).isoformat())
-        is_echo = db.execute(found, (digest, *moments)).fetchone() is not None
-        db.execute("update hooks set digest = ? where key = ?", (digest, hook.key))
-        return is_echo
+        return hook_calls.is_echo(db, hook.key, digest, at=at, within=ECHO)
 
     def _again(self, db: Connection, hook: Hook, sender: Sender, call: Call | None) -> Ruling:
         """Answer a call that came before: its answer may have been lost with a daemon."""

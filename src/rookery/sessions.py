@@ -248,9 +248,7 @@ def _new_id(db: Connection, make: Callable[[], object] = uuid4) -> SessionId:
     """Make an id whose beginning, the name of its tmux session, is new as well."""
     while True:
         session = SessionId(str(make()))
-        begins = session[:8]
-        taken = "select 1 from sessions where id >= ? and id < ? || 'z'"
-        if not db.execute(taken, (begins, begins)).fetchone():
+        if not sessions.has_id_like(db, session[:8]):
             return session
 
 

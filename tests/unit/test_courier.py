@@ -11,7 +11,6 @@ import pytest
 
 from rookery.courier import COMMAND, PATIENCE, PAUSE, TOOLS_TIMEOUT_S
 from rookery.gateway.mcp.listing import note_listing
-from rookery.gateway.session_operations import Kept, kept_words
 from rookery.keeper import Surroundings
 from rookery.model.errors import RuntimeFailed, SessionOver
 from rookery.model.facts import SessionId
@@ -20,6 +19,7 @@ from rookery.model.messages import Parcel, clean
 from rookery.ports.runtime import FellQuiet, Sighting
 from rookery.runtimes.tmux.delivery import LOST_AFTER_S
 from rookery.sessions import Speaker, send
+from rookery.store.backlog import Kept, kept_words
 from rookery.supervise import ERROR_BACKOFF_S
 from tests.fakes.database import ObservedDatabase
 from tests.fakes.runtime import FakeRuntime, Manner

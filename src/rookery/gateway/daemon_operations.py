@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -17,7 +17,7 @@ import anyio
 from pydantic import Field
 
 from rookery import __version__
-from rookery.doctor import Check, Doubt, Hold, Trouble, examine, hook_switches, rules_in_force
+from rookery.doctor import Check, Hold, Trouble, examine, hook_switches, rules_in_force
 from rookery.environment import session_environment
 from rookery.gateway import terminals
 from rookery.gateway.table import (
@@ -31,15 +31,13 @@ from rookery.gateway.table import (
     reach,
 )
 from rookery.model.errors import BadInput
-from rookery.model.facts import HOUSE
 from rookery.model.lifecycle import ASKING
 from rookery.model.scopes import Need, Scope
 from rookery.model.sessions import Session
 from rookery.project_files import hooks_switched_off, in_thread
-from rookery.store import limits, retention, sessions, statistics, switches, tokens
+from rookery.store import limits, retention, sessions, statistics, switches, tokens, troubles
 from rookery.store.database import open_file
 from rookery.store.statistics import Statistics
-from rookery.store.times import read_stamp
 from rookery.store.tokens import Token
 
 #: Seconds to see whether the database takes something in again, after it did not.
@@ -200,37 +198,14 @@ def _switched_off(live: Iterable[Session]) -> dict[str, str]:
 
 def find_trouble(db: Connection) -> Trouble:
     """Count what could not be taken in, and name what is not known to have arrived."""
-    questions = {
-        "parked": "select count(*) from parked",
-        "hooks": "select count(*) from hooks where error is not null",
-        # Two questions: SQLite looks up one end of an index, but scans the table for both.
-        "entries": "select coalesce((select max(seq) from entries)"
-        " - (select min(seq) from entries), 0)",
-    }
-    counted = {name: int(db.execute(each).fetchone()[0]) for name, each in questions.items()}
-    headless = limits.headless(db).problem
-    return Trouble(**counted, doubts=tuple(_doubts(db)), hold=_hold(db), headless=headless)
-
-
-def _hold(db: Connection) -> Hold | None:
-    if not switches.is_holding(db):
-        return None
-    (since,) = db.execute(
-        "select max(at) from entries where session = ? and kind = 'deliveries-held'", (HOUSE,)
-    ).fetchone()
-    return Hold(read_stamp(since))
-
-
-def _doubts(db: Connection) -> Iterator[Doubt]:
-    rows = db.execute(
-        "select name, substr(words, 1, 200) as words, written_at"
-        " from messages indexed by messages_unproved"
-        " join sessions on sessions.id = recipient where step = 'unsure'"
-        # Word for word as in the partial index, which else cannot be used.
-        " and step in ('sending', 'pasted', 'submitted', 'unsure') order by messages.id"
+    return Trouble(
+        entries=troubles.count_entries(db),
+        parked=troubles.count_parked_entries(db),
+        hooks=troubles.count_parked_hooks(db),
+        doubts=tuple(troubles.unsure_messages(db)),
+        hold=Hold(troubles.held_since(db)) if switches.is_holding(db) else None,
+        headless=limits.headless(db).problem,
     )
-    for row in rows:
-        yield Doubt(row["name"], row["words"], datetime.fromisoformat(row["written_at"]))
 
 
 def _without_secrets(environment: dict[str, str]) -> dict[str, str]:

@@ -19,7 +19,7 @@ from rookery.gateway.table import Caller, House, reach
 from rookery.model.facts import KINDS, SessionId
 from rookery.model.scopes import Need
 from rookery.model.sessions import Session
-from rookery.store import sessions
+from rookery.store import entries, sessions
 from rookery.store.database import Database
 
 #: Entries that are read, and kept encoded, at once.
@@ -71,7 +71,7 @@ class Ring:
         async with self._reading:
             if not self._events:
                 # From the latest on: a reader of the distant past reads pages of its own.
-                newest = await self.database.read(last_number)
+                newest = await self.database.read(entries.last_number)
                 self._last = max(self._last, seq, newest - KEPT)
             await self._read_on()
             if self._events and seq >= self._events[0].seq - 1:
@@ -100,8 +100,7 @@ def _size(event: Event) -> int:
 
 
 def _page(db: Connection, after: int) -> list[Event]:
-    rows = db.execute("select * from entries where seq > ? order by seq limit ?", (after, PAGE))
-    return [_event(row) for row in rows]
+    return [_event(row) for row in entries.page(db, after=after, limit=PAGE)]
 
 
 def _event(row: Row) -> Event:
@@ -148,7 +147,7 @@ async def recall(house: House, caller: Caller, after: int) -> AsyncIterator[byte
 
     In chunks of many events, which are put together in the reader's thread.
     """
-    last = await house.database.read(last_number)
+    last = await house.database.read(entries.last_number)
     while after < last:
         read = partial(_read_past, house, caller, after=after, last=last)
         after, frames = await house.database.read(read)
@@ -161,13 +160,7 @@ def _read_past(
 ) -> tuple[int, bytes]:
     """Return the frames of some entries, and the number of the last one that was read."""
     allowed = _family(house, caller, db)  # asked each time: it may be less than before
-    found = db.cursor()
-    found.row_factory = None  # tuples take half the time
-    found.execute(
-        "select seq, at, session, kind, body from entries where seq > ? and seq <= ?"
-        " order by seq limit ?",
-        (after, last, MAX_CHUNK_ENTRIES),
-    )
+    found = entries.between(db, after=after, last=last, limit=MAX_CHUNK_ENTRIES)
     frames: list[str] = []
     size, seq = 0, last  # if there is nothing, all was read
     for seq, at, session, kind, body in found:
@@ -177,7 +170,6 @@ def _read_past(
             size += len(told)
             if size > CHUNK_CHARS:
                 break
-    found.close()
     return seq, "".join(frames).encode()
 
 
@@ -189,8 +181,7 @@ def _begin(
     house: House, caller: Caller, after: int | None, db: Connection
 ) -> tuple[set[SessionId] | None, Event | None]:
     allowed = _family(house, caller, db)
-    last = last_number(db)
-    (first,) = db.execute("select coalesce(min(seq), ?) from entries", (last + 1,)).fetchone()
+    first, last = entries.first_number(db), entries.last_number(db)
     if after is not None and first - 1 <= after <= last:
         return allowed, None
     since = house.journal.clock.now() - timedelta(hours=house.settings.limits.listed_hours)
@@ -198,9 +189,3 @@ def _begin(
     shown = [each for each in found if allowed is None or each.id in allowed]
     text = json.dumps({"seq": last, "sessions": _SESSIONS.dump_python(shown, mode="json")})
     return allowed, Event(last, None, "snapshot", text)
-
-
-def last_number(db: Connection) -> int:
-    """Return the number of the last entry that there was, also if it is forgotten."""
-    row = db.execute("select seq from sqlite_sequence where name = 'entries'").fetchone()
-    return int(row["seq"]) if row else 0

@@ -8,7 +8,6 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import Field
 
-from rookery.gateway.events import last_number
 from rookery.gateway.session_operations import ONE
 from rookery.gateway.table import (
     Asked,
@@ -25,7 +24,7 @@ from rookery.model.facts import ForegroundEntered, ForegroundLeft, SessionId
 from rookery.model.names import SHOWN
 from rookery.model.scopes import Need, Scope
 from rookery.model.sessions import Session, Turn
-from rookery.store import foregrounds
+from rookery.store import entries, foregrounds
 from rookery.store import sessions as known
 from rookery.store.foregrounds import InFront
 
@@ -119,7 +118,7 @@ async def foreground(house: House, caller: Caller, asked: ForegroundAsked) -> Fo
             missed=missed.turns,
             omitted=missed.omitted,
             running=foregrounds.running(db, session.id),
-            as_of=last_number(db),
+            as_of=entries.last_number(db),
         )
 
     return await once(house, caller, Foreground, write)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from sqlite3 import Connection, Row
+from sqlite3 import Connection
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -25,11 +25,10 @@ from rookery.gateway.waiting_operations import MOST, Number, enough
 from rookery.model.errors import BadInput, CommandRefused, SessionOver
 from rookery.model.facts import HOUSE, DeliveriesHeld, DeliveriesReleased, SessionId
 from rookery.model.listeners import Listener, Until
-from rookery.model.messages import Step
 from rookery.model.scopes import Need
 from rookery.model.sessions import Session
+from rookery.store import backlog, sessions, switches
 from rookery.store import listeners as waiting
-from rookery.store import messages, sessions, switches
 from rookery.store.listeners import Wait
 
 CALLER = Field("", description="the session that is told; your own, if you are one")
@@ -95,21 +94,8 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
-    """Words that were not heard, or are not known to have been."""
-
-    message: int
-    session: SessionId
-    author: str
-    words: str
-    step: Step
-    waits_for: str
-    written_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class Inbox:
-    letters: list[Letter]
+    letters: list[backlog.Letter]
     holding: bool  #: nothing leaves until it is released
 
 
@@ -210,23 +196,11 @@ async def inbox(house: House, caller: Caller, asked: InboxAsked) -> Inbox:
 
     def read(db: Connection) -> Inbox:
         allowed = {only.id} if only else reach(house, db, caller, Need.READ)
-        found = [_letter(row) for row in messages.unheard(db, only.id if only else None)]
+        found = backlog.letters(db, only.id if only else None)
         letters = [each for each in found if allowed is None or each.session in allowed]
         return Inbox(letters, switches.is_holding(db))
 
     return await house.database.read(read)
-
-
-def _letter(row: Row) -> Letter:
-    return Letter(
-        message=row["id"],
-        session=SessionId(row["recipient"]),
-        author=row["author"],
-        words=row["words"],
-        step=Step(row["step"]),
-        waits_for=row["waits_for"],
-        written_at=datetime.fromisoformat(row["written_at"]),
-    )
 
 
 async def hold(house: House, caller: Caller, asked: Nothing) -> Holding:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
-from sqlite3 import Connection, Row
+from sqlite3 import Connection
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -35,12 +35,11 @@ from rookery.model.errors import CommandRefused, Forbidden, KeysUnsure, SessionO
 from rookery.model.facts import KeysPressed, SessionId
 from rookery.model.keys import check_keys
 from rookery.model.lifecycle import Activity
-from rookery.model.messages import Step
 from rookery.model.names import checked
 from rookery.model.scopes import Need, Scope
 from rookery.model.sessions import Session, Turn, first_line
+from rookery.store import backlog, messages, switches, turn_changes, turns
 from rookery.store import dialogs as asked_now
-from rookery.store import messages, switches, turn_changes, turns
 from rookery.store import sessions as known
 from rookery.store.dialogs import Pending
 
@@ -97,17 +96,9 @@ class KeysAsked(OfSession):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """Words that wait for one session."""
-
-    messages: int
-    why: str  #: what they wait for; empty only in the moment before they are looked at
-
-
-@dataclass(frozen=True, slots=True)
 class Sessions:
     sessions: list[Session]
-    kept: dict[SessionId, Kept]  #: of those that have words waiting
+    kept: dict[SessionId, backlog.Kept]  #: of those that have words waiting
     failures: dict[SessionId, str]  #: what was said last in a turn that failed
     holding: bool = False  #: no words leave, until that is released
     rules_problem: str = ""  #: why the rules, as they are written now, are not in force
@@ -119,21 +110,11 @@ class Sessions:
 
 
 @dataclass(frozen=True, slots=True)
-class Unheard:
-    """Words that did not arrive, or are not known to have."""
-
-    words: str
-    step: Step
-    waits_for: str
-    written_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class Turns:
     session: Session
     turns: list[Turn]
     count: int  #: of all that there were
-    unheard: list[Unheard]
+    unheard: list[backlog.Unheard]
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +201,7 @@ async def list_sessions(house: House, caller: Caller, asked: ListAsked) -> Sessi
             known.of_ids(db, asked.ids) if asked.ids else known.listed(db, ended_after=since)
         )
         found = [each for each in listed if allowed is None or each.id in allowed]
-        kept, pending = kept_words(db), asked_now.pending(db)
+        kept, pending = backlog.kept_words(db), asked_now.pending(db)
         return Sessions(
             found,
             {each.id: kept[each.id] for each in found if each.id in kept},
@@ -233,38 +214,6 @@ async def list_sessions(house: House, caller: Caller, asked: ListAsked) -> Sessi
         )
 
     return await house.database.read(read)
-
-
-def kept_words(db: Connection) -> dict[SessionId, Kept]:
-    """Count the words that wait for each session, and say what keeps them."""
-    rows = db.execute(
-        "select recipient, count(*) as number, max(waits_for) as why,"
-        " coalesce(activity, status) as state, exists (select 1 from messages as before"
-        " where before.recipient = kept.recipient and before.id = before.parcel"
-        " and before.step in ('sending', 'pasted', 'submitted')) as is_behind from ("
-        " select recipient, waits_for from messages where step = 'pending' union all"
-        " select recipient, waits_for from messages where waits_for <> ''"
-        " and step in ('sending', 'pasted', 'submitted', 'unsure') and step <> 'unsure')"
-        " as kept join sessions on sessions.id = recipient group by recipient"
-    ).fetchall()
-    held = "words are held" if rows and switches.is_holding(db) else ""
-    return {SessionId(row["recipient"]): _kept(row, held) for row in rows}
-
-
-#: Why words wait for a session that is not idle.
-_BUSY = {
-    "starting": "it is starting",
-    "working": "it is working",
-    "permission": "it asks for permission",
-    "question": "it asks a question",
-}
-
-
-def _kept(row: Row, held: str) -> Kept:
-    """Read what keeps words: what holds for all, then its state, then what was in the way."""
-    behind = "words before them are on their way" if row["is_behind"] else ""
-    why = held or _BUSY.get(row["state"], "") or row["why"] or behind
-    return Kept(row["number"], why)
 
 
 def has_failed_turn(session: Session) -> bool:
@@ -309,7 +258,7 @@ async def show_turns(house: House, caller: Caller, asked: TurnsAsked) -> Turns:
             session=known.get(db, session.id),
             turns=turns.of_session(db, session.id, last=asked.last),
             count=turns.count_ended(db, session.id),
-            unheard=_unheard(db, session.id),
+            unheard=backlog.unheard(db, session.id),
         )
 
     return await house.database.read(read)
@@ -327,15 +276,6 @@ async def _await_turns(
         return more or not known.is_live(db, session)
 
     await until(house, caller, has_more, asked.timeout, sessions=[session])
-
-
-def _unheard(db: Connection, session: SessionId) -> list[Unheard]:
-    rows = db.execute(
-        "select substr(words, 1, 2000) as words, step, waits_for, written_at from messages"
-        " where recipient = ? and step in ('pending', 'unsure', 'failed') order by id",
-        (session,),
-    )
-    return [Unheard(**row) for row in rows]
 
 
 async def screen(house: House, caller: Caller, asked: ScreenAsked) -> Screen:

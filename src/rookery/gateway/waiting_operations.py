@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from rookery.gateway.session_operations import ONE, doing, kept_words
+from rookery.gateway.session_operations import ONE, doing
 from rookery.gateway.table import (
     Asked,
     Caller,
@@ -23,7 +23,7 @@ from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
 from rookery.model.scopes import Need
 from rookery.model.sessions import Session
-from rookery.store import messages, switches
+from rookery.store import backlog, messages, switches
 from rookery.store import sessions as known
 
 #: How many sessions one may wait for at once.
@@ -123,7 +123,7 @@ def _has_got(db: Connection, session: SessionId, goal: Goal) -> bool:
 def _why_not(db: Connection, session: SessionId, goal: Goal) -> str:
     """Say what a session does that is not there yet; and of words for it, why they wait."""
     now = known.get(db, session)
-    kept = kept_words(db).get(session) if goal == "stop" else None
+    kept = backlog.kept_words(db).get(session) if goal == "stop" else None
     if kept is None:
         why = ""
     elif switches.is_holding(db):

@@ -150,19 +150,6 @@ def has_pending(db: Connection, recipient: SessionId) -> bool:
     return found.fetchone() is not None
 
 
-def unheard(
-    db: Connection, recipient: SessionId | None = None, *, last: int = 1_000
-) -> list[Row]:
-    """Return what waits, is on its way, or never arrived; oldest first."""
-    rows = db.execute(
-        "select id, recipient, author, substr(words, 1, 2000) as words, step, waits_for,"
-        " written_at from messages where step <> 'acknowledged'"
-        " and (?1 is null or recipient = ?1) order by id desc limit ?2",
-        (recipient, last),
-    ).fetchall()
-    return rows[::-1]
-
-
 def first_for(db: Connection, recipient: SessionId) -> MessageId | None:
     """Name the words that a session was started with, if there were any."""
     query = "select min(id) as id from messages where recipient = ?"

@@ -322,6 +322,12 @@ def in_care(db: Connection) -> list[SessionId]:
     return [SessionId(row["id"]) for row in rows]
 
 
+def has_id_like(db: Connection, beginning: str) -> bool:
+    """Return whether a session's id begins so."""
+    query = "select 1 from sessions where id >= ? and id < ? || 'z'"
+    return db.execute(query, (beginning, beginning)).fetchone() is not None
+
+
 def is_held(db: Connection, session: SessionId) -> bool:
     row = db.execute("select is_held from sessions where id = ?", (session,)).fetchone()
     return bool(row and row["is_held"])
