@@ -55,14 +55,6 @@ class Bench(Protocol):
         """Start a program that keeps its words in the box whatever is pressed."""
         ...
 
-    async def work(self, session: SessionId) -> None:
-        """Let the program work for long."""
-        ...
-
-    async def is_interrupted(self, session: SessionId) -> None:
-        """Wait until the program was interrupted."""
-        ...
-
     async def begin_life(self) -> None:
         """Have the daemon die, and the next one begin; the programs live on."""
         ...
@@ -95,12 +87,6 @@ class FakeBench:
     async def start_stubborn(self, session: SessionId, folder: Path) -> None:
         self.runtime.manner = Manner(swallows=1_000)
         await started(self.runtime, session, folder)
-
-    async def work(self, session: SessionId) -> None:
-        self.runtime.program(session).is_working = True
-
-    async def is_interrupted(self, session: SessionId) -> None:
-        assert self.runtime.pressed == [(session, Demo().interrupt)]
 
     async def begin_life(self) -> None:
         self.runtime.begin_life()
@@ -142,14 +128,6 @@ class TmuxBench:
 
     async def start_stubborn(self, session: SessionId, folder: Path) -> None:
         await self.runtime.start(replace(launch_of(session, folder), argv=STUBBORN))
-        await seen(self.runtime, session, lambda view: view.is_resting)
-
-    async def work(self, session: SessionId) -> None:
-        await self.type(session, "sleep: 600")
-        await self.runtime.terminal(session).press("enter")
-        await seen(self.runtime, session, lambda view: view.is_working)
-
-    async def is_interrupted(self, session: SessionId) -> None:
         await seen(self.runtime, session, lambda view: view.is_resting)
 
     def typing(self, session: SessionId) -> Typing:

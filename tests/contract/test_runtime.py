@@ -22,15 +22,10 @@ from rookery.model.messages import Parcel, Step
 from rookery.model.sessions import tmux_name
 from rookery.ports.agent import Agent
 from rookery.ports.runtime import (
-    Blocked,
     Exited,
-    Left,
     Place,
-    Refused,
     Runtime,
     StopMethod,
-    Submitted,
-    Unknown,
     Vanished,
 )
 from rookery.ports.terminal import Printed
@@ -47,7 +42,6 @@ from tests.contract.benches import (
     started,
 )
 from tests.contract.tmux import site_in
-from tests.fakes.delivery_log import FakeLog
 
 pytestmark = pytest.mark.anyio
 
@@ -418,123 +412,3 @@ async def test_of_an_agent_with_a_box_nothing_is_read_as_printed(
     await bench.typing(session).paste(parcel_for(session))
 
     assert await bench.runtime.terminal(session).printed() == Printed()
-
-
-async def _check(runtime: Runtime, parcel: Parcel) -> None:
-    runtime.check(parcel.recipient, parcel.words)
-
-
-async def _read(runtime: Runtime, parcel: Parcel) -> None:
-    await runtime.terminal(parcel.recipient).read()
-
-
-CALLS: dict[str, Call] = {
-    "deliver": lambda runtime, parcel: runtime.deliver(parcel, FakeLog(), is_new=True),
-    "interrupt": lambda runtime, parcel: runtime.interrupt(parcel.recipient),
-    "ask": lambda runtime, parcel: runtime.stop(parcel.recipient, StopMethod.ASK),
-    "terminate": lambda runtime, parcel: runtime.stop(parcel.recipient, StopMethod.TERMINATE),
-    "terminal": _read,
-    "check": _check,
-}
-
-
-@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-async def test_nothing_can_be_asked_of_what_is_not_held(
-    bench: Bench, session: SessionId, call: Call
-) -> None:
-    with pytest.raises(RuntimeFailed, match="nothing is held"):
-        await call(bench.runtime, parcel_for(session))
-
-
-@pytest.mark.spec("B2")
-async def test_words_are_delivered_to_a_program_that_waits_for_them(
-    bench: Bench, session: SessionId, place: Place
-) -> None:
-    log = FakeLog()
-
-    delivery = await bench.runtime.deliver(parcel_for(session), log, is_new=True)
-
-    assert isinstance(delivery, Submitted)
-    assert not delivery.is_final
-    assert log.typed == 1
-
-
-@pytest.mark.spec("B2")
-async def test_delivering_the_same_words_again_does_not_type_them_again(
-    bench: Bench, session: SessionId, place: Place
-) -> None:
-    parcel = parcel_for(session)
-    await bench.runtime.deliver(parcel, FakeLog(), is_new=True)
-    await seen(bench.runtime, session, lambda view: view.is_resting and view.box == "")
-    await bench.begin_life()
-    await bench.runtime.adopt(session, Demo(), place)
-
-    again = await bench.runtime.deliver(
-        replace(parcel, step=Step.SUBMITTED), FakeLog(), is_new=False
-    )
-
-    assert again == Left()
-
-
-@pytest.mark.spec("B2")
-async def test_words_stay_in_the_box_while_they_may_not_be_submitted(
-    bench: Bench, session: SessionId, place: Place
-) -> None:
-    parcel = parcel_for(session)
-
-    held = await bench.runtime.deliver(parcel, FakeLog(is_holding=True), is_new=True)
-    box = await box_of(bench.runtime, session)
-    delivered = await bench.runtime.deliver(parcel, FakeLog(), is_new=False)
-
-    assert (held, box) == (Blocked(is_typed=True), parcel.words)
-    assert isinstance(delivered, Submitted)
-
-
-@pytest.mark.spec("B0")
-async def test_words_are_blocked_by_a_draft_and_by_a_dialog(
-    bench: Bench, session: SessionId, place: Place
-) -> None:
-    await bench.type(session, "half a thou")
-
-    blocked = await bench.runtime.deliver(parcel_for(session), FakeLog(), is_new=True)
-
-    assert isinstance(blocked, Blocked)
-    assert blocked.reason
-    assert not blocked.is_typed
-    assert await box_of(bench.runtime, session) == "half a thou"
-
-
-@pytest.mark.spec("B2")
-async def test_words_of_which_no_trace_is_left_are_unknown(
-    bench: Bench, session: SessionId, place: Place
-) -> None:
-    parcel = replace(parcel_for(session), step=Step.PASTED)
-
-    assert await bench.runtime.deliver(parcel, FakeLog(), is_new=False) == Unknown()
-
-
-@pytest.mark.spec("B2")
-async def test_words_that_a_program_keeps_are_refused_and_taken_out(
-    bench: Bench, session: SessionId, tmp_path: Path
-) -> None:
-    parcel = parcel_for(session)
-    await bench.start_stubborn(session, tmp_path)
-    await bench.runtime.deliver(parcel, FakeLog(), is_new=True)
-    for _ in range(2):
-        await bench.runtime.deliver(parcel, FakeLog(), is_new=False)
-
-    refused = await bench.runtime.deliver(parcel, FakeLog(), is_new=False)
-
-    assert isinstance(refused, Refused)
-    assert refused.is_in_input
-    assert "kept them" in refused.reason
-
-
-async def test_an_interrupt_presses_the_agents_keys(
-    bench: Bench, session: SessionId, place: Place
-) -> None:
-    await bench.work(session)
-
-    await bench.runtime.interrupt(session)
-
-    await bench.is_interrupted(session)

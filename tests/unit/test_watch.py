@@ -11,7 +11,7 @@ from rookery.model.errors import CommitFailed, ScreenUnread
 from rookery.model.facts import Fact, SessionId
 from rookery.model.lifecycle import Activity, Status
 from rookery.model.screens import Dialog, View
-from rookery.ports.runtime import Changed, Exited, FellQuiet, Skipped, Vanished
+from rookery.ports.runtime import Changed, Exited, FellQuiet, Reported, Skipped, Vanished
 from rookery.store import turns
 from rookery.store.journal import Journal
 from rookery.watch import ERROR_BACKOFF_S, how_it_ended, seen
@@ -450,3 +450,20 @@ async def test_a_quiet_from_before_the_words_is_not_their_answer(
         await house.rest()
 
         assert (await house.session(session)).activity is Activity.WORKING
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("A6")
+async def test_turns_that_a_runtime_reports_itself_need_no_hook(
+    database: ObservedDatabase, world: World
+) -> None:
+    async with running(database, world) as house:
+        session = await house.start()
+        told = (facts.TurnStarted(session, "Build it."), facts.TurnEnded(session, "Done."))
+
+        world.runtime.see_again(Reported(session, told))
+        await house.rest()
+
+        (turn,) = await database.read(partial(turns.of_session, session=session))
+
+    assert (turn.prompt, turn.answer, turn.how) == ("Build it.", "Done.", "finished")
