@@ -411,7 +411,7 @@ def _keeper(
 def _commands(login: Mapping[str, str]) -> Mapping[str, tuple[str, ...]]:
     """Say what to run for the agents that come with Rookery."""
     # Isolated: a folder's own files must not be taken for the program's.
-    demo = (sys.executable, "-I", "-m", "rookery.demo")
+    demo = (sys.executable, "-I", "-m", "rookery.programs.demo")
     return {"demo": demo, "shell": (login.get("SHELL", "/bin/sh"),)}
 
 

@@ -109,8 +109,8 @@ def _argv(pid: int) -> tuple[str, ...]:
 
 
 def run_as(agent: Agent) -> str:
-    """Name what an agent is known by in the table; those of ours are modules of Rookery."""
-    return agent.program or f"rookery.{agent.name}"
+    """Return an agent's name in the process table; Rookery's own agents are modules."""
+    return agent.program or f"rookery.programs.{agent.name}"
 
 
 def is_shared(pid: int) -> bool:

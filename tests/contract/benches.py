@@ -26,7 +26,7 @@ from tests.fakes.runtime import FakeRuntime, Manner
 #: Seconds for anything that should happen at once, on a busy machine.
 SOON = 20.0
 
-DEMO = (sys.executable, "-I", "-m", "rookery.demo")
+DEMO = (sys.executable, "-I", "-m", "rookery.programs.demo")
 
 STUBBORN = (sys.executable, "-I", str(Path(__file__).with_name("stubborn_program.py")))
 

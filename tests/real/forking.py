@@ -21,7 +21,7 @@ import rookery
 from rookery.cli import main
 from tests.real.warm import MAX_REQUEST_BYTES
 
-_NOT_LOADED = ("rookery.programs.", "rookery.__main__", "rookery.demo.__main__")
+_NOT_LOADED = ("rookery.programs.", "rookery.__main__")
 
 
 @dataclass(frozen=True, slots=True)

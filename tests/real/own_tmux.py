@@ -12,7 +12,7 @@ from tests.real.agents import PROGRAMS
 from tests.real.by_hand import ByHand
 from tests.real.rookery import SOON, Rookery, eventually
 
-DEMO = (sys.executable, "-I", "-m", "rookery.demo")
+DEMO = (sys.executable, "-I", "-m", "rookery.programs.demo")
 
 #: All that another program could leave behind in somebody's server.
 LEFTOVERS = (

@@ -74,7 +74,14 @@ class Desk:
         ).stdout
 
     def start(self, *options: str) -> None:
-        demo = [sys.executable, "-I", "-m", "rookery.demo", "--settings", str(self._settings)]
+        demo = [
+            sys.executable,
+            "-I",
+            "-m",
+            "rookery.programs.demo",
+            "--settings",
+            str(self._settings),
+        ]
         # Not tmux' own word for it: 3.3a may forget to look how a pane ended.
         command = f"{shlex.join([*demo, *options])}; echo $? > {self._status}; exec cat"
         self.tmux("new-session", "-d", "-x", "100", "-y", "30", "-s", "demo", command)

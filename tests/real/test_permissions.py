@@ -378,7 +378,9 @@ def hooks_of(rookery: Rookery) -> list[psutil.Process]:
     tmux = [each for each in psutil.process_iter() if str(rookery.home.tmux) in _words(each)]
     below += [child for each in tmux for child in each.children(recursive=True)]
     found = {
-        each for each in below if "hook" in _words(each) and "rookery.demo" not in _words(each)
+        each
+        for each in below
+        if "hook" in _words(each) and "rookery.programs.demo" not in _words(each)
     }
     assert found, door
     return [*found]

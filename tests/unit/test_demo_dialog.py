@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from rookery.demo import dialog
-from rookery.demo.dialog import Dialog
-from rookery.demo.keys import Event, Key, Pasted, Typed
-from rookery.demo.verdicts import Ruling, Verdict
+from rookery.programs.demo import dialog
+from rookery.programs.demo.dialog import Dialog
+from rookery.programs.demo.keys import Event, Key, Pasted, Typed
+from rookery.programs.demo.verdicts import Ruling, Verdict
 
 
 def pressed(shown: Dialog, *events: Event) -> Dialog | Verdict:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.demo.draft import LONGEST_PASTE, LONGEST_PASTE_LINES, Draft
+from rookery.programs.demo.draft import LONGEST_PASTE, LONGEST_PASTE_LINES, Draft
 
 LONG = "\n".join(["line"] * (LONGEST_PASTE_LINES + 1))
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from rookery.demo.hooks import Hooks
-from rookery.demo.settings import Command
-from rookery.demo.verdicts import SILENCE, Hearing, Ruling, Verdict
+from rookery.programs.demo.hooks import Hooks
+from rookery.programs.demo.settings import Command
+from rookery.programs.demo.verdicts import SILENCE, Hearing, Ruling, Verdict
 
 
 def shell(script: str, timeout: float = 20.0) -> Command:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.demo.keys import Decoder, Event, Key, Pasted, Typed
+from rookery.programs.demo.keys import Decoder, Event, Key, Pasted, Typed
 
 #: What a terminal sends, whole and broken, so that cuts fall into interesting places.
 PIECES = st.one_of(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.demo.layout import lay_out, width, wrap
+from rookery.programs.demo.layout import lay_out, width, wrap
 
 LINES = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=80)
 

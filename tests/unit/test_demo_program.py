@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from rookery.demo import options
-from rookery.demo.hooks import Hooks
-from rookery.demo.keys import Event, Key, Pasted, Typed
-from rookery.demo.options import Options
-from rookery.demo.program import SECOND_CHANCE, Program
-from rookery.demo.screen import View
-from rookery.demo.stage import Farewell
+from rookery.programs.demo import options
+from rookery.programs.demo.hooks import Hooks
+from rookery.programs.demo.keys import Event, Key, Pasted, Typed
+from rookery.programs.demo.options import Options
+from rookery.programs.demo.program import SECOND_CHANCE, Program
+from rookery.programs.demo.screen import View
+from rookery.programs.demo.stage import Farewell
 
 SESSION = "6b1a2f9e-6a5c-4f0e-9d55-0d6f3a4b7c11"
 

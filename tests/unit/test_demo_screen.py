@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.demo import dialog
-from rookery.demo.blocks import Block, Kind
-from rookery.demo.draft import Draft
-from rookery.demo.layout import width
-from rookery.demo.painter import Painter
-from rookery.demo.screen import TALLEST_DRAFT, Frame, Row, View, Work, draw
+from rookery.programs.demo import dialog
+from rookery.programs.demo.blocks import Block, Kind
+from rookery.programs.demo.draft import Draft
+from rookery.programs.demo.layout import width
+from rookery.programs.demo.painter import Painter
+from rookery.programs.demo.screen import TALLEST_DRAFT, Frame, Row, View, Work, draw
 
 STATUS = "demo · default mode · 3 turns"
 RULE = "─" * 40

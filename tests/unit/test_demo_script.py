@@ -6,8 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.demo import script
-from rookery.demo.script import Crash, Exit, Fail, Question, Say, Sleep, Slow, Step, Tool
+from rookery.programs.demo import script
+from rookery.programs.demo.script import (
+    Crash,
+    Exit,
+    Fail,
+    Question,
+    Say,
+    Sleep,
+    Slow,
+    Step,
+    Tool,
+)
 
 
 @pytest.mark.parametrize(

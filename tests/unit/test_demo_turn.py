@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from rookery.demo.blocks import Block, Kind
-from rookery.demo.effects import (
+from rookery.programs.demo.blocks import Block, Kind
+from rookery.programs.demo.effects import (
     Ask,
     Await,
     Consult,
@@ -20,8 +20,8 @@ from rookery.demo.effects import (
     Tell,
     Wait,
 )
-from rookery.demo.turn import MOST_CONTINUATIONS, Manner, Prompt, Turn
-from rookery.demo.verdicts import SILENCE, Hearing, Ruling, Verdict
+from rookery.programs.demo.turn import MOST_CONTINUATIONS, Manner, Prompt, Turn
+from rookery.programs.demo.verdicts import SILENCE, Hearing, Ruling, Verdict
 
 Answer = Callable[[Effect], Verdict]
 

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from rookery.demo import settings, verdicts
-from rookery.demo.settings import Command
-from rookery.demo.verdicts import SILENCE, Ruling, Verdict
+from rookery.programs.demo import settings, verdicts
+from rookery.programs.demo.settings import Command
+from rookery.programs.demo.verdicts import SILENCE, Ruling, Verdict
 
 
 @pytest.mark.parametrize(

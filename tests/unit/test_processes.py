@@ -46,7 +46,7 @@ def table() -> FakeTable:
         ("/usr/bin/node --max-old-space-size=8000 /usr/bin/gemini", "gemini"),
         ("node -r ./hook.js /usr/lib/gemini.js", "gemini"),
         ("bun /opt/opencode", "opencode"),
-        ("python3.11 -I -m rookery.demo --model x", "rookery.demo"),
+        ("python3.11 -I -m rookery.programs.demo --model x", "rookery.programs.demo"),
         ("-bash", ""),
         ("sh -c claude", ""),
         ("python -c claude", ""),

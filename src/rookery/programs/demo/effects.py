@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 
-from rookery.demo.blocks import Block
-from rookery.demo.dialog import Dialog
-from rookery.demo.verdicts import Hearing, Verdict
+from rookery.programs.demo.blocks import Block
+from rookery.programs.demo.dialog import Dialog
+from rookery.programs.demo.verdicts import Hearing, Verdict
 
 Fields = Mapping[str, object]
 

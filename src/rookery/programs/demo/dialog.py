@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from rookery.demo.keys import Event, Key, Pasted, Typed
-from rookery.demo.verdicts import Ruling, Verdict
+from rookery.programs.demo.keys import Event, Key, Pasted, Typed
+from rookery.programs.demo.verdicts import Ruling, Verdict
 
 _REFUSED = Verdict(Ruling.REFUSE)
 

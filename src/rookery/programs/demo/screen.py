@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rookery.demo.blocks import Block, Kind
-from rookery.demo.dialog import Dialog
-from rookery.demo.draft import Draft, name
-from rookery.demo.layout import lay_out, width
+from rookery.programs.demo.blocks import Block, Kind
+from rookery.programs.demo.dialog import Dialog
+from rookery.programs.demo.draft import Draft, name
+from rookery.programs.demo.layout import lay_out, width
 
 #: Rows of the draft beyond which it is shown by name.
 TALLEST_DRAFT = 20

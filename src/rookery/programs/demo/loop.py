@@ -6,14 +6,14 @@ import select
 import signal
 from collections.abc import Container, Iterable
 
-from rookery.demo.hooks import Hooks
-from rookery.demo.keys import ESCAPE_DELAY, Decoder, Event
-from rookery.demo.painter import Painter
-from rookery.demo.program import Clock, Program
-from rookery.demo.screen import Frame, draw
-from rookery.demo.signals import DEADLY, Signals
-from rookery.demo.stage import Farewell
-from rookery.demo.terminal import Terminal
+from rookery.programs.demo.hooks import Hooks
+from rookery.programs.demo.keys import ESCAPE_DELAY, Decoder, Event
+from rookery.programs.demo.painter import Painter
+from rookery.programs.demo.program import Clock, Program
+from rookery.programs.demo.screen import Frame, draw
+from rookery.programs.demo.signals import DEADLY, Signals
+from rookery.programs.demo.stage import Farewell
+from rookery.programs.demo.terminal import Terminal
 
 #: Seconds the hooks have to hear of the end.
 LAST_WORDS = 1.0

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID, uuid4
 
-from rookery.demo import settings
+from rookery.programs.demo import settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def read(arguments: Sequence[str]) -> Options:
 
 
 def _parser() -> ArgumentParser:
-    parser = ArgumentParser("python -m rookery.demo", allow_abbrev=False)
+    parser = ArgumentParser("python -m rookery.programs.demo", allow_abbrev=False)
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--session-id", type=UUID, metavar="UUID")
     which.add_argument("--resume", type=UUID, metavar="UUID")

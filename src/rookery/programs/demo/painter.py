@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rookery.demo.layout import width
-from rookery.demo.screen import Frame, Row
+from rookery.programs.demo.layout import width
+from rookery.programs.demo.screen import Frame, Row
 
 _ERASE_ROW = "\x1b[2K"
 _REMEMBER, _RETURN = "\x1b7", "\x1b8"

@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-from rookery.demo import waits
-from rookery.demo.beginnings import clearing, opening
-from rookery.demo.blocks import Block, Kind
-from rookery.demo.draft import Draft
-from rookery.demo.effects import Effects, Print, Record
-from rookery.demo.hooks import Hooks
-from rookery.demo.keys import Event, Key, Pasted, Typed
-from rookery.demo.options import Options
-from rookery.demo.screen import PICTURES, View, Work
-from rookery.demo.session import Session
-from rookery.demo.stage import Farewell, Stage
-from rookery.demo.turn import Manner, Prompt, Turn
-from rookery.demo.verdicts import Hearing, Verdict
+from rookery.programs.demo import waits
+from rookery.programs.demo.beginnings import clearing, opening
+from rookery.programs.demo.blocks import Block, Kind
+from rookery.programs.demo.draft import Draft
+from rookery.programs.demo.effects import Effects, Print, Record
+from rookery.programs.demo.hooks import Hooks
+from rookery.programs.demo.keys import Event, Key, Pasted, Typed
+from rookery.programs.demo.options import Options
+from rookery.programs.demo.screen import PICTURES, View, Work
+from rookery.programs.demo.session import Session
+from rookery.programs.demo.stage import Farewell, Stage
+from rookery.programs.demo.turn import Manner, Prompt, Turn
+from rookery.programs.demo.verdicts import Hearing, Verdict
 
 #: Seconds in which a second ctrl-c ends the program.
 SECOND_CHANCE = 2.0

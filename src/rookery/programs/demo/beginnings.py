@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rookery.demo import dialog
-from rookery.demo.blocks import Block, Kind
-from rookery.demo.effects import (
+from rookery.programs.demo import dialog
+from rookery.programs.demo.blocks import Block, Kind
+from rookery.programs.demo.effects import (
     Ask,
     Consult,
     Effects,
@@ -15,8 +15,8 @@ from rookery.demo.effects import (
     Tell,
     Wait,
 )
-from rookery.demo.options import Options
-from rookery.demo.verdicts import Ruling
+from rookery.programs.demo.options import Options
+from rookery.programs.demo.verdicts import Ruling
 
 
 def opening(options: Options, folder: str) -> Effects:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rookery.demo.dialog import Dialog
-from rookery.demo.keys import Event
-from rookery.demo.verdicts import SILENCE, Hearing, Verdict
+from rookery.programs.demo.dialog import Dialog
+from rookery.programs.demo.keys import Event
+from rookery.programs.demo.verdicts import SILENCE, Hearing, Verdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 from uuid import uuid4
 
-from rookery.demo import effects, waits
-from rookery.demo.blocks import Block
-from rookery.demo.hooks import Hooks
-from rookery.demo.session import Session
-from rookery.demo.verdicts import Hearing
+from rookery.programs.demo import effects, waits
+from rookery.programs.demo.blocks import Block
+from rookery.programs.demo.hooks import Hooks
+from rookery.programs.demo.session import Session
+from rookery.programs.demo.verdicts import Hearing
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import assert_never
 from uuid import uuid4
 
-from rookery.demo import dialog, script
-from rookery.demo.blocks import Block, Kind
-from rookery.demo.effects import (
+from rookery.programs.demo import dialog, script
+from rookery.programs.demo.blocks import Block, Kind
+from rookery.programs.demo.effects import (
     Ask,
     Await,
     Consult,
@@ -25,7 +25,7 @@ from rookery.demo.effects import (
     Tell,
     Wait,
 )
-from rookery.demo.verdicts import Hearing, Ruling, Verdict
+from rookery.programs.demo.verdicts import Hearing, Ruling, Verdict
 
 #: Times a Stop hook may make a turn go on, as in Claude Code.
 MOST_CONTINUATIONS = 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from rookery.demo.layout import lay_out
+from rookery.programs.demo.layout import lay_out
 
 
 class Kind(StrEnum):

@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from rookery.demo import settings, verdicts
-from rookery.demo.verdicts import SILENCE, Hearing, Verdict
+from rookery.programs.demo import settings, verdicts
+from rookery.programs.demo.verdicts import SILENCE, Hearing, Verdict
 
 _CHUNK = 65_536
 

@@ -1,4 +1,4 @@
-"""Runs the demo agent: ``python -m rookery.demo``."""
+"""Runs the demo agent: ``python -m rookery.programs.demo``."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import sys
 import termios
 import time
 
-from rookery.demo import options
-from rookery.demo.hooks import Hooks
-from rookery.demo.loop import Loop
-from rookery.demo.program import Program
-from rookery.demo.signals import die_of
-from rookery.demo.terminal import Terminal
+from rookery.programs.demo import options
+from rookery.programs.demo.hooks import Hooks
+from rookery.programs.demo.loop import Loop
+from rookery.programs.demo.program import Program
+from rookery.programs.demo.signals import die_of
+from rookery.programs.demo.terminal import Terminal
 
 
 def main() -> int:
