@@ -6,11 +6,11 @@ import pytest
 
 from rookery.programs.demo import dialog
 from rookery.programs.demo.dialog import Dialog
-from rookery.programs.demo.keys import Event, Key, Pasted, Typed
+from rookery.programs.demo.input import InputEvent, KeyPress, Pasted, Typed
 from rookery.programs.demo.verdicts import Ruling, Verdict
 
 
-def pressed(shown: Dialog, *events: Event) -> Dialog | Verdict:
+def pressed(shown: Dialog, *events: InputEvent) -> Dialog | Verdict:
     outcome: Dialog | Verdict = shown
     for event in events:
         assert isinstance(outcome, Dialog)
@@ -21,19 +21,19 @@ def pressed(shown: Dialog, *events: Event) -> Dialog | Verdict:
 @pytest.mark.parametrize(
     ("events", "ruling"),
     [
-        ([Key.ENTER], Ruling.ALLOW),
+        ([KeyPress.ENTER], Ruling.ALLOW),
         ([Typed("1")], Ruling.ALLOW),
         ([Typed("2")], Ruling.ALWAYS),
-        ([Key.DOWN, Key.ENTER], Ruling.ALWAYS),
+        ([KeyPress.DOWN, KeyPress.ENTER], Ruling.ALWAYS),
         ([Typed("3")], Ruling.REFUSE),
-        ([Key.UP, Key.ENTER], Ruling.REFUSE),
-        ([Key.ESCAPE], Ruling.REFUSE),
-        ([Key.CANCEL], Ruling.REFUSE),
+        ([KeyPress.UP, KeyPress.ENTER], Ruling.REFUSE),
+        ([KeyPress.ESCAPE], Ruling.REFUSE),
+        ([KeyPress.CANCEL], Ruling.REFUSE),
         ([Pasted("2"), Typed("fix bug 3")], Ruling.REFUSE),
-        ([Typed("no!"), Key.BACKSPACE, Typed("9"), Key.ENTER], Ruling.ALLOW),
+        ([Typed("no!"), KeyPress.BACKSPACE, Typed("9"), KeyPress.ENTER], Ruling.ALLOW),
     ],
 )
-def test_keys_choose(events: list[Event], ruling: Ruling) -> None:
+def test_keys_choose(events: list[InputEvent], ruling: Ruling) -> None:
     assert pressed(dialog.permission("Bash", "ls"), *events) == Verdict(ruling)
 
 

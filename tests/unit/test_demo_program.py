@@ -11,7 +11,7 @@ import pytest
 
 from rookery.programs.demo import options
 from rookery.programs.demo.hooks import Hooks
-from rookery.programs.demo.keys import Event, Key, Pasted, Typed
+from rookery.programs.demo.input import InputEvent, KeyPress, Pasted, Typed
 from rookery.programs.demo.options import Options
 from rookery.programs.demo.program import SECOND_CHANCE, Program
 from rookery.programs.demo.screen import View
@@ -37,13 +37,13 @@ class Person:
         self.said: list[str] = []
         self.wait(0)
 
-    def press(self, *events: Event) -> None:
+    def press(self, *events: InputEvent) -> None:
         for event in events:
             self.program.press(event)
             self.wait(0)
 
     def submit(self, text: str) -> None:
-        self.press(Typed(text), Key.ENTER)
+        self.press(Typed(text), KeyPress.ENTER)
 
     def wait(self, seconds: float) -> None:
         self.clock.now += seconds
@@ -109,25 +109,25 @@ def test_what_is_submitted_in_a_turn_is_the_next_one(person: Person) -> None:
 def test_escape_interrupts_a_turn_and_keeps_what_was_spoken(person: Person) -> None:
     person.submit("slow: 1;;say: one two three")
     person.wait(1)
-    person.press(Key.ESCAPE)
+    person.press(KeyPress.ESCAPE)
 
     assert person.said[2:] == ["● one two", "  ⎿ Interrupted"]
     assert person.view.work is None
 
 
 def test_escape_clears_nothing(person: Person) -> None:
-    person.press(Typed("draft"), Key.ESCAPE)
+    person.press(Typed("draft"), KeyPress.ESCAPE)
 
     assert person.view.draft.text == "draft"
 
 
 def test_ctrl_c_clears_then_interrupts_then_offers_to_exit(person: Person) -> None:
     person.submit("sleep: 5")
-    person.press(Typed("draft"), Key.CANCEL)
+    person.press(Typed("draft"), KeyPress.CANCEL)
     cleared = person.view
-    person.press(Key.CANCEL)
+    person.press(KeyPress.CANCEL)
     interrupted = person.view
-    person.press(Key.CANCEL)
+    person.press(KeyPress.CANCEL)
 
     assert cleared.draft.text == ""
     assert cleared.work is not None
@@ -137,20 +137,20 @@ def test_ctrl_c_clears_then_interrupts_then_offers_to_exit(person: Person) -> No
 
 
 def test_a_second_ctrl_c_exits_only_soon_after_the_first(person: Person) -> None:
-    person.press(Key.CANCEL)
+    person.press(KeyPress.CANCEL)
     person.wait(SECOND_CHANCE)
-    person.press(Key.CANCEL)
+    person.press(KeyPress.CANCEL)
     late = person.farewell
-    person.press(Key.CANCEL)
+    person.press(KeyPress.CANCEL)
 
     assert late is None
     assert person.farewell == Farewell(0)
 
 
 def test_ctrl_d_exits_only_from_an_empty_box(person: Person) -> None:
-    person.press(Typed("x"), Key.CLOSE)
+    person.press(Typed("x"), KeyPress.CLOSE)
     full = person.farewell
-    person.press(Key.BACKSPACE, Key.CLOSE)
+    person.press(KeyPress.BACKSPACE, KeyPress.CLOSE)
 
     assert full is None
     assert person.farewell == Farewell(0)
@@ -177,7 +177,7 @@ def test_a_dialog_keeps_the_draft_and_takes_the_keys(person: Person) -> None:
     person.wait(1)
     person.press(Pasted("1"), Typed("words"))
     asked = person.view
-    person.press(Key.ENTER)
+    person.press(KeyPress.ENTER)
 
     assert asked.dialog is not None
     assert person.view.dialog is None
@@ -188,7 +188,7 @@ def test_a_dialog_keeps_the_draft_and_takes_the_keys(person: Person) -> None:
 def test_words_typed_before_it_listens_are_lost(tmp_path: Path) -> None:
     person = seated(tmp_path, "--startup-delay", "1")
 
-    person.press(Typed("early"), Key.ENTER)
+    person.press(Typed("early"), KeyPress.ENTER)
     starting = person.view.is_starting
     person.wait(1)
 
@@ -221,7 +221,7 @@ def test_it_wakes_for_the_next_picture_and_the_end_of_a_wait(person: Person) -> 
 
 def test_the_transcript_has_the_words_of_both(person: Person, tmp_path: Path) -> None:
     person.submit("say: hello\\")
-    person.press(Typed("sleep: 9"), Key.ENTER, Key.ESCAPE)
+    person.press(Typed("sleep: 9"), KeyPress.ENTER, KeyPress.ESCAPE)
 
     lines = (tmp_path / "home" / f"{SESSION}.jsonl").read_text().splitlines()
     written = [json.loads(line) for line in lines]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rookery.programs.demo import dialog
 from rookery.programs.demo.blocks import Block, Kind
-from rookery.programs.demo.draft import Draft
+from rookery.programs.demo.input import Draft
 from rookery.programs.demo.layout import width
 from rookery.programs.demo.painter import Painter
 from rookery.programs.demo.screen import TALLEST_DRAFT, Frame, Row, View, Work, draw

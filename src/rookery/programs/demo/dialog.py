@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from rookery.programs.demo.keys import Event, Key, Pasted, Typed
+from rookery.programs.demo.input import InputEvent, KeyPress, Pasted, Typed
 from rookery.programs.demo.verdicts import Ruling, Verdict
 
 _REFUSED = Verdict(Ruling.REFUSE)
@@ -26,22 +26,22 @@ class Dialog:
     question: str | None = None  #: None: what is asked is a permission
     selected: int = 0
 
-    def pressed(self, event: Event) -> Dialog | Verdict:
+    def pressed(self, event: InputEvent) -> Dialog | Verdict:
         """Return what became of it: the choice, or the dialog as it looks now.
 
         A stray Enter chooses, as it does with real agents.
         """
         match event:
-            case Key.ENTER:
+            case KeyPress.ENTER:
                 return self.options[self.selected].verdict
-            case Key.ESCAPE | Key.CANCEL:
+            case KeyPress.ESCAPE | KeyPress.CANCEL:
                 return _REFUSED
-            case Key.UP | Key.DOWN:
-                step = 1 if event is Key.DOWN else -1
+            case KeyPress.UP | KeyPress.DOWN:
+                step = 1 if event is KeyPress.DOWN else -1
                 return replace(self, selected=(self.selected + step) % len(self.options))
             case Typed(text):
                 return self._picked(text)
-            case Key() | Pasted():
+            case KeyPress() | Pasted():
                 return self
             case _:
                 assert_never(event)

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Container, Iterable
 
 from rookery.programs.demo.hooks import Hooks
-from rookery.programs.demo.keys import ESCAPE_DELAY, Decoder, Event
+from rookery.programs.demo.input import ESCAPE_TIMEOUT_S, Decoder, InputEvent
 from rookery.programs.demo.painter import Painter
 from rookery.programs.demo.program import Clock, Program
 from rookery.programs.demo.screen import Frame, draw
@@ -60,14 +60,14 @@ class Loop:
         self._hooks.advance(self._clock())
         return ready
 
-    def _events(self, ready: Container[int]) -> list[Event]:
+    def _events(self, ready: Container[int]) -> list[InputEvent]:
         now = self._clock()
         if self._terminal.input in ready:
             chunk = self._terminal.read()
             if not chunk:
                 self._program.leave(Farewell(signal=signal.SIGHUP))
             events = self._decoder.feed(chunk)
-            self._escape_at = now + ESCAPE_DELAY if self._decoder.is_undecided else None
+            self._escape_at = now + ESCAPE_TIMEOUT_S if self._decoder.is_undecided else None
             return events
         if self._escape_at is not None and now >= self._escape_at:
             self._escape_at = None

@@ -11,10 +11,9 @@ from uuid import uuid4
 from rookery.programs.demo import waits
 from rookery.programs.demo.beginnings import clearing, opening
 from rookery.programs.demo.blocks import Block, Kind
-from rookery.programs.demo.draft import Draft
 from rookery.programs.demo.effects import Effects, Print, Record
 from rookery.programs.demo.hooks import Hooks
-from rookery.programs.demo.keys import Event, Key, Pasted, Typed
+from rookery.programs.demo.input import Draft, InputEvent, KeyPress, Pasted, Typed
 from rookery.programs.demo.options import Options
 from rookery.programs.demo.screen import PICTURES, View, Work
 from rookery.programs.demo.session import Session
@@ -73,7 +72,7 @@ class Program:
         printed, self._stage.printed = self._stage.printed, []
         return printed
 
-    def press(self, event: Event) -> None:
+    def press(self, event: InputEvent) -> None:
         if self._stage.farewell is not None:
             return
         if self._act is not None and isinstance(self._act.wait, waits.Answered):
@@ -139,30 +138,30 @@ class Program:
         turns = "1 turn" if self._turns == 1 else f"{self._turns} turns"
         return f"demo · {self._options.permission_mode} mode · {turns}"
 
-    def _edit(self, event: Event) -> None:
+    def _edit(self, event: InputEvent) -> None:
         match event:
             case Typed(text):
                 self._draft = self._draft.typed(text)
             case Pasted(text):
                 self._draft = self._draft.pasted(text)
-            case Key.NEWLINE:
+            case KeyPress.NEWLINE:
                 self._draft = self._draft.typed("\n")
-            case Key.BACKSPACE:
+            case KeyPress.BACKSPACE:
                 self._draft = self._draft.shortened()
-            case Key.CLEAR:
+            case KeyPress.CLEAR:
                 self._draft = self._draft.emptied()
             case _:
                 self._command(event)
 
-    def _command(self, key: Key) -> None:
+    def _command(self, key: KeyPress) -> None:
         match key:
-            case Key.ENTER:
+            case KeyPress.ENTER:
                 self._enter()
-            case Key.ESCAPE if self._act is not None:
+            case KeyPress.ESCAPE if self._act is not None:
                 self._interrupt(self._act)
-            case Key.CANCEL:
+            case KeyPress.CANCEL:
                 self._cancel()
-            case Key.CLOSE if not self._draft.pieces:
+            case KeyPress.CLOSE if not self._draft.pieces:
                 self.leave(Farewell(), "prompt_input_exit")
 
     def _enter(self) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rookery.programs.demo.blocks import Block, Kind
 from rookery.programs.demo.dialog import Dialog
-from rookery.programs.demo.draft import Draft, name
+from rookery.programs.demo.input import Draft, paste_label
 from rookery.programs.demo.layout import lay_out, width
 
 #: Rows of the draft beyond which it is shown by name.
@@ -90,7 +90,7 @@ def _draft(draft: Draft, columns: int) -> list[Row]:
     # Counted roughly first: laying out a megabyte at every key would be felt.
     is_tall = len(text) > TALLEST_DRAFT * columns
     if is_tall or len(_draft_rows(text, columns)) > TALLEST_DRAFT:
-        text = name(draft.pastes + 1, draft.text)
+        text = paste_label(draft.pastes + 1, draft.text)
     return [Row(row) for row in _draft_rows(text, columns)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rookery.programs.demo.dialog import Dialog
-from rookery.programs.demo.keys import Event
+from rookery.programs.demo.input import InputEvent
 from rookery.programs.demo.verdicts import SILENCE, Hearing, Verdict
 
 
@@ -37,7 +37,7 @@ class Answered:
     hearing: Hearing | None
     choice: Verdict | None = None
 
-    def press(self, event: Event) -> None:
+    def press(self, event: InputEvent) -> None:
         if self.choice is not None:
             return
         match self.dialog.pressed(event):
