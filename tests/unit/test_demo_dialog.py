@@ -6,12 +6,12 @@ import pytest
 
 from rookery.programs.demo import dialog
 from rookery.programs.demo.dialog import Dialog
+from rookery.programs.demo.hooks import Decision, Ruling
 from rookery.programs.demo.input import InputEvent, KeyPress, Pasted, Typed
-from rookery.programs.demo.verdicts import Ruling, Verdict
 
 
-def pressed(shown: Dialog, *events: InputEvent) -> Dialog | Verdict:
-    outcome: Dialog | Verdict = shown
+def pressed(shown: Dialog, *events: InputEvent) -> Dialog | Decision:
+    outcome: Dialog | Decision = shown
     for event in events:
         assert isinstance(outcome, Dialog)
         outcome = outcome.pressed(event)
@@ -34,32 +34,33 @@ def pressed(shown: Dialog, *events: InputEvent) -> Dialog | Verdict:
     ],
 )
 def test_keys_choose(events: list[InputEvent], ruling: Ruling) -> None:
-    assert pressed(dialog.permission("Bash", "ls"), *events) == Verdict(ruling)
+    assert pressed(dialog.permission("Bash", "ls"), *events) == Decision(ruling)
 
 
 def test_the_option_chosen_is_the_answer_to_a_question() -> None:
     asked = dialog.question("Which?", ("Red", "Blue"))
 
-    assert pressed(asked, Typed("2")) == Verdict(Ruling.ALLOW, "Blue")
+    assert pressed(asked, Typed("2")) == Decision(Ruling.ALLOW, "Blue")
 
 
 def test_a_hook_answers_a_question_by_its_label() -> None:
     asked = dialog.question("Which?", ("Red", "Blue"))
 
-    assert asked.heard(Verdict(Ruling.ALLOW, answers={"Which?": "Red"})) == Verdict(
+    assert asked.heard(Decision(Ruling.ALLOW, answers={"Which?": "Red"})) == Decision(
         Ruling.ALLOW, "Red"
     )
 
 
 @pytest.mark.parametrize(
-    "verdict", [Verdict(), Verdict(Ruling.ALLOW), Verdict(Ruling.ALLOW, answers={"What?": "x"})]
+    "decision",
+    [Decision(), Decision(Ruling.ALLOW), Decision(Ruling.ALLOW, answers={"What?": "x"})],
 )
-def test_a_question_stands_until_it_is_answered(verdict: Verdict) -> None:
-    assert dialog.question("Which?", ("Red", "Blue")).heard(verdict) is None
+def test_a_question_stands_until_it_is_answered(decision: Decision) -> None:
+    assert dialog.question("Which?", ("Red", "Blue")).heard(decision) is None
 
 
 def test_a_hook_decides_a_permission() -> None:
     asked = dialog.permission("Bash", "ls")
 
-    assert asked.heard(Verdict(Ruling.DENY, "no")) == Verdict(Ruling.DENY, "no")
-    assert asked.heard(Verdict()) is None
+    assert asked.heard(Decision(Ruling.DENY, "no")) == Decision(Ruling.DENY, "no")
+    assert asked.heard(Decision()) is None

@@ -33,7 +33,7 @@ class Person:
 
     def __init__(self, asked: Options) -> None:
         self.clock = Clock()
-        self.program = Program(asked, Hooks(asked.hooks), self.clock)
+        self.program = Program(asked, Hooks(asked.hooks, self.clock), self.clock)
         self.said: list[str] = []
         self.wait(0)
 
@@ -240,18 +240,3 @@ def test_a_transcript_that_cannot_be_written_is_no_reason_to_stop(tmp_path: Path
     person.submit("say: hello")
 
     assert person.said[2:] == ["● hello"]
-
-
-def test_a_resumed_session_keeps_its_name(tmp_path: Path) -> None:
-    with home(tmp_path):
-        asked = options.read(["--resume", SESSION])
-
-    assert (asked.session_id, asked.source) == (SESSION, "resume")
-
-
-@pytest.mark.parametrize(
-    "arguments", [["--session-id", "me"], ["--settings", "/nowhere"], ["--what"]]
-)
-def test_a_command_line_that_cannot_be_read_ends_it(arguments: list[str]) -> None:
-    with pytest.raises(SystemExit):
-        options.read(arguments)

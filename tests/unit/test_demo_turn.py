@@ -20,32 +20,32 @@ from rookery.programs.demo.effects import (
     Tell,
     Wait,
 )
+from rookery.programs.demo.hooks import NO_DECISION, Decision, HookCall, Ruling
 from rookery.programs.demo.turn import MOST_CONTINUATIONS, Manner, Prompt, Turn
-from rookery.programs.demo.verdicts import SILENCE, Hearing, Ruling, Verdict
 
-Answer = Callable[[Effect], Verdict]
-
-
-def silence(effect: Effect) -> Verdict:
-    return SILENCE
+Answer = Callable[[Effect], Decision]
 
 
-def asked(verdict: Verdict) -> Answer:
+def silence(effect: Effect) -> Decision:
+    return NO_DECISION
+
+
+def asked(decision: Decision) -> Answer:
     """Answer dialogs, and nothing else."""
-    return lambda effect: verdict if isinstance(effect, Ask) else SILENCE
+    return lambda effect: decision if isinstance(effect, Ask) else NO_DECISION
 
 
-def told(event: str, verdict: Verdict) -> Answer:
+def told(event: str, decision: Decision) -> Answer:
     """Answer one event as its hook."""
     return lambda effect: (
-        verdict if isinstance(effect, Consult) and effect.event == event else SILENCE
+        decision if isinstance(effect, Consult) and effect.event == event else NO_DECISION
     )
 
 
 def played(text: str, answer: Answer = silence, manner: Manner | None = None) -> list[Effect]:
     """Play a whole turn, and return its effects."""
     turn = Turn(Prompt("p1", text, text), manner or Manner("default"))
-    effects = turn.effects(Hearing())
+    effects = turn.effects(HookCall())
     played = [next(effects)]
     try:
         while True:
@@ -86,9 +86,11 @@ def test_a_turn_prints_its_prompt_speaks_and_stops() -> None:
 
 
 def test_a_prompt_that_its_hook_blocks_is_dropped() -> None:
-    blocked = Verdict(Ruling.BLOCK, "not now")
+    blocked = Decision(Ruling.BLOCK, "not now")
 
-    effects = played("say: x", lambda effect: blocked if isinstance(effect, Await) else SILENCE)
+    effects = played(
+        "say: x", lambda effect: blocked if isinstance(effect, Await) else NO_DECISION
+    )
 
     assert blocks(effects) == ["  ⎿ Blocked: not now"]
     assert events(effects) == []
@@ -102,7 +104,7 @@ def test_a_tool_is_told_before_and_after() -> None:
 
 
 def test_a_permission_is_asked_without_a_number() -> None:
-    effects = played("permission: Bash ls", asked(Verdict(Ruling.ALLOW)))
+    effects = played("permission: Bash ls", asked(Decision(Ruling.ALLOW)))
 
     [ask] = [effect for effect in effects if isinstance(effect, Ask)]
     assert ask.fields == {
@@ -115,7 +117,7 @@ def test_a_permission_is_asked_without_a_number() -> None:
 
 
 def test_a_refusal_ends_the_turn() -> None:
-    effects = played("permission: Bash ls\nsay: after", asked(Verdict(Ruling.REFUSE)))
+    effects = played("permission: Bash ls\nsay: after", asked(Decision(Ruling.REFUSE)))
 
     assert blocks(effects) == ["● Bash(ls)", "  ⎿ Refused"]
     assert events(effects) == ["PreToolUse", "Interrupt"]
@@ -123,7 +125,7 @@ def test_a_refusal_ends_the_turn() -> None:
 
 
 def test_a_denial_by_a_hook_leaves_the_turn_going() -> None:
-    effects = played("permission: Bash ls\nsay: after", asked(Verdict(Ruling.DENY, "no")))
+    effects = played("permission: Bash ls\nsay: after", asked(Decision(Ruling.DENY, "no")))
 
     assert blocks(effects) == ["● Bash(ls)", "  ⎿ Denied: no", "● after"]
     assert events(effects) == ["PreToolUse", "Stop"]
@@ -138,7 +140,7 @@ def test_nothing_is_asked_in_bypass_mode(mode: str) -> None:
 
 def test_a_tool_allowed_for_the_session_does_not_ask_again() -> None:
     manner = Manner("default")
-    always = asked(Verdict(Ruling.ALWAYS))
+    always = asked(Decision(Ruling.ALWAYS))
 
     first = played("permission: Bash ls", always, manner)
     second = played("permission: Bash rm\npermission: Write x", always, manner)
@@ -159,21 +161,21 @@ def test_a_tool_allowed_for_the_session_does_not_ask_again() -> None:
 def test_a_hook_decides_before_a_tool_is_used(
     text: str, ruling: Ruling, asks: int, result: str
 ) -> None:
-    effects = played(text, told("PreToolUse", Verdict(ruling, "why")))
+    effects = played(text, told("PreToolUse", Decision(ruling, "why")))
 
     assert sum(isinstance(effect, Ask) for effect in effects) == asks
     assert blocks(effects) == ["● Bash(ls)", result]
 
 
 def test_the_answer_to_a_question_is_said() -> None:
-    effects = played("question: Which? | Red | Blue", asked(Verdict(Ruling.ALLOW, "Blue")))
+    effects = played("question: Which? | Red | Blue", asked(Decision(Ruling.ALLOW, "Blue")))
 
     assert blocks(effects) == ["● AskUserQuestion(Which?)", "  ⎿ Blue", "● You chose Blue"]
     assert events(effects) == ["PreToolUse", "PostToolUse", "Stop"]
 
 
 def test_a_question_is_asked_in_bypass_mode_too() -> None:
-    answer = asked(Verdict(Ruling.ALLOW, "Red"))
+    answer = asked(Decision(Ruling.ALLOW, "Red"))
 
     effects = played("question: Which? | Red", answer, Manner("bypass"))
 
@@ -213,14 +215,14 @@ def test_a_sleep_is_waited_for() -> None:
 
 
 def test_a_stop_hook_makes_the_turn_go_on() -> None:
-    verdicts = iter([Verdict(Ruling.BLOCK, "say: more")])
+    decisions = iter([Decision(Ruling.BLOCK, "say: more")])
 
     effects = played(
         "say: first",
         lambda effect: (
-            next(verdicts, SILENCE)
+            next(decisions, NO_DECISION)
             if isinstance(effect, Consult) and effect.event == "Stop"
-            else SILENCE
+            else NO_DECISION
         ),
     )
 
@@ -230,6 +232,6 @@ def test_a_stop_hook_makes_the_turn_go_on() -> None:
 
 
 def test_a_turn_does_not_go_on_for_ever() -> None:
-    effects = played("say: x", told("Stop", Verdict(Ruling.BLOCK, "say: more")))
+    effects = played("say: x", told("Stop", Decision(Ruling.BLOCK, "say: more")))
 
     assert len(blocks(effects)) == 1 + MOST_CONTINUATIONS

@@ -21,7 +21,7 @@ def main() -> int:
     except termios.error:
         sys.stderr.write("The demo agent needs a terminal.\n")
         return 2
-    hooks = Hooks(asked.hooks)
+    hooks = Hooks(asked.hooks, time.monotonic)
     with terminal:
         farewell = Loop(
             Program(asked, hooks, time.monotonic), hooks, terminal, time.monotonic

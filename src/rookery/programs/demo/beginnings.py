@@ -15,16 +15,16 @@ from rookery.programs.demo.effects import (
     Tell,
     Wait,
 )
+from rookery.programs.demo.hooks import Ruling
 from rookery.programs.demo.options import Options
-from rookery.programs.demo.verdicts import Ruling
 
 
 def opening(options: Options, folder: str) -> Effects:
     """Start up. Words typed before it listens are lost, as with real agents."""
     yield Wait(options.startup_delay)
     if options.trust_dialog:
-        verdict = yield Ask(dialog.trust(folder), None)
-        if verdict.ruling is Ruling.REFUSE:
+        decision = yield Ask(dialog.trust(folder), None)
+        if decision.ruling is Ruling.REFUSE:
             yield Leave(1)
             return
     yield Print(Block(Kind.BANNER, f"demo · {options.model} · {folder}"))

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import assert_never
 
+from rookery.programs.demo.hooks import Decision, Ruling
 from rookery.programs.demo.input import InputEvent, KeyPress, Pasted, Typed
-from rookery.programs.demo.verdicts import Ruling, Verdict
 
-_REFUSED = Verdict(Ruling.REFUSE)
+_REFUSED = Decision(Ruling.REFUSE)
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
     label: str
-    verdict: Verdict
+    decision: Decision
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +26,14 @@ class Dialog:
     question: str | None = None  #: None: what is asked is a permission
     selected: int = 0
 
-    def pressed(self, event: InputEvent) -> Dialog | Verdict:
+    def pressed(self, event: InputEvent) -> Dialog | Decision:
         """Return what became of it: the choice, or the dialog as it looks now.
 
         A stray Enter chooses, as it does with real agents.
         """
         match event:
             case KeyPress.ENTER:
-                return self.options[self.selected].verdict
+                return self.options[self.selected].decision
             case KeyPress.ESCAPE | KeyPress.CANCEL:
                 return _REFUSED
             case KeyPress.UP | KeyPress.DOWN:
@@ -46,38 +46,38 @@ class Dialog:
             case _:
                 assert_never(event)
 
-    def heard(self, verdict: Verdict) -> Verdict | None:
-        """Return what a hook's verdict means here; None if it leaves the dialog standing."""
-        match verdict.ruling:
+    def heard(self, decision: Decision) -> Decision | None:
+        """Return what a hook's decision means here; None if it leaves the dialog standing."""
+        match decision.ruling:
             case Ruling.ALLOW if self.question is not None:
-                label = verdict.answers.get(self.question)
-                return None if label is None else Verdict(Ruling.ALLOW, label)
+                label = decision.answers.get(self.question)
+                return None if label is None else Decision(Ruling.ALLOW, label)
             case Ruling.ALLOW | Ruling.DENY | Ruling.REFUSE:
-                return verdict
+                return decision
             case _:
                 return None
 
-    def _picked(self, text: str) -> Dialog | Verdict:
+    def _picked(self, text: str) -> Dialog | Decision:
         for character in text:
             if character in "123456789" and int(character) <= len(self.options):
-                return self.options[int(character) - 1].verdict
+                return self.options[int(character) - 1].decision
         return self
 
 
 def trust(folder: str) -> Dialog:
-    options = (Option("Yes", Verdict(Ruling.ALLOW)), Option("No", _REFUSED))
+    options = (Option("Yes", Decision(Ruling.ALLOW)), Option("No", _REFUSED))
     return Dialog("Do you trust the files in this folder?", folder, "", options)
 
 
 def permission(tool: str, text: str) -> Dialog:
     options = (
-        Option("Yes", Verdict(Ruling.ALLOW)),
-        Option("Yes, and don't ask again this session", Verdict(Ruling.ALWAYS)),
+        Option("Yes", Decision(Ruling.ALLOW)),
+        Option("Yes, and don't ask again this session", Decision(Ruling.ALWAYS)),
         Option("No, and tell demo what to do differently (esc)", _REFUSED),
     )
     return Dialog(tool, text, "Do you want to proceed?", options)
 
 
 def question(text: str, labels: tuple[str, ...]) -> Dialog:
-    options = tuple(Option(label, Verdict(Ruling.ALLOW, label)) for label in labels)
+    options = tuple(Option(label, Decision(Ruling.ALLOW, label)) for label in labels)
     return Dialog("Question", text, "", options, question=text)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rookery.programs.demo.blocks import Block
 from rookery.programs.demo.dialog import Dialog
-from rookery.programs.demo.verdicts import Hearing, Verdict
+from rookery.programs.demo.hooks import Decision, HookCall
 
 Fields = Mapping[str, object]
 
@@ -44,7 +44,7 @@ class Tell:
 
 @dataclass(frozen=True, slots=True)
 class Consult:
-    """Run a hook and wait for its verdict."""
+    """Run a hook and wait for its decision."""
 
     event: str
     fields: Fields
@@ -52,14 +52,14 @@ class Consult:
 
 @dataclass(frozen=True, slots=True)
 class Await:
-    """Wait for the verdict of a hook that runs."""
+    """Wait for the decision of a hook that runs."""
 
-    hearing: Hearing
+    hearing: HookCall
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Put a dialog on the screen and wait for a verdict, from a person or a hook."""
+    """Put a dialog on the screen and wait for a decision, from a person or a hook."""
 
     dialog: Dialog
     fields: Fields | None  #: of the hook PermissionRequest; None: no hook may answer
@@ -96,5 +96,5 @@ Effect = (
     Print | Grow | Record | Tell | Consult | Await | Ask | Wait | Listen | Renew | Leave | Die
 )
 
-#: Each effect is answered by a verdict, silence where nothing was asked.
-Effects = Generator[Effect, Verdict, None]
+#: Each effect is answered by a decision, silence where nothing was asked.
+Effects = Generator[Effect, Decision, None]

@@ -1,197 +1,245 @@
-"""Runs hooks as children: in order, never in the way, and open when they fail."""
+"""Runs hook commands as child processes and reads their decisions."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections import deque
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import StrEnum
+from io import FileIO
+from typing import Any
 
-from rookery.programs.demo import settings, verdicts
-from rookery.programs.demo.verdicts import SILENCE, Hearing, Verdict
+_CHUNK_BYTES = 65_536
 
-_CHUNK = 65_536
+#: Returns seconds of a monotonic clock.
+MonotonicClock = Callable[[], float]
 
 
-@dataclass(slots=True, eq=False)
-class _Child:
-    """A hook's command that runs. Its ends of the pipes are -1 once they are closed."""
+@dataclass(frozen=True, slots=True)
+class HookCommand:
+    words: tuple[str, ...]
+    timeout_s: float
 
-    pid: int
-    stdin: int
-    stdout: int
-    unsent: memoryview
-    deadline: float
-    output: bytearray
 
-    def exchange(self) -> None:
-        """Give and take what the pipes bear."""
+HookCommands = Mapping[str, tuple[HookCommand, ...]]  #: by event
+
+
+class Ruling(StrEnum):
+    NONE = "none"  #: nothing was decided
+    ALLOW = "allow"
+    ALWAYS = "always"  #: allow, and do not ask again in this session
+    ASK = "ask"  #: show the dialog
+    DENY = "deny"  #: skip this tool call; the turn continues
+    REFUSE = "refuse"  #: skip this tool call and end the turn
+    BLOCK = "block"  #: drop the prompt, or continue the turn instead of stopping
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The answer of a hook or of the person at the keyboard."""
+
+    ruling: Ruling = Ruling.NONE
+    text: str = ""  #: the reason, or the chosen option
+    answers: Mapping[str, str] = field(default_factory=dict)  #: question -> option, from a hook
+
+
+NO_DECISION = Decision()
+
+
+def read_decision(output: bytes) -> Decision:
+    """Read a hook's output in Claude Code's format; any other output decides nothing."""
+    try:
+        answer = json.loads(output)
+    except (ValueError, RecursionError):
+        return NO_DECISION
+    match answer:
+        case {"decision": "block"}:
+            return Decision(Ruling.BLOCK, _text(answer, "reason"))
+        case {"hookSpecificOutput": {"permissionDecision": "allow" | "deny" | "ask" as ruling}}:
+            reason = _text(answer["hookSpecificOutput"], "permissionDecisionReason")
+            return Decision(Ruling(ruling), reason)
+        case {"hookSpecificOutput": {"decision": {"behavior": str()} as decision}}:
+            return _read_permission(decision)
+        case _:
+            return NO_DECISION
+
+
+def _read_permission(decision: Mapping[str, Any]) -> Decision:
+    match decision:
+        case {"behavior": "allow", "updatedInput": {"answers": {} as answers}}:
+            labels = {
+                str(key): label for key, label in answers.items() if isinstance(label, str)
+            }
+            return Decision(Ruling.ALLOW, answers=labels)
+        case {"behavior": "allow"}:
+            return Decision(Ruling.ALLOW)
+        case {"behavior": "deny", "interrupt": True}:
+            return Decision(Ruling.REFUSE)
+        case {"behavior": "deny"}:
+            return Decision(Ruling.DENY, _text(decision, "message"))
+        case _:
+            return NO_DECISION
+
+
+def _text(answer: Mapping[str, Any], key: str) -> str:
+    text = answer.get(key)
+    return text if isinstance(text, str) else ""
+
+
+class _HookProcess:
+    """A running hook command, with non-blocking pipes to it."""
+
+    def __init__(self, command: HookCommand, payload: bytes, now: float) -> None:
+        """Start the command. Raises OSError if it cannot be started."""
+        child_stdin, stdin = os.pipe()
+        stdout, child_stdout = os.pipe()
+        os.set_blocking(stdin, False)
+        os.set_blocking(stdout, False)
+        self.stdin, self.stdout = FileIO(stdin, "w"), FileIO(stdout)
+        self.deadline = now + command.timeout_s
+        self._unsent = memoryview(payload)
+        self._output = bytearray()
+        try:
+            self.pid = os.posix_spawnp(
+                command.words[0],
+                command.words,
+                os.environ,
+                file_actions=[
+                    (os.POSIX_SPAWN_DUP2, child_stdin, 0),
+                    (os.POSIX_SPAWN_DUP2, child_stdout, 1),
+                    (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+                ],
+                setsigdef=[signal.SIGPIPE],
+            )
+        except OSError:
+            self._close()
+            raise
+        finally:
+            os.close(child_stdin)
+            os.close(child_stdout)
+
+    def poll(self, now: float) -> Decision | None:
+        """Move data through the pipes; return the decision once the command has ended."""
         self._send()
         self._receive()
-
-    def ended(self) -> Verdict | None:
-        """Return what it decided, if it has ended."""
         pid, status = os.waitpid(self.pid, os.WNOHANG)
-        if not pid:
+        if not pid and now < self.deadline:
             return None
-        self._receive()
+        if pid:
+            self._receive()
+        else:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
         self._close()
-        return verdicts.read(bytes(self.output)) if status == 0 else SILENCE
-
-    def kill(self) -> None:
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
-        self._close()
+        is_done = bool(pid) and status == 0
+        return read_decision(bytes(self._output)) if is_done else NO_DECISION
 
     def _send(self) -> None:
         try:
-            while self.stdin >= 0 and self.unsent:
-                self.unsent = self.unsent[os.write(self.stdin, self.unsent) :]
-        except BlockingIOError:
-            return
-        except OSError:
-            pass  # it does not want to know: its business
-        if self.stdin >= 0:
-            os.close(self.stdin)
-            self.stdin = -1
+            while self._unsent and (sent := self.stdin.write(self._unsent)):
+                self._unsent = self._unsent[sent:]
+        except OSError:  # the command has closed its input: it may ignore the payload
+            self._unsent = memoryview(b"")
+        if not self._unsent:
+            self.stdin.close()
 
     def _receive(self) -> None:
-        try:
-            while self.stdout >= 0 and (chunk := os.read(self.stdout, _CHUNK)):
-                self.output += chunk
-        except BlockingIOError:
-            return
-        if self.stdout >= 0:
-            os.close(self.stdout)
-            self.stdout = -1
+        while not self.stdout.closed and (chunk := self.stdout.read(_CHUNK_BYTES)) is not None:
+            self._output += chunk
+            if not chunk:
+                self.stdout.close()
 
     def _close(self) -> None:
-        for end in (self.stdin, self.stdout):
-            if end >= 0:
-                os.close(end)
-        self.stdin = self.stdout = -1
+        self.stdin.close()
+        self.stdout.close()
 
 
 @dataclass(slots=True, eq=False)
-class _Run:
-    """An event on its way through the commands that want to hear of it."""
+class HookCall:
+    """One event for its commands; it has a decision once all of them have ended."""
 
-    payload: bytes
-    commands: deque[settings.Command]
-    hearing: Hearing
-    is_alongside: bool
-    child: _Child | None = None
-    verdict: Verdict = SILENCE
+    decision: Decision | None = None
+    payload: bytes = b""
+    commands: deque[HookCommand] = field(default_factory=deque)
+    is_concurrent: bool = False  #: later calls do not wait for it
+    process: _HookProcess | None = None
+    _first: Decision = NO_DECISION  #: of the first command that decided anything
 
     def advance(self, now: float) -> None:
-        """Go on to the end, or as far as the commands have come."""
-        while self.hearing.verdict is None:
-            if self.child is not None:
-                ended = self._ended(self.child, now)
-                if ended is None:
+        """Run the commands as far as possible without waiting."""
+        while self.decision is None:
+            if self.process is not None:
+                decision = self.process.poll(now)
+                if decision is None:
                     return
-                # The first command that decides anything decides.
-                self.verdict = ended if self.verdict == SILENCE else self.verdict
-            if not self.commands:
-                self.hearing.verdict = self.verdict
-                return
-            self.child = _spawn(self.commands.popleft(), self.payload, now)
-
-    def _ended(self, child: _Child, now: float) -> Verdict | None:
-        child.exchange()
-        ended = child.ended()
-        if ended is None and now >= child.deadline:
-            child.kill()
-            ended = SILENCE
-        if ended is not None:
-            self.child = None
-        return ended
+                self.process = None
+                if self._first == NO_DECISION:
+                    self._first = decision
+            elif self.commands:
+                # A command that cannot be started decides nothing.
+                with suppress(OSError):
+                    self.process = _HookProcess(self.commands.popleft(), self.payload, now)
+            else:
+                self.decision = self._first
 
 
 class Hooks:
-    """The hooks of one session: each starts when the one before it has ended.
+    """The hook calls of the program: each starts when the one before it has ended."""
 
-    A hook that runs alongside starts in its turn, but nobody waits for it.
-    """
-
-    def __init__(self, commands: settings.Hooks) -> None:
+    def __init__(self, commands: HookCommands, clock: MonotonicClock) -> None:
         self._commands = commands
-        self._waiting: deque[_Run] = deque()
-        self._running: list[_Run] = []
+        self._clock = clock
+        self._waiting: deque[HookCall] = deque()
+        self._running: list[HookCall] = []
 
     @property
     def is_idle(self) -> bool:
-        """Whether everybody who is waited for has been told."""
-        return not self._waiting and all(run.is_alongside for run in self._running)
+        """Whether every call that others wait for has ended."""
+        return not self._waiting and all(call.is_concurrent for call in self._running)
 
-    def tell(
-        self, event: str, payload: bytes, now: float, *, alongside: bool = False
-    ) -> Hearing:
-        hearing = Hearing()
-        commands = deque(self._commands.get(event, ()))
-        self._waiting.append(_Run(payload, commands, hearing, alongside))
-        self._start(now)
-        return hearing
-
-    def advance(self, now: float) -> None:
-        for run in self._running:
-            run.advance(now)
-        self._running = [run for run in self._running if run.hearing.verdict is None]
-        self._start(now)
-
-    def _start(self, now: float) -> None:
-        """Start those whose turn has come."""
-        while self._waiting and all(run.is_alongside for run in self._running):
-            run = self._waiting.popleft()
-            run.advance(now)
-            if run.hearing.verdict is None:
-                self._running.append(run)
-
-    def pipes(self) -> tuple[Collection[int], Collection[int]]:
-        """Return the ends to wait for: those to read, those to write."""
-        children = self._children()
+    @property
+    def pipes(self) -> tuple[list[int], list[int]]:
+        """The descriptors to read from and those to write to."""
+        processes = self._processes()
         return (
-            [child.stdout for child in children if child.stdout >= 0],
-            [child.stdin for child in children if child.stdin >= 0],
+            [process.stdout.fileno() for process in processes if not process.stdout.closed],
+            [process.stdin.fileno() for process in processes if not process.stdin.closed],
         )
 
+    @property
     def deadline(self) -> float | None:
-        return min((child.deadline for child in self._children()), default=None)
+        return min((process.deadline for process in self._processes()), default=None)
 
-    def abandon(self) -> None:
-        """End what still runs: nobody is left to hear its answer."""
-        for child in self._children():
-            os.kill(child.pid, signal.SIGTERM)
+    def tell(self, event: str, payload: bytes, *, concurrent: bool = False) -> HookCall:
+        commands = deque(self._commands.get(event, ()))
+        call = HookCall(payload=payload, commands=commands, is_concurrent=concurrent)
+        self._waiting.append(call)
+        self._start()
+        return call
 
-    def _children(self) -> list[_Child]:
-        return [run.child for run in self._running if run.child is not None]
+    def advance(self) -> None:
+        now = self._clock()
+        for call in self._running:
+            call.advance(now)
+        self._running = [call for call in self._running if call.decision is None]
+        self._start()
 
+    def terminate(self) -> None:
+        """End the commands that still run: their decisions have no reader."""
+        for process in self._processes():
+            os.kill(process.pid, signal.SIGTERM)
 
-def _spawn(command: settings.Command, payload: bytes, now: float) -> _Child | None:
-    """Start a command. None if that cannot be done, which nobody needs to know."""
-    their_stdin, stdin = os.pipe()
-    stdout, their_stdout = os.pipe()
-    os.set_blocking(stdin, False)
-    os.set_blocking(stdout, False)
-    files = [
-        (os.POSIX_SPAWN_DUP2, their_stdin, 0),
-        (os.POSIX_SPAWN_DUP2, their_stdout, 1),
-        (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
-    ]
-    try:
-        pid = os.posix_spawnp(
-            command.words[0],
-            command.words,
-            os.environ,
-            file_actions=files,
-            setsigdef=[signal.SIGPIPE],
-        )
-    except OSError:
-        os.close(stdin)
-        os.close(stdout)
-        return None
-    finally:
-        os.close(their_stdin)
-        os.close(their_stdout)
-    return _Child(pid, stdin, stdout, memoryview(payload), now + command.timeout, bytearray())
+    def _start(self) -> None:
+        """Start waiting calls up to the first that the others must wait for."""
+        while self._waiting and all(call.is_concurrent for call in self._running):
+            call = self._waiting.popleft()
+            call.advance(self._clock())
+            if call.decision is None:
+                self._running.append(call)
+
+    def _processes(self) -> list[_HookProcess]:
+        return [call.process for call in self._running if call.process is not None]

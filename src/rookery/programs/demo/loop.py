@@ -48,16 +48,16 @@ class Loop:
 
     def _wait(self, inputs: list[int], deadlines: Iterable[float | None]) -> Container[int]:
         """Wait for something to happen, and return which of ``inputs`` have something."""
-        moments = [at for at in (*deadlines, self._hooks.deadline()) if at is not None]
+        moments = [at for at in (*deadlines, self._hooks.deadline) if at is not None]
         timeout = max(min(moments) - self._clock(), 0) if moments else None
-        outputs, wanted = self._hooks.pipes()
+        outputs, wanted = self._hooks.pipes
         ready, _, _ = select.select(
             [*inputs, self._signals.input, *outputs], wanted, [], timeout
         )
         for number in self._signals.taken():
             if number in DEADLY:
                 self._program.leave(Farewell(signal=number))
-        self._hooks.advance(self._clock())
+        self._hooks.advance()
         return ready
 
     def _events(self, ready: Container[int]) -> list[InputEvent]:
@@ -89,6 +89,6 @@ class Loop:
         end = self._clock() + LAST_WORDS
         while not self._hooks.is_idle and self._clock() < end:
             self._wait([], [end])
-        self._hooks.abandon()
+        self._hooks.terminate()
         columns, _ = self._terminal.size()
         self._terminal.write(self._painter.erase(columns))

@@ -1,15 +1,21 @@
-"""What the program was asked on its command line."""
+"""The command line, and the settings file that it names."""
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 from argparse import ArgumentParser
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID, uuid4
 
-from rookery.programs.demo import settings
+from rookery.programs.demo.hooks import HookCommand, HookCommands
+
+#: The timeout of a hook command whose settings name none.
+DEFAULT_HOOK_TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,21 +24,21 @@ class Options:
     source: str  #: startup or resume
     model: str
     permission_mode: str
-    hooks: settings.Hooks
+    hooks: HookCommands
     alternate_screen: bool
     trust_dialog: bool
     startup_delay: float  #: seconds
-    home: Path  #: where transcripts lie
+    home: Path  #: the folder of the transcripts
 
 
 def read(arguments: Sequence[str]) -> Options:
-    """Read the command line. Ends the program with a message if it cannot be read."""
+    """Read the command line. Exits with a message if it is invalid."""
     parser = _parser()
     asked = parser.parse_args(arguments)
-    hooks: settings.Hooks = {}
+    hooks: HookCommands = {}
     if asked.settings and not asked.no_hooks:
         try:
-            hooks = settings.read(asked.settings.read_text(encoding="utf-8"))
+            hooks = read_hooks(asked.settings.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             parser.error(f"--settings {asked.settings}: {error}")
     return Options(
@@ -46,6 +52,34 @@ def read(arguments: Sequence[str]) -> Options:
         startup_delay=asked.startup_delay,
         home=Path(os.environ.get("ROOKERY_DEMO_HOME") or Path.home() / ".rookery-demo"),
     )
+
+
+def read_hooks(settings: str) -> HookCommands:
+    """Read the hooks of settings in Claude Code's format. Raises ValueError if not JSON."""
+    match json.loads(settings):
+        case {"hooks": {} as events}:
+            return {str(event): tuple(_commands(groups)) for event, groups in events.items()}
+        case _:
+            return {}
+
+
+def _commands(groups: object) -> Iterator[HookCommand]:
+    for group in groups if isinstance(groups, list) else ():
+        match group:
+            case {"hooks": [*hooks]}:
+                for hook in hooks:
+                    yield from _command(hook)
+
+
+def _command(hook: object) -> Iterator[HookCommand]:
+    match hook:
+        case {"type": "command", "command": str(line), **rest}:
+            timeout = rest.get("timeout")
+            if not isinstance(timeout, int | float):
+                timeout = DEFAULT_HOOK_TIMEOUT_S
+            with suppress(ValueError):  # of quotes that are not closed
+                if words := shlex.split(line):
+                    yield HookCommand(tuple(words), float(timeout))
 
 
 def _parser() -> ArgumentParser:

@@ -12,14 +12,13 @@ from rookery.programs.demo import waits
 from rookery.programs.demo.beginnings import clearing, opening
 from rookery.programs.demo.blocks import Block, Kind
 from rookery.programs.demo.effects import Effects, Print, Record
-from rookery.programs.demo.hooks import Hooks
+from rookery.programs.demo.hooks import Decision, HookCall, Hooks
 from rookery.programs.demo.input import Draft, InputEvent, KeyPress, Pasted, Typed
 from rookery.programs.demo.options import Options
 from rookery.programs.demo.screen import PICTURES, View, Work
 from rookery.programs.demo.session import Session
 from rookery.programs.demo.stage import Farewell, Stage
 from rookery.programs.demo.turn import Manner, Prompt, Turn
-from rookery.programs.demo.verdicts import Hearing, Verdict
 
 #: Seconds in which a second ctrl-c ends the program.
 SECOND_CHANCE = 2.0
@@ -34,7 +33,7 @@ Clock = Callable[[], float]
 @dataclass(frozen=True, slots=True)
 class _Submission:
     prompt: Prompt
-    hearing: Hearing
+    hearing: HookCall
 
 
 @dataclass(slots=True)
@@ -88,8 +87,8 @@ class Program:
                 if not self._queue:
                     return
                 self._take(self._queue.popleft())
-            elif (verdict := self._act.wait.over(now)) is not None:
-                self._go_on(self._act, verdict)
+            elif (decision := self._act.wait.over(now)) is not None:
+                self._go_on(self._act, decision)
             else:
                 return
 
@@ -205,7 +204,7 @@ class Program:
         self._tell("Interrupt", act.prompt, {"reason": "escape"})
         self._finish(act)
 
-    def _tell(self, event: str, prompt: Prompt, fields: dict[str, object]) -> Hearing:
+    def _tell(self, event: str, prompt: Prompt, fields: dict[str, object]) -> HookCall:
         fields = prompt.fields(self._manner.mode) | fields
         return self._stage.tell(event, fields, self._clock())
 
@@ -220,9 +219,9 @@ class Program:
         now = self._clock()
         self._act = _Act(effects, now, self._stage.perform(next(effects), now), prompt)
 
-    def _go_on(self, act: _Act, verdict: Verdict) -> None:
+    def _go_on(self, act: _Act, decision: Decision) -> None:
         try:
-            effect = act.effects.send(verdict)
+            effect = act.effects.send(decision)
         except StopIteration:
             self._finish(act)
         else:

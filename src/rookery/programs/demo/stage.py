@@ -10,9 +10,8 @@ from uuid import uuid4
 
 from rookery.programs.demo import effects, waits
 from rookery.programs.demo.blocks import Block
-from rookery.programs.demo.hooks import Hooks
+from rookery.programs.demo.hooks import HookCall, Hooks
 from rookery.programs.demo.session import Session
-from rookery.programs.demo.verdicts import Hearing
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +52,11 @@ class Stage:
                 self._note(effect)
         return waits.AT_ONCE
 
-    def tell(self, event: str, fields: effects.Fields, now: float) -> Hearing:
+    def tell(self, event: str, fields: effects.Fields, now: float) -> HookCall:
         payload = self._session.payload(event, fields)
         # The one hook that waits for a person: whatever else happens is told meanwhile.
-        alongside = event == "PermissionRequest"
-        return self._hooks.tell(event, payload, now, alongside=alongside)
+        concurrent = event == "PermissionRequest"
+        return self._hooks.tell(event, payload, concurrent=concurrent)
 
     def leave(self, farewell: Farewell, reason: str, now: float) -> None:
         self.farewell = farewell

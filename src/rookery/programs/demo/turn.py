@@ -25,7 +25,7 @@ from rookery.programs.demo.effects import (
     Tell,
     Wait,
 )
-from rookery.programs.demo.verdicts import Hearing, Ruling, Verdict
+from rookery.programs.demo.hooks import Decision, HookCall, Ruling
 
 #: Times a Stop hook may make a turn go on, as in Claude Code.
 MOST_CONTINUATIONS = 8
@@ -33,7 +33,7 @@ MOST_CONTINUATIONS = 8
 _WORD = re.compile(r"\s*\S+")
 
 #: Effects, and whether the turn goes on after them.
-_Part = Generator[Effect, Verdict, bool]
+_Part = Generator[Effect, Decision, bool]
 
 
 @dataclass(slots=True)
@@ -82,22 +82,22 @@ class Turn:
         self._manner = manner
         self._last_words = ""
 
-    def effects(self, submitted: Hearing) -> Effects:
+    def effects(self, submitted: HookCall) -> Effects:
         """Take up the prompt, whose hook was told already, and bring it to its end."""
         yield Print(Block(Kind.PROMPT, self._prompt.shown))
         yield Record("user", self._prompt.text)
-        verdict = yield Await(submitted)
-        if verdict.ruling is Ruling.BLOCK:
-            yield Print(Block(Kind.RESULT, f"Blocked: {verdict.text or 'by a hook'}"))
+        decision = yield Await(submitted)
+        if decision.ruling is Ruling.BLOCK:
+            yield Print(Block(Kind.RESULT, f"Blocked: {decision.text or 'by a hook'}"))
             return
         words = self._prompt.text
         for count in range(MOST_CONTINUATIONS + 1):
             if not (yield from self._follow(words)):
                 return
-            verdict = yield self._stop(is_continued=count > 0)
-            if verdict.ruling is not Ruling.BLOCK:
+            decision = yield self._stop(is_continued=count > 0)
+            if decision.ruling is not Ruling.BLOCK:
                 return
-            words = verdict.text
+            words = decision.text
 
     def _follow(self, words: str) -> _Part:
         for step in script.read(words):
@@ -148,16 +148,16 @@ class Turn:
 
     def _call(self, step: script.Tool) -> _Part:
         call = _Call(step.name, step.text, {"command": step.text})
-        verdict = yield from self._announce(call)
-        if self._must_ask(step, verdict):
+        decision = yield from self._announce(call)
+        if self._must_ask(step, decision):
             asked = dialog.permission(step.name, step.text)
-            verdict = yield Ask(asked, self._fields(call.unnumbered()))
-        if verdict.ruling is Ruling.ALWAYS:
+            decision = yield Ask(asked, self._fields(call.unnumbered()))
+        if decision.ruling is Ruling.ALWAYS:
             self._manner.allowed.add(step.name)
-        return (yield from self._conclude(call, verdict, "ok", {"stdout": "ok"}))
+        return (yield from self._conclude(call, decision, "ok", {"stdout": "ok"}))
 
-    def _must_ask(self, step: script.Tool, verdict: Verdict) -> bool:
-        match verdict.ruling:
+    def _must_ask(self, step: script.Tool, decision: Decision) -> bool:
+        match decision.ruling:
             case Ruling.ASK:
                 return True
             case Ruling.ALLOW | Ruling.DENY:
@@ -169,28 +169,30 @@ class Turn:
         labels = [{"label": label} for label in step.options]
         asked = {"questions": [{"question": step.text, "options": labels}]}
         call = _Call("AskUserQuestion", step.text, asked)
-        verdict = yield from self._announce(call)
-        if verdict.ruling is not Ruling.DENY:
+        decision = yield from self._announce(call)
+        if decision.ruling is not Ruling.DENY:
             question = dialog.question(step.text, step.options)
-            verdict = yield Ask(question, self._fields(call.unnumbered()))
-        answers = {"answers": {step.text: verdict.text}}
-        goes_on = yield from self._conclude(call, verdict, verdict.text, answers)
-        if verdict.ruling is Ruling.ALLOW:
-            yield from self._say(f"You chose {verdict.text}")
+            decision = yield Ask(question, self._fields(call.unnumbered()))
+        answers = {"answers": {step.text: decision.text}}
+        goes_on = yield from self._conclude(call, decision, decision.text, answers)
+        if decision.ruling is Ruling.ALLOW:
+            yield from self._say(f"You chose {decision.text}")
         return goes_on
 
-    def _announce(self, call: _Call) -> Generator[Effect, Verdict, Verdict]:
+    def _announce(self, call: _Call) -> Generator[Effect, Decision, Decision]:
         yield Print(Block(Kind.WORDS, f"{call.name}({call.text})"))
         return (yield Consult("PreToolUse", self._fields(call.numbered())))
 
-    def _conclude(self, call: _Call, verdict: Verdict, result: str, response: Fields) -> _Part:
+    def _conclude(
+        self, call: _Call, decision: Decision, result: str, response: Fields
+    ) -> _Part:
         """Show what became of a call, and tell it if it was made."""
-        match verdict.ruling:
+        match decision.ruling:
             case Ruling.REFUSE:
                 yield from self._refuse()
                 return False
             case Ruling.DENY:
-                yield Print(Block(Kind.RESULT, f"Denied: {verdict.text or 'by a hook'}"))
+                yield Print(Block(Kind.RESULT, f"Denied: {decision.text or 'by a hook'}"))
             case _:
                 yield Print(Block(Kind.RESULT, result))
                 fields = {**call.numbered(), "tool_response": response}

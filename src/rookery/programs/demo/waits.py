@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rookery.programs.demo.dialog import Dialog
+from rookery.programs.demo.hooks import NO_DECISION, Decision, HookCall
 from rookery.programs.demo.input import InputEvent
-from rookery.programs.demo.verdicts import SILENCE, Hearing, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,18 +15,18 @@ class Until:
 
     moment: float
 
-    def over(self, now: float) -> Verdict | None:
-        return SILENCE if now >= self.moment else None
+    def over(self, now: float) -> Decision | None:
+        return NO_DECISION if now >= self.moment else None
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
     """A hook."""
 
-    hearing: Hearing
+    hearing: HookCall
 
-    def over(self, now: float) -> Verdict | None:
-        return self.hearing.verdict
+    def over(self, now: float) -> Decision | None:
+        return self.hearing.decision
 
 
 @dataclass(slots=True)
@@ -34,25 +34,25 @@ class Answered:
     """A person, or the hook that may answer instead: the first of the two."""
 
     dialog: Dialog
-    hearing: Hearing | None
-    choice: Verdict | None = None
+    hearing: HookCall | None
+    choice: Decision | None = None
 
     def press(self, event: InputEvent) -> None:
         if self.choice is not None:
             return
         match self.dialog.pressed(event):
-            case Verdict() as choice:
+            case Decision() as choice:
                 self.choice = choice
             case dialog:
                 self.dialog = dialog
 
-    def over(self, now: float) -> Verdict | None:
+    def over(self, now: float) -> Decision | None:
         if (
             self.choice is None
             and self.hearing is not None
-            and self.hearing.verdict is not None
+            and self.hearing.decision is not None
         ):
-            return self.dialog.heard(self.hearing.verdict)
+            return self.dialog.heard(self.hearing.decision)
         return self.choice
 
 
