@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from rookery.programs.demo import dialog
-from rookery.programs.demo.dialog import Dialog
+from rookery.programs.demo.dialog import ChoiceDialog
 from rookery.programs.demo.hooks import Decision, Ruling
 from rookery.programs.demo.input import InputEvent, KeyPress, Pasted, Typed
 
 
-def pressed(shown: Dialog, *events: InputEvent) -> Dialog | Decision:
-    outcome: Dialog | Decision = shown
+def pressed(shown: ChoiceDialog, *events: InputEvent) -> ChoiceDialog | Decision:
+    outcome: ChoiceDialog | Decision = shown
     for event in events:
-        assert isinstance(outcome, Dialog)
+        assert isinstance(outcome, ChoiceDialog)
         outcome = outcome.pressed(event)
     return outcome
 

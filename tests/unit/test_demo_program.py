@@ -14,7 +14,7 @@ from rookery.programs.demo.hooks import Hooks
 from rookery.programs.demo.input import InputEvent, KeyPress, Pasted, Typed
 from rookery.programs.demo.options import Options
 from rookery.programs.demo.program import SECOND_CHANCE, Program
-from rookery.programs.demo.screen import View
+from rookery.programs.demo.screen import LiveArea
 from rookery.programs.demo.stage import Farewell
 
 SESSION = "6b1a2f9e-6a5c-4f0e-9d55-0d6f3a4b7c11"
@@ -51,7 +51,7 @@ class Person:
         self.said += [block.kind.value + block.text for block in self.program.take_printed()]
 
     @property
-    def view(self) -> View:
+    def view(self) -> LiveArea:
         return self.program.view()
 
     @property
@@ -112,7 +112,7 @@ def test_escape_interrupts_a_turn_and_keeps_what_was_spoken(person: Person) -> N
     person.press(KeyPress.ESCAPE)
 
     assert person.said[2:] == ["● one two", "  ⎿ Interrupted"]
-    assert person.view.work is None
+    assert person.view.turn is None
 
 
 def test_escape_clears_nothing(person: Person) -> None:
@@ -130,8 +130,8 @@ def test_ctrl_c_clears_then_interrupts_then_offers_to_exit(person: Person) -> No
     person.press(KeyPress.CANCEL)
 
     assert cleared.draft.text == ""
-    assert cleared.work is not None
-    assert interrupted.work is None
+    assert cleared.turn is not None
+    assert interrupted.turn is None
     assert person.view.status == "press ctrl-c again to exit"
     assert person.farewell is None
 

@@ -1,4 +1,4 @@
-"""The live area of the demo agent."""
+"""What the demo agent shows: its layout, its live area, and how it is painted."""
 
 from __future__ import annotations
 
@@ -7,57 +7,72 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rookery.programs.demo import dialog
-from rookery.programs.demo.blocks import Block, Kind
 from rookery.programs.demo.input import Draft
-from rookery.programs.demo.layout import width
-from rookery.programs.demo.painter import Painter
-from rookery.programs.demo.screen import TALLEST_DRAFT, Frame, Row, View, Work, draw
+from rookery.programs.demo.screen import (
+    MAX_DRAFT_ROWS,
+    Block,
+    BlockKind,
+    Frame,
+    LiveArea,
+    Painter,
+    Row,
+    RunningTurn,
+    draw,
+    lay_out,
+    width,
+    wrap,
+)
 
 STATUS = "demo · default mode · 3 turns"
 RULE = "─" * 40
 
+LINES = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=80)
 
-def rows(view: View, columns: int = 40, lines: int = 30) -> list[str]:
+
+def rows(view: LiveArea, columns: int = 40, lines: int = 30) -> list[str]:
     return [row.text for row in draw(view, columns, lines).rows]
 
 
 def test_the_box_stands_between_two_rules() -> None:
-    view = View(Draft().typed("first\nsecond"), STATUS)
+    view = LiveArea(Draft().typed("first\nsecond"), STATUS)
 
     assert rows(view) == ["", RULE, "❯ first", "  second", RULE, f"  {STATUS}"]
 
 
 def test_the_cursor_is_at_the_end_of_the_draft() -> None:
-    frame = draw(View(Draft().typed("first\n漢é"), STATUS), 40, 30)
+    frame = draw(LiveArea(Draft().typed("first\n漢é"), STATUS), 40, 30)
 
     assert (frame.cursor_row, frame.cursor_column) == (3, 5)
 
 
 def test_a_running_turn_shows_how_long() -> None:
-    view = View(Draft(), STATUS, work=Work(3.6))
+    view = LiveArea(Draft(), STATUS, turn=RunningTurn(3.6))
 
     assert rows(view)[:3] == ["", "✽ Working… (3s · esc to interrupt)", RULE]
 
 
 def test_words_being_spoken_stand_above() -> None:
-    view = View(Draft(), STATUS, work=Work(0, "one two"))
+    view = LiveArea(Draft(), STATUS, turn=RunningTurn(0, "one two"))
 
     assert rows(view)[:4] == ["", "● one two", "", "✢ Working… (0s · esc to interrupt)"]
 
 
 def test_queued_prompts_stand_dim_above_the_box() -> None:
-    view = View(Draft(), STATUS, work=Work(0), queued=("next\nthing",))
+    view = LiveArea(Draft(), STATUS, turn=RunningTurn(0), queued=("next\nthing",))
 
     assert Row("  ❯ next…", is_dim=True) in draw(view, 40, 30).rows
 
 
 def test_nothing_but_a_word_is_shown_before_the_box() -> None:
-    assert rows(View(Draft(), STATUS, is_starting=True)) == ["", "Starting…"]
+    assert rows(LiveArea(Draft(), STATUS, is_starting=True)) == ["", "Starting…"]
 
 
 def test_a_permission_takes_the_place_of_the_box() -> None:
-    view = View(
-        Draft().typed("kept"), STATUS, work=Work(1), dialog=dialog.permission("Bash", "ls")
+    view = LiveArea(
+        Draft().typed("kept"),
+        STATUS,
+        turn=RunningTurn(1),
+        dialog=dialog.permission("Bash", "ls"),
     )
 
     assert rows(view, 60) == [
@@ -75,21 +90,21 @@ def test_a_permission_takes_the_place_of_the_box() -> None:
 
 
 def test_a_question_shows_its_options() -> None:
-    view = View(Draft(), STATUS, dialog=dialog.question("Which?", ("Red", "Blue")))
+    view = LiveArea(Draft(), STATUS, dialog=dialog.question("Which?", ("Red", "Blue")))
 
     assert rows(view)[2:6] == [" Question", "   Which?", " ❯ 1. Red", "   2. Blue"]
 
 
 def test_a_draft_too_tall_is_shown_by_name() -> None:
-    fits = Draft().typed("\n".join("x" * TALLEST_DRAFT))
+    fits = Draft().typed("\n".join("x" * MAX_DRAFT_ROWS))
     tall = fits.typed("\nx")
 
-    assert "❯ x" in rows(View(fits, STATUS))
-    assert rows(View(tall, STATUS))[2] == "❯ [Pasted text #1 +20 lines]"
+    assert "❯ x" in rows(LiveArea(fits, STATUS))
+    assert rows(LiveArea(tall, STATUS))[2] == "❯ [Pasted text #1 +20 lines]"
 
 
 def test_of_a_draft_taller_than_the_screen_the_end_is_shown() -> None:
-    view = View(Draft().typed("\n".join("abcdefgh")), STATUS)
+    view = LiveArea(Draft().typed("\n".join("abcdefgh")), STATUS)
 
     assert rows(view, lines=8) == ["", RULE, "  e", "  f", "  g", "  h", RULE, f"  {STATUS}"]
 
@@ -102,7 +117,9 @@ def test_of_a_draft_taller_than_the_screen_the_end_is_shown() -> None:
 )
 def test_the_live_area_always_fits(text: str, columns: int, lines: int, *, asks: bool) -> None:
     asked = dialog.permission("Bash", text) if asks else None
-    view = View(Draft().typed(text), text, work=Work(9, text), queued=(text,), dialog=asked)
+    view = LiveArea(
+        Draft().typed(text), text, turn=RunningTurn(9, text), queued=(text,), dialog=asked
+    )
 
     frame = draw(view, columns, lines)
 
@@ -115,12 +132,12 @@ def test_the_live_area_always_fits(text: str, columns: int, lines: int, *, asks:
 @pytest.mark.parametrize(
     ("kind", "text", "expected"),
     [
-        (Kind.PROMPT, "a\nb", ["", "❯ a", "  b"]),
-        (Kind.WORDS, "a\nb", ["", "● a", "  b"]),
-        (Kind.RESULT, "ok", ["  ⎿ ok"]),
+        (BlockKind.PROMPT, "a\nb", ["", "❯ a", "  b"]),
+        (BlockKind.WORDS, "a\nb", ["", "● a", "  b"]),
+        (BlockKind.RESULT, "ok", ["  ⎿ ok"]),
     ],
 )
-def test_blocks_have_their_marks(kind: Kind, text: str, expected: list[str]) -> None:
+def test_blocks_have_their_marks(kind: BlockKind, text: str, expected: list[str]) -> None:
     assert Block(kind, text).rows(40) == expected
 
 
@@ -155,3 +172,43 @@ def test_what_is_erased_need_not_be_erased_again() -> None:
     painter.erase(40)
 
     assert painter.erase(40) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "cells"),
+    [("abc", 3), ("é", 1), ("e\u0301", 1), ("漢字", 4), ("🎉", 2), ("\u200d", 0)],
+)
+def test_a_text_is_as_wide_as_its_cells(text: str, cells: int) -> None:
+    assert width(text) == cells
+
+
+def test_lines_break_between_words() -> None:
+    assert wrap("one two three", 8) == ["one two ", "three"]
+
+
+def test_a_word_too_long_is_cut() -> None:
+    assert wrap("ab cdefghijk lm", 4) == ["ab ", "cdef", "ghij", "k lm"]
+
+
+def test_no_row_begins_with_the_blank_that_did_not_fit() -> None:
+    assert wrap("abcd efgh", 4) == ["abcd", "efgh"]
+
+
+def test_wide_letters_are_not_cut_in_two() -> None:
+    assert wrap("漢字漢字", 5) == ["漢字", "漢字"]
+
+
+@given(LINES, st.integers(min_value=2, max_value=30))
+def test_no_row_is_too_wide_and_no_letter_is_lost(line: str, limit: int) -> None:
+    rows = wrap(line, limit)
+
+    assert all(width(row) <= limit for row in rows)
+    assert "".join("".join(rows).split()) == "".join(line.split())
+
+
+def test_rows_after_the_first_are_indented_like_it() -> None:
+    assert lay_out("one two\nthree", "● ", 6) == ["● one ", "  two", "  thre", "  e"]
+
+
+def test_controls_are_not_shown_and_tabs_are_blanks() -> None:
+    assert lay_out("a\tb\x1b[31m\x07c\x9bd", "", 40) == ["a    b[31mcd"]

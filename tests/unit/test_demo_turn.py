@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import pytest
 
-from rookery.programs.demo.blocks import Block, Kind
 from rookery.programs.demo.effects import (
     Ask,
     Await,
@@ -21,6 +20,7 @@ from rookery.programs.demo.effects import (
     Wait,
 )
 from rookery.programs.demo.hooks import NO_DECISION, Decision, HookCall, Ruling
+from rookery.programs.demo.screen import Block, BlockKind
 from rookery.programs.demo.turn import MOST_CONTINUATIONS, Manner, Prompt, Turn
 
 Answer = Callable[[Effect], Decision]
@@ -68,11 +68,14 @@ def test_a_turn_prints_its_prompt_speaks_and_stops() -> None:
     effects = played("say: hello")
 
     assert effects[:2] == [
-        Print(Block(Kind.PROMPT, "say: hello")),
+        Print(Block(BlockKind.PROMPT, "say: hello")),
         Record("user", "say: hello"),
     ]
     assert isinstance(effects[2], Await)
-    assert effects[3:-1] == [Print(Block(Kind.WORDS, "hello")), Record("assistant", "hello")]
+    assert effects[3:-1] == [
+        Print(Block(BlockKind.WORDS, "hello")),
+        Record("assistant", "hello"),
+    ]
     assert effects[-1] == Consult(
         "Stop",
         {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from rookery.programs.demo import dialog
-from rookery.programs.demo.blocks import Block, Kind
 from rookery.programs.demo.effects import (
     Ask,
     Consult,
@@ -17,6 +16,7 @@ from rookery.programs.demo.effects import (
 )
 from rookery.programs.demo.hooks import Ruling
 from rookery.programs.demo.options import Options
+from rookery.programs.demo.screen import Block, BlockKind
 
 
 def opening(options: Options, folder: str) -> Effects:
@@ -27,13 +27,13 @@ def opening(options: Options, folder: str) -> Effects:
         if decision.ruling is Ruling.REFUSE:
             yield Leave(1)
             return
-    yield Print(Block(Kind.BANNER, f"demo · {options.model} · {folder}"))
+    yield Print(Block(BlockKind.BANNER, f"demo · {options.model} · {folder}"))
     yield Listen()
     yield Consult("SessionStart", {"source": options.source, "model": options.model})
 
 
 def clearing(options: Options) -> Effects:
-    yield Print(Block(Kind.PROMPT, "/clear"))
+    yield Print(Block(BlockKind.PROMPT, "/clear"))
     yield Tell("SessionEnd", {"reason": "clear"})
     yield Renew()
     yield Consult("SessionStart", {"source": "clear", "model": options.model})

@@ -18,7 +18,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Dialog:
+class ChoiceDialog:
     title: str
     text: str
     prompt: str  #: the line above the options; none if empty
@@ -26,7 +26,7 @@ class Dialog:
     question: str | None = None  #: None: what is asked is a permission
     selected: int = 0
 
-    def pressed(self, event: InputEvent) -> Dialog | Decision:
+    def pressed(self, event: InputEvent) -> ChoiceDialog | Decision:
         """Return what became of it: the choice, or the dialog as it looks now.
 
         A stray Enter chooses, as it does with real agents.
@@ -57,27 +57,27 @@ class Dialog:
             case _:
                 return None
 
-    def _picked(self, text: str) -> Dialog | Decision:
+    def _picked(self, text: str) -> ChoiceDialog | Decision:
         for character in text:
             if character in "123456789" and int(character) <= len(self.options):
                 return self.options[int(character) - 1].decision
         return self
 
 
-def trust(folder: str) -> Dialog:
+def trust(folder: str) -> ChoiceDialog:
     options = (Option("Yes", Decision(Ruling.ALLOW)), Option("No", _REFUSED))
-    return Dialog("Do you trust the files in this folder?", folder, "", options)
+    return ChoiceDialog("Do you trust the files in this folder?", folder, "", options)
 
 
-def permission(tool: str, text: str) -> Dialog:
+def permission(tool: str, text: str) -> ChoiceDialog:
     options = (
         Option("Yes", Decision(Ruling.ALLOW)),
         Option("Yes, and don't ask again this session", Decision(Ruling.ALWAYS)),
         Option("No, and tell demo what to do differently (esc)", _REFUSED),
     )
-    return Dialog(tool, text, "Do you want to proceed?", options)
+    return ChoiceDialog(tool, text, "Do you want to proceed?", options)
 
 
-def question(text: str, labels: tuple[str, ...]) -> Dialog:
+def question(text: str, labels: tuple[str, ...]) -> ChoiceDialog:
     options = tuple(Option(label, Decision(Ruling.ALLOW, label)) for label in labels)
-    return Dialog("Question", text, "", options, question=text)
+    return ChoiceDialog("Question", text, "", options, question=text)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 
-from rookery.programs.demo.blocks import Block
-from rookery.programs.demo.dialog import Dialog
+from rookery.programs.demo.dialog import ChoiceDialog
 from rookery.programs.demo.hooks import Decision, HookCall
+from rookery.programs.demo.screen import Block
 
 Fields = Mapping[str, object]
 
@@ -61,7 +61,7 @@ class Await:
 class Ask:
     """Put a dialog on the screen and wait for a decision, from a person or a hook."""
 
-    dialog: Dialog
+    dialog: ChoiceDialog
     fields: Fields | None  #: of the hook PermissionRequest; None: no hook may answer
 
 

@@ -8,9 +8,8 @@ from collections.abc import Container, Iterable
 
 from rookery.programs.demo.hooks import Hooks
 from rookery.programs.demo.input import ESCAPE_TIMEOUT_S, Decoder, InputEvent
-from rookery.programs.demo.painter import Painter
 from rookery.programs.demo.program import Clock, Program
-from rookery.programs.demo.screen import Frame, draw
+from rookery.programs.demo.screen import Frame, Painter, draw
 from rookery.programs.demo.signals import DEADLY, Signals
 from rookery.programs.demo.stage import Farewell
 from rookery.programs.demo.terminal import Terminal

@@ -10,12 +10,17 @@ from uuid import uuid4
 
 from rookery.programs.demo import waits
 from rookery.programs.demo.beginnings import clearing, opening
-from rookery.programs.demo.blocks import Block, Kind
 from rookery.programs.demo.effects import Effects, Print, Record
 from rookery.programs.demo.hooks import Decision, HookCall, Hooks
 from rookery.programs.demo.input import Draft, InputEvent, KeyPress, Pasted, Typed
 from rookery.programs.demo.options import Options
-from rookery.programs.demo.screen import PICTURES, View, Work
+from rookery.programs.demo.screen import (
+    SPINNER_FRAMES_PER_S,
+    Block,
+    BlockKind,
+    LiveArea,
+    RunningTurn,
+)
 from rookery.programs.demo.session import Session
 from rookery.programs.demo.stage import Farewell, Stage
 from rookery.programs.demo.turn import Manner, Prompt, Turn
@@ -96,16 +101,16 @@ class Program:
         if self._stage.farewell is None:
             self._stage.leave(farewell, reason, self._clock())
 
-    def view(self) -> View:
+    def view(self) -> LiveArea:
         now = self._clock()
         act = self._act
         is_turn = act is not None and act.prompt is not None
         wait = None if act is None else act.wait
-        return View(
+        return LiveArea(
             self._draft,
             self._status(now),
             is_starting=not self._stage.listens or (act is not None and not is_turn),
-            work=Work(now - act.began, self._stage.words) if act and is_turn else None,
+            turn=RunningTurn(now - act.began, self._stage.words) if act and is_turn else None,
             dialog=wait.dialog if isinstance(wait, waits.Answered) else None,
             queued=tuple(
                 waiting.prompt.shown if waiting else "/clear" for waiting in self._queue
@@ -128,8 +133,8 @@ class Program:
         elif isinstance(self._act.wait, waits.Until):
             yield self._act.wait.moment
         if self._act.prompt is not None and not isinstance(self._act.wait, waits.Answered):
-            pictures = int((now - self._act.began) * PICTURES)
-            yield self._act.began + (pictures + 1) / PICTURES
+            pictures = int((now - self._act.began) * SPINNER_FRAMES_PER_S)
+            yield self._act.began + (pictures + 1) / SPINNER_FRAMES_PER_S
 
     def _status(self, now: float) -> str:
         if now < self._exit_offer:
@@ -197,9 +202,9 @@ class Program:
             return
         act.effects.close()
         if words := self._stage.words:
-            self._stage.perform(Print(Block(Kind.WORDS, words)), self._clock())
+            self._stage.perform(Print(Block(BlockKind.WORDS, words)), self._clock())
             self._stage.perform(Record("assistant", words), self._clock())
-        self._stage.perform(Print(Block(Kind.RESULT, "Interrupted")), self._clock())
+        self._stage.perform(Print(Block(BlockKind.RESULT, "Interrupted")), self._clock())
         self._stage.perform(Record("interrupted", ""), self._clock())
         self._tell("Interrupt", act.prompt, {"reason": "escape"})
         self._finish(act)

@@ -9,8 +9,8 @@ from typing import assert_never
 from uuid import uuid4
 
 from rookery.programs.demo import effects, waits
-from rookery.programs.demo.blocks import Block
 from rookery.programs.demo.hooks import HookCall, Hooks
+from rookery.programs.demo.screen import Block
 from rookery.programs.demo.session import Session
 
 

@@ -9,7 +9,6 @@ from typing import assert_never
 from uuid import uuid4
 
 from rookery.programs.demo import dialog, script
-from rookery.programs.demo.blocks import Block, Kind
 from rookery.programs.demo.effects import (
     Ask,
     Await,
@@ -26,6 +25,7 @@ from rookery.programs.demo.effects import (
     Wait,
 )
 from rookery.programs.demo.hooks import Decision, HookCall, Ruling
+from rookery.programs.demo.screen import Block, BlockKind
 
 #: Times a Stop hook may make a turn go on, as in Claude Code.
 MOST_CONTINUATIONS = 8
@@ -84,11 +84,11 @@ class Turn:
 
     def effects(self, submitted: HookCall) -> Effects:
         """Take up the prompt, whose hook was told already, and bring it to its end."""
-        yield Print(Block(Kind.PROMPT, self._prompt.shown))
+        yield Print(Block(BlockKind.PROMPT, self._prompt.shown))
         yield Record("user", self._prompt.text)
         decision = yield Await(submitted)
         if decision.ruling is Ruling.BLOCK:
-            yield Print(Block(Kind.RESULT, f"Blocked: {decision.text or 'by a hook'}"))
+            yield Print(Block(BlockKind.RESULT, f"Blocked: {decision.text or 'by a hook'}"))
             return
         words = self._prompt.text
         for count in range(MOST_CONTINUATIONS + 1):
@@ -129,14 +129,14 @@ class Turn:
             for word in _WORD.finditer(text):
                 yield Grow(text[: word.end()])
                 yield Wait(1 / self._manner.pace)
-        yield Print(Block(Kind.WORDS, text))
+        yield Print(Block(BlockKind.WORDS, text))
         yield Record("assistant", text)
         self._last_words = text
 
     def _break_off(self, step: script.Fail | script.Exit | script.Crash) -> Effects:
         match step:
             case script.Fail(error):
-                yield Print(Block(Kind.RESULT, f"Error: {error}"))
+                yield Print(Block(BlockKind.RESULT, f"Error: {error}"))
                 words = {"error": error, "last_assistant_message": self._last_words}
                 yield Tell("StopFailure", self._fields(words))
             case script.Exit(code):
@@ -180,7 +180,7 @@ class Turn:
         return goes_on
 
     def _announce(self, call: _Call) -> Generator[Effect, Decision, Decision]:
-        yield Print(Block(Kind.WORDS, f"{call.name}({call.text})"))
+        yield Print(Block(BlockKind.WORDS, f"{call.name}({call.text})"))
         return (yield Consult("PreToolUse", self._fields(call.numbered())))
 
     def _conclude(
@@ -192,15 +192,15 @@ class Turn:
                 yield from self._refuse()
                 return False
             case Ruling.DENY:
-                yield Print(Block(Kind.RESULT, f"Denied: {decision.text or 'by a hook'}"))
+                yield Print(Block(BlockKind.RESULT, f"Denied: {decision.text or 'by a hook'}"))
             case _:
-                yield Print(Block(Kind.RESULT, result))
+                yield Print(Block(BlockKind.RESULT, result))
                 fields = {**call.numbered(), "tool_response": response}
                 yield Tell("PostToolUse", self._fields(fields))
         return True
 
     def _refuse(self) -> Effects:
-        yield Print(Block(Kind.RESULT, "Refused"))
+        yield Print(Block(BlockKind.RESULT, "Refused"))
         yield Record("interrupted", "")
         yield Tell("Interrupt", self._fields({"reason": "refused"}))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rookery.programs.demo.dialog import Dialog
+from rookery.programs.demo.dialog import ChoiceDialog
 from rookery.programs.demo.hooks import NO_DECISION, Decision, HookCall
 from rookery.programs.demo.input import InputEvent
 
@@ -33,7 +33,7 @@ class Heard:
 class Answered:
     """A person, or the hook that may answer instead: the first of the two."""
 
-    dialog: Dialog
+    dialog: ChoiceDialog
     hearing: HookCall | None
     choice: Decision | None = None
 
