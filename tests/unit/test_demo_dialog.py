@@ -6,16 +6,20 @@ import pytest
 
 from rookery.programs.demo import dialog
 from rookery.programs.demo.dialog import ChoiceDialog
-from rookery.programs.demo.hooks import Decision, Ruling
+from rookery.programs.demo.hooks import Decision, HookCall, Ruling
 from rookery.programs.demo.input import InputEvent, KeyPress, Pasted, Typed
 
 
-def pressed(shown: ChoiceDialog, *events: InputEvent) -> ChoiceDialog | Decision:
-    outcome: ChoiceDialog | Decision = shown
+def pressed(dialog: ChoiceDialog, *events: InputEvent) -> Decision | None:
     for event in events:
-        assert isinstance(outcome, ChoiceDialog)
-        outcome = outcome.pressed(event)
-    return outcome
+        dialog.press(event)
+    return dialog.decision
+
+
+def heard(dialog: ChoiceDialog, decision: Decision) -> Decision | None:
+    """Return what the dialog makes of its hook's decision."""
+    dialog.hook = HookCall(decision)
+    return dialog.decision
 
 
 @pytest.mark.parametrize(
@@ -43,12 +47,18 @@ def test_the_option_chosen_is_the_answer_to_a_question() -> None:
     assert pressed(asked, Typed("2")) == Decision(Ruling.ALLOW, "Blue")
 
 
+def test_the_first_choice_is_final() -> None:
+    assert pressed(dialog.permission("Bash", "ls"), Typed("2"), Typed("3")) == Decision(
+        Ruling.ALWAYS
+    )
+
+
 def test_a_hook_answers_a_question_by_its_label() -> None:
     asked = dialog.question("Which?", ("Red", "Blue"))
 
-    assert asked.heard(Decision(Ruling.ALLOW, answers={"Which?": "Red"})) == Decision(
-        Ruling.ALLOW, "Red"
-    )
+    answer = heard(asked, Decision(Ruling.ALLOW, answers={"Which?": "Red"}))
+
+    assert answer == Decision(Ruling.ALLOW, "Red")
 
 
 @pytest.mark.parametrize(
@@ -56,11 +66,11 @@ def test_a_hook_answers_a_question_by_its_label() -> None:
     [Decision(), Decision(Ruling.ALLOW), Decision(Ruling.ALLOW, answers={"What?": "x"})],
 )
 def test_a_question_stands_until_it_is_answered(decision: Decision) -> None:
-    assert dialog.question("Which?", ("Red", "Blue")).heard(decision) is None
+    assert heard(dialog.question("Which?", ("Red", "Blue")), decision) is None
 
 
 def test_a_hook_decides_a_permission() -> None:
-    asked = dialog.permission("Bash", "ls")
+    denied = Decision(Ruling.DENY, "no")
 
-    assert asked.heard(Decision(Ruling.DENY, "no")) == Decision(Ruling.DENY, "no")
-    assert asked.heard(Decision()) is None
+    assert heard(dialog.permission("Bash", "ls"), denied) == denied
+    assert heard(dialog.permission("Bash", "ls"), Decision()) is None

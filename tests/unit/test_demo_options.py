@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,14 @@ def test_a_resumed_session_keeps_its_name() -> None:
     asked = options.read(["--resume", SESSION])
 
     assert (asked.session_id, asked.source) == (SESSION, "resume")
+
+
+def test_the_environment_names_the_folder_of_the_transcripts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROOKERY_DEMO_HOME", str(tmp_path))
+
+    assert options.read([]).home == tmp_path
 
 
 @pytest.mark.parametrize(

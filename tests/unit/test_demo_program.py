@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,9 +12,9 @@ from rookery.programs.demo import options
 from rookery.programs.demo.hooks import Hooks
 from rookery.programs.demo.input import InputEvent, KeyPress, Pasted, Typed
 from rookery.programs.demo.options import Options
-from rookery.programs.demo.program import SECOND_CHANCE, Program
+from rookery.programs.demo.program import EXIT_OFFER_S, Program
 from rookery.programs.demo.screen import LiveArea
-from rookery.programs.demo.stage import Farewell
+from rookery.programs.demo.session import ExitStatus
 
 SESSION = "6b1a2f9e-6a5c-4f0e-9d55-0d6f3a4b7c11"
 
@@ -48,27 +47,20 @@ class Person:
     def wait(self, seconds: float) -> None:
         self.clock.now += seconds
         self.program.advance()
-        self.said += [block.kind.value + block.text for block in self.program.take_printed()]
+        self.said += [block.kind.value + block.text for block in self.program.take_unprinted()]
 
     @property
     def view(self) -> LiveArea:
-        return self.program.view()
+        return self.program.live_area()
 
     @property
-    def farewell(self) -> Farewell | None:
-        return self.program.farewell
-
-
-@contextmanager
-def home(folder: Path) -> Iterator[pytest.MonkeyPatch]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ROOKERY_DEMO_HOME", str(folder / "home"))
-        yield patch
+    def exit(self) -> ExitStatus | None:
+        return self.program.exit
 
 
 def seated(folder: Path, *arguments: str) -> Person:
-    with home(folder):
-        return Person(options.read(["--session-id", SESSION, *arguments]))
+    asked = options.read(["--session-id", SESSION, *arguments])
+    return Person(replace(asked, home=folder / "home"))
 
 
 @pytest.fixture
@@ -133,34 +125,34 @@ def test_ctrl_c_clears_then_interrupts_then_offers_to_exit(person: Person) -> No
     assert cleared.turn is not None
     assert interrupted.turn is None
     assert person.view.status == "press ctrl-c again to exit"
-    assert person.farewell is None
+    assert person.exit is None
 
 
 def test_a_second_ctrl_c_exits_only_soon_after_the_first(person: Person) -> None:
     person.press(KeyPress.CANCEL)
-    person.wait(SECOND_CHANCE)
+    person.wait(EXIT_OFFER_S)
     person.press(KeyPress.CANCEL)
-    late = person.farewell
+    late = person.exit
     person.press(KeyPress.CANCEL)
 
     assert late is None
-    assert person.farewell == Farewell(0)
+    assert person.exit == ExitStatus(0)
 
 
 def test_ctrl_d_exits_only_from_an_empty_box(person: Person) -> None:
     person.press(Typed("x"), KeyPress.CLOSE)
-    full = person.farewell
+    full = person.exit
     person.press(KeyPress.BACKSPACE, KeyPress.CLOSE)
 
     assert full is None
-    assert person.farewell == Farewell(0)
+    assert person.exit == ExitStatus(0)
 
 
 @pytest.mark.parametrize(("text", "code"), [("/exit", 0), ("/quit", 0), ("exit: 7", 7)])
 def test_the_program_can_be_told_to_exit(person: Person, text: str, code: int) -> None:
     person.submit(text)
 
-    assert person.farewell == Farewell(code)
+    assert person.exit == ExitStatus(code)
 
 
 def test_clear_begins_anew(person: Person) -> None:
@@ -202,7 +194,7 @@ def test_without_trust_there_is_no_session(tmp_path: Path) -> None:
 
     person.press(Typed("2"))
 
-    assert person.farewell == Farewell(1)
+    assert person.exit == ExitStatus(1)
     assert person.said == []
 
 

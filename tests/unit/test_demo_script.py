@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 
 from rookery.programs.demo import script
 from rookery.programs.demo.script import (
+    AskQuestion,
     Crash,
     Exit,
     Fail,
-    Question,
     Say,
+    ScriptStep,
     Sleep,
     Slow,
-    Step,
-    Tool,
+    UseTool,
 )
 
 
@@ -25,11 +25,11 @@ from rookery.programs.demo.script import (
     [
         ("say: Hello, you", Say("Hello, you")),
         ("say:tight", Say("tight")),
-        ("tool: Read a file.txt", Tool("Read", "a file.txt", asks=False)),
-        ("tool: Read", Tool("Read", "", asks=False)),
-        ("permission: Bash rm -rf x", Tool("Bash", "rm -rf x", asks=True)),
-        ("question: Which? | Red | Blue", Question("Which?", ("Red", "Blue"))),
-        ("question: Sure?", Question("Sure?", ("Yes", "No"))),
+        ("tool: Read a file.txt", UseTool("Read", "a file.txt", asks=False)),
+        ("tool: Read", UseTool("Read", "", asks=False)),
+        ("permission: Bash rm -rf x", UseTool("Bash", "rm -rf x", asks=True)),
+        ("question: Which? | Red | Blue", AskQuestion("Which?", ("Red", "Blue"))),
+        ("question: Sure?", AskQuestion("Sure?", ("Yes", "No"))),
         ("sleep: 0.5", Sleep(0.5)),
         ("slow: 20", Slow(20)),
         ("fail: no money", Fail("no money")),
@@ -37,7 +37,7 @@ from rookery.programs.demo.script import (
         ("crash:", Crash()),
     ],
 )
-def test_a_line_is_a_step(line: str, step: Step) -> None:
+def test_a_line_is_a_step(line: str, step: ScriptStep) -> None:
     assert list(script.read(line)) == [step]
 
 

@@ -1,155 +1,180 @@
-"""The demo agent's turns, as effects."""
+"""The demo agent's turns, with hooks that answer at once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from rookery.programs.demo.effects import (
-    Ask,
-    Await,
-    Consult,
-    Die,
-    Effect,
-    Grow,
-    Leave,
-    Print,
-    Record,
-    Tell,
-    Wait,
-)
-from rookery.programs.demo.hooks import NO_DECISION, Decision, HookCall, Ruling
-from rookery.programs.demo.screen import Block, BlockKind
-from rookery.programs.demo.turn import MOST_CONTINUATIONS, Manner, Prompt, Turn
-
-Answer = Callable[[Effect], Decision]
+from rookery.programs.demo import options
+from rookery.programs.demo.dialog import ChoiceDialog
+from rookery.programs.demo.hooks import NO_DECISION, Decision, HookCall, Hooks, Ruling
+from rookery.programs.demo.session import CRASH, DemoSession, ExitStatus, Pause
+from rookery.programs.demo.turn import MAX_CONTINUATIONS, ScriptedTurn, submit
 
 
-def silence(effect: Effect) -> Decision:
-    return NO_DECISION
+class InstantHooks(Hooks):
+    """Hooks that decide without a process, and keep the payloads."""
+
+    def __init__(self) -> None:
+        super().__init__({}, lambda: 0.0)
+        self.payloads: list[dict[str, Any]] = []
+        self.decisions: Mapping[str, Iterable[Decision]] = {}  #: by event
+
+    def tell(self, event: str, payload: bytes, *, concurrent: bool = False) -> HookCall:
+        self.payloads.append(json.loads(payload))
+        return HookCall(next(iter(self.decisions.get(event, ())), NO_DECISION))
 
 
-def asked(decision: Decision) -> Answer:
-    """Answer dialogs, and nothing else."""
-    return lambda effect: decision if isinstance(effect, Ask) else NO_DECISION
+class Stage:
+    """A session whose turns are played to their end."""
+
+    def __init__(self, home: Path, mode: str = "default") -> None:
+        self.hooks = InstantHooks()
+        self.home = home
+        asked = options.read(["--permission-mode", mode])
+        self.session = DemoSession(replace(asked, home=home), self.hooks, lambda: 0.0)
+        self.dialogs: list[ChoiceDialog] = []
+        self.pauses: list[tuple[str, float]] = []  #: what is spoken by then, and seconds
+
+    def play(self, text: str, answer: Decision = NO_DECISION) -> None:
+        """Play a turn; each dialog gets the same answer."""
+        steps = ScriptedTurn(self.session, submit(self.session, text, text)).run()
+        wait = next(steps)
+        try:
+            while True:
+                match wait:
+                    case ChoiceDialog():
+                        self.dialogs.append(wait)
+                        wait = steps.send(answer)
+                    case Pause(until):
+                        if until:
+                            self.pauses.append((self.session.partial, until))
+                        wait = steps.send(NO_DECISION)
+                    case HookCall(decision):
+                        assert decision is not None
+                        wait = steps.send(decision)
+        except StopIteration:
+            return
+
+    @property
+    def printed(self) -> list[str]:
+        """The blocks below the prompt of the first turn."""
+        return [block.kind.value + block.text for block in self.session.unprinted[1:]]
+
+    @property
+    def events(self) -> list[str]:
+        """The events told after that of the first prompt."""
+        return [payload["hook_event_name"] for payload in self.hooks.payloads[1:]]
+
+    @property
+    def recorded(self) -> list[tuple[str, str]]:
+        lines = (self.home / f"{self.session.id}.jsonl").read_text().splitlines()
+        return [(line["type"], line["text"]) for line in map(json.loads, lines)]
+
+    def fields(self, event: str) -> dict[str, Any]:
+        """Return the payload of an event without the fields that all events have."""
+        common = {"session_id", "transcript_path", "cwd", "hook_event_name", "prompt_id"}
+        [payload] = [each for each in self.hooks.payloads if each["hook_event_name"] == event]
+        return {key: value for key, value in payload.items() if key not in common}
 
 
-def told(event: str, decision: Decision) -> Answer:
-    """Answer one event as its hook."""
-    return lambda effect: (
-        decision if isinstance(effect, Consult) and effect.event == event else NO_DECISION
-    )
+@pytest.fixture
+def stage(tmp_path: Path) -> Stage:
+    return Stage(tmp_path)
 
 
-def played(text: str, answer: Answer = silence, manner: Manner | None = None) -> list[Effect]:
-    """Play a whole turn, and return its effects."""
-    turn = Turn(Prompt("p1", text, text), manner or Manner("default"))
-    effects = turn.effects(HookCall())
-    played = [next(effects)]
-    try:
-        while True:
-            played.append(effects.send(answer(played[-1])))
-    except StopIteration:
-        return played
+def test_a_turn_prints_its_prompt_speaks_and_stops(stage: Stage) -> None:
+    stage.play("say: hello")
+
+    assert stage.session.unprinted[0].text == "say: hello"
+    assert stage.printed == ["● hello"]
+    assert stage.recorded == [("user", "say: hello"), ("assistant", "hello")]
+    assert stage.events == ["Stop"]
+    assert stage.fields("Stop") == {
+        "permission_mode": "default",
+        "stop_hook_active": False,
+        "last_assistant_message": "hello",
+        "background_tasks": [],
+    }
 
 
-def blocks(effects: list[Effect]) -> list[str]:
-    """Return what was printed after the prompt."""
-    printed = [effect.block for effect in effects if isinstance(effect, Print)]
-    return [block.kind.value + block.text for block in printed[1:]]
+def test_all_hooks_of_a_turn_name_its_prompt(stage: Stage) -> None:
+    stage.play("permission: Bash ls;;say: hello", Decision(Ruling.ALLOW))
+
+    assert len(stage.hooks.payloads) == 5
+    assert len({payload["prompt_id"] for payload in stage.hooks.payloads}) == 1
 
 
-def events(effects: list[Effect]) -> list[str]:
-    return [effect.event for effect in effects if isinstance(effect, Tell | Consult)]
+def test_a_prompt_that_its_hook_blocks_is_dropped(stage: Stage) -> None:
+    stage.hooks.decisions = {"UserPromptSubmit": [Decision(Ruling.BLOCK, "not now")]}
+
+    stage.play("say: x")
+
+    assert stage.printed == ["  ⎿ Blocked: not now"]
+    assert stage.events == []
 
 
-def test_a_turn_prints_its_prompt_speaks_and_stops() -> None:
-    effects = played("say: hello")
+def test_a_tool_is_told_before_and_after(stage: Stage) -> None:
+    stage.play("tool: Read a.txt")
 
-    assert effects[:2] == [
-        Print(Block(BlockKind.PROMPT, "say: hello")),
-        Record("user", "say: hello"),
-    ]
-    assert isinstance(effects[2], Await)
-    assert effects[3:-1] == [
-        Print(Block(BlockKind.WORDS, "hello")),
-        Record("assistant", "hello"),
-    ]
-    assert effects[-1] == Consult(
-        "Stop",
-        {
-            "prompt_id": "p1",
-            "permission_mode": "default",
-            "stop_hook_active": False,
-            "last_assistant_message": "hello",
-            "background_tasks": [],
-        },
-    )
+    assert stage.printed == ["● Read(a.txt)", "  ⎿ ok"]
+    assert stage.events == ["PreToolUse", "PostToolUse", "Stop"]
+    assert stage.fields("PostToolUse") == {
+        **stage.fields("PreToolUse"),
+        "tool_response": {"stdout": "ok"},
+    }
 
 
-def test_a_prompt_that_its_hook_blocks_is_dropped() -> None:
-    blocked = Decision(Ruling.BLOCK, "not now")
+def test_a_permission_is_asked_without_the_id_of_the_call(stage: Stage) -> None:
+    stage.play("permission: Bash ls", Decision(Ruling.ALLOW))
 
-    effects = played(
-        "say: x", lambda effect: blocked if isinstance(effect, Await) else NO_DECISION
-    )
-
-    assert blocks(effects) == ["  ⎿ Blocked: not now"]
-    assert events(effects) == []
-
-
-def test_a_tool_is_told_before_and_after() -> None:
-    effects = played("tool: Read a.txt")
-
-    assert blocks(effects) == ["● Read(a.txt)", "  ⎿ ok"]
-    assert events(effects) == ["PreToolUse", "PostToolUse", "Stop"]
-
-
-def test_a_permission_is_asked_without_a_number() -> None:
-    effects = played("permission: Bash ls", asked(Decision(Ruling.ALLOW)))
-
-    [ask] = [effect for effect in effects if isinstance(effect, Ask)]
-    assert ask.fields == {
-        "prompt_id": "p1",
+    assert stage.fields("PermissionRequest") == {
         "permission_mode": "default",
         "tool_name": "Bash",
         "tool_input": {"command": "ls"},
     }
-    assert blocks(effects) == ["● Bash(ls)", "  ⎿ ok"]
+    assert "tool_use_id" in stage.fields("PreToolUse")
+    assert stage.printed == ["● Bash(ls)", "  ⎿ ok"]
 
 
-def test_a_refusal_ends_the_turn() -> None:
-    effects = played("permission: Bash ls\nsay: after", asked(Decision(Ruling.REFUSE)))
+def test_a_refusal_ends_the_turn(stage: Stage) -> None:
+    stage.play("permission: Bash ls\nsay: after", Decision(Ruling.REFUSE))
 
-    assert blocks(effects) == ["● Bash(ls)", "  ⎿ Refused"]
-    assert events(effects) == ["PreToolUse", "Interrupt"]
-    assert Record("interrupted", "") in effects
+    assert stage.printed == ["● Bash(ls)", "  ⎿ Refused"]
+    assert stage.events == ["PreToolUse", "PermissionRequest", "Interrupt"]
+    assert stage.fields("Interrupt")["reason"] == "refused"
+    assert stage.recorded[-1] == ("interrupted", "")
 
 
-def test_a_denial_by_a_hook_leaves_the_turn_going() -> None:
-    effects = played("permission: Bash ls\nsay: after", asked(Decision(Ruling.DENY, "no")))
+def test_a_denial_by_a_hook_leaves_the_turn_going(stage: Stage) -> None:
+    stage.play("permission: Bash ls\nsay: after", Decision(Ruling.DENY, "no"))
 
-    assert blocks(effects) == ["● Bash(ls)", "  ⎿ Denied: no", "● after"]
-    assert events(effects) == ["PreToolUse", "Stop"]
+    assert stage.printed == ["● Bash(ls)", "  ⎿ Denied: no", "● after"]
+    assert stage.events == ["PreToolUse", "PermissionRequest", "Stop"]
 
 
 @pytest.mark.parametrize("mode", ["bypass", "bypassPermissions"])
-def test_nothing_is_asked_in_bypass_mode(mode: str) -> None:
-    effects = played("permission: Bash ls", manner=Manner(mode))
+def test_nothing_is_asked_in_bypass_mode(tmp_path: Path, mode: str) -> None:
+    stage = Stage(tmp_path, mode)
 
-    assert not any(isinstance(effect, Ask) for effect in effects)
+    stage.play("permission: Bash ls")
+
+    assert stage.dialogs == []
+    assert stage.printed == ["● Bash(ls)", "  ⎿ ok"]
 
 
-def test_a_tool_allowed_for_the_session_does_not_ask_again() -> None:
-    manner = Manner("default")
-    always = asked(Decision(Ruling.ALWAYS))
+def test_a_tool_allowed_for_the_session_does_not_ask_again(stage: Stage) -> None:
+    always = Decision(Ruling.ALWAYS)
 
-    first = played("permission: Bash ls", always, manner)
-    second = played("permission: Bash rm\npermission: Write x", always, manner)
+    stage.play("permission: Bash ls", always)
+    stage.play("permission: Bash rm\npermission: Write x", always)
 
-    assert sum(isinstance(effect, Ask) for effect in first) == 1
-    assert sum(isinstance(effect, Ask) for effect in second) == 1
+    assert [dialog.title for dialog in stage.dialogs] == ["Bash", "Write"]
 
 
 @pytest.mark.parametrize(
@@ -162,79 +187,79 @@ def test_a_tool_allowed_for_the_session_does_not_ask_again() -> None:
     ],
 )
 def test_a_hook_decides_before_a_tool_is_used(
-    text: str, ruling: Ruling, asks: int, result: str
+    stage: Stage, text: str, ruling: Ruling, asks: int, result: str
 ) -> None:
-    effects = played(text, told("PreToolUse", Decision(ruling, "why")))
+    stage.hooks.decisions = {"PreToolUse": [Decision(ruling, "why")]}
 
-    assert sum(isinstance(effect, Ask) for effect in effects) == asks
-    assert blocks(effects) == ["● Bash(ls)", result]
+    stage.play(text)
 
-
-def test_the_answer_to_a_question_is_said() -> None:
-    effects = played("question: Which? | Red | Blue", asked(Decision(Ruling.ALLOW, "Blue")))
-
-    assert blocks(effects) == ["● AskUserQuestion(Which?)", "  ⎿ Blue", "● You chose Blue"]
-    assert events(effects) == ["PreToolUse", "PostToolUse", "Stop"]
+    assert len(stage.dialogs) == asks
+    assert stage.printed == ["● Bash(ls)", result]
 
 
-def test_a_question_is_asked_in_bypass_mode_too() -> None:
-    answer = asked(Decision(Ruling.ALLOW, "Red"))
+def test_the_answer_to_a_question_is_said(stage: Stage) -> None:
+    stage.play("question: Which? | Red | Blue", Decision(Ruling.ALLOW, "Blue"))
 
-    effects = played("question: Which? | Red", answer, Manner("bypass"))
-
-    assert any(isinstance(effect, Ask) for effect in effects)
-
-
-def test_a_failure_ends_the_turn_instead_of_a_stop() -> None:
-    effects = played("say: well\nfail: no money\nsay: after")
-
-    assert blocks(effects) == ["● well", "  ⎿ Error: no money"]
-    assert effects[-1] == Tell(
-        "StopFailure",
-        {
-            "prompt_id": "p1",
-            "permission_mode": "default",
-            "error": "no money",
-            "last_assistant_message": "well",
-        },
-    )
+    assert stage.printed == ["● AskUserQuestion(Which?)", "  ⎿ Blue", "● You chose Blue"]
+    assert stage.events == ["PreToolUse", "PermissionRequest", "PostToolUse", "Stop"]
+    assert stage.fields("PostToolUse")["tool_response"] == {"answers": {"Which?": "Blue"}}
 
 
-@pytest.mark.parametrize(("text", "end"), [("exit: 7", Leave(7)), ("crash:", Die())])
-def test_a_turn_can_end_the_program(text: str, end: Effect) -> None:
-    effects = played(f"{text}\nsay: after")
+def test_a_question_is_asked_in_bypass_mode_too(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, "bypass")
 
-    assert effects[-1] == end
+    stage.play("question: Which? | Red", Decision(Ruling.ALLOW, "Red"))
 
-
-def test_slow_words_grow_one_by_one() -> None:
-    effects = played("slow: 4\nsay: one  two")
-
-    assert effects[3:-3] == [Grow("one"), Wait(0.25), Grow("one  two"), Wait(0.25)]
+    assert len(stage.dialogs) == 1
 
 
-def test_a_sleep_is_waited_for() -> None:
-    assert Wait(1.5) in played("sleep: 1.5")
+def test_a_failure_ends_the_turn_instead_of_a_stop(stage: Stage) -> None:
+    stage.play("say: well\nfail: no money\nsay: after")
+
+    assert stage.printed == ["● well", "  ⎿ Error: no money"]
+    assert stage.events == ["StopFailure"]
+    assert stage.fields("StopFailure") == {
+        "permission_mode": "default",
+        "error": "no money",
+        "last_assistant_message": "well",
+    }
 
 
-def test_a_stop_hook_makes_the_turn_go_on() -> None:
-    decisions = iter([Decision(Ruling.BLOCK, "say: more")])
+@pytest.mark.parametrize(("text", "status"), [("exit: 7", ExitStatus(7)), ("crash:", CRASH)])
+def test_a_turn_can_end_the_program(stage: Stage, text: str, status: ExitStatus) -> None:
+    stage.play(f"{text}\nsay: after")
 
-    effects = played(
-        "say: first",
-        lambda effect: (
-            next(decisions, NO_DECISION)
-            if isinstance(effect, Consult) and effect.event == "Stop"
-            else NO_DECISION
-        ),
-    )
-
-    stops = [effect for effect in effects if isinstance(effect, Consult)]
-    assert blocks(effects) == ["● first", "● more"]
-    assert [stop.fields["stop_hook_active"] for stop in stops] == [False, True]
+    assert stage.session.exit == status
+    assert stage.printed == []
+    assert stage.events == []
 
 
-def test_a_turn_does_not_go_on_for_ever() -> None:
-    effects = played("say: x", told("Stop", Decision(Ruling.BLOCK, "say: more")))
+def test_slow_words_grow_one_by_one(stage: Stage) -> None:
+    stage.play("slow: 4\nsay: one  two")
 
-    assert len(blocks(effects)) == 1 + MOST_CONTINUATIONS
+    assert stage.pauses == [("one", 0.25), ("one  two", 0.25)]
+    assert stage.printed == ["● one  two"]
+
+
+def test_a_sleep_is_waited_for(stage: Stage) -> None:
+    stage.play("sleep: 1.5")
+
+    assert stage.pauses == [("", 1.5)]
+
+
+def test_a_stop_hook_makes_the_turn_go_on(stage: Stage) -> None:
+    stage.hooks.decisions = {"Stop": iter([Decision(Ruling.BLOCK, "say: more")])}
+
+    stage.play("say: first")
+
+    stops = [each for each in stage.hooks.payloads if each["hook_event_name"] == "Stop"]
+    assert stage.printed == ["● first", "● more"]
+    assert [stop["stop_hook_active"] for stop in stops] == [False, True]
+
+
+def test_a_turn_does_not_go_on_for_ever(stage: Stage) -> None:
+    stage.hooks.decisions = {"Stop": [Decision(Ruling.BLOCK, "say: more")]}
+
+    stage.play("say: x")
+
+    assert len(stage.printed) == 1 + MAX_CONTINUATIONS

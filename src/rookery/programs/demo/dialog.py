@@ -1,53 +1,60 @@
-"""A choice put on the screen in the place of the box. Pure."""
+"""A choice that takes the place of the input box; a hook may answer it instead. Pure."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import assert_never
+from dataclasses import dataclass
 
-from rookery.programs.demo.hooks import Decision, Ruling
-from rookery.programs.demo.input import InputEvent, KeyPress, Pasted, Typed
+from rookery.programs.demo.hooks import Decision, HookCall, Ruling
+from rookery.programs.demo.input import InputEvent, KeyPress, Typed
 
 _REFUSED = Decision(Ruling.REFUSE)
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class DialogOption:
     label: str
     decision: Decision
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ChoiceDialog:
     title: str
     text: str
     prompt: str  #: the line above the options; none if empty
-    options: tuple[Option, ...]
-    question: str | None = None  #: None: what is asked is a permission
+    options: tuple[DialogOption, ...]
+    question: str | None = None  #: None: the dialog asks for a permission
+    hook: HookCall | None = None
     selected: int = 0
+    choice: Decision | None = None
 
-    def pressed(self, event: InputEvent) -> ChoiceDialog | Decision:
-        """Return what became of it: the choice, or the dialog as it looks now.
+    @property
+    def decision(self) -> Decision | None:
+        """The first answer, from the keyboard or the hook; None while the dialog is open."""
+        if self.choice is None and self.hook is not None and self.hook.decision is not None:
+            return self._answer_of(self.hook.decision)
+        return self.choice
 
-        A stray Enter chooses, as it does with real agents.
-        """
+    def press(self, event: InputEvent) -> None:
+        """Select or choose. A stray Enter chooses, as in the real agents."""
         match event:
+            case _ if self.choice is not None:
+                return
             case KeyPress.ENTER:
-                return self.options[self.selected].decision
+                self.choice = self.options[self.selected].decision
             case KeyPress.ESCAPE | KeyPress.CANCEL:
-                return _REFUSED
-            case KeyPress.UP | KeyPress.DOWN:
-                step = 1 if event is KeyPress.DOWN else -1
-                return replace(self, selected=(self.selected + step) % len(self.options))
+                self.choice = _REFUSED
+            case KeyPress.UP:
+                self.selected = (self.selected - 1) % len(self.options)
+            case KeyPress.DOWN:
+                self.selected = (self.selected + 1) % len(self.options)
             case Typed(text):
-                return self._picked(text)
-            case KeyPress() | Pasted():
-                return self
-            case _:
-                assert_never(event)
+                digits = (int(character) for character in text if character in "123456789")
+                number = next((digit for digit in digits if digit <= len(self.options)), None)
+                if number is not None:
+                    self.choice = self.options[number - 1].decision
 
-    def heard(self, decision: Decision) -> Decision | None:
-        """Return what a hook's decision means here; None if it leaves the dialog standing."""
+    def _answer_of(self, decision: Decision) -> Decision | None:
+        """Return what a hook's decision means here; None if it leaves the dialog open."""
         match decision.ruling:
             case Ruling.ALLOW if self.question is not None:
                 label = decision.answers.get(self.question)
@@ -57,27 +64,21 @@ class ChoiceDialog:
             case _:
                 return None
 
-    def _picked(self, text: str) -> ChoiceDialog | Decision:
-        for character in text:
-            if character in "123456789" and int(character) <= len(self.options):
-                return self.options[int(character) - 1].decision
-        return self
-
 
 def trust(folder: str) -> ChoiceDialog:
-    options = (Option("Yes", Decision(Ruling.ALLOW)), Option("No", _REFUSED))
+    options = (DialogOption("Yes", Decision(Ruling.ALLOW)), DialogOption("No", _REFUSED))
     return ChoiceDialog("Do you trust the files in this folder?", folder, "", options)
 
 
 def permission(tool: str, text: str) -> ChoiceDialog:
     options = (
-        Option("Yes", Decision(Ruling.ALLOW)),
-        Option("Yes, and don't ask again this session", Decision(Ruling.ALWAYS)),
-        Option("No, and tell demo what to do differently (esc)", _REFUSED),
+        DialogOption("Yes", Decision(Ruling.ALLOW)),
+        DialogOption("Yes, and don't ask again this session", Decision(Ruling.ALWAYS)),
+        DialogOption("No, and tell demo what to do differently (esc)", _REFUSED),
     )
     return ChoiceDialog(tool, text, "Do you want to proceed?", options)
 
 
 def question(text: str, labels: tuple[str, ...]) -> ChoiceDialog:
-    options = tuple(Option(label, Decision(Ruling.ALLOW, label)) for label in labels)
+    options = tuple(DialogOption(label, Decision(Ruling.ALLOW, label)) for label in labels)
     return ChoiceDialog("Question", text, "", options, question=text)

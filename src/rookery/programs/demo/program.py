@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from uuid import uuid4
 
-from rookery.programs.demo import waits
-from rookery.programs.demo.beginnings import clearing, opening
-from rookery.programs.demo.effects import Effects, Print, Record
-from rookery.programs.demo.hooks import Decision, HookCall, Hooks
+from rookery.programs.demo import dialog
+from rookery.programs.demo.dialog import ChoiceDialog
+from rookery.programs.demo.hooks import (
+    NO_DECISION,
+    Decision,
+    HookCall,
+    Hooks,
+    MonotonicClock,
+    Ruling,
+)
 from rookery.programs.demo.input import Draft, InputEvent, KeyPress, Pasted, Typed
 from rookery.programs.demo.options import Options
 from rookery.programs.demo.screen import (
@@ -21,125 +25,116 @@ from rookery.programs.demo.screen import (
     LiveArea,
     RunningTurn,
 )
-from rookery.programs.demo.session import Session
-from rookery.programs.demo.stage import Farewell, Stage
-from rookery.programs.demo.turn import Manner, Prompt, Turn
+from rookery.programs.demo.session import DemoSession, ExitStatus, Pause
+from rookery.programs.demo.turn import NO_PAUSE, Prompt, ScriptedTurn, Steps, Wait, submit
 
-#: Seconds in which a second ctrl-c ends the program.
-SECOND_CHANCE = 2.0
+#: A second ctrl-c within this time ends the program.
+EXIT_OFFER_S = 2.0
 
-#: Seconds a turn without waits may go on before keys are looked at again.
-_SLICE = 0.05
-
-#: Seconds, of a clock that only goes forward.
-Clock = Callable[[], float]
-
-
-@dataclass(frozen=True, slots=True)
-class _Submission:
-    prompt: Prompt
-    hearing: HookCall
+#: A turn that does not wait lets the keyboard be read after this time.
+_SLICE_S = 0.05
 
 
 @dataclass(slots=True)
-class _Act:
-    """Something that goes on: a turn if it has a prompt, else the beginning of a session."""
+class _Task:
+    """Something in progress: a turn, or the start of a session if ``turn`` is None."""
 
-    effects: Effects
-    began: float
-    wait: waits.Wait
-    prompt: Prompt | None
+    steps: Steps
+    started: float
+    wait: Wait
+    turn: ScriptedTurn | None
+
+    def decision(self, now: float) -> Decision | None:
+        """Return the decision that the task waits for; None while it must wait."""
+        if isinstance(self.wait, Pause):
+            return NO_DECISION if now >= self.wait.until else None
+        return self.wait.decision
 
 
 class Program:
-    """All but the terminal: the loop presses keys, lets it advance, and shows its view."""
-
-    def __init__(self, options: Options, hooks: Hooks, clock: Clock) -> None:
-        folder = str(Path.cwd())
+    def __init__(self, options: Options, hooks: Hooks, clock: MonotonicClock) -> None:
         self._options = options
         self._clock = clock
-        self._stage = Stage(Session(options.session_id, folder, options.home), hooks)
-        self._manner = Manner(options.permission_mode)
+        self._session = DemoSession(options, hooks, clock)
         self._draft = Draft()
-        self._queue: deque[_Submission | None] = deque()  #: None: a new session
-        self._turns = 0
-        self._exit_offer = 0.0  #: until when ctrl-c ends the program
-        self._act: _Act | None = None
-        self._begin(opening(options, folder))
+        self._queue: deque[Prompt | None] = deque()  #: None: ``/clear``
+        self._exit_offered_until = 0.0
+        self._task: _Task | None = None
+        self._begin(self._start())
 
     @property
-    def farewell(self) -> Farewell | None:
-        return self._stage.farewell
+    def exit(self) -> ExitStatus | None:
+        return self._session.exit
 
-    def take_printed(self) -> list[Block]:
-        """Return what has to be printed; the next time it is something else."""
-        printed, self._stage.printed = self._stage.printed, []
-        return printed
+    def take_unprinted(self) -> list[Block]:
+        """Return the blocks that were added since the last call."""
+        blocks, self._session.unprinted = self._session.unprinted, []
+        return blocks
 
     def press(self, event: InputEvent) -> None:
-        if self._stage.farewell is not None:
+        if self._session.exit is not None:
             return
-        if self._act is not None and isinstance(self._act.wait, waits.Answered):
-            self._act.wait.press(event)
-        elif self._stage.listens:
+        if self._task is not None and isinstance(self._task.wait, ChoiceDialog):
+            self._task.wait.press(event)
+        elif self._session.has_started:
             self._edit(event)
 
     def advance(self) -> None:
-        """Go on until something has to be waited for."""
-        pause = self._clock() + _SLICE
-        while self._stage.farewell is None and (now := self._clock()) < pause:
-            if self._act is None:
+        """Continue until the program has to wait."""
+        end = self._clock() + _SLICE_S
+        while self._session.exit is None and (now := self._clock()) < end:
+            if self._task is None:
                 if not self._queue:
                     return
-                self._take(self._queue.popleft())
-            elif (decision := self._act.wait.over(now)) is not None:
-                self._go_on(self._act, decision)
+                self._begin_next(self._queue.popleft())
+            elif (decision := self._task.decision(now)) is not None:
+                self._resume(self._task, decision)
             else:
                 return
 
-    def leave(self, farewell: Farewell, reason: str = "other") -> None:
-        if self._stage.farewell is None:
-            self._stage.leave(farewell, reason, self._clock())
+    def leave(self, status: ExitStatus) -> None:
+        self._session.leave(status)
 
-    def view(self) -> LiveArea:
+    def live_area(self) -> LiveArea:
         now = self._clock()
-        act = self._act
-        is_turn = act is not None and act.prompt is not None
-        wait = None if act is None else act.wait
+        task = self._task
+        wait = None if task is None else task.wait
+        turn = None
+        if task is not None and task.turn is not None:
+            turn = RunningTurn(now - task.started, self._session.partial)
         return LiveArea(
             self._draft,
             self._status(now),
-            is_starting=not self._stage.listens or (act is not None and not is_turn),
-            turn=RunningTurn(now - act.began, self._stage.words) if act and is_turn else None,
-            dialog=wait.dialog if isinstance(wait, waits.Answered) else None,
-            queued=tuple(
-                waiting.prompt.shown if waiting else "/clear" for waiting in self._queue
-            ),
+            is_starting=not self._session.has_started or (task is not None and turn is None),
+            turn=turn,
+            dialog=wait if isinstance(wait, ChoiceDialog) else None,
+            queued=tuple(prompt.shown if prompt else "/clear" for prompt in self._queue),
         )
 
     def deadline(self) -> float | None:
-        """Return when it has to go on, if not earlier."""
+        """Return when the program has to continue, or repaint, by itself."""
         return min(self._deadlines(self._clock()), default=None)
 
     def _deadlines(self, now: float) -> Iterator[float]:
-        if now < self._exit_offer:
-            yield self._exit_offer
-        if self._act is None:
+        if now < self._exit_offered_until:
+            yield self._exit_offered_until
+        if self._task is None:
             if self._queue:
                 yield now
             return
-        if self._act.wait.over(now) is not None:
+        if self._task.decision(now) is not None:
             yield now
-        elif isinstance(self._act.wait, waits.Until):
-            yield self._act.wait.moment
-        if self._act.prompt is not None and not isinstance(self._act.wait, waits.Answered):
-            pictures = int((now - self._act.began) * SPINNER_FRAMES_PER_S)
-            yield self._act.began + (pictures + 1) / SPINNER_FRAMES_PER_S
+        elif isinstance(self._task.wait, Pause):
+            yield self._task.wait.until
+        if self._task.turn is not None and not isinstance(self._task.wait, ChoiceDialog):
+            frames = int((now - self._task.started) * SPINNER_FRAMES_PER_S)
+            yield self._task.started + (frames + 1) / SPINNER_FRAMES_PER_S
 
     def _status(self, now: float) -> str:
-        if now < self._exit_offer:
+        if now < self._exit_offered_until:
             return "press ctrl-c again to exit"
-        turns = "1 turn" if self._turns == 1 else f"{self._turns} turns"
+        count = self._session.turns
+        turns = "1 turn" if count == 1 else f"{count} turns"
         return f"demo · {self._options.permission_mode} mode · {turns}"
 
     def _edit(self, event: InputEvent) -> None:
@@ -161,12 +156,12 @@ class Program:
         match key:
             case KeyPress.ENTER:
                 self._enter()
-            case KeyPress.ESCAPE if self._act is not None:
-                self._interrupt(self._act)
+            case KeyPress.ESCAPE:
+                self._interrupt()
             case KeyPress.CANCEL:
                 self._cancel()
             case KeyPress.CLOSE if not self._draft.pieces:
-                self.leave(Farewell(), "prompt_input_exit")
+                self._quit()
 
     def _enter(self) -> None:
         if self._draft.shown.endswith("\\"):
@@ -178,64 +173,74 @@ class Program:
     def _submit(self, draft: Draft) -> None:
         match draft.text.strip():
             case "/exit" | "/quit":
-                self.leave(Farewell(), "prompt_input_exit")
+                self._quit()
             case "/clear":
                 self._queue.append(None)
             case _:
-                prompt = Prompt(str(uuid4()), draft.text, draft.shown)
-                hearing = self._tell("UserPromptSubmit", prompt, {"prompt": prompt.text})
-                self._queue.append(_Submission(prompt, hearing))
+                self._queue.append(submit(self._session, draft.text, draft.shown))
 
     def _cancel(self) -> None:
         now = self._clock()
         if self._draft.pieces:
             self._draft = self._draft.emptied()
-        elif self._act is not None:
-            self._interrupt(self._act)
-        elif now < self._exit_offer:
-            self.leave(Farewell(), "prompt_input_exit")
+        elif self._task is not None:
+            self._interrupt()
+        elif now < self._exit_offered_until:
+            self._quit()
         else:
-            self._exit_offer = now + SECOND_CHANCE
+            self._exit_offered_until = now + EXIT_OFFER_S
 
-    def _interrupt(self, act: _Act) -> None:
-        if act.prompt is None:
-            return
-        act.effects.close()
-        if words := self._stage.words:
-            self._stage.perform(Print(Block(BlockKind.WORDS, words)), self._clock())
-            self._stage.perform(Record("assistant", words), self._clock())
-        self._stage.perform(Print(Block(BlockKind.RESULT, "Interrupted")), self._clock())
-        self._stage.perform(Record("interrupted", ""), self._clock())
-        self._tell("Interrupt", act.prompt, {"reason": "escape"})
-        self._finish(act)
+    def _quit(self) -> None:
+        self._session.leave(ExitStatus(), "prompt_input_exit")
 
-    def _tell(self, event: str, prompt: Prompt, fields: dict[str, object]) -> HookCall:
-        fields = prompt.fields(self._manner.mode) | fields
-        return self._stage.tell(event, fields, self._clock())
+    def _interrupt(self) -> None:
+        if self._task is not None and self._task.turn is not None:
+            self._task.steps.close()
+            self._task.turn.interrupt()
+            self._finish(self._task)
 
-    def _take(self, submission: _Submission | None) -> None:
-        if submission is None:
-            self._begin(clearing(self._options))
+    def _start(self) -> Steps:
+        """Start the first session. Input before it has started is lost, as in real agents."""
+        yield self._session.pause(self._options.startup_delay)
+        if self._options.trust_dialog:
+            decision = yield dialog.trust(self._session.folder)
+            if decision.ruling is Ruling.REFUSE:
+                self._session.leave(ExitStatus(1))
+                yield NO_PAUSE
+                return
+        banner = f"demo · {self._options.model} · {self._session.folder}"
+        self._session.print(BlockKind.BANNER, banner)
+        self._session.has_started = True
+        yield self._tell_start(self._options.source)
+
+    def _clear(self) -> Steps:
+        self._session.print(BlockKind.PROMPT, "/clear")
+        self._session.tell("SessionEnd", {"reason": "clear"})
+        self._session.renew()
+        yield self._tell_start("clear")
+
+    def _tell_start(self, source: str) -> HookCall:
+        return self._session.tell(
+            "SessionStart", {"source": source, "model": self._options.model}
+        )
+
+    def _begin_next(self, prompt: Prompt | None) -> None:
+        if prompt is None:
+            self._begin(self._clear())
         else:
-            turn = Turn(submission.prompt, self._manner)
-            self._begin(turn.effects(submission.hearing), submission.prompt)
+            turn = ScriptedTurn(self._session, prompt)
+            self._begin(turn.run(), turn)
 
-    def _begin(self, effects: Effects, prompt: Prompt | None = None) -> None:
-        now = self._clock()
-        self._act = _Act(effects, now, self._stage.perform(next(effects), now), prompt)
+    def _begin(self, steps: Steps, turn: ScriptedTurn | None = None) -> None:
+        self._task = _Task(steps, self._clock(), next(steps), turn)
 
-    def _go_on(self, act: _Act, decision: Decision) -> None:
+    def _resume(self, task: _Task, decision: Decision) -> None:
         try:
-            effect = act.effects.send(decision)
+            task.wait = task.steps.send(decision)
         except StopIteration:
-            self._finish(act)
-        else:
-            act.wait = self._stage.perform(effect, self._clock())
+            self._finish(task)
 
-    def _finish(self, act: _Act) -> None:
-        self._act = None
-        if act.prompt is not None:
-            self._turns += 1
-        else:
-            self._turns = 0
-            self._manner = Manner(self._options.permission_mode)
+    def _finish(self, task: _Task) -> None:
+        self._task = None
+        if task.turn is not None:
+            self._session.turns += 1

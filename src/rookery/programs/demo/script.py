@@ -1,4 +1,4 @@
-"""The tiny language of prompts: one step a line, or between ``;;``. Pure."""
+"""The language of prompts: one step a line, or between ``;;``. Pure."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class Say:
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class UseTool:
     name: str
     text: str
-    asks: bool  #: whether it wants permission first
+    asks: bool  #: whether it asks for permission first
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class AskQuestion:
     text: str
     options: tuple[str, ...]
 
@@ -36,7 +36,7 @@ class Sleep:
 
 @dataclass(frozen=True, slots=True)
 class Slow:
-    pace: float  #: words a second; 0 is all at once
+    words_per_second: float  #: 0: all words at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,67 +54,37 @@ class Crash:
     pass
 
 
-Step = Say | Tool | Question | Sleep | Slow | Fail | Exit | Crash
+ScriptStep = Say | UseTool | AskQuestion | Sleep | Slow | Fail | Exit | Crash
 
 
-def read(prompt: str) -> Iterator[Step]:
-    """Read the steps of ``prompt``; what is not understood is echoed."""
+def read(prompt: str) -> Iterator[ScriptStep]:
+    """Read the steps of ``prompt``; a line that is no step is echoed."""
     for part in _SEPARATOR.split(prompt):
         if line := part.strip():
-            yield _step(line) or Say(f"Echo: {line}")
+            found = _VERB.fullmatch(line)
+            step = _READERS[found[1]](found[2]) if found else None
+            yield step or Say(f"Echo: {line}")
 
 
-def _step(line: str) -> Step | None:
-    found = _VERB.fullmatch(line)
-    if found is None:
-        return None
-    verb, text = found.groups()
-    return _READERS[verb](text)
-
-
-def _tool(text: str) -> Tool | None:
-    return _call(text, asks=False)
-
-
-def _permission(text: str) -> Tool | None:
-    return _call(text, asks=True)
-
-
-def _call(text: str, *, asks: bool) -> Tool | None:
+def _tool(text: str, *, asks: bool) -> UseTool | None:
     name, _, rest = text.partition(" ")
-    return Tool(name, rest.strip(), asks) if name else None
+    return UseTool(name, rest.strip(), asks) if name else None
 
 
-def _question(text: str) -> Question:
+def _question(text: str) -> AskQuestion:
     question, *options = (part.strip() for part in text.split("|"))
-    return Question(question, tuple(filter(None, options)) or ("Yes", "No"))
+    return AskQuestion(question, tuple(filter(None, options)) or ("Yes", "No"))
 
 
-def _sleep(text: str) -> Sleep | None:
-    return Sleep(float(text)) if _NUMBER.fullmatch(text) else None
-
-
-def _slow(text: str) -> Slow | None:
-    return Slow(float(text)) if _NUMBER.fullmatch(text) else None
-
-
-def _exit(text: str) -> Exit | None:
-    return Exit(int(text)) if _STATUS.fullmatch(text) else None
-
-
-def _crash(text: str) -> Crash | None:
-    return None if text else Crash()
-
-
-_READERS: dict[str, Callable[[str], Step | None]] = {
+_READERS: dict[str, Callable[[str], ScriptStep | None]] = {
     "say": Say,
-    "tool": _tool,
-    "permission": _permission,
+    "tool": lambda text: _tool(text, asks=False),
+    "permission": lambda text: _tool(text, asks=True),
     "question": _question,
-    "sleep": _sleep,
-    "slow": _slow,
+    "sleep": lambda text: Sleep(float(text)) if _NUMBER.fullmatch(text) else None,
+    "slow": lambda text: Slow(float(text)) if _NUMBER.fullmatch(text) else None,
     "fail": Fail,
-    "exit": _exit,
-    "crash": _crash,
+    "exit": lambda text: Exit(int(text)) if _STATUS.fullmatch(text) else None,
+    "crash": lambda text: None if text else Crash(),
 }
 _VERB = re.compile(rf"({'|'.join(_READERS)}):\s*(.*)", re.DOTALL)

@@ -1,40 +1,100 @@
-"""One conversation: what its hooks are told about it, and its transcript."""
+"""The session: what turns print, write into the transcript and tell the hooks."""
 
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from uuid import uuid4
+
+from rookery.programs.demo.hooks import HookCall, Hooks, MonotonicClock
+from rookery.programs.demo.options import Options
+from rookery.programs.demo.screen import Block, BlockKind
+
+HookFields = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
-    id: str
-    folder: str
-    home: Path  #: where transcripts lie
+class Pause:
+    until: float  #: on the program's clock
 
-    @property
-    def transcript(self) -> Path:
-        return self.home / f"{self.id}.jsonl"
 
-    def payload(self, event: str, fields: Mapping[str, object]) -> bytes:
-        """Write what a hook reads, in Claude Code's words."""
-        common = {
-            "session_id": self.id,
-            "transcript_path": str(self.transcript),
-            "cwd": self.folder,
-            "hook_event_name": event,
-        }
-        return json.dumps({**common, **fields}).encode()
+@dataclass(frozen=True, slots=True)
+class ExitStatus:
+    """How the program ends."""
+
+    code: int = 0
+    signal: int | None = None  #: the signal that ends it
+
+
+CRASH = ExitStatus(signal=signal.SIGKILL)
+
+
+class DemoSession:
+    """The state of the session, and what turns do to it: print, record, tell the hooks."""
+
+    def __init__(self, options: Options, hooks: Hooks, clock: MonotonicClock) -> None:
+        self.id = options.session_id
+        self.folder = str(Path.cwd())
+        self.mode = options.permission_mode
+        self.turns = 0
+        self.words_per_second = 0.0  #: 0: all words at once
+        self.allowed_tools: set[str] = set()
+        self.unprinted: list[Block] = []
+        self.partial = ""  #: the spoken part of an incomplete block
+        self.has_started = False
+        self.exit: ExitStatus | None = None
+        self._home = options.home
+        self._hooks = hooks
+        self._clock = clock
+
+    def renew(self) -> None:
+        """Continue as a new session."""
+        self.id = str(uuid4())
+        self.turns = 0
+        self.words_per_second = 0.0
+        self.allowed_tools.clear()
+
+    def pause(self, seconds: float) -> Pause:
+        return Pause(self._clock() + seconds)
+
+    def print(self, kind: BlockKind, text: str) -> None:
+        """Add a block to the conversation."""
+        self.partial = ""
+        self.unprinted.append(Block(kind, text))
 
     def record(self, kind: str, text: str) -> None:
-        """Add a line to the transcript, if that is possible."""
+        """Append a line to the transcript, if it can be written."""
         now = datetime.now(UTC).isoformat()
         line = {"type": kind, "text": text, "at": now, "timestamp": now}
         with suppress(OSError):
-            self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with self.transcript.open("a", encoding="utf-8") as transcript:
+            self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with self._transcript.open("a", encoding="utf-8") as transcript:
                 transcript.write(json.dumps(line) + "\n")
+
+    def tell(self, event: str, fields: HookFields) -> HookCall:
+        """Run the hooks of an event, with a payload in Claude Code's format."""
+        common = {
+            "session_id": self.id,
+            "transcript_path": str(self._transcript),
+            "cwd": self.folder,
+            "hook_event_name": event,
+        }
+        payload = json.dumps({**common, **fields}).encode()
+        # This hook waits for a person; the hooks of other events run meanwhile.
+        return self._hooks.tell(event, payload, concurrent=event == "PermissionRequest")
+
+    def leave(self, status: ExitStatus, reason: str = "other") -> None:
+        """End the program, unless it ends already."""
+        if self.exit is None:
+            self.exit = status
+            if self.has_started:
+                self.tell("SessionEnd", {"reason": reason})
+
+    @property
+    def _transcript(self) -> Path:
+        return self._home / f"{self.id}.jsonl"

@@ -1,22 +1,29 @@
-"""The terminal: raw while we have it, as it was when we leave."""
+"""The terminal in raw mode, and signals as a descriptor that a select can wait for."""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import termios
 import tty
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Self
 
 _BRACKETED_PASTE = "\x1b[?2004h", "\x1b[?2004l"
 _ALTERNATE_SCREEN = "\x1b[?1049h", "\x1b[?1049l"
 
-#: Bytes taken at once; a terminal seldom has more than 4 KiB ready.
-_CHUNK = 65_536
+#: A terminal seldom has more than 4 KiB ready.
+_CHUNK_BYTES = 65_536
+
+#: Signals that end the program, after its SessionEnd hook.
+TERMINATING = frozenset({signal.SIGTERM, signal.SIGHUP, signal.SIGINT})
 
 
 class Terminal:
+    """Puts the terminal into raw mode on entry, and restores it on exit."""
+
     def __init__(self, *, is_alternate: bool) -> None:
         self.is_alternate = is_alternate
         self.input = sys.stdin.fileno()
@@ -25,34 +32,59 @@ class Terminal:
         self._before = termios.tcgetattr(self.input)
 
     def __enter__(self) -> Self:
-        # Not flushed: what was typed ahead is ours to judge.
+        # TCSADRAIN keeps what was typed ahead: the program decides whether to take it.
         tty.setraw(self.input, termios.TCSADRAIN)
         self.write("".join(on for on, _ in self._modes))
         return self
 
     def __exit__(self, *_: object) -> None:
         self.write("".join(off for _, off in self._modes))
-        with suppress(termios.error):  # it may be gone already
+        with suppress(termios.error):  # the terminal may be gone
             termios.tcsetattr(self.input, termios.TCSADRAIN, self._before)
 
     def read(self) -> bytes:
-        """Read what is there; nothing means that the terminal is gone."""
+        """Read the bytes that are there; none means that the terminal is gone."""
         try:
-            return os.read(self.input, _CHUNK)
+            return os.read(self.input, _CHUNK_BYTES)
         except OSError:
             return b""
 
     def write(self, text: str) -> None:
-        """Write all of ``text`` in one go."""
+        """Write all of ``text``."""
         rest = text.encode(errors="replace")
-        with suppress(OSError):  # it may be gone: the next read says so
+        with suppress(OSError):  # the terminal may be gone: the next read reports it
             while rest:
                 rest = rest[os.write(self._output, rest) :]
 
     def size(self) -> tuple[int, int]:
-        """Columns and lines, now."""
+        """Return the present columns and lines."""
         try:
             size = os.get_terminal_size(self._output)
         except OSError:
             return 80, 24
         return max(size.columns, 10), max(size.lines, 3)
+
+
+class Signals:
+    def __init__(self) -> None:
+        self.input, output = os.pipe()
+        os.set_blocking(self.input, False)
+        os.set_blocking(output, False)
+        signal.set_wakeup_fd(output, warn_on_full_buffer=False)
+        for number in (signal.SIGWINCH, signal.SIGCHLD, *TERMINATING):
+            # Python writes the number to the pipe; the handler has nothing to do.
+            signal.signal(number, lambda _number, _frame: None)
+
+    def received(self) -> Iterable[int]:
+        """Return the numbers of the signals since the last call."""
+        try:
+            return os.read(self.input, 1024)
+        except BlockingIOError:
+            return ()
+
+
+def die_of(number: int) -> None:
+    """End as if the signal had not been caught, so that the parent sees it."""
+    if number != signal.SIGKILL:
+        signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)

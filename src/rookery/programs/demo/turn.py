@@ -1,216 +1,206 @@
-"""A turn: the steps of a prompt, one effect after the other. Pure."""
+"""A turn: runs the script of a prompt, step by step, and waits where it must.
+
+A turn is a generator. It yields what it waits for and receives the decision.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import assert_never
 from uuid import uuid4
 
 from rookery.programs.demo import dialog, script
-from rookery.programs.demo.effects import (
-    Ask,
-    Await,
-    Consult,
-    Die,
-    Effect,
-    Effects,
-    Fields,
-    Grow,
-    Leave,
-    Print,
-    Record,
-    Tell,
-    Wait,
-)
+from rookery.programs.demo.dialog import ChoiceDialog
 from rookery.programs.demo.hooks import Decision, HookCall, Ruling
-from rookery.programs.demo.screen import Block, BlockKind
+from rookery.programs.demo.screen import BlockKind
+from rookery.programs.demo.session import CRASH, DemoSession, ExitStatus, HookFields, Pause
 
-#: Times a Stop hook may make a turn go on, as in Claude Code.
-MOST_CONTINUATIONS = 8
+#: A Stop hook may continue a turn so many times, as in Claude Code.
+MAX_CONTINUATIONS = 8
 
 _WORD = re.compile(r"\s*\S+")
 
-#: Effects, and whether the turn goes on after them.
-_Part = Generator[Effect, Decision, bool]
+#: Wait no longer than until the keyboard has been looked at.
+NO_PAUSE = Pause(0)
 
-
-@dataclass(slots=True)
-class Manner:
-    """How turns of a session go; steps and answers change it."""
-
-    mode: str  #: of permissions
-    pace: float = 0  #: words a second; 0 is all at once
-    allowed: set[str] = field(default_factory=set)  #: tools that need not ask again
-
-    def lets(self, tool: str) -> bool:
-        return self.mode.startswith("bypass") or tool in self.allowed
+Wait = Pause | HookCall | ChoiceDialog
+Steps = Generator[Wait, Decision, None]
+#: Returns whether the turn continues.
+_TurnPart = Generator[Wait, Decision, bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    id: str
-    text: str  #: as submitted
-    shown: str  #: as it stood in the box
+    """A prompt that was submitted; its UserPromptSubmit hook is running."""
 
-    def fields(self, mode: str) -> dict[str, object]:
-        """Return what every event of its turn says."""
-        return {"prompt_id": self.id, "permission_mode": mode}
-
-
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """A tool that is called."""
-
-    name: str
     text: str
-    input: Fields
-    id: str = field(default_factory=lambda: f"toolu_{uuid4().hex}")
-
-    def numbered(self) -> Fields:
-        return {**self.unnumbered(), "tool_use_id": self.id}
-
-    def unnumbered(self) -> Fields:
-        """Return what a permission request says, which has no number of the call."""
-        return {"tool_name": self.name, "tool_input": self.input}
+    shown: str  #: as the input box showed it
+    hook_fields: HookFields  #: in the payload of every hook of the turn
+    submitted: HookCall
 
 
-class Turn:
-    def __init__(self, prompt: Prompt, manner: Manner) -> None:
+def submit(session: DemoSession, text: str, shown: str) -> Prompt:
+    fields = {"prompt_id": str(uuid4()), "permission_mode": session.mode}
+    call = session.tell("UserPromptSubmit", {**fields, "prompt": text})
+    return Prompt(text, shown, fields, call)
+
+
+class ScriptedTurn:
+    def __init__(self, session: DemoSession, prompt: Prompt) -> None:
+        self._session = session
         self._prompt = prompt
-        self._manner = manner
         self._last_words = ""
 
-    def effects(self, submitted: HookCall) -> Effects:
-        """Take up the prompt, whose hook was told already, and bring it to its end."""
-        yield Print(Block(BlockKind.PROMPT, self._prompt.shown))
-        yield Record("user", self._prompt.text)
-        decision = yield Await(submitted)
+    def run(self) -> Steps:
+        self._session.print(BlockKind.PROMPT, self._prompt.shown)
+        self._session.record("user", self._prompt.text)
+        decision = yield self._prompt.submitted
         if decision.ruling is Ruling.BLOCK:
-            yield Print(Block(BlockKind.RESULT, f"Blocked: {decision.text or 'by a hook'}"))
+            self._print_result(f"Blocked: {decision.text or 'by a hook'}")
             return
-        words = self._prompt.text
-        for count in range(MOST_CONTINUATIONS + 1):
-            if not (yield from self._follow(words)):
+        text = self._prompt.text
+        for count in range(MAX_CONTINUATIONS + 1):
+            if not (yield from self._follow(text)):
                 return
-            decision = yield self._stop(is_continued=count > 0)
+            decision = yield self._tell(
+                "Stop",
+                stop_hook_active=count > 0,
+                last_assistant_message=self._last_words,
+                background_tasks=[],
+            )
             if decision.ruling is not Ruling.BLOCK:
                 return
-            words = decision.text
+            text = decision.text
 
-    def _follow(self, words: str) -> _Part:
-        for step in script.read(words):
+    def interrupt(self) -> None:
+        """Say that the turn was interrupted; its generator is closed already."""
+        if words := self._session.partial:
+            self._session.print(BlockKind.WORDS, words)
+            self._session.record("assistant", words)
+        self._print_result("Interrupted")
+        self._session.record("interrupted", "")
+        self._tell("Interrupt", reason="escape")
+
+    def _follow(self, text: str) -> _TurnPart:
+        for step in script.read(text):
+            yield NO_PAUSE
             if not (yield from self._take(step)):
                 return False
         return True
 
-    def _take(self, step: script.Step) -> _Part:
+    def _take(self, step: script.ScriptStep) -> _TurnPart:
         match step:
             case script.Say(text):
                 yield from self._say(text)
-            case script.Tool():
-                return (yield from self._call(step))
-            case script.Question():
-                return (yield from self._question(step))
+            case script.UseTool():
+                return (yield from self._use_tool(step))
+            case script.AskQuestion():
+                return (yield from self._ask_question(step))
             case script.Sleep(seconds):
-                yield Wait(seconds)
-            case script.Slow(pace):
-                self._manner.pace = pace
+                yield self._session.pause(seconds)
+            case script.Slow(words_per_second):
+                self._session.words_per_second = words_per_second
             case script.Fail() | script.Exit() | script.Crash():
-                yield from self._break_off(step)
+                self._break_off(step)
+                yield NO_PAUSE
                 return False
             case _:
                 assert_never(step)
         return True
 
-    def _say(self, text: str) -> Effects:
-        if self._manner.pace:
+    def _say(self, text: str) -> Steps:
+        if self._session.words_per_second:
             for word in _WORD.finditer(text):
-                yield Grow(text[: word.end()])
-                yield Wait(1 / self._manner.pace)
-        yield Print(Block(BlockKind.WORDS, text))
-        yield Record("assistant", text)
+                self._session.partial = text[: word.end()]
+                yield self._session.pause(1 / self._session.words_per_second)
+        self._session.print(BlockKind.WORDS, text)
+        self._session.record("assistant", text)
         self._last_words = text
 
-    def _break_off(self, step: script.Fail | script.Exit | script.Crash) -> Effects:
+    def _break_off(self, step: script.Fail | script.Exit | script.Crash) -> None:
         match step:
             case script.Fail(error):
-                yield Print(Block(BlockKind.RESULT, f"Error: {error}"))
-                words = {"error": error, "last_assistant_message": self._last_words}
-                yield Tell("StopFailure", self._fields(words))
+                self._print_result(f"Error: {error}")
+                self._tell("StopFailure", error=error, last_assistant_message=self._last_words)
             case script.Exit(code):
-                yield Leave(code)
+                self._session.leave(ExitStatus(code))
             case script.Crash():
-                yield Die()
+                self._session.exit = CRASH
             case _:
                 assert_never(step)
 
-    def _call(self, step: script.Tool) -> _Part:
-        call = _Call(step.name, step.text, {"command": step.text})
-        decision = yield from self._announce(call)
+    def _use_tool(self, step: script.UseTool) -> _TurnPart:
+        call = _ToolCall(step.name, {"command": step.text})
+        decision = yield self._announce(call, step.text)
         if self._must_ask(step, decision):
-            asked = dialog.permission(step.name, step.text)
-            decision = yield Ask(asked, self._fields(call.unnumbered()))
+            decision = yield self._ask(dialog.permission(step.name, step.text), call)
         if decision.ruling is Ruling.ALWAYS:
-            self._manner.allowed.add(step.name)
-        return (yield from self._conclude(call, decision, "ok", {"stdout": "ok"}))
+            self._session.allowed_tools.add(step.name)
+        return self._conclude(call, decision, "ok", {"stdout": "ok"})
 
-    def _must_ask(self, step: script.Tool, decision: Decision) -> bool:
+    def _must_ask(self, step: script.UseTool, decision: Decision) -> bool:
         match decision.ruling:
             case Ruling.ASK:
                 return True
             case Ruling.ALLOW | Ruling.DENY:
                 return False
             case _:
-                return step.asks and not self._manner.lets(step.name)
+                is_bypassed = self._session.mode.startswith("bypass")
+                is_allowed = step.name in self._session.allowed_tools
+                return step.asks and not is_bypassed and not is_allowed
 
-    def _question(self, step: script.Question) -> _Part:
+    def _ask_question(self, step: script.AskQuestion) -> _TurnPart:
         labels = [{"label": label} for label in step.options]
-        asked = {"questions": [{"question": step.text, "options": labels}]}
-        call = _Call("AskUserQuestion", step.text, asked)
-        decision = yield from self._announce(call)
+        questions = {"questions": [{"question": step.text, "options": labels}]}
+        call = _ToolCall("AskUserQuestion", questions)
+        decision = yield self._announce(call, step.text)
         if decision.ruling is not Ruling.DENY:
-            question = dialog.question(step.text, step.options)
-            decision = yield Ask(question, self._fields(call.unnumbered()))
+            decision = yield self._ask(dialog.question(step.text, step.options), call)
         answers = {"answers": {step.text: decision.text}}
-        goes_on = yield from self._conclude(call, decision, decision.text, answers)
+        continues = self._conclude(call, decision, decision.text, answers)
         if decision.ruling is Ruling.ALLOW:
             yield from self._say(f"You chose {decision.text}")
-        return goes_on
+        return continues
 
-    def _announce(self, call: _Call) -> Generator[Effect, Decision, Decision]:
-        yield Print(Block(BlockKind.WORDS, f"{call.name}({call.text})"))
-        return (yield Consult("PreToolUse", self._fields(call.numbered())))
+    def _announce(self, call: _ToolCall, text: str) -> HookCall:
+        self._session.print(BlockKind.WORDS, f"{call.name}({text})")
+        return self._tell("PreToolUse", **call.fields, tool_use_id=call.id)
+
+    def _ask(self, asked: ChoiceDialog, call: _ToolCall) -> ChoiceDialog:
+        asked.hook = self._tell("PermissionRequest", **call.fields)
+        return asked
 
     def _conclude(
-        self, call: _Call, decision: Decision, result: str, response: Fields
-    ) -> _Part:
-        """Show what became of a call, and tell it if it was made."""
+        self, call: _ToolCall, decision: Decision, result: str, response: HookFields
+    ) -> bool:
+        """Show the outcome of a call and tell the hooks; return whether the turn continues."""
         match decision.ruling:
             case Ruling.REFUSE:
-                yield from self._refuse()
+                self._print_result("Refused")
+                self._session.record("interrupted", "")
+                self._tell("Interrupt", reason="refused")
                 return False
             case Ruling.DENY:
-                yield Print(Block(BlockKind.RESULT, f"Denied: {decision.text or 'by a hook'}"))
+                self._print_result(f"Denied: {decision.text or 'by a hook'}")
             case _:
-                yield Print(Block(BlockKind.RESULT, result))
-                fields = {**call.numbered(), "tool_response": response}
-                yield Tell("PostToolUse", self._fields(fields))
+                self._print_result(result)
+                self._tell(
+                    "PostToolUse", **call.fields, tool_use_id=call.id, tool_response=response
+                )
         return True
 
-    def _refuse(self) -> Effects:
-        yield Print(Block(BlockKind.RESULT, "Refused"))
-        yield Record("interrupted", "")
-        yield Tell("Interrupt", self._fields({"reason": "refused"}))
+    def _print_result(self, text: str) -> None:
+        self._session.print(BlockKind.RESULT, text)
 
-    def _stop(self, *, is_continued: bool) -> Consult:
-        fields = {
-            "stop_hook_active": is_continued,
-            "last_assistant_message": self._last_words,
-            "background_tasks": [],
-        }
-        return Consult("Stop", self._fields(fields))
+    def _tell(self, event: str, **fields: object) -> HookCall:
+        return self._session.tell(event, {**self._prompt.hook_fields, **fields})
 
-    def _fields(self, own: Fields) -> Fields:
-        return {**self._prompt.fields(self._manner.mode), **own}
+
+class _ToolCall:
+    def __init__(self, name: str, arguments: HookFields) -> None:
+        self.name = name
+        self.id = f"toolu_{uuid4().hex}"
+        #: Of a permission request; the hooks around the call know its id, too.
+        self.fields = {"tool_name": name, "tool_input": arguments}
