@@ -29,14 +29,14 @@ RULE = "─" * 40
 LINES = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=80)
 
 
-def rows(view: LiveArea, columns: int = 40, lines: int = 30) -> list[str]:
-    return [row.text for row in draw(view, columns, lines).rows]
+def rows(area: LiveArea, columns: int = 40, lines: int = 30) -> list[str]:
+    return [row.text for row in draw(area, columns, lines).rows]
 
 
 def test_the_box_stands_between_two_rules() -> None:
-    view = LiveArea(Draft().typed("first\nsecond"), STATUS)
+    area = LiveArea(Draft().typed("first\nsecond"), STATUS)
 
-    assert rows(view) == ["", RULE, "❯ first", "  second", RULE, f"  {STATUS}"]
+    assert rows(area) == ["", RULE, "❯ first", "  second", RULE, f"  {STATUS}"]
 
 
 def test_the_cursor_is_at_the_end_of_the_draft() -> None:
@@ -46,21 +46,21 @@ def test_the_cursor_is_at_the_end_of_the_draft() -> None:
 
 
 def test_a_running_turn_shows_how_long() -> None:
-    view = LiveArea(Draft(), STATUS, turn=RunningTurn(3.6))
+    area = LiveArea(Draft(), STATUS, turn=RunningTurn(3.6))
 
-    assert rows(view)[:3] == ["", "✽ Working… (3s · esc to interrupt)", RULE]
+    assert rows(area)[:3] == ["", "✽ Working… (3s · esc to interrupt)", RULE]
 
 
 def test_words_being_spoken_stand_above() -> None:
-    view = LiveArea(Draft(), STATUS, turn=RunningTurn(0, "one two"))
+    area = LiveArea(Draft(), STATUS, turn=RunningTurn(0, "one two"))
 
-    assert rows(view)[:4] == ["", "● one two", "", "✢ Working… (0s · esc to interrupt)"]
+    assert rows(area)[:4] == ["", "● one two", "", "✢ Working… (0s · esc to interrupt)"]
 
 
 def test_queued_prompts_stand_dim_above_the_box() -> None:
-    view = LiveArea(Draft(), STATUS, turn=RunningTurn(0), queued=("next\nthing",))
+    area = LiveArea(Draft(), STATUS, turn=RunningTurn(0), queued=("next\nthing",))
 
-    assert Row("  ❯ next…", is_dim=True) in draw(view, 40, 30).rows
+    assert Row("  ❯ next…", is_dim=True) in draw(area, 40, 30).rows
 
 
 def test_nothing_but_a_word_is_shown_before_the_box() -> None:
@@ -68,14 +68,14 @@ def test_nothing_but_a_word_is_shown_before_the_box() -> None:
 
 
 def test_a_permission_takes_the_place_of_the_box() -> None:
-    view = LiveArea(
+    area = LiveArea(
         Draft().typed("kept"),
         STATUS,
         turn=RunningTurn(1),
         dialog=dialog.permission("Bash", "ls"),
     )
 
-    assert rows(view, 60) == [
+    assert rows(area, 60) == [
         "",
         "─" * 60,
         " Bash",
@@ -90,9 +90,9 @@ def test_a_permission_takes_the_place_of_the_box() -> None:
 
 
 def test_a_question_shows_its_options() -> None:
-    view = LiveArea(Draft(), STATUS, dialog=dialog.question("Which?", ("Red", "Blue")))
+    area = LiveArea(Draft(), STATUS, dialog=dialog.question("Which?", ("Red", "Blue")))
 
-    assert rows(view)[2:6] == [" Question", "   Which?", " ❯ 1. Red", "   2. Blue"]
+    assert rows(area)[2:6] == [" Question", "   Which?", " ❯ 1. Red", "   2. Blue"]
 
 
 def test_a_draft_too_tall_is_shown_by_name() -> None:
@@ -104,9 +104,9 @@ def test_a_draft_too_tall_is_shown_by_name() -> None:
 
 
 def test_of_a_draft_taller_than_the_screen_the_end_is_shown() -> None:
-    view = LiveArea(Draft().typed("\n".join("abcdefgh")), STATUS)
+    area = LiveArea(Draft().typed("\n".join("abcdefgh")), STATUS)
 
-    assert rows(view, lines=8) == ["", RULE, "  e", "  f", "  g", "  h", RULE, f"  {STATUS}"]
+    assert rows(area, lines=8) == ["", RULE, "  e", "  f", "  g", "  h", RULE, f"  {STATUS}"]
 
 
 @given(
@@ -117,11 +117,11 @@ def test_of_a_draft_taller_than_the_screen_the_end_is_shown() -> None:
 )
 def test_the_live_area_always_fits(text: str, columns: int, lines: int, *, asks: bool) -> None:
     asked = dialog.permission("Bash", text) if asks else None
-    view = LiveArea(
+    area = LiveArea(
         Draft().typed(text), text, turn=RunningTurn(9, text), queued=(text,), dialog=asked
     )
 
-    frame = draw(view, columns, lines)
+    frame = draw(area, columns, lines)
 
     assert len(frame.rows) <= lines
     assert 0 <= frame.cursor_row < len(frame.rows)
