@@ -30,7 +30,7 @@ import uvloop
 from bench.figures import Figure
 from bench.homes import a_home, scratch
 from bench.sizes import Sizes
-from rookery import hook_program
+from rookery.hook_setup import programs
 from rookery.programs.hook import TAKEN
 from tests.real.rookery import Rookery
 
@@ -68,7 +68,7 @@ def measure(sizes: Sizes) -> list[Figure]:
     with a_home() as rookery, a_home() as cold:
         rookery.up()
         cold.home.prepare()
-        hook_program.lay(cold.home)
+        programs.lay(cold.home)
         cold.home.absence.write_text(_LEFT)
         costs = _costs(rookery, cold, sizes)
         rates = uvloop.run(_intake(rookery, sizes))
@@ -96,8 +96,8 @@ def _costs(rookery: Rookery, cold: Rookery, sizes: Sizes) -> dict[str, Cost]:
     with _a_server() as door:
         there = shlex.quote(str(door))
         commands = {
-            "ours": hook_program.command(rookery.home, "demo"),
-            "spooled": hook_program.command(cold.home, "demo"),
+            "ours": programs.command(rookery.home, "demo"),
+            "spooled": programs.command(cold.home, "demo"),
             "sh": ":",
             "sh + file": f"cat > {there}.part && mv {there}.part {there}.call",
             "bare python": f"{python} -I -S -c pass",

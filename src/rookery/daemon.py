@@ -22,7 +22,6 @@ from anyio.abc import TaskGroup
 
 from rookery import (
     __version__,
-    hook_program,
     listeners,
     relays,
     supervise,
@@ -51,6 +50,7 @@ from rookery.gateway.own_sockets import OwnSocket
 from rookery.gateway.table import House
 from rookery.headless import HeadlessWatch
 from rookery.home import Home, open_private, sync_folder
+from rookery.hook_setup import programs
 from rookery.intake import Intake
 from rookery.keeper import Deadlines, Keeper, Surroundings
 from rookery.listeners import Listeners
@@ -259,7 +259,7 @@ async def running(
                 # A long spool: the doors open meanwhile, and commands are rows that wait.
                 tasks.start_soon(begin)
             # Until it is there, hooks run the one in Python.
-            build = partial(hook_program.lay_quick, home)
+            build = partial(programs.lay_quick, home)
             supervise.spawn(tasks, build, name="Building the quick hook program")
             yield house
             await _leave_nothing_empty(keeper, ours)
@@ -400,10 +400,10 @@ def _keeper(
             limits.start_deadline, limits.quit_seconds, limits.terminate_seconds
         ),
         surroundings=Surroundings(
-            *(environment, hook_program.lay(home), home.sessions, home.artifacts),
+            *(environment, programs.lay(home), home.sessions, home.artifacts),
             door=home.hook_door,
             spool=home.spool,
-            tools=hook_program.mcp_words(home) if settings.tools.enabled else (),
+            tools=programs.mcp_words(home) if settings.tools.enabled else (),
         ),
     )
 

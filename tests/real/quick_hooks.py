@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shutil
 
-from rookery import hook_program, quick_hook
+from rookery.hook_setup import programs, quick_hook
 from tests.real.rookery import Rookery, eventually
 
 
 def is_used(rookery: Rookery) -> bool:
-    return str(quick_hook.path(rookery.home)) in hook_program.program(rookery.home).read_text()
+    return str(quick_hook.path(rookery.home)) in programs.program(rookery.home).read_text()
 
 
 def wait_for_quick_hook(rookery: Rookery) -> None:

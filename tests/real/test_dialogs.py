@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rookery import hook_program
+from rookery.hook_setup import programs
 from tests.models.server import ModelServer
 from tests.real.agents import configure
 from tests.real.quick_hooks import wait_for_quick_hook
@@ -240,7 +240,7 @@ def test_a_request_outlives_a_screen_on_which_its_dialog_cannot_be_read(
 def hold_hooks(rookery: Rookery, event: str) -> None:
     """Make the hook programs of one event late: they wait for the file ``gate``."""
     wait_for_quick_hook(rookery)
-    program = hook_program.program(rookery.home)
+    program = programs.program(rookery.home)
     real = program.with_name("real-hook")
     program.rename(real)
     gate, kept = rookery.folder / "gate", rookery.folder / "payload"

@@ -12,9 +12,9 @@ from uuid import uuid4
 
 import pytest
 
-from rookery import hook_program
 from rookery.agents import hooks
 from rookery.agents.demo import EVENTS
+from rookery.hook_setup import programs
 from tests.real.outsiders import Outsider, outsider
 from tests.real.own_tmux import OwnTmux
 from tests.real.rookery import Rookery, eventually
@@ -188,7 +188,7 @@ def test_an_agent_in_somebodys_own_pane_speaks_for_itself(
     cold: Rookery, tmp_path: Path
 ) -> None:
     own, settings = OwnTmux(tmp_path), tmp_path / "hooks.json"
-    settings.write_text(hooks.settings(hook_program.command(cold.home, "demo"), EVENTS))
+    settings.write_text(hooks.settings(programs.command(cold.home, "demo"), EVENTS))
     cold.configure(own.settings)
     cold.up()
     try:

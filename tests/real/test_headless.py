@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rookery import hook_program
+from rookery.hook_setup import programs
 from tests.models.server import ModelServer
 from tests.real.agents import KEY, PROGRAMS, configure
 from tests.real.outsiders import outsider
@@ -79,7 +79,7 @@ def claude(rookery: Rookery, prompt: str, models: str) -> subprocess.Popen[bytes
 
 
 def hooks_of(rookery: Rookery) -> dict[str, Any]:
-    command = hook_program.command(rookery.home, "claude")
+    command = programs.command(rookery.home, "claude")
     run = [{"hooks": [{"type": "command", "command": command}]}]
     return dict.fromkeys(("SessionStart", "UserPromptSubmit", "Stop"), run)
 

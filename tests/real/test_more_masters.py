@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from rookery.hook_program import mcp_words
+from rookery.hook_setup.programs import mcp_words
 from tests.models.server import ModelServer
 from tests.real.rookery import Rookery, eventually
 from tests.real.test_more_agents import CASES, PROGRAMS, SLOWLY, Case, prepare

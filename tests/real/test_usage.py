@@ -11,7 +11,7 @@ import pytest
 from rookery.agents.claude import Claude
 from rookery.agents.codex import Codex
 from rookery.config import load
-from rookery.hook_program import command, lay
+from rookery.hook_setup.programs import command, lay
 from rookery.model.sessions import NativeId
 from rookery.ports.agent import Agent, Order
 from tests.models.server import ModelServer

@@ -14,7 +14,7 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
 
-from rookery import hook_program
+from rookery.hook_setup import programs
 from tests.real.rookery import SOON, Rookery
 
 Way = Literal["stdio", "http"]
@@ -76,7 +76,7 @@ def tools(
 @asynccontextmanager
 async def _client(rookery: Rookery, way: Way, secret: str, mode: str) -> AsyncIterator[Client]:
     if way == "stdio":
-        command, *rest = hook_program.mcp_words(rookery.home)
+        command, *rest = programs.mcp_words(rookery.home)
         environment = {"ROOKERY_BADGE": secret} if secret else {}
         bridge = StdioServerParameters(command=command, args=rest, env=environment)
         async with Client(bridge, mode=mode, read_timeout_seconds=SOON * 2) as client:

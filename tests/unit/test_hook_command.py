@@ -13,9 +13,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from rookery import hook_program, quick_hook
 from rookery.home import Home, find_home
 from rookery.hook_protocol import read_call
+from rookery.hook_setup import programs, quick_hook
 
 PAYLOAD = b'{"hook_event_name": "Stop", "session_id": "n1", "cwd": "/"}'
 
@@ -40,9 +40,9 @@ def run(words: list[str], *, folder: Path) -> subprocess.CompletedProcess[bytes]
 @pytest.mark.spec("C1")
 @pytest.mark.parametrize("shell", SHELLS)
 def test_it_tells_of_a_call_in_every_shell(home: Home, shell: str, tmp_path: Path) -> None:
-    hook_program.lay(home)
+    programs.lay(home)
 
-    done = run([shell, "-c", hook_program.command(home, "claude")], folder=tmp_path)
+    done = run([shell, "-c", programs.command(home, "claude")], folder=tmp_path)
 
     (spooled,) = home.spool.iterdir()
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
@@ -50,9 +50,9 @@ def test_it_tells_of_a_call_in_every_shell(home: Home, shell: str, tmp_path: Pat
 
 
 def test_it_needs_no_shell(home: Home, tmp_path: Path) -> None:
-    hook_program.lay(home)
+    programs.lay(home)
 
-    run(shlex.split(hook_program.command(home, "demo")), folder=tmp_path)
+    run(shlex.split(programs.command(home, "demo")), folder=tmp_path)
 
     (spooled,) = home.spool.iterdir()
     assert read_call(spooled.read_bytes()).payload == json.loads(PAYLOAD)
@@ -66,15 +66,15 @@ def test_it_is_silent_for_ever_once_rookery_is_gone(
 ) -> None:
     if gone == "python":
         monkeypatch.setattr(sys, "executable", str(tmp_path / "venv" / "python"))
-    hook_program.lay(home)
+    programs.lay(home)
     if gone == "home":
         shutil.rmtree(home.state)
     elif gone == "spool":
         home.spool.rmdir()
     elif gone != "python":
-        {"program": home.hook, "script": hook_program.program(home)}[gone].unlink()
+        {"program": home.hook, "script": programs.program(home)}[gone].unlink()
 
-    done = run([shell, "-c", hook_program.command(home, "claude")], folder=tmp_path)
+    done = run([shell, "-c", programs.command(home, "claude")], folder=tmp_path)
 
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
@@ -82,20 +82,20 @@ def test_it_is_silent_for_ever_once_rookery_is_gone(
 def test_another_interpreter_changes_nothing_in_what_agents_are_told(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before, script = hook_program.lay(home), hook_program.program(home).read_text()
+    before, script = programs.lay(home), programs.program(home).read_text()
     monkeypatch.setattr(sys, "executable", "/opt/python")
 
-    after = hook_program.lay(home)
+    after = programs.lay(home)
 
     assert after == before
-    assert hook_program.program(home).read_text() != script
+    assert programs.program(home).read_text() != script
 
 
 def test_it_is_private_and_laid_only_once(home: Home) -> None:
-    hook_program.lay(home)
-    first = [each.stat() for each in (home.hook, hook_program.program(home))]
-    hook_program.lay(home)
-    again = [each.stat() for each in (home.hook, hook_program.program(home))]
+    programs.lay(home)
+    first = [each.stat() for each in (home.hook, programs.program(home))]
+    programs.lay(home)
+    again = [each.stat() for each in (home.hook, programs.program(home))]
 
     assert [each.st_ino for each in first] == [each.st_ino for each in again]
     assert {each.st_mode & 0o777 for each in again} == {0o600}

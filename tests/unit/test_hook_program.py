@@ -20,10 +20,10 @@ from pathlib import Path
 import anyio
 import pytest
 
-from rookery import quick_hook
 from rookery.agents.hooks import LONG_TIMEOUT
 from rookery.home import find_home
 from rookery.hook_protocol import read_call, read_head
+from rookery.hook_setup import quick_hook
 from rookery.lineage import read_lineage
 from rookery.processes import Process
 from rookery.programs import hook

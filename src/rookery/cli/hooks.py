@@ -47,9 +47,9 @@ _TRUSTED = {
 }
 
 
-def _installing(module: str) -> Any:  # noqa: ANN401 - a module
+def _hook_setup(module: str) -> Any:  # noqa: ANN401 - a module
     # Only here: what reads settings would slow every other command down.
-    return importlib.import_module(f"rookery.installing.{module}")
+    return importlib.import_module(f"rookery.hook_setup.{module}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,13 +134,13 @@ def hooks() -> None:
 @_with_manner
 def install(*, trust: bool, where: Where, manner: Manner) -> None:
     """Add our hooks to the settings of agents; nothing else there is touched."""
-    here, plans = home(), _installing("plans")
-    known = _installing("record").load(here)
+    here, plans = home(), _hook_setup("plans")
+    known = _hook_setup("record").load(here)
     plan = plans.install(here, known, _places(where), trust=trust)
     if not _agreed(plan, manner):
         return
     here.prepare()
-    importlib.import_module("rookery.hook_program").lay(here)
+    importlib.import_module("rookery.hook_setup.programs").lay(here)
     _carry_out(here, plan, manner)
     if not manner.as_json:
         _say_next({change.agent for change in plan.changes}, trusted=trust)
@@ -151,8 +151,8 @@ def install(*, trust: bool, where: Where, manner: Manner) -> None:
 @_with_manner
 def uninstall_hooks(*, where: Where, manner: Manner) -> None:
     """Take our hooks out of the settings of agents again."""
-    here, plans = home(), _installing("plans")
-    known = _installing("record").load(here)
+    here, plans = home(), _hook_setup("plans")
+    known = _hook_setup("record").load(here)
     plan = plans.uninstall(here, known, _known_places(where, known))
     if _agreed(plan, manner):
         _carry_out(here, plan, manner)
@@ -163,8 +163,8 @@ def uninstall_hooks(*, where: Where, manner: Manner) -> None:
 @as_json
 def status(*, where: Where, as_json: bool) -> None:
     """Say for each agent whether our hooks are in its settings."""
-    here, plans = home(), _installing("plans")
-    known = _installing("record").load(here)
+    here, plans = home(), _hook_setup("plans")
+    known = _hook_setup("record").load(here)
     found = [plans.look(here, place) for place in _known_places(where, known)]
     if as_json:
         show_json({"hooks": [_as_json(state) for state in found]})
@@ -192,8 +192,8 @@ def _as_json(state: Any) -> dict[str, object]:  # noqa: ANN401 - of a module loa
 @_with_manner
 def uninstall(*, manner: Manner) -> None:
     """Take out all that Rookery put anywhere outside its home, and say what stays."""
-    here, plans = home(), _installing("plans")
-    known = _installing("record").load(here)
+    here, plans = home(), _hook_setup("plans")
+    known = _hook_setup("record").load(here)
     plan = plans.uninstall(here, known, _all_places(known))
     unit = _our_unit()
     if not _agreed(plan, manner, also=[f"To be removed: {unit}"] if unit else []):
@@ -232,7 +232,7 @@ def _say_what_stays(here: Home) -> None:
 
 
 def _places(where: Where) -> list[Any]:
-    places = _installing("places")
+    places = _hook_setup("places")
     if sum([where.user, bool(where.project), bool(where.folders)]) > 1:
         raise BadInput("say only one of --user, --project and --config-dir.")
     agents = where.agents or [each for each in _possible() if places.is_used(each, os.environ)]
@@ -267,12 +267,12 @@ def _known_places(where: Where, known: Any) -> list[Any]:  # noqa: ANN401 - the 
 
 def _all_places(known: Any) -> list[Any]:  # noqa: ANN401 - of a module loaded late
     """Return each agent's usual place, and wherever else we have been."""
-    usual = [_installing("places").of_user(each, os.environ) for each in _possible()]
+    usual = [_hook_setup("places").of_user(each, os.environ) for each in _possible()]
     return list(dict.fromkeys([*usual, *known.places()]))
 
 
 def _possible() -> list[str]:
-    return [each for each in AGENTS if _installing("plans").is_possible(each)]
+    return [each for each in AGENTS if _hook_setup("plans").is_possible(each)]
 
 
 def _agreed(plan: Any, manner: Manner, *, also: Sequence[str] = ()) -> bool:  # noqa: ANN401
@@ -331,7 +331,7 @@ def _ask(manner: Manner) -> None:
 
 
 def _carry_out(here: Home, plan: Any, manner: Manner) -> None:  # noqa: ANN401 - the same
-    deeds = _installing("deeds").carry_out(here, plan) if plan.changes else []
+    deeds = _hook_setup("apply").carry_out(here, plan) if plan.changes else []
     if manner.as_json:
         show_json(_changes([(deed.change, deed.backup) for deed in deeds], plan.remarks))
         return

@@ -16,9 +16,9 @@ from tempfile import TemporaryDirectory
 
 from anyio import to_thread
 
-from rookery import quick_hook
 from rookery.agents.installations import PROGRAM
 from rookery.home import Home, write_durably
+from rookery.hook_setup import quick_hook
 
 #: How it is run: as a plain command, in any shell. If it is gone, nothing happens; that may not
 #: fail, since some agents take a program's complaint for a no.

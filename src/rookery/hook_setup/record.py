@@ -10,8 +10,8 @@ from typing import Any
 
 from rookery.agents.installations import Fragments
 from rookery.home import Home
-from rookery.installing.files import put_private
-from rookery.installing.places import Place
+from rookery.hook_setup.files import put_private
+from rookery.hook_setup.places import Place
 
 
 @dataclass(frozen=True, slots=True)

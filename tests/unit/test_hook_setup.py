@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from rookery import hook_program
 from rookery.agents.installations import SHAPES
 from rookery.home import Home, find_home
-from rookery.installing import deeds, files, places, plans, record
-from rookery.installing.deeds import Deed
-from rookery.installing.files import Change
-from rookery.installing.places import Place
-from rookery.installing.plans import Plan, State
+from rookery.hook_setup import apply, files, places, plans, programs, record
+from rookery.hook_setup.apply import Deed
+from rookery.hook_setup.files import Change
+from rookery.hook_setup.places import Place
+from rookery.hook_setup.plans import Plan, State
 from rookery.model.errors import BadInput, CommandRefused, ConfigBroken
 
 USERS = """{
@@ -63,12 +62,12 @@ class Setting:
     ) -> list[Deed]:
         here = home or self.home
         here.prepare()
-        hook_program.lay(here)
-        return deeds.carry_out(here, self.plan(*agents, trust=trust, home=home))
+        programs.lay(here)
+        return apply.carry_out(here, self.plan(*agents, trust=trust, home=home))
 
     def uninstall(self, *agents: str) -> list[Deed]:
         where = [self.place(each) for each in agents]
-        return deeds.carry_out(
+        return apply.carry_out(
             self.home, plans.uninstall(self.home, record.load(self.home), where)
         )
 
@@ -163,7 +162,7 @@ def test_an_older_installation_is_replaced(
     name, text = ("hooks.json", "{}") if agent == "codex" else ("settings.json", USERS)
     file = setting.seed(agent, name, text)
     with monkeypatch.context() as earlier:
-        earlier.setattr(hook_program, "RUN", ("/usr/bin/python3.9", "-I"))
+        earlier.setattr(programs, "RUN", ("/usr/bin/python3.9", "-I"))
         setting.install(agent, trust=True)
     older = file.read_text()
 
@@ -280,7 +279,7 @@ def test_if_one_cannot_be_written_none_is(
 
     monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(CommandRefused, match="No space left on device; nothing was changed"):
-        deeds.carry_out(setting.home, plan)
+        apply.carry_out(setting.home, plan)
 
     assert first.read_text() == USERS
     for agent in ("claude", "gemini"):
@@ -294,7 +293,7 @@ def test_what_was_written_meanwhile_is_not_overwritten(setting: Setting) -> None
     file.write_text("{}")
 
     with pytest.raises(CommandRefused, match="meanwhile"):
-        deeds.carry_out(setting.home, plan)
+        apply.carry_out(setting.home, plan)
 
     assert file.read_text() == "{}"
 
@@ -473,12 +472,12 @@ def test_in_a_project_it_is_the_file_that_is_not_shared(setting: Setting) -> Non
     codex = places.of_project("codex", setting.folder, environment)
 
     plan = plans.install(setting.home, record.load(setting.home), [claude, codex], trust=True)
-    deeds.carry_out(setting.home, plan)
-    hook_program.lay(setting.home)
+    apply.carry_out(setting.home, plan)
+    programs.lay(setting.home)
     states = [plans.look(setting.home, place) for place in (claude, codex)]
     known = record.load(setting.home)
     undone = plans.uninstall(setting.home, known, list(known.places()))
-    deeds.carry_out(setting.home, undone)
+    apply.carry_out(setting.home, undone)
 
     assert [str(each.file.relative_to(setting.folder)) for each in plan.changes] == [
         ".claude/settings.local.json",
@@ -504,7 +503,7 @@ def test_without_its_record_an_installation_is_known_by_itself(setting: Setting)
 @pytest.mark.spec("C1")
 def test_hooks_whose_program_is_gone_are_outdated(setting: Setting) -> None:
     setting.install("claude")
-    hook_program.program(setting.home).unlink()
+    programs.program(setting.home).unlink()
 
     assert setting.look("claude").standing == "outdated"
 
@@ -528,7 +527,7 @@ def test_a_file_that_is_ours_as_a_whole(
     setting.uninstall("opencode")
 
     assert standing == "installed"
-    assert json.loads(said[4:-2])[-2:] == [str(hook_program.program(setting.home)), "opencode"]
+    assert json.loads(said[4:-2])[-2:] == [str(programs.program(setting.home)), "opencode"]
     assert not (setting.folder / "opencode").exists()
 
 
@@ -587,7 +586,7 @@ def test_a_link_that_stays_in_a_project_is_followed(setting: Setting) -> None:
     place = places.of_project("claude", project, {"HOME": str(setting.folder / "user")})
 
     plan = plans.install(setting.home, record.load(setting.home), [place], trust=False)
-    deeds.carry_out(setting.home, plan)
+    apply.carry_out(setting.home, plan)
 
     assert plan.changes[0].link == project / "kept.json"
     assert "hooks" in (project / "kept.json").read_text()
@@ -608,7 +607,7 @@ def test_a_link_that_is_changed_before_it_is_agreed_to_is_refused(setting: Setti
     named.symlink_to(project / "other.json")
 
     with pytest.raises(CommandRefused, match="changed meanwhile"):
-        deeds.carry_out(setting.home, plan)
+        apply.carry_out(setting.home, plan)
     assert (project / "other.json").read_text() == "{}"
 
 

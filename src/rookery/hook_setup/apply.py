@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rookery.home import Home
-from rookery.installing import files, record
-from rookery.installing.files import Change
-from rookery.installing.plans import Plan
+from rookery.hook_setup import files, record
+from rookery.hook_setup.files import Change
+from rookery.hook_setup.plans import Plan
 
 
 @dataclass(frozen=True, slots=True)

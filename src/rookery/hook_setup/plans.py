@@ -8,14 +8,13 @@ from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 
-from rookery import hook_program
 from rookery.agents import codex_trust, installations
 from rookery.agents.installations import PROGRAM, SHAPES, Found, Language, Standing
 from rookery.home import Home
-from rookery.installing import files
-from rookery.installing.files import Change, Desk
-from rookery.installing.places import Place
-from rookery.installing.record import Entry, Record
+from rookery.hook_setup import files, programs
+from rookery.hook_setup.files import Change, Desk
+from rookery.hook_setup.places import Place
+from rookery.hook_setup.record import Entry, Record
 from rookery.model.errors import BadInput, CommandRefused, ConfigBroken
 
 _SHIFTED = "Hooks of yours stand after ours in {}: Codex will ask about them again."
@@ -96,10 +95,10 @@ class _Work:
 
     @property
     def program(self) -> str:
-        return str(hook_program.program(self.home))
+        return str(programs.program(self.home))
 
     def command(self, agent: str) -> str:
-        command = hook_program.command(self.home, agent)
+        command = programs.command(self.home, agent)
         try:
             command.encode()
         except UnicodeEncodeError as error:
@@ -283,7 +282,7 @@ class _Work:
 
     def _plugin(self, place: Place, file: Path) -> tuple[Standing | None, str]:
         """Say how a file that is ours as a whole stands, and what it is to say."""
-        words = [*hook_program.words(self.home), place.agent]
+        words = [*programs.words(self.home), place.agent]
         values = {
             "rookery-hook": words,
             "rookery-door": str(self.home.hook_door),
