@@ -68,7 +68,7 @@ def measure(sizes: Sizes) -> list[Figure]:
     with a_home() as rookery, a_home() as cold:
         rookery.up()
         cold.home.prepare()
-        programs.lay(cold.home)
+        programs.write(cold.home)
         cold.home.absence.write_text(_LEFT)
         costs = _costs(rookery, cold, sizes)
         rates = uvloop.run(_intake(rookery, sizes))
@@ -96,8 +96,8 @@ def _costs(rookery: Rookery, cold: Rookery, sizes: Sizes) -> dict[str, Cost]:
     with _a_server() as door:
         there = shlex.quote(str(door))
         commands = {
-            "ours": programs.command(rookery.home, "demo"),
-            "spooled": programs.command(cold.home, "demo"),
+            "ours": programs.hook_command(rookery.home, "demo"),
+            "spooled": programs.hook_command(cold.home, "demo"),
             "sh": ":",
             "sh + file": f"cat > {there}.part && mv {there}.part {there}.call",
             "bare python": f"{python} -I -S -c pass",

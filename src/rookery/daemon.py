@@ -259,7 +259,7 @@ async def running(
                 # A long spool: the doors open meanwhile, and commands are rows that wait.
                 tasks.start_soon(begin)
             # Until it is there, hooks run the one in Python.
-            build = partial(programs.lay_quick, home)
+            build = partial(programs.build_quick_hook, home)
             supervise.spawn(tasks, build, name="Building the quick hook program")
             yield house
             await _leave_nothing_empty(keeper, ours)
@@ -400,10 +400,10 @@ def _keeper(
             limits.start_deadline, limits.quit_seconds, limits.terminate_seconds
         ),
         surroundings=Surroundings(
-            *(environment, programs.lay(home), home.sessions, home.artifacts),
+            *(environment, programs.write(home), home.sessions, home.artifacts),
             door=home.hook_door,
             spool=home.spool,
-            tools=programs.mcp_words(home) if settings.tools.enabled else (),
+            tools=programs.mcp_argv(home) if settings.tools.enabled else (),
         ),
     )
 

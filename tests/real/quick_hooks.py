@@ -9,7 +9,7 @@ from tests.real.rookery import Rookery, eventually
 
 
 def is_used(rookery: Rookery) -> bool:
-    return str(quick_hook.path(rookery.home)) in programs.program(rookery.home).read_text()
+    return str(quick_hook.path(rookery.home)) in programs.script_path(rookery.home).read_text()
 
 
 def wait_for_quick_hook(rookery: Rookery) -> None:

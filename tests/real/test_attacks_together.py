@@ -56,7 +56,7 @@ def refusal(rookery: Rookery, name: str, *path: str, **words: object) -> str:
 def bridge(rookery: Rookery, lines: bytes, badge: str = "") -> list[dict[str, Any]]:
     """Give an agent's bridge something to read; return what it answers, line by line."""
     done = subprocess.run(
-        programs.mcp_words(rookery.home),
+        programs.mcp_argv(rookery.home),
         input=lines,
         env={"ROOKERY_BADGE": badge} if badge else {},
         capture_output=True,
@@ -239,7 +239,7 @@ def test_no_session_lets_others_talk_for_longer_than_its_person_does(
 
 
 def test_a_bridge_whose_agent_has_left_leaves_without_a_word(rookery: Rookery) -> None:
-    words = programs.mcp_words(rookery.home)
+    words = programs.mcp_argv(rookery.home)
     with subprocess.Popen(
         words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={}
     ) as left:

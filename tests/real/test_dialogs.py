@@ -240,7 +240,7 @@ def test_a_request_outlives_a_screen_on_which_its_dialog_cannot_be_read(
 def hold_hooks(rookery: Rookery, event: str) -> None:
     """Make the hook programs of one event late: they wait for the file ``gate``."""
     wait_for_quick_hook(rookery)
-    program = programs.program(rookery.home)
+    program = programs.script_path(rookery.home)
     real = program.with_name("real-hook")
     program.rename(real)
     gate, kept = rookery.folder / "gate", rookery.folder / "payload"

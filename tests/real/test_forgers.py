@@ -188,7 +188,7 @@ def test_an_agent_in_somebodys_own_pane_speaks_for_itself(
     cold: Rookery, tmp_path: Path
 ) -> None:
     own, settings = OwnTmux(tmp_path), tmp_path / "hooks.json"
-    settings.write_text(hooks.settings(programs.command(cold.home, "demo"), EVENTS))
+    settings.write_text(hooks.settings(programs.hook_command(cold.home, "demo"), EVENTS))
     cold.configure(own.settings)
     cold.up()
     try:

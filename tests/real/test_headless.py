@@ -79,7 +79,7 @@ def claude(rookery: Rookery, prompt: str, models: str) -> subprocess.Popen[bytes
 
 
 def hooks_of(rookery: Rookery) -> dict[str, Any]:
-    command = programs.command(rookery.home, "claude")
+    command = programs.hook_command(rookery.home, "claude")
     run = [{"hooks": [{"type": "command", "command": command}]}]
     return dict.fromkeys(("SessionStart", "UserPromptSubmit", "Stop"), run)
 

@@ -218,7 +218,7 @@ def test_without_a_badge_a_caller_is_known_by_its_process(rookery: Rookery) -> N
     call = {"name": "list_sessions", "arguments": {}}
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
     asked.write_text(json.dumps(message) + "\n")
-    bridge = shlex.join(programs.mcp_words(rookery.home))
+    bridge = shlex.join(programs.mcp_argv(rookery.home))
 
     line = f"env -u ROOKERY_BADGE {bridge} < {asked} > {answer}.part; mv {answer}.part {answer}"
     rookery.tmux("send-keys", "-t", pane, line, "Enter")
@@ -259,7 +259,7 @@ def test_no_secret_stands_in_what_agents_run(rookery: Rookery) -> None:
     rookery.start("boss")
     badge = badge_of(rookery, "boss")
 
-    words = programs.mcp_words(rookery.home)
+    words = programs.mcp_argv(rookery.home)
 
     assert badge not in " ".join(words)
     assert badge not in Path(words[-1]).read_text()

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from rookery.hook_setup.programs import mcp_words
+from rookery.hook_setup.programs import mcp_argv
 from tests.models.server import ModelServer
 from tests.real.rookery import Rookery, eventually
 from tests.real.test_more_agents import CASES, PROGRAMS, SLOWLY, Case, prepare
@@ -26,7 +26,7 @@ def rookery(cold: Rookery, models: ModelServer) -> Rookery:
     prepare(cold, models)
     # Gemini takes servers from its user's own settings only; the others are given ours.
     settings = cold.folder / "gemini" / ".gemini" / "settings.json"
-    program, *arguments = mcp_words(cold.home)
+    program, *arguments = mcp_argv(cold.home)
     server = {"command": program, "args": arguments, "trust": True}
     known = json.loads(settings.read_text())
     settings.write_text(json.dumps({**known, "mcpServers": {"rookery": server}}))

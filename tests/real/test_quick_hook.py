@@ -29,7 +29,7 @@ def test_hooks_run_the_quick_program_once_the_daemon_has_built_it(cold: Rookery)
 
     payload = {"hook_event_name": "SessionStart", "session_id": "n1", "cwd": str(cold.project)}
     done = subprocess.run(
-        ["/bin/sh", "-c", programs.command(cold.home, "demo")],
+        ["/bin/sh", "-c", programs.hook_command(cold.home, "demo")],
         input=json.dumps(payload).encode(),
         capture_output=True,
         check=False,
@@ -55,7 +55,7 @@ def test_a_quick_program_that_does_not_run_is_replaced(cold: Rookery, broken: by
     program.write_bytes(broken)
     program.chmod(0o700)
 
-    before = programs.lay(cold.home), is_used(cold)
+    before = programs.write(cold.home), is_used(cold)
     cold.up()
     eventually(lambda: is_used(cold))
 

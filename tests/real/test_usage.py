@@ -11,7 +11,7 @@ import pytest
 from rookery.agents.claude import Claude
 from rookery.agents.codex import Codex
 from rookery.config import load
-from rookery.hook_setup.programs import command, lay
+from rookery.hook_setup.programs import hook_command, write
 from rookery.model.sessions import NativeId
 from rookery.ports.agent import Agent, Order
 from tests.models.server import ModelServer
@@ -169,7 +169,7 @@ def test_a_conversation_that_is_resumed_is_not_added_twice(
 def resume(rookery: Rookery, own: ByHand, agent: str, native_id: str) -> str:
     """Go on with a conversation by hand, in a pane that is none of Rookery's."""
     dialects: dict[str, Agent] = {"claude": Claude(), "codex": Codex()}
-    lay(rookery.home)
+    write(rookery.home)
     settings = load(rookery.home.settings).agent(agent)
     line = dialects[agent].command_line(
         Order(
@@ -177,7 +177,7 @@ def resume(rookery: Rookery, own: ByHand, agent: str, native_id: str) -> str:
             native_id=NativeId(native_id),
             model="",
             permission_mode="",
-            hook=command(rookery.home, agent),
+            hook=hook_command(rookery.home, agent),
             folder=rookery.folder,
             resumes=True,
         )

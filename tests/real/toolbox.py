@@ -76,7 +76,7 @@ def tools(
 @asynccontextmanager
 async def _client(rookery: Rookery, way: Way, secret: str, mode: str) -> AsyncIterator[Client]:
     if way == "stdio":
-        command, *rest = programs.mcp_words(rookery.home)
+        command, *rest = programs.mcp_argv(rookery.home)
         environment = {"ROOKERY_BADGE": secret} if secret else {}
         bridge = StdioServerParameters(command=command, args=rest, env=environment)
         async with Client(bridge, mode=mode, read_timeout_seconds=SOON * 2) as client:

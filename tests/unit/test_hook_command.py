@@ -40,9 +40,9 @@ def run(words: list[str], *, folder: Path) -> subprocess.CompletedProcess[bytes]
 @pytest.mark.spec("C1")
 @pytest.mark.parametrize("shell", SHELLS)
 def test_it_tells_of_a_call_in_every_shell(home: Home, shell: str, tmp_path: Path) -> None:
-    programs.lay(home)
+    programs.write(home)
 
-    done = run([shell, "-c", programs.command(home, "claude")], folder=tmp_path)
+    done = run([shell, "-c", programs.hook_command(home, "claude")], folder=tmp_path)
 
     (spooled,) = home.spool.iterdir()
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
@@ -50,9 +50,9 @@ def test_it_tells_of_a_call_in_every_shell(home: Home, shell: str, tmp_path: Pat
 
 
 def test_it_needs_no_shell(home: Home, tmp_path: Path) -> None:
-    programs.lay(home)
+    programs.write(home)
 
-    run(shlex.split(programs.command(home, "demo")), folder=tmp_path)
+    run(shlex.split(programs.hook_command(home, "demo")), folder=tmp_path)
 
     (spooled,) = home.spool.iterdir()
     assert read_call(spooled.read_bytes()).payload == json.loads(PAYLOAD)
@@ -66,15 +66,15 @@ def test_it_is_silent_for_ever_once_rookery_is_gone(
 ) -> None:
     if gone == "python":
         monkeypatch.setattr(sys, "executable", str(tmp_path / "venv" / "python"))
-    programs.lay(home)
+    programs.write(home)
     if gone == "home":
         shutil.rmtree(home.state)
     elif gone == "spool":
         home.spool.rmdir()
     elif gone != "python":
-        {"program": home.hook, "script": programs.program(home)}[gone].unlink()
+        {"program": home.hook, "script": programs.script_path(home)}[gone].unlink()
 
-    done = run([shell, "-c", programs.command(home, "claude")], folder=tmp_path)
+    done = run([shell, "-c", programs.hook_command(home, "claude")], folder=tmp_path)
 
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
@@ -82,20 +82,20 @@ def test_it_is_silent_for_ever_once_rookery_is_gone(
 def test_another_interpreter_changes_nothing_in_what_agents_are_told(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before, script = programs.lay(home), programs.program(home).read_text()
+    before, script = programs.write(home), programs.script_path(home).read_text()
     monkeypatch.setattr(sys, "executable", "/opt/python")
 
-    after = programs.lay(home)
+    after = programs.write(home)
 
     assert after == before
-    assert programs.program(home).read_text() != script
+    assert programs.script_path(home).read_text() != script
 
 
 def test_it_is_private_and_laid_only_once(home: Home) -> None:
-    programs.lay(home)
-    first = [each.stat() for each in (home.hook, programs.program(home))]
-    programs.lay(home)
-    again = [each.stat() for each in (home.hook, programs.program(home))]
+    programs.write(home)
+    first = [each.stat() for each in (home.hook, programs.script_path(home))]
+    programs.write(home)
+    again = [each.stat() for each in (home.hook, programs.script_path(home))]
 
     assert [each.st_ino for each in first] == [each.st_ino for each in again]
     assert {each.st_mode & 0o777 for each in again} == {0o600}

@@ -12,10 +12,10 @@ import pytest
 from rookery.agents.installations import SHAPES
 from rookery.home import Home, find_home
 from rookery.hook_setup import apply, files, places, plans, programs, record
-from rookery.hook_setup.apply import Deed
+from rookery.hook_setup.apply import AppliedChange
 from rookery.hook_setup.files import Change
-from rookery.hook_setup.places import Place
-from rookery.hook_setup.plans import Plan, State
+from rookery.hook_setup.places import HookPlace
+from rookery.hook_setup.plans import HookState, SetupPlan
 from rookery.model.errors import BadInput, CommandRefused, ConfigBroken
 
 USERS = """{
@@ -43,7 +43,7 @@ class Setting:
         self.folder = folder
         self.home = find_home({"ROOKERY_HOME": str(folder / "home")})
 
-    def place(self, agent: str) -> Place:
+    def place(self, agent: str) -> HookPlace:
         return places.of_folder(agent, self.folder / agent)
 
     def seed(self, agent: str, name: str, text: str) -> Path:
@@ -52,26 +52,26 @@ class Setting:
         file.write_bytes(text.encode())
         return file
 
-    def plan(self, *agents: str, trust: bool = False, home: Home | None = None) -> Plan:
+    def plan(self, *agents: str, trust: bool = False, home: Home | None = None) -> SetupPlan:
         here = home or self.home
         where = [self.place(each) for each in agents]
         return plans.install(here, record.load(here), where, trust=trust)
 
     def install(
         self, *agents: str, trust: bool = False, home: Home | None = None
-    ) -> list[Deed]:
+    ) -> list[AppliedChange]:
         here = home or self.home
         here.prepare()
-        programs.lay(here)
-        return apply.carry_out(here, self.plan(*agents, trust=trust, home=home))
+        programs.write(here)
+        return apply.apply_plan(here, self.plan(*agents, trust=trust, home=home))
 
-    def uninstall(self, *agents: str) -> list[Deed]:
+    def uninstall(self, *agents: str) -> list[AppliedChange]:
         where = [self.place(each) for each in agents]
-        return apply.carry_out(
+        return apply.apply_plan(
             self.home, plans.uninstall(self.home, record.load(self.home), where)
         )
 
-    def look(self, agent: str, home: Home | None = None) -> State:
+    def look(self, agent: str, home: Home | None = None) -> HookState:
         return plans.look(home or self.home, self.place(agent))
 
 
@@ -279,7 +279,7 @@ def test_if_one_cannot_be_written_none_is(
 
     monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(CommandRefused, match="No space left on device; nothing was changed"):
-        apply.carry_out(setting.home, plan)
+        apply.apply_plan(setting.home, plan)
 
     assert first.read_text() == USERS
     for agent in ("claude", "gemini"):
@@ -293,7 +293,7 @@ def test_what_was_written_meanwhile_is_not_overwritten(setting: Setting) -> None
     file.write_text("{}")
 
     with pytest.raises(CommandRefused, match="meanwhile"):
-        apply.carry_out(setting.home, plan)
+        apply.apply_plan(setting.home, plan)
 
     assert file.read_text() == "{}"
 
@@ -472,12 +472,12 @@ def test_in_a_project_it_is_the_file_that_is_not_shared(setting: Setting) -> Non
     codex = places.of_project("codex", setting.folder, environment)
 
     plan = plans.install(setting.home, record.load(setting.home), [claude, codex], trust=True)
-    apply.carry_out(setting.home, plan)
-    programs.lay(setting.home)
+    apply.apply_plan(setting.home, plan)
+    programs.write(setting.home)
     states = [plans.look(setting.home, place) for place in (claude, codex)]
     known = record.load(setting.home)
     undone = plans.uninstall(setting.home, known, list(known.places()))
-    apply.carry_out(setting.home, undone)
+    apply.apply_plan(setting.home, undone)
 
     assert [str(each.file.relative_to(setting.folder)) for each in plan.changes] == [
         ".claude/settings.local.json",
@@ -503,7 +503,7 @@ def test_without_its_record_an_installation_is_known_by_itself(setting: Setting)
 @pytest.mark.spec("C1")
 def test_hooks_whose_program_is_gone_are_outdated(setting: Setting) -> None:
     setting.install("claude")
-    programs.program(setting.home).unlink()
+    programs.script_path(setting.home).unlink()
 
     assert setting.look("claude").standing == "outdated"
 
@@ -527,7 +527,7 @@ def test_a_file_that_is_ours_as_a_whole(
     setting.uninstall("opencode")
 
     assert standing == "installed"
-    assert json.loads(said[4:-2])[-2:] == [str(programs.program(setting.home)), "opencode"]
+    assert json.loads(said[4:-2])[-2:] == [str(programs.script_path(setting.home)), "opencode"]
     assert not (setting.folder / "opencode").exists()
 
 
@@ -586,7 +586,7 @@ def test_a_link_that_stays_in_a_project_is_followed(setting: Setting) -> None:
     place = places.of_project("claude", project, {"HOME": str(setting.folder / "user")})
 
     plan = plans.install(setting.home, record.load(setting.home), [place], trust=False)
-    apply.carry_out(setting.home, plan)
+    apply.apply_plan(setting.home, plan)
 
     assert plan.changes[0].link == project / "kept.json"
     assert "hooks" in (project / "kept.json").read_text()
@@ -607,7 +607,7 @@ def test_a_link_that_is_changed_before_it_is_agreed_to_is_refused(setting: Setti
     named.symlink_to(project / "other.json")
 
     with pytest.raises(CommandRefused, match="changed meanwhile"):
-        apply.carry_out(setting.home, plan)
+        apply.apply_plan(setting.home, plan)
     assert (project / "other.json").read_text() == "{}"
 
 

@@ -140,7 +140,7 @@ def install(*, trust: bool, where: Where, manner: Manner) -> None:
     if not _agreed(plan, manner):
         return
     here.prepare()
-    importlib.import_module("rookery.hook_setup.programs").lay(here)
+    importlib.import_module("rookery.hook_setup.programs").write(here)
     _carry_out(here, plan, manner)
     if not manner.as_json:
         _say_next({change.agent for change in plan.changes}, trusted=trust)
@@ -331,17 +331,17 @@ def _ask(manner: Manner) -> None:
 
 
 def _carry_out(here: Home, plan: Any, manner: Manner) -> None:  # noqa: ANN401 - the same
-    deeds = _hook_setup("apply").carry_out(here, plan) if plan.changes else []
+    applied = _hook_setup("apply").apply_plan(here, plan) if plan.changes else []
     if manner.as_json:
-        show_json(_changes([(deed.change, deed.backup) for deed in deeds], plan.remarks))
+        show_json(_changes([(each.change, each.backup) for each in applied], plan.remarks))
         return
-    for deed in deeds:
-        what = ", ".join(filter(None, [str(deed.change.file), _hooks_of(deed.change)]))
-        if deed.change.before is None:
+    for each in applied:
+        what = ", ".join(filter(None, [str(each.change.file), _hooks_of(each.change)]))
+        if each.change.before is None:
             say(f"Made: {what}")
         else:
-            done = "Removed" if deed.change.after is None else "Changed"
-            say(f"{done}: {what}; as it was, it is kept in {deed.backup}")
+            done = "Removed" if each.change.after is None else "Changed"
+            say(f"{done}: {what}; as it was, it is kept in {each.backup}")
 
 
 def _changes(

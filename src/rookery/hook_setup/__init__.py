@@ -1,1 +1,1 @@
-"""Our hooks in the settings of agents that people start themselves: put in, and taken out."""
+"""Installs and removes Rookery's hooks in the settings of agents."""

@@ -1,4 +1,4 @@
-"""Does what was planned for agents' settings: all of it or nothing, with a copy of what was."""
+"""Applies a plan to agents' settings: all changes or none, with a backup of each file."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from pathlib import Path
 from rookery.home import Home
 from rookery.hook_setup import files, record
 from rookery.hook_setup.files import Change
-from rookery.hook_setup.plans import Plan
+from rookery.hook_setup.plans import SetupPlan
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class AppliedChange:
     change: Change
-    backup: Path | None  #: what the file said before; none if there was no file
+    backup: Path | None  #: of the earlier text; None if there was no file
 
 
-def carry_out(home: Home, plan: Plan) -> list[Deed]:
-    """Write what was planned. Raises ``CommandRefused``; then nothing was changed."""
+def apply_plan(home: Home, plan: SetupPlan) -> list[AppliedChange]:
+    """Write the planned changes. Raises ``CommandRefused`` if nothing was changed."""
     files.check(plan.changes)
     home.prepare()
     before = record.load(home)
-    deeds = [Deed(change, _back_up(home, change)) for change in plan.changes]
-    # The record first: what it has too much does no harm.
+    applied = [AppliedChange(change, _back_up(home, change)) for change in plan.changes]
+    # The record first: an entry too many does no harm.
     record.save(home, plan.record)
     with ExitStack() as on_failure:
         on_failure.callback(record.save, home, before)
-        files.carry_out(plan.changes)
+        files.write_all(plan.changes)
         on_failure.pop_all()
     files.remove_folders(plan.folders)
-    return deeds
+    return applied
 
 
 def _back_up(home: Home, change: Change) -> Path | None:

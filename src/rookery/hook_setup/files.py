@@ -1,4 +1,4 @@
-"""Other people's files: read as they are, and replaced as a whole or not at all."""
+"""Reads users' settings files, and replaces them atomically."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ from rookery.model.errors import CommandRefused, ConfigBroken
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
-#: Where a hook runs our program, whatever its settings are written in.
+#: A hook command that runs our program, in any settings format.
 _RUN = re.compile(rf"/{PROGRAM}(?![\w/.-])")
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a file says, and what it is to say; None where there is no file."""
+    """The text of a file before and after; None where there is no file."""
 
     agent: str
-    file: Path  #: as its agent calls it; it may be a link
+    file: Path  #: as its agent names it; it may be a link
     before: str | None
     after: str | None
-    target: Path | None = None  #: what it led to when this was planned
+    target: Path | None = None  #: the real path of ``file`` when this was planned
 
     @property
     def link(self) -> Path | None:
-        """Return the file that is really changed, if that is another one."""
+        """Return the file that is changed if ``file`` is a link to it."""
         return self.target if self.target not in {None, self.file} else None
 
     @property
     def difference(self) -> str:
-        """Show it as ``diff -u`` does."""
+        """The change in the format of ``diff -u``."""
         return self.with_context(3)
 
     def with_context(self, lines: int) -> str:
-        """Show it with so many lines around what is changed."""
+        """Return the diff with so many lines of context."""
         before, after = (_LINE.findall(text or "") for text in (self.before, self.after))
         shown = difflib.unified_diff(before, after, *self._names(), n=lines)
         return "".join(_whole(line) for line in shown)
 
     @property
     def hooks(self) -> int:
-        """Say how many hooks of a Rookery there are more than before, or fewer."""
+        """How many of Rookery's hooks the change adds; negative if it removes them."""
         before, after = (len(_RUN.findall(text or "")) for text in (self.before, self.after))
         return after - before
 
@@ -66,14 +66,14 @@ def _whole(line: str) -> str:
 
 
 @dataclass(slots=True)
-class Desk:
-    """Files as they are going to be; nothing is written yet."""
+class StagedFiles:
+    """Changes to files in memory; nothing is written yet."""
 
     _before: dict[Path, str | None] = field(default_factory=dict)
     _after: dict[Path, Change] = field(default_factory=dict)
 
     def read(self, file: Path) -> str | None:
-        """Return what a file says by now. Raises ``ConfigBroken``, ``CommandRefused``."""
+        """Return the staged text of a file. Raises ``ConfigBroken``, ``CommandRefused``."""
         target = _target(file)
         if target in self._after:
             return self._after[target].after
@@ -94,7 +94,7 @@ class Desk:
 
 
 def read(file: Path) -> str | None:
-    """Return a file's text, with its line ends as they are; None if there is no file."""
+    """Return a file's text with its line ends unchanged; None if there is no file."""
     try:
         found = file.stat()
         if not stat.S_ISREG(found.st_mode):
@@ -109,12 +109,12 @@ def read(file: Path) -> str | None:
 
 
 def check(changes: Sequence[Change]) -> None:
-    """Raise ``CommandRefused`` for what may not be written, or was written meanwhile."""
+    """Raise ``CommandRefused`` if a file is read-only or was changed meanwhile."""
     for change in changes:
         target = _target(change.file)
         if change.target not in {None, target}:
             raise CommandRefused(f"{change.file} was changed meanwhile; try again.")
-        # One's own settings may be read-only on purpose; replacing them would go round that.
+        # Settings may be read-only on purpose; replacing the file would bypass that.
         for each in (target, _first_folder(target.parent)):
             if each.exists() and not _may_write(each):
                 raise CommandRefused(f"{each} is read-only; nothing was changed.")
@@ -123,7 +123,7 @@ def check(changes: Sequence[Change]) -> None:
 
 
 def check_within(file: Path, folder: Path) -> None:
-    """Refuse a file that leads out of a folder, by a link of its own or above it."""
+    """Refuse a file that a link, at it or above it, leads out of the folder."""
     target = _target(file)
     if not target.is_relative_to(_target(folder)):
         raise CommandRefused(
@@ -133,13 +133,13 @@ def check_within(file: Path, folder: Path) -> None:
 
 
 def missing_folders(file: Path) -> tuple[Path, ...]:
-    """Return the folders that are to be made for a file, the innermost first."""
+    """Return the missing parent folders of a file, the innermost first."""
     parents = _target(file).parents
     return tuple(each for each in parents if not each.exists())
 
 
-def carry_out(changes: Sequence[Change]) -> None:
-    """Write all of them, or none. Raises ``CommandRefused``."""
+def write_all(changes: Sequence[Change]) -> None:
+    """Write all changes or none. Raises ``CommandRefused``."""
     written: list[Change] = []
     try:
         for change in changes:
@@ -154,14 +154,14 @@ def carry_out(changes: Sequence[Change]) -> None:
 
 
 def remove_folders(folders: Sequence[Path]) -> None:
-    """Remove those that are empty."""
+    """Remove the folders that are empty."""
     for folder in folders:
         with suppress(OSError):
             folder.rmdir()
 
 
 def put_private(file: Path, text: str) -> None:
-    """Write a file of our own, whole or not at all."""
+    """Write one of our own files atomically, readable by its owner only."""
     with _beside(file) as new:
         os.fchmod(new, stat.S_IRUSR | stat.S_IWUSR)
         _write(new, text)
@@ -184,7 +184,7 @@ def _put(file: Path, text: str | None) -> None:
 
 @contextmanager
 def _beside(target: Path) -> Iterator[int]:
-    """Open a new file that takes the target's place at the end, if nothing goes wrong."""
+    """Open a new file that replaces the target at the end unless an error occurs."""
     new = target.with_name(f".{target.name}.{secrets.token_hex(4)}.rookery")
     file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     try:
@@ -192,7 +192,7 @@ def _beside(target: Path) -> Iterator[int]:
         os.fsync(file)
         new.replace(target)
     finally:
-        new.unlink(missing_ok=True)  # it is gone already, if all went well
+        new.unlink(missing_ok=True)  # already renamed unless an error occurred
         os.close(file)
     folder = os.open(target.parent, os.O_RDONLY)
     try:
@@ -208,7 +208,7 @@ def _write(file: int, text: str) -> None:
 
 
 def _target(file: Path) -> Path:
-    """Return what a link leads to, even if that is not there yet."""
+    """Return the path that a link leads to, even if it does not exist yet."""
     return Path(os.path.realpath(file))
 
 

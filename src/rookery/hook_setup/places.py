@@ -1,4 +1,4 @@
-"""Where agents read their settings."""
+"""Finds the settings files of each agent, for the user and for a project."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Environment = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where one agent looks for hooks: its user's folder of settings, or a project's."""
+class HookPlace:
+    """A settings folder in which an agent looks for hooks: the user's or a project's."""
 
     agent: str
     folder: Path
-    user_folder: Path  #: the same, unless it is a project's
+    user_folder: Path  #: equal to ``folder`` unless that is a project's
 
     @property
     def is_project(self) -> bool:
@@ -26,15 +26,15 @@ class Place:
 
     @property
     def trust(self) -> Path | None:
-        """Return the file in which the agent keeps which hooks its user trusts."""
+        """The file that lists the hooks that the user trusts; None if the agent has none."""
         return self.user_folder / "config.toml" if self.agent == "codex" else None
 
     @property
     def files(self) -> tuple[tuple[Path, Language], ...]:
-        """Return the files that may have hooks; the first is where there are none yet."""
+        """The files that may have hooks; new hooks go into the first if none has any."""
         match self.agent:
             case "claude":
-                # Our command is good on this computer only: not for a file that is shared.
+                # Our command works on this computer only, so it must not go into a shared file.
                 name = "settings.local.json" if self.is_project else "settings.json"
                 return ((self.folder / name, Json()),)
             case "codex":
@@ -47,7 +47,7 @@ class Place:
 
     @property
     def plugin(self) -> Path | None:
-        """Return the file that is ours as a whole, for an agent that wants one."""
+        """The plugin file, all of it ours; None if the agent takes no plugins."""
         return self.folder / "plugin" / "rookery.js" if self.agent == "opencode" else None
 
 
@@ -78,22 +78,22 @@ _FOLDERS: Mapping[str, Callable[[Environment, Path], Path]] = {
 AGENTS = tuple(_FOLDERS)
 
 
-def of_user(agent: str, environment: Environment) -> Place:
+def of_user(agent: str, environment: Environment) -> HookPlace:
     user = Path(environment.get("HOME") or Path.home())
     return of_folder(agent, _FOLDERS[agent](environment, user))
 
 
-def of_project(agent: str, project: Path, environment: Environment) -> Place:
+def of_project(agent: str, project: Path, environment: Environment) -> HookPlace:
     folder = project.expanduser().absolute() / f".{agent}"
-    return Place(agent, folder, of_user(agent, environment).folder)
+    return HookPlace(agent, folder, of_user(agent, environment).folder)
 
 
-def of_folder(agent: str, folder: Path) -> Place:
+def of_folder(agent: str, folder: Path) -> HookPlace:
     there = folder.expanduser().absolute()
-    return Place(agent, there, there)
+    return HookPlace(agent, there, there)
 
 
 def is_used(agent: str, environment: Environment) -> bool:
-    """Whether this user has the agent: its settings, or its program."""
+    """Return whether this user has the agent's settings or its program."""
     found = shutil.which(agent, path=environment.get("PATH"))
     return bool(found) or of_user(agent, environment).folder.exists()

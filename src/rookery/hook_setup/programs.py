@@ -1,6 +1,6 @@
-"""The small programs that agents run, as their hook and for tools: they stay where they are.
+"""Writes the programs that agents run, as hooks and as MCP server, into the home.
 
-Once we are gone, the hook is silent for ever.
+Their paths never change. Without Rookery's files, the hook does nothing and succeeds.
 """
 
 from __future__ import annotations
@@ -20,63 +20,63 @@ from rookery.agents.installations import PROGRAM
 from rookery.home import Home, write_durably
 from rookery.hook_setup import quick_hook
 
-#: How it is run: as a plain command, in any shell. If it is gone, nothing happens; that may not
-#: fail, since some agents take a program's complaint for a no.
+#: Runs the hook script, in any shell. A missing script must not fail: some agents take an error
+#: of a hook for a denial.
 RUN = ("/bin/sh", "-c", '[ -r "$0" ] && . "$0" || :')
 
-#: What agents are told to run for tools; beside the hook.
+#: The script of the MCP server, beside that of the hook.
 MCP = "rookery-mcp"
 
 
-def program(home: Home) -> Path:
-    """Say what agents are told to run; by its name, hooks of ours are known among others."""
+def script_path(home: Home) -> Path:
+    """Return the path of the hook script; its name identifies our hooks among others."""
     return home.state / PROGRAM
 
 
-def words(home: Home) -> tuple[str, ...]:
-    """Say how the hook program is run, without the agent's name.
+def hook_argv(home: Home) -> tuple[str, ...]:
+    """Return the command of the hook program, without the agent's name.
 
-    The words stay the same for as long as the home does: another interpreter does not change
-    what stands in an agent's settings, nor what its user has trusted.
+    It depends on the home only: another interpreter changes neither an agent's settings nor
+    the hooks that its user has trusted.
     """
-    return (*RUN, str(program(home)))
+    return (*RUN, str(script_path(home)))
 
 
-def command(home: Home, agent: str) -> str:
-    """Return the command line as it stands in an agent's settings."""
-    return shlex.join([*words(home), agent])
+def hook_command(home: Home, agent: str) -> str:
+    """Return the command line for an agent's settings."""
+    return shlex.join([*hook_argv(home), agent])
 
 
-def mcp_words(home: Home) -> tuple[str, ...]:
-    """Say how agents run our MCP server on standard input and output; there is no secret in it.
+def mcp_argv(home: Home) -> tuple[str, ...]:
+    """Return the command of the MCP server, which uses standard input and output.
 
-    These words stay the same, too. Who calls is known by the badge in its environment, or by
-    its process.
+    It depends on the home only, too, and has no secret in it: the caller is identified by the
+    badge in its environment, or by its process.
     """
     return ("/bin/sh", str(home.state / MCP))
 
 
-def lay(home: Home) -> tuple[str, ...]:
-    """Lay the programs where they can stay, and say how the hook is run."""
-    _keep(home.hook, _compiled("hook.py"))
-    _keep(home.bridge, _compiled("mcp_bridge.py"))
-    _keep(program(home), _script(home).encode(errors="surrogateescape"))
-    _keep(home.state / MCP, _mcp_script(home).encode(errors="surrogateescape"))
-    return words(home)
+def write(home: Home) -> tuple[str, ...]:
+    """Write the programs into the home, and return the command of the hook."""
+    _update(home.hook, _compiled("hook.py"))
+    _update(home.bridge, _compiled("mcp_bridge.py"))
+    _update(script_path(home), _script(home).encode(errors="surrogateescape"))
+    _update(home.state / MCP, _mcp_script(home).encode(errors="surrogateescape"))
+    return hook_argv(home)
 
 
-async def lay_quick(home: Home) -> None:
-    """Build the quick hook program where that is possible, and have hooks run it."""
+async def build_quick_hook(home: Home) -> None:
+    """Build the quick hook program where possible, and make the script run it."""
     if await quick_hook.build(home):
-        await to_thread.run_sync(lay, home)
+        await to_thread.run_sync(write, home)
 
 
 def _compiled(name: str) -> bytes:
-    """Return a program as this interpreter runs it: to read its text takes a while."""
+    """Return a program compiled for this interpreter: compiling at each call is slow."""
     source = resources.files("rookery.programs") / name
     with resources.as_file(source) as path, TemporaryDirectory() as folder:
         made = Path(folder, f"{name}c")
-        # Not to be compared with its text, which will not be there.
+        # Unchecked: there is no source beside it to compare with.
         how = PycInvalidationMode.UNCHECKED_HASH
         py_compile.compile(
             str(path), str(made), name, doraise=True, optimize=2, invalidation_mode=how
@@ -85,7 +85,7 @@ def _compiled(name: str) -> bytes:
 
 
 def _script(home: Home) -> str:
-    """Write the hook's script: the quick program if it runs here, else the one in Python."""
+    """Return the hook script: it runs the quick program if that works, else ``hook.py``."""
     python, quick = _python(), quick_hook.path(home)
     given = shlex.join(map(str, (home.hook, home.hook_door, home.spool)))
     lines = [f"{_is_there(home.hook)} || exit 0"]
@@ -103,16 +103,16 @@ def _mcp_script(home: Home) -> str:
 
 
 def _is_there(program: Path) -> str:
-    """Write the test whether a program and its interpreter are still there."""
+    """Return the shell test that a program and its interpreter exist."""
     return f"[ -x {_python()} ] && [ -r {shlex.quote(str(program))} ]"
 
 
 def _python() -> str:
-    """Return the interpreter itself, not a link that goes with an environment, nor a shim."""
+    """Return the real interpreter: links of an environment and shims may be removed."""
     return shlex.quote(os.path.realpath(sys.executable))
 
 
-def _keep(file: Path, text: bytes) -> None:
-    """Have a file say this, at every moment the old or the new."""
+def _update(file: Path, text: bytes) -> None:
+    """Write a file atomically if its content differs."""
     if not file.exists() or file.read_bytes() != text:
         write_durably(file, text)

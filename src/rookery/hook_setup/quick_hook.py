@@ -1,9 +1,9 @@
-"""Build the quick hook program where there is a C compiler; elsewhere hooks run ``hook.py``.
+"""Builds the quick hook program where there is a C compiler; elsewhere hooks run ``hook.py``.
 
-A hook call then takes about a fifth of the time, most of which is the start of an interpreter.
+A hook call takes about a fifth of the time, most of which is the start of an interpreter.
 
-A program that cannot run must never be used: every hook would be lost, and with them what the
-rules deny. So it is run once, on this computer, before a hook may run it, at every start.
+A program that cannot run must never be used: every hook call would be lost, and with it the
+rules that deny. So each start runs the program once before hooks may use it.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from rookery.programs.hook import VERSION
 
 _log = logging.getLogger(__name__)
 
-#: Seconds for the compiler, and for the program to say its version; both take far less.
+#: For the compiler, and for the program to print its version; both take far less.
 BUILD_TIMEOUT_S, CHECK_TIMEOUT_S = 60.0, 5.0
 
-#: How its files begin, in a home: what follows is that of the very source.
+#: The names of its files in a home are this and a digest of the source.
 PREFIX = "hook-"
 
 
 def path(home: Home) -> Path:
-    """Return where the program is, once it was built; each source has a name of its own."""
+    """Return the path of the built program; its name contains a digest of the source."""
     source = _source().read_bytes()
     digest = hashlib.sha256(source + platform.machine().encode()).hexdigest()
     return home.state / f"{PREFIX}{digest[:16]}"
 
 
 def runs(program: Path) -> bool:
-    """Return whether a program is there, runs on this computer, and is of this version."""
+    """Return whether a program exists, runs on this computer, and has our version."""
     try:
         done = subprocess.run(
             [program],
@@ -59,7 +59,7 @@ def runs(program: Path) -> bool:
 
 
 async def build(home: Home) -> bool:
-    """Have a program that runs in the home, and no older one. False if there can be none."""
+    """Build the program in the home and remove older ones; return whether it runs."""
     program = path(home)
     if not await to_thread.run_sync(runs, program) and not await _make(home, program):
         program.unlink(missing_ok=True)
@@ -70,7 +70,7 @@ async def build(home: Home) -> bool:
 
 
 async def _make(home: Home, program: Path) -> bool:
-    """Take the program that was built for another home, or build it."""
+    """Copy the program that was built for another home, or build it."""
     kept = Path(cache_from_source(str(_source()))).with_name(program.name)
     with suppress(OSError):
         if await _try(program, kept.read_bytes()):
@@ -89,13 +89,13 @@ async def _try(program: Path, made: bytes) -> bool:
 
 
 async def _compile(home: Home) -> bytes | None:
-    """Return what the compiler makes of the source; none without one, or if it fails."""
+    """Return the compiled program; None if there is no compiler or it fails."""
     compiler = shutil.which("cc") if sys.platform == "linux" else None
     if compiler is None:
         return None
     made = home.run / "quick-hook"
     environment = {**os.environ, "TMPDIR": str(home.run)}
-    # Without libraries, if possible: it then runs whatever becomes of them.
+    # Static if possible: then an upgrade of libraries cannot break it.
     for linking in (["-static"], []):
         command = [compiler, "-O2", *linking, "-o", str(made), str(_source())]
         with anyio.move_on_after(BUILD_TIMEOUT_S):

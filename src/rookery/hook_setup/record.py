@@ -1,4 +1,4 @@
-"""What was put where, so that just that can be taken out again."""
+"""Records what was installed where, so that exactly that can be removed."""
 
 from __future__ import annotations
 
@@ -11,49 +11,49 @@ from typing import Any
 from rookery.agents.installations import Fragments
 from rookery.home import Home
 from rookery.hook_setup.files import put_private
-from rookery.hook_setup.places import Place
+from rookery.hook_setup.places import HookPlace
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """What one file has of us."""
+class InstalledFile:
+    """What Rookery has installed in one file."""
 
     agent: str
     folder: str
     user_folder: str
-    fragments: Fragments = ()  #: what was put in
-    made: bool = False  #: there was no such file
-    folders: tuple[str, ...] = ()  #: nor these, the innermost first
-    trusts: bool = True  #: what Codex's user trusts was kept there before
-    trust: tuple[str, ...] = ()  #: and of that, what was put in
+    fragments: Fragments = ()  #: the text that was inserted
+    made: bool = False  #: the file did not exist before
+    folders: tuple[str, ...] = ()  #: that did not exist before, the innermost first
+    trusts: bool = True  #: the file already listed trusted hooks of Codex
+    trust: tuple[str, ...] = ()  #: the trust entries that were inserted
 
-    def is_of(self, place: Place) -> bool:
-        """Whether it is of the same agent of the same user."""
+    def is_of(self, place: HookPlace) -> bool:
+        """Return whether the file belongs to the same agent and user."""
         return (self.agent, self.user_folder) == (place.agent, str(place.user_folder))
 
     @property
-    def place(self) -> Place:
-        return Place(self.agent, Path(self.folder), Path(self.user_folder))
+    def place(self) -> HookPlace:
+        return HookPlace(self.agent, Path(self.folder), Path(self.user_folder))
 
 
 @dataclass(slots=True)
-class Record:
-    entries: dict[Path, Entry] = field(default_factory=dict)
+class InstallRecord:
+    entries: dict[Path, InstalledFile] = field(default_factory=dict)
 
-    def places(self) -> Iterator[Place]:
+    def places(self) -> Iterator[HookPlace]:
         yield from dict.fromkeys(entry.place for entry in self.entries.values())
 
 
-def load(home: Home) -> Record:
-    """Read the record; without one, ours are known by what they look like."""
+def load(home: Home) -> InstallRecord:
+    """Read the record; an unreadable one is empty, and hooks are found by their command."""
     try:
         entries = json.loads(_file(home).read_bytes())
-        return Record({Path(file): _entry(each) for file, each in entries.items()})
+        return InstallRecord({Path(file): _entry(each) for file, each in entries.items()})
     except (OSError, ValueError, TypeError, AttributeError):
-        return Record()
+        return InstallRecord()
 
 
-def save(home: Home, record: Record) -> None:
+def save(home: Home, record: InstallRecord) -> None:
     entries = {str(file): asdict(entry) for file, entry in record.entries.items()}
     put_private(_file(home), json.dumps(entries, indent=1))
 
@@ -62,7 +62,7 @@ def _file(home: Home) -> Path:
     return home.state / "installed.json"
 
 
-def _entry(found: dict[str, Any]) -> Entry:
+def _entry(found: dict[str, Any]) -> InstalledFile:
     fragments = tuple((event, fragment) for event, fragment in found["fragments"])
     lists = {name: tuple(found[name]) for name in ("folders", "trust")}
-    return Entry(**{**found, **lists, "fragments": fragments})
+    return InstalledFile(**{**found, **lists, "fragments": fragments})
