@@ -515,10 +515,7 @@ def test_a_home_whose_name_cannot_be_written_is_refused(setting: Setting) -> Non
         setting.plan("claude", home=home)
 
 
-def test_a_file_that_is_ours_as_a_whole(
-    setting: Setting, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(plans, "_template", lambda agent: 'run("@rookery-hook@")\n')
+def test_a_file_that_is_ours_as_a_whole(setting: Setting) -> None:
     file = setting.folder / "opencode" / "plugin" / "rookery.js"
 
     setting.install("opencode")
@@ -527,14 +524,11 @@ def test_a_file_that_is_ours_as_a_whole(
     setting.uninstall("opencode")
 
     assert standing == "installed"
-    assert json.loads(said[4:-2])[-2:] == [str(programs.script_path(setting.home)), "opencode"]
+    assert json.dumps([*programs.hook_argv(setting.home), "opencode"]) in said
     assert not (setting.folder / "opencode").exists()
 
 
-def test_a_file_of_somebody_else_is_not_overwritten(
-    setting: Setting, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(plans, "_template", lambda agent: 'run("@rookery-hook@")\n')
+def test_a_file_of_somebody_else_is_not_overwritten(setting: Setting) -> None:
     file = setting.seed("opencode", "plugin/rookery.js", "mine()\n")
 
     with pytest.raises(CommandRefused, match="somebody else"):

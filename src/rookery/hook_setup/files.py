@@ -108,6 +108,17 @@ def read(file: Path) -> str | None:
         raise CommandRefused(f"{file}: {error.strerror}") from error
 
 
+@contextmanager
+def named_in_errors(file: Path) -> Iterator[None]:
+    """Add the file's name to each ``ConfigBroken`` that is raised."""
+    try:
+        yield
+    except ConfigBroken as error:
+        words = str(error.args[0])
+        whole = words if words.startswith(str(file)) else f"{file}, {words}"
+        raise ConfigBroken(whole) from error
+
+
 def check(changes: Sequence[Change]) -> None:
     """Raise ``CommandRefused`` if a file is read-only or was changed meanwhile."""
     for change in changes:

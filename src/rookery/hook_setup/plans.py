@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from importlib import resources
 from pathlib import Path
 
 from rookery.agents import codex_trust, installations
@@ -64,9 +62,8 @@ def uninstall(home: Home, record: InstallRecord, places: Iterable[HookPlace]) ->
 
 def look(home: Home, place: HookPlace) -> HookState:
     """Return the state of our hooks in a place."""
-    planner = _Planner(home, InstallRecord())
     try:
-        return planner.look(place)
+        return _Planner(home, InstallRecord()).look(place)
     except (ConfigBroken, CommandRefused) as error:
         file = place.plugin or place.files[0][0]
         return HookState(place, file, None, trouble=str(error))
@@ -74,12 +71,7 @@ def look(home: Home, place: HookPlace) -> HookState:
 
 def is_possible(agent: str) -> bool:
     """Return whether Rookery has hooks for an agent."""
-    return agent in SHAPES or _template(agent) is not None
-
-
-def _template(agent: str) -> str | None:
-    file = resources.files("rookery.programs") / f"{agent}_plugin.js"
-    return file.read_text(encoding="utf-8") if file.is_file() else None
+    return agent in SHAPES or programs.plugin_template(agent) is not None
 
 
 @dataclass(slots=True)
@@ -116,7 +108,7 @@ class _Planner:
             self._install_plugin(place, place.plugin)
             return
         file, language = self._choose(place)
-        with _naming(file):
+        with files.named_in_errors(file):
             self._add(place, file, language)
         if place.trust:
             self._record_before(place, place.trust)
@@ -129,10 +121,10 @@ class _Planner:
             return
         hashes: dict[str, str] = {}
         for file, language in place.files:
-            with _naming(file):
+            with files.named_in_errors(file):
                 hashes |= self._remove(place, file, language)
         if place.trust and hashes:
-            with _naming(place.trust):
+            with files.named_in_errors(place.trust):
                 self._withdraw(place.trust, hashes)
         self._forget(place)
 
@@ -140,7 +132,7 @@ class _Planner:
         if place.plugin:
             return HookState(place, place.plugin, self._plugin(place, place.plugin)[0])
         file, language = self._choose(place)
-        with _naming(file):
+        with files.named_in_errors(file):
             settings = language.parse(self.staged.read(file) or "")
             _check_keys(place, file, settings)
         shape, command = SHAPES[place.agent], self.command(place.agent)
@@ -149,7 +141,7 @@ class _Planner:
             standing = "outdated"
         if not place.trust or standing in {"absent", "other"}:
             return HookState(place, file, standing)
-        with _naming(place.trust):
+        with files.named_in_errors(place.trust):
             said = self.staged.read(place.trust) or ""
             kept = [
                 codex_trust.standing(said, codex_trust.hashes(name, self._ours(settings)))
@@ -161,7 +153,7 @@ class _Planner:
         """Return the file with our hooks, else one with the user's hooks, else the default."""
         with_hooks = []
         for file, language in place.files:
-            with _naming(file):
+            with files.named_in_errors(file):
                 settings = language.parse(self.staged.read(file) or "")
             if list(self._ours(settings)):
                 return file, language
@@ -253,7 +245,7 @@ class _Planner:
     def _grant(self, place: HookPlace, kept: Path, file: Path, language: Language) -> None:
         text, entry = self.staged.read(kept) or "", self.record.entries[kept]
         found = list(self._ours(language.parse(self.staged.read(file) or "")))
-        with _naming(kept):
+        with files.named_in_errors(kept):
             text, fragments = codex_trust.grant(text, _hashes(file, found))
         self.staged.write(place.agent, kept, text)
         still = [each for each in entry.trust if each in text]
@@ -284,13 +276,7 @@ class _Planner:
 
     def _plugin(self, place: HookPlace, file: Path) -> tuple[Standing | None, str]:
         """Return the state of a plugin file, and the text that it should have."""
-        words = [*programs.hook_argv(self.home), place.agent]
-        values = {
-            "rookery-hook": words,
-            "rookery-door": str(self.home.hook_door),
-            "rookery-spool": str(self.home.spool),
-        }
-        wanted = installations.plugin(_template(place.agent) or "", values)
+        wanted = programs.plugin(self.home, place.agent)
         text = self.staged.read(file)
         return installations.standing_of_plugin(text, wanted, program=self.program), wanted
 
@@ -312,14 +298,3 @@ def _hashes(file: Path, found: Collection[Found]) -> dict[str, str]:
 def _spellings(file: Path) -> tuple[str, ...]:
     """Return the paths that Codex may use: it resolves links to the folder only sometimes."""
     return tuple(dict.fromkeys([str(file.parent.resolve() / file.name), str(file)]))
-
-
-@contextmanager
-def _naming(file: Path) -> Iterator[None]:
-    """Name the file in a ``ConfigBroken``."""
-    try:
-        yield
-    except ConfigBroken as error:
-        words = str(error.args[0])
-        whole = words if words.startswith(str(file)) else f"{file}, {words}"
-        raise ConfigBroken(whole) from error

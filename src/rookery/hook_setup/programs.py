@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 
 from anyio import to_thread
 
+from rookery.agents import installations
 from rookery.agents.installations import PROGRAM
 from rookery.home import Home, write_durably
 from rookery.hook_setup import quick_hook
@@ -54,6 +55,22 @@ def mcp_argv(home: Home) -> tuple[str, ...]:
     badge in its environment, or by its process.
     """
     return ("/bin/sh", str(home.state / MCP))
+
+
+def plugin_template(agent: str) -> str | None:
+    """Return the source of an agent's plugin; None if the agent takes no plugins."""
+    file = resources.files("rookery.programs") / f"{agent}_plugin.js"
+    return file.read_text(encoding="utf-8") if file.is_file() else None
+
+
+def plugin(home: Home, agent: str) -> str:
+    """Return the text of an agent's plugin file for this home."""
+    values = {
+        "rookery-hook": [*hook_argv(home), agent],
+        "rookery-door": str(home.hook_door),
+        "rookery-spool": str(home.spool),
+    }
+    return installations.plugin(plugin_template(agent) or "", values)
 
 
 def write(home: Home) -> tuple[str, ...]:
