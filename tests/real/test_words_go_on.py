@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rookery.agents.claude import Claude
+from rookery.model.errors import Answered
 from rookery.model.messages import same_words
 from tests.models.server import ModelServer
 from tests.real.agents import configure
@@ -144,3 +145,19 @@ def test_words_wait_while_the_history_is_searched_and_arrive_once(
     assert (step, why) == ("pending", "Nothing was typed, because its history search is open.")
     assert "say: w" not in untouched
     assert prompts(rookery, "it") == ["say: w"]
+
+
+@pytest.mark.spec("B2")
+def test_no_invisible_character_makes_claude_run_words_as_a_shell_command(
+    rookery: Rookery,
+) -> None:
+    rookery.start("it", agent="claude")
+
+    for unseen in ("\u2066", "\u202e", "\u200b", "\ufeff\u202a"):
+        with pytest.raises(Answered, match="shell command"):
+            rookery.client.post(
+                "sessions", "it", "messages", words=f"{unseen}!touch {rookery.project}/made"
+            )
+
+    assert rookery.ask("it", "say: I follow") == "I follow"
+    assert not (rookery.project / "made").exists()

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rookery.agents.claude import Claude
 from rookery.agents.codex import Codex
-from rookery.model.messages import same_words
+from rookery.model.facts import SessionId
+from rookery.model.messages import Parcel, Step, same_words
 from rookery.model.rewriting import EXACT
+
+#: Blanks and hidden characters of many kinds, and several of them together.
+UNSEEN = (
+    *(" ", "\n", "\t", "\u00a0", "\u2003", "\u2028", "\u2800", "\u3000", "\u200b", "\u2060"),
+    *("\ufeff", "\u00ad", "\u061c", "\u180e", "\u200e", "\u202a", "\u202e", "\u2066", "\u2069"),
+    *("\ufe0f", "\u034f", "\u3164", "\u115f", "\ufff9", "\U000e0001", "\U000e0100", "\x85"),
+    *("\u2066 \u202e\u200b", "\ufeff\n\u2066"),
+)
 
 INVISIBLE = "1 invisible character is removed"
 COMPOSED = "letters and their accents become one character"
@@ -76,6 +87,33 @@ def test_what_claude_would_have_reviewed_is_not_typed() -> None:
 def test_words_of_which_claude_leaves_nothing_are_refused() -> None:
     assert "nothing else in them" in Claude().why_not("\u200b \u202e")
     assert Claude().why_not("\u200b x") == ""
+
+
+@pytest.mark.spec("B2")
+@pytest.mark.parametrize("agent", [Claude(), Codex()], ids=["claude", "codex"])
+@pytest.mark.parametrize("unseen", UNSEEN, ids=ascii)
+def test_nothing_unseen_before_it_hides_a_shell_command(
+    agent: Claude | Codex, unseen: str
+) -> None:
+    assert "shell command" in agent.why_not(f"{unseen}!touch made")
+    assert agent.why_not(f"{unseen}Build it!") == ""
+
+
+@pytest.mark.spec("B2")
+@given(st.text(st.characters(categories=["Cf", "Zs", "Zl", "Zp", "Mn"])))
+def test_no_text_without_anything_visible_hides_a_shell_command(unseen: str) -> None:
+    assert Claude().why_not(f"{unseen}!touch made")
+    assert Codex().why_not(f"{unseen}!touch made")
+
+
+@pytest.mark.spec("B2")
+@pytest.mark.parametrize("unseen", UNSEEN, ids=ascii)
+def test_a_command_is_one_whatever_unseen_is_before_it(unseen: str) -> None:
+    given = Parcel(
+        1, SessionId("s"), f"{unseen}/compact", Step.PENDING, datetime(2026, 1, 1, tzinfo=UTC)
+    )
+
+    assert given.is_command
 
 
 @pytest.mark.spec("B2")

@@ -10,7 +10,7 @@ from rookery.agents import choices, elicitations, hooks, keys
 from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import PLAN, Call, Stop, Verdict
 from rookery.model.reach import Reach
-from rookery.model.rewriting import DIRECTIONS, Rewriting
+from rookery.model.rewriting import DIRECTIONS, Rewriting, from_first_visible
 from rookery.model.screens import Dialog, Press, Screen, View, bounded, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports.agent import CommandLine, Order, Payload
@@ -144,7 +144,7 @@ class Claude:
         return keys.keys_for(self.name, dialog, call, verdict)
 
     def why_not(self, words: str) -> str:
-        if words.lstrip().startswith("!"):
+        if from_first_visible(words).startswith("!"):
             return "Claude would run them as a shell command; begin with another word than '!'."
         if not self.rewriting.rewritten(words).strip():
             return "Claude removes invisible characters, and there is nothing else in them."

@@ -16,7 +16,7 @@ from rookery.agents import choices, hooks, keys
 from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import Call, Outcome, Stop, Verdict
 from rookery.model.reach import Reach
-from rookery.model.rewriting import EXACT
+from rookery.model.rewriting import EXACT, from_first_visible
 from rookery.model.screens import Dialog, Press, Screen, View, bounded, squeeze
 from rookery.model.sessions import Sender
 from rookery.ports.agent import CommandLine, Order, Payload
@@ -143,7 +143,7 @@ class Codex:
         return keys.keys_for(self.name, dialog, call, verdict)
 
     def why_not(self, words: str) -> str:
-        if words.lstrip().startswith("!"):
+        if from_first_visible(words).startswith("!"):
             return "Codex would run them as a shell command; begin with another word than '!'."
         return ""
 

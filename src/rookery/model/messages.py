@@ -13,7 +13,7 @@ from typing import NewType
 
 from rookery.model.errors import WordsRefused
 from rookery.model.facts import SessionId
-from rookery.model.rewriting import essence
+from rookery.model.rewriting import essence, from_first_visible
 
 MessageId = NewType("MessageId", int)
 
@@ -85,7 +85,7 @@ class Parcel:
     @property
     def is_command(self) -> bool:
         """Whether an agent's program may do something about it without a turn."""
-        return self.words.startswith("/") and not self.is_composed
+        return from_first_visible(self.words).startswith("/") and not self.is_composed
 
     @property
     def receipt(self) -> str:

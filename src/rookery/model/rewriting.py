@@ -26,6 +26,12 @@ _SEPARATORS = re.compile("[\u2028\u2029]")
 #: Those that have a meaning within a text, depending on their neighbours.
 _JOINERS, _STYLES = frozenset("\u200c\u200d"), frozenset("\ufe0e\ufe0f")
 
+#: Unicode's categories of blanks, controls, format characters, marks on the letter before, and
+#: of what is not assigned: a program may remove any of them before it looks at a text.
+_REMOVABLE = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Me", "Mn", "Zl", "Zp", "Zs"})
+
+_BRAILLE_BLANK = "\u2800"
+
 #: The first character that is neither Latin, Greek, Cyrillic, Armenian nor Hebrew: scripts
 #: from here on use joiners and selectors of their own.
 _JOINED_SCRIPTS = 0x0600
@@ -34,6 +40,18 @@ _JOINED_SCRIPTS = 0x0600
 def essence(words: str) -> str:
     """Return words in the form that stays the same whatever a program does to them."""
     return unicodedata.normalize("NFC", _HIDDEN.sub("", words))
+
+
+def from_first_visible(words: str) -> str:
+    """Return words from their first visible character on.
+
+    Programs decide by it whether words are a shell command or a command of their own, after
+    they have removed blanks and hidden characters.
+    """
+    for at, character in enumerate(words):
+        if not _may_be_removed(character):
+            return words[at:]
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +99,14 @@ class Rewriting:
 
 #: What most programs do.
 EXACT = Rewriting()
+
+
+def _may_be_removed(character: str) -> bool:
+    return (
+        unicodedata.category(character) in _REMOVABLE
+        or character == _BRAILLE_BLANK
+        or _HIDDEN.match(character) is not None
+    )
 
 
 def _stripped(words: str) -> str:
