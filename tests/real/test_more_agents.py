@@ -765,3 +765,16 @@ def test_opencode_without_a_terminal_ends_when_its_process_does(
     assert (ended["runtime"], ended["agent"]) == ("headless", "opencode")
     # It leaves before its plugin can tell that the turn is over.
     assert ended["status"] in {"completed", "failed"}
+
+
+@pytest.mark.spec("B2")
+def test_a_command_that_is_only_offered_fails_with_the_reason(
+    rookery: Rookery, case: Case
+) -> None:
+    start(rookery, case)
+
+    refused = rookery.send("it", "/mod")
+    eventually(lambda: rookery.step(refused)[0] == "failed")
+
+    assert "has no /mod; Enter would take /model" in rookery.step(refused)[1]
+    assert rookery.ask("it", "say: I follow") == "I follow"

@@ -161,3 +161,24 @@ def test_no_invisible_character_makes_claude_run_words_as_a_shell_command(
 
     assert rookery.ask("it", "say: I follow") == "I follow"
     assert not (rookery.project / "made").exists()
+
+
+@pytest.mark.spec("B2")
+@pytest.mark.parametrize(
+    ("agent", "unknown", "offered"), [("claude", "/co", "/copy"), ("codex", "/mod", "/model")]
+)
+def test_a_command_is_given_as_it_is_typed_and_never_as_what_is_offered_for_it(
+    rookery: Rookery, agent: str, unknown: str, offered: str
+) -> None:
+    pane = str(rookery.start("it", agent=agent)["tmux_pane"])
+
+    known = rookery.send("it", "/model")
+    eventually(lambda: rookery.step(known)[0] == "acknowledged")
+    eventually(lambda: "esc" in rookery.screen("it").lower())
+    rookery.tmux("send-keys", "-t", pane, "Escape")
+    refused = rookery.send("it", unknown)
+    answer = rookery.ask("it", "say: I follow")
+
+    assert answer == "I follow"
+    reason = f"{agent} has no {unknown}; Enter would take {offered}."
+    assert rookery.step(refused) == ("failed", reason)

@@ -43,7 +43,7 @@ BOXES = {
     "permitted": View(""),
     "quit-typed": View("/exit"),
     "refused": View(""),
-    "slash-list": View("/mod"),
+    "slash-list": View("/mod", instead="/model"),
     "working": View("", is_working=True),
     "working-draft": View("draft while working", is_working=True),
     "working-in-tool": View("", is_working=True),
@@ -298,6 +298,51 @@ def test_a_model_that_the_person_chose_is_told_by_its_hook() -> None:
 )
 def test_a_box_holds_words_as_claude_shows_them(box: str, words: str, *, holds: bool) -> None:
     assert Claude().holds(box, words) is holds
+
+
+RULE = "─" * 60
+FOOTER = "  ⏸ manual mode on"
+#: More rows than stand below the box at any other time.
+LISTED = [
+    "    /auto-mode-setup            Teach auto mode about your environment",
+    "    /code-review                Review the current diff or a PR for bugs",
+    "                                and cleanups",
+    "    /update-config              Change settings: hooks, permissions",
+    "    /loop                       Repeat a prompt on an interval",
+    "    /claude-api                 Build and debug apps",
+    "    /effort                     Set effort level for model usage",
+]
+
+
+@pytest.mark.spec("B2")
+@pytest.mark.parametrize(
+    ("draft", "selected", "instead"),
+    [
+        ("/model", "  ❯ /model                      Set the AI model", ""),
+        ("/cost", "  ❯ /usage (cost)               Show session cost", ""),
+        ("/co", "  ❯ /copy                       Copy the last response", "/copy"),
+        ("/usag", "  ❯ /usage (cost)               Show session cost", "/usage"),
+        ("/modelx", "    /model                      Set the AI model", ""),
+    ],
+)
+def test_a_list_of_commands_hides_no_box_and_tells_what_enter_would_take(
+    draft: str, selected: str, instead: str
+) -> None:
+    box = [RULE, f"❯ {draft}", RULE]
+    below = ["● ok", "", *box, selected, *LISTED]
+    above = ["● ok", "", selected, *LISTED[:2], *box, FOOTER]
+    claude = Claude()
+
+    assert claude.read_screen(read_styled("\n".join(below))) == View(draft, instead=instead)
+    assert claude.read_screen(read_styled("\n".join(above))) == View(draft, instead=instead)
+
+
+@pytest.mark.spec("B0")
+def test_many_rows_below_a_box_that_are_no_list_of_commands_hide_it() -> None:
+    rows = [f"  row {number}" for number in range(8)]
+    screen = read_styled("\n".join([RULE, "❯ /model", RULE, *rows]))
+
+    assert Claude().read_screen(screen) == View()
 
 
 @pytest.mark.spec("B2")

@@ -45,7 +45,7 @@ BOXES = {
     "permitted": View(""),
     "quit-typed": View("/quit"),
     "refused": View(""),
-    "slash-list": View("/mod"),
+    "slash-list": View("/mod", instead="/model"),
     "working": View("", is_working=True),
     "working-draft": View("draft while working", is_working=True),
     "working-in-tool": View("", is_working=True),
@@ -189,6 +189,29 @@ def test_a_hook_as_codex_sends_it_says_who_sent_it() -> None:
 )
 def test_a_box_holds_words_as_codex_shows_them(box: str, words: str, *, holds: bool) -> None:
     assert Codex().holds(box, words) is holds
+
+
+@pytest.mark.spec("B2")
+@pytest.mark.parametrize(
+    ("draft", "above", "instead"),
+    [
+        ("/m", ["› /model     choose what model", "  /memories  configure memory"], "/model"),
+        (
+            "/m",
+            ["  /model     choose what model", "› /memories  configure memory"],
+            "/memories",
+        ),
+        ("/model", ["› /model  choose what model and reasoning effort to use"], ""),
+        ("/model", ["› /etc/hosts is what I sent", "", "• ok"], ""),
+        ("/model x", ["› /models  choose"], ""),
+    ],
+)
+def test_a_list_of_commands_tells_what_enter_would_take(
+    draft: str, above: list[str], instead: str
+) -> None:
+    lines = ["• ok", *above, "", f"› {draft}", "", "  GPT-5.5 default · /tmp/p"]
+
+    assert Codex().read_screen(read_styled("\n".join(lines))) == View(draft, instead=instead)
 
 
 @pytest.mark.spec("B2")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 
 from rookery.agents import choices, elicitations, hooks, keys
 from rookery.model.facts import Fact, SessionId
@@ -49,6 +50,7 @@ _SELECTED = re.compile(r"(?:\s+❯ \S|❯ \d+\. )")
 _SELECTED_NUMBER = re.compile(r"\s*❯ \d+\. ")
 #: How a draft begins that has completions below its box: a command, a file.
 _COMPLETED = ("/", "@")
+_COMMAND = re.compile(r"/\S*")
 #: Overlays that take the keys while the input box stays on the screen, and what they are.
 _OVERLAYS = (
     (re.compile(r"\s*search prompts:"), "its history search is open"),
@@ -66,6 +68,9 @@ MODES: Mapping[str, Reach] = {
     "auto": Reach.ALL,
     "bypassPermissions": Reach.ALL,
 }
+
+#: A command that it offers while one is typed: its name, and other names of the same command.
+_OFFER = re.compile(r"  (?P<mark>[❯ ]) (?P<name>/\S+)(?: \((?P<others>[^)]*)\))?(?:\s|$)")
 
 #: Rows below the box at most: the mode, hints, a status line of the user's own.
 _BELOW = 6
@@ -167,9 +172,12 @@ class Claude:
         working = any("esc to interrupt" in line for line in status) or any(
             _SPINNER.fullmatch(line) for line in screen.lines[max(0, above - 5) : above]
         )
-        if len(status) > _BELOW:
-            return View()
-        return View(_draft(screen.solid[above + 1 : below]), None, working)
+        draft = _draft(screen.solid[above + 1 : below])
+        if draft is not None and _COMMAND.fullmatch(draft):
+            offers = _offers(screen.lines[:above], status)
+            if offers:
+                return View(draft, None, working, instead=_instead(draft, offers))
+        return View() if len(status) > _BELOW else View(draft, None, working)
 
     def why_refused(self, screen: Screen, words: str) -> str:
         return ""
@@ -192,6 +200,24 @@ def _is_chosen_from(screen: Screen, rules: Sequence[int]) -> bool:
     draft = _draft(screen.solid[rules[-2] + 1 : rules[-1]]) if len(rules) > 1 else ""
     has_completions = draft is not None and draft.startswith(_COMPLETED)
     return not has_completions and any(_SELECTED.match(line) for line in below)
+
+
+def _offers(over: Sequence[str], status: Sequence[str]) -> Sequence[re.Match[str]]:
+    """Return the commands in the list below the box, or directly above it in a low pane."""
+    below = [found for line in status if (found := _OFFER.match(line))]
+    if below and _OFFER.match(status[0]):
+        return below
+    above = list(takewhile(bool, map(_OFFER.match, reversed(over))))
+    return [found for found in reversed(above) if found]
+
+
+def _instead(draft: str, offers: Sequence[re.Match[str]]) -> str:
+    """Return the command that Enter would take from the list; empty if that is the draft."""
+    for offer in offers:
+        if offer["mark"] == "❯":
+            others = (f"/{each.strip()}" for each in (offer["others"] or "").split(","))
+            return "" if draft in {offer["name"], *others} else offer["name"]
+    return ""
 
 
 def _cut_view(screen: Screen, rules: Sequence[int]) -> View:

@@ -11,6 +11,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 
 from rookery.agents import choices, hooks, keys
 from rookery.model.facts import Fact, SessionId
@@ -59,6 +60,9 @@ _HIDDEN = re.compile(r"\[… \d+ lines?\] .*")
 _OPTION = re.compile(r"\s*(?:› )?\d+\. ")
 #: The last line while keys go to the search in earlier prompts; the box stays on the screen.
 _SEARCH = re.compile(r"\s*reverse-i-search:")
+#: A draft that has a list of commands above it, and a command of that list.
+_COMMAND = re.compile(r"/\S*")
+_OFFER = re.compile(r"(?P<mark>[› ]) (?P<name>/\S+)(?: {2}|$)")
 #: What it says of a slash command that it does not know; the words stay in its box.
 _UNRECOGNIZED = re.compile(r"\W*(?P<said>Unrecognized command '(?P<name>/\S*)'.*)")
 _PASTED = re.compile(r"(?:\[Pasted Content \d+ chars\](?: #\d+)?\s*)+")
@@ -160,7 +164,7 @@ class Codex:
             return View(None, Dialog("question", "It offers to complete a word."))
         box = _draft(lines, solid)
         working = any("esc to interrupt)" in line for line in lines[-8:])
-        return View(box, None, working)
+        return View(box, None, working, instead=_instead(box or "", lines))
 
     def why_refused(self, screen: Screen, words: str) -> str:
         name = words.split(maxsplit=1)[0]
@@ -170,6 +174,17 @@ class Codex:
 
     def holds(self, box: str, words: str) -> bool:
         return bool(_PASTED.fullmatch(box.strip())) or squeeze(box) == squeeze(words)
+
+
+def _instead(draft: str, lines: Sequence[str]) -> str:
+    """Return the listed command that Enter would take, if it is another than the draft."""
+    if not _COMMAND.fullmatch(draft):
+        return ""
+    box = max(row for row, line in enumerate(lines) if line.startswith("›"))
+    above = box - 1 if box and not lines[box - 1].strip() else box
+    listed = takewhile(bool, map(_OFFER.match, reversed(lines[:above])))
+    chosen = [each["name"] for each in listed if each and each["mark"] == "›"]
+    return chosen[-1] if chosen and chosen[-1] != draft else ""
 
 
 def _tool_settings(tools: Sequence[str]) -> Iterable[str]:

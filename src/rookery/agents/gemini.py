@@ -393,9 +393,12 @@ def _offered(draft: str, choices: Sequence[str]) -> View:
     if _COMPLETED.search(draft) and not _LOADING.match(choices[0]):
         listed = ", ".join(choices)[:200]
         return View(None, Dialog("question", f"It offers to complete a word: {listed}"))
-    # Enter does what is typed, if that is first; anything else is still being looked for.
-    is_first = draft.rsplit(maxsplit=1)[-1].lstrip("/") == choices[0].split()[0]
-    return View(draft) if is_first else View()
+    if _LOADING.match(choices[0]):
+        return View()
+    # Enter does what is typed, if that is first. At first anything may still be listed.
+    first = choices[0].split()[0]
+    is_first = draft.rsplit(maxsplit=1)[-1].lstrip("/") == first
+    return View(draft, instead="" if is_first else f"/{first}")
 
 
 def _without_status(lines: Sequence[str]) -> Sequence[str]:

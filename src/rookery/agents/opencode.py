@@ -357,8 +357,9 @@ def _offered(draft: str, choices: Sequence[str]) -> View:
     if _COMPLETED.search(draft):
         listed = ", ".join(choices)[:200]
         return View(None, Dialog("question", f"It offers to complete a word: {listed}"))
-    # Enter does what is typed, if that is first; anything else is still being looked for.
-    return View(draft) if draft == choices[0].split(" ")[0] else View()
+    # Enter does what is typed, if that is first. At first anything may still be listed.
+    first = choices[0].split(" ")[0]
+    return View(draft, instead="" if draft == first else first)
 
 
 def _cut(text: str, width: int) -> str:

@@ -64,6 +64,8 @@ class View:
     is_working: bool = False
     is_cut: bool = False  #: the box begins above the screen: only the end of it can be read
     obstacle: str = ""  #: why keys would not reach the input box, where that is no dialog
+    #: The completion that Enter would take instead of the command in the box.
+    instead: str = ""
 
     @property
     def has_no_dialog(self) -> bool:

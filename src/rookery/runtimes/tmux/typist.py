@@ -23,6 +23,9 @@ from rookery.runtimes.tmux.server import AnyServer
 #: Seconds between two times that the same box is emptied, at least.
 CLEARING_GAP_S = 2.0
 
+#: Seconds after which the list of commands is the one of all that was typed.
+LIST_TIMEOUT_S = 3.0
+
 #: Enters that are pressed on the same words.
 MAX_ENTERS = 3
 
@@ -62,6 +65,9 @@ class Typist:
             self._require_free_pane(around, view)
             if self._state(parcel, around, view) is not DeliveryState.IN_BOX:
                 raise inputs.occupied("something else stands in its box")
+            if view and view.instead:
+                name, typed = pane.agent.name, view.box
+                raise WordsRefused(f"{name} has no {typed}; Enter would take {view.instead}.")
             number = 1 + (around.enters if around.entered == parcel.receipt else 0)
             if number > 1:
                 _require_hope(pane, parcel, around)
@@ -146,7 +152,7 @@ class Typist:
         if view is None:
             # A screen that cannot be read: what was typed is all that is known.
             return DeliveryState.WITH_AGENT if is_entered else DeliveryState.IN_BOX
-        if view.dialog or view.box is None:
+        if view.dialog or view.box is None or self._may_list_more(view, parcel):
             return DeliveryState.HIDDEN
         if not view.box:
             return DeliveryState.LEFT_BOX if is_entered else DeliveryState.NOT_SHOWN
@@ -160,6 +166,11 @@ class Typist:
         since = self.clock.now().timestamp() - self.typing
         if reason := inputs.why_occupied(around, view, typing_since=since):
             raise inputs.occupied(reason)
+
+    def _may_list_more(self, view: View, parcel: Parcel) -> bool:
+        """Return whether the list may still be the one of a part of what is typed."""
+        age_s = (self.clock.now() - parcel.since).total_seconds()
+        return bool(view.instead) and age_s < LIST_TIMEOUT_S
 
     def _person_types(self, around: Surroundings) -> bool:
         return around.typed_at > self.clock.now().timestamp() - self.typing
