@@ -30,6 +30,8 @@ import uvloop
 from bench.figures import Figure
 from bench.homes import a_home, scratch
 from bench.sizes import Sizes
+from rookery.absence import with_checksum
+from rookery.daemon import AGENTS
 from rookery.hook_setup import programs
 from rookery.programs.hook import TAKEN
 from tests.real.rookery import Rookery
@@ -68,8 +70,8 @@ def measure(sizes: Sizes) -> list[Figure]:
     with a_home() as rookery, a_home() as cold:
         rookery.up()
         cold.home.prepare()
-        programs.write(cold.home)
-        cold.home.absence.write_text(_LEFT)
+        programs.write(cold.home, AGENTS)
+        cold.home.absence.write_bytes(with_checksum(_LEFT.encode()))
         costs = _costs(rookery, cold, sizes)
         rates = uvloop.run(_intake(rookery, sizes))
     limit, curl = costs.pop("sh + file"), costs.pop("sh + curl")

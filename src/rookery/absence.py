@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
 from typing import Literal, TypeAlias
@@ -17,6 +18,7 @@ from rookery.model.permissions import Outcome, Verdict
 from rookery.model.rules import Rule
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
+from rookery.programs.hook import CHECKSUM
 from rookery.rulebook import Rulebook
 from rookery.store import families, switches
 from rookery.store.database import Database
@@ -26,6 +28,9 @@ _log = logging.getLogger(__name__)
 
 #: Seconds between two looks whether rules or mode have changed.
 ROUND = 1.0
+
+#: How the loop that writes the file is named in the log.
+STEP = "Writing offline answers"
 
 DENIAL = Verdict(Outcome.DENIED, "absence", "Rookery is not there to decide this.")
 
@@ -56,17 +61,19 @@ class Absence:
 
     async def keep(self, database: Database, clock: Clock) -> None:
         """Keep the file as rules and mode say; for ever."""
-        written = None
+        write = partial(self.write, database, clock)
+        await supervise.every(ROUND, write, name=STEP, clock=clock)
 
-        async def write() -> None:
-            nonlocal written
-            await self.rulebook.refresh(database, clock)
-            left = self.words(await database.read(situation))
-            if left != written:
-                write_durably(self.file, left.encode())
-                written = left
+    async def write(self, database: Database, clock: Clock) -> None:
+        """Write the file if it is not as rules and mode say, also if another changed it."""
+        await self.rulebook.refresh(database, clock)
+        self.store(await database.read(situation))
 
-        await supervise.every(ROUND, write, name="Writing offline answers", clock=clock)
+    def store(self, now: Situation) -> None:
+        """Have the file hold the answers for this situation. Raises ``OSError``."""
+        content = with_checksum(self.words(now).encode())
+        if _content(self.file) != content:
+            write_durably(self.file, content)
 
     def words(self, now: Situation) -> str:
         """Return what each agent is to be told of which calls, as JSON."""
@@ -107,6 +114,22 @@ class Absence:
             event = {"hook_event_name": agent.hook_when_asked}
             said = agent.answer(event, denial)
             yield {"event": agent.hook_when_asked, "tools": ["*"], "say": said}
+
+
+def with_checksum(words: bytes) -> bytes:
+    """Add the field by which hook programs notice damage (``programs.hook.verified``).
+
+    It is still one JSON object: plugins of an older version that run now read it, too.
+    """
+    before = b"{" if words == b"{}" else words.removesuffix(b"}") + b", "
+    return b'%s%s%d %d"}\n' % (before, CHECKSUM, len(before), sum(before))
+
+
+def _content(file: Path) -> bytes | None:
+    try:
+        return file.read_bytes()
+    except OSError:
+        return None
 
 
 def _of_agents(rules: Iterable[Rule], names: Collection[str]) -> Iterator[Rule]:

@@ -28,7 +28,7 @@ from rookery import (
     terminal,
     transcripts,
 )
-from rookery.absence import Absence
+from rookery.absence import STEP, Absence, Situation
 from rookery.agents.claude import Claude
 from rookery.agents.codex import Codex
 from rookery.agents.demo import Demo
@@ -218,7 +218,6 @@ async def running(
         journal = await _take_up(home, settings, clock, database)
         for each in (ours, observed, runtime):
             tasks.start_soon(each.keep)
-        keeper = _keeper(home, settings, login, (database, journal, runtime))
         house = House(
             database=database,
             journal=journal,
@@ -237,6 +236,10 @@ async def running(
         )
         await house.permissions.rulebook.recall(database)
         await house.permissions.rulebook.refresh(database, clock)
+        # Before hooks are laid: without the file, hooks ask about every call.
+        absence = _absence(home, settings, house.permissions.rulebook)
+        await supervise.contained(partial(absence.write, database, clock), name=STEP)
+        keeper = _keeper(home, settings, login, (database, journal, runtime))
         hooks = _hooks(house)
         async with hooks.open():
             drained = anyio.Event()
@@ -259,7 +262,7 @@ async def running(
                 # A long spool: the doors open meanwhile, and commands are rows that wait.
                 tasks.start_soon(begin)
             # Until it is there, hooks run the one in Python.
-            build = partial(programs.build_quick_hook, home)
+            build = partial(programs.build_quick_hook, home, AGENTS)
             supervise.spawn(tasks, build, name="Building the quick hook program")
             yield house
             await _leave_nothing_empty(keeper, ours)
@@ -400,7 +403,7 @@ def _keeper(
             limits.start_deadline, limits.quit_seconds, limits.terminate_seconds
         ),
         surroundings=Surroundings(
-            *(environment, programs.write(home), home.sessions, home.artifacts),
+            *(environment, programs.write(home, AGENTS), home.sessions, home.artifacts),
             door=home.hook_door,
             spool=home.spool,
             tools=programs.mcp_argv(home) if settings.tools.enabled else (),
@@ -469,6 +472,17 @@ def _listeners(settings: Settings, journal: Journal) -> Listeners:
 
 def _absence(home: Home, settings: Settings, rulebook: Rulebook) -> Absence:
     return Absence(home.absence, AGENTS, rulebook, settings.permissions.when_away)
+
+
+def lay_hooks(home: Home) -> None:
+    """Lay the hook programs for agents that are started by hand; no daemon need have run."""
+    if not home.absence.exists():
+        rulebook = Rulebook(home.rules)
+        if reading := rulebook.look():
+            rulebook.adopt(reading)
+        first = Situation(mode="local", agents_above={})
+        Absence(home.absence, AGENTS, rulebook, "ask").store(first)
+    programs.write(home, AGENTS)
 
 
 def _spans(settings: Settings) -> Spans:

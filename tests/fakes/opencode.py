@@ -13,6 +13,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from rookery.absence import with_checksum
 from rookery.agents import installations
 from rookery.hook_protocol import read_call
 from rookery.programs import hook
@@ -184,6 +185,7 @@ class Setting:
         self.door, self.spool = folder / "door", folder / "spool"
         self.spool.mkdir()
         self.absence = folder / hook.ABSENCE
+        self.absence.write_bytes(with_checksum(b"{}"))  # there are no rules
         self.plugin = folder / "rookery.mjs"
         self.plugin.write_text(self.text())
 

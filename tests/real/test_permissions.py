@@ -558,6 +558,27 @@ def test_a_call_under_a_rule_is_not_let_through_while_no_daemon_runs(
     eventually(lambda: seen in cold.tmux("capture-pane", "-p", "-t", pane))
 
 
+@pytest.mark.spec("C3", "D3")
+def test_a_call_is_asked_about_while_no_daemon_runs_and_its_offline_answers_are_damaged(
+    cold: Rookery,
+) -> None:
+    cold.configure("")
+    cold.home.rules.write_text('[[deny]]\ntool = "Bash"\ninput.command = "rm *"\n')
+    cold.up()
+    cold.start("worker")
+    pane = str(cold.session("worker")["tmux_pane"])
+    left = cold.home.absence.read_bytes()
+    cold.home.absence.write_bytes(b"")
+    eventually(lambda: cold.home.absence.read_bytes() == left)  # the daemon mends it
+    cold.kill()
+    cold.home.absence.write_bytes(bytes(len(left)))
+
+    cold.tmux("send-keys", "-t", pane, "-l", "tool: Bash rm -r build")
+    cold.tmux("send-keys", "-t", pane, "Enter")
+
+    eventually(lambda: "1. Yes" in cold.tmux("capture-pane", "-p", "-t", pane))
+
+
 @pytest.mark.spec("D3", "K5")
 def test_no_session_answers_for_itself(remote: Rookery) -> None:
     request = ask(remote)

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+from rookery.daemon import AGENTS
 from rookery.hook_setup import programs, quick_hook
 from tests.real.quick_hooks import is_used
 from tests.real.rookery import Rookery, eventually
@@ -55,7 +56,7 @@ def test_a_quick_program_that_does_not_run_is_replaced(cold: Rookery, broken: by
     program.write_bytes(broken)
     program.chmod(0o700)
 
-    before = programs.write(cold.home), is_used(cold)
+    before = programs.write(cold.home, AGENTS), is_used(cold)
     cold.up()
     eventually(lambda: is_used(cold))
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from rookery.daemon import AGENTS, lay_hooks
 from rookery.home import Home, find_home
 from rookery.hook_protocol import read_call
 from rookery.hook_setup import programs, quick_hook
@@ -31,16 +32,58 @@ def home(request: pytest.FixtureRequest, tmp_path: Path) -> Home:
     return found
 
 
-def run(words: list[str], *, folder: Path) -> subprocess.CompletedProcess[bytes]:
+def run(
+    words: list[str], *, folder: Path, payload: bytes = PAYLOAD
+) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        words, input=PAYLOAD, capture_output=True, cwd=folder, timeout=20, check=False
+        words, input=payload, capture_output=True, cwd=folder, timeout=20, check=False
     )
+
+
+def before_tool(home: Home, agent: str) -> str:
+    """Return what an agent's hook says before a tool runs."""
+    event = AGENTS[agent].hook_before_tool
+    payload = {"hook_event_name": event, "tool_name": "Bash", "session_id": "n1", "cwd": "/"}
+    words = ["/bin/sh", "-c", programs.hook_command(home, agent)]
+    done = run(words, folder=home.state, payload=json.dumps(payload).encode())
+    assert done.returncode == 0
+    return done.stdout.decode()
+
+
+@pytest.mark.spec("C3", "D3")
+@pytest.mark.parametrize(
+    ("agent", "decision"),
+    [("claude", "ask"), ("codex", "deny"), ("demo", "ask"), ("gemini", "ask")],
+)
+def test_without_a_daemon_and_its_offline_answers_it_asks_or_denies(
+    home: Home, agent: str, decision: str
+) -> None:
+    programs.write(home, AGENTS)
+
+    said = json.loads(before_tool(home, agent))
+
+    said = said.get("hookSpecificOutput", said)
+    assert said.get("permissionDecision", said.get("decision")) == decision
+
+
+@pytest.mark.spec("C1", "C3", "D3")
+def test_installed_before_the_first_daemon_it_goes_by_the_rules_in_the_file(
+    home: Home,
+) -> None:
+    lay_hooks(home)
+    without_rules = before_tool(home, "claude")
+    home.absence.unlink()
+    home.rules.write_text('[[deny]]\ntool = "Bash"\n')
+    lay_hooks(home)
+
+    assert without_rules == ""
+    assert '"ask"' in before_tool(home, "claude")
 
 
 @pytest.mark.spec("C1")
 @pytest.mark.parametrize("shell", SHELLS)
 def test_it_tells_of_a_call_in_every_shell(home: Home, shell: str, tmp_path: Path) -> None:
-    programs.write(home)
+    programs.write(home, AGENTS)
 
     done = run([shell, "-c", programs.hook_command(home, "claude")], folder=tmp_path)
 
@@ -50,7 +93,7 @@ def test_it_tells_of_a_call_in_every_shell(home: Home, shell: str, tmp_path: Pat
 
 
 def test_it_needs_no_shell(home: Home, tmp_path: Path) -> None:
-    programs.write(home)
+    programs.write(home, AGENTS)
 
     run(shlex.split(programs.hook_command(home, "demo")), folder=tmp_path)
 
@@ -66,7 +109,7 @@ def test_it_is_silent_for_ever_once_rookery_is_gone(
 ) -> None:
     if gone == "python":
         monkeypatch.setattr(sys, "executable", str(tmp_path / "venv" / "python"))
-    programs.write(home)
+    programs.write(home, AGENTS)
     if gone == "home":
         shutil.rmtree(home.state)
     elif gone == "spool":
@@ -82,19 +125,19 @@ def test_it_is_silent_for_ever_once_rookery_is_gone(
 def test_another_interpreter_changes_nothing_in_what_agents_are_told(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before, script = programs.write(home), programs.script_path(home).read_text()
+    before, script = programs.write(home, AGENTS), programs.script_path(home).read_text()
     monkeypatch.setattr(sys, "executable", "/opt/python")
 
-    after = programs.write(home)
+    after = programs.write(home, AGENTS)
 
     assert after == before
     assert programs.script_path(home).read_text() != script
 
 
 def test_it_is_private_and_laid_only_once(home: Home) -> None:
-    programs.write(home)
+    programs.write(home, AGENTS)
     first = [each.stat() for each in (home.hook, programs.script_path(home))]
-    programs.write(home)
+    programs.write(home, AGENTS)
     again = [each.stat() for each in (home.hook, programs.script_path(home))]
 
     assert [each.st_ino for each in first] == [each.st_ino for each in again]

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
@@ -20,6 +20,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from rookery.absence import with_checksum
 from rookery.agents.hooks import LONG_TIMEOUT
 from rookery.home import find_home
 from rookery.hook_protocol import read_call, read_head
@@ -59,6 +60,11 @@ class Setting:
         python = Setting.__new__(Setting)
         python.folder, python.program = self.folder, [sys.executable, "-I", "-S", hook.__file__]
         return python.run(*arguments)
+
+    def leave(self, **answers: object) -> None:
+        """Leave answers for calls while no daemon runs, as the daemon does."""
+        content = with_checksum(json.dumps(answers).encode())
+        (self.folder / hook.ABSENCE).write_bytes(content)
 
     def spooled(self) -> list[Path]:
         return sorted(self.spool.iterdir())
@@ -229,7 +235,7 @@ def test_without_a_daemon_it_says_what_was_left_for_such_a_call(
     setting: Setting, tool: str, said: bytes
 ) -> None:
     left = [{"event": "PreToolUse", "tools": ["Bash", "mcp__*"], "say": "ask"}]
-    (setting.folder / hook.ABSENCE).write_text(json.dumps({"demo": left}))
+    setting.leave(demo=left)
     payload = {"hook_event_name": "PreToolUse", "tool_name": tool}
 
     done = setting.run(payload=json.dumps(payload).encode())
@@ -251,7 +257,7 @@ def test_what_cannot_be_read_gets_the_strictest_that_was_left(
     setting: Setting, field: bytes
 ) -> None:
     left = [{"event": "PreToolUse", "tools": ["Bash"], "say": "no"}]
-    (setting.folder / hook.ABSENCE).write_text(json.dumps({"demo": left}))
+    setting.leave(demo=left)
     payload = b'{"hook_event_name": "PreToolUse", "tool_name": "Bash", "x": %s}' % field
 
     done = setting.run(payload=payload)
@@ -260,10 +266,69 @@ def test_what_cannot_be_read_gets_the_strictest_that_was_left(
     assert len(setting.spooled()) == 1
 
 
+def emptied(stored: bytes) -> bytes:
+    return b""
+
+
+def cut(stored: bytes) -> bytes:
+    return stored[:-3]
+
+
+def zeroed(stored: bytes) -> bytes:
+    return bytes(len(stored))
+
+
+def zeroed_in_part(stored: bytes) -> bytes:
+    return stored[:20] + bytes(8) + stored[28:]
+
+
+def without_checksum(stored: bytes) -> bytes:
+    return stored.rpartition(b", " + hook.CHECKSUM)[0] + b"}"
+
+
+@pytest.mark.spec("C3", "D3")
+@pytest.mark.parametrize(
+    "damage", [None, emptied, cut, zeroed, zeroed_in_part, without_checksum]
+)
+def test_without_offline_answers_it_says_what_the_script_gave_it(
+    setting: Setting, damage: Callable[[bytes], bytes] | None
+) -> None:
+    setting.leave(demo=[{"event": "PreToolUse", "tools": ["Bash"], "say": "no"}])
+    file = setting.folder / hook.ABSENCE
+    if damage:
+        file.write_bytes(damage(file.read_bytes()))
+    else:
+        file.unlink()
+    given = {"ROOKERY_HOOK_EVENT": "PreToolUse", "ROOKERY_HOOK_ANSWER": "ask"}
+
+    asked = setting.run(payload=b'{"hook_event_name":"PreToolUse"}', **given)
+    stopped = setting.run(payload=b'{"hook_event_name":"Stop"}', **given)
+    unreadable = setting.run(payload=b"{", **given)
+
+    assert (asked.returncode, asked.stdout) == (0, b"ask")
+    assert is_silent(stopped)
+    assert unreadable.stdout == b"ask"
+
+
+@pytest.mark.spec("C3", "D3")
+def test_without_a_home_or_with_answers_that_name_no_rule_it_is_silent(
+    setting: Setting,
+) -> None:
+    given = {"ROOKERY_HOOK_EVENT": "PreToolUse", "ROOKERY_HOOK_ANSWER": "ask"}
+    payload = b'{"hook_event_name": "PreToolUse", "tool_name": "Bash"}'
+
+    gone = setting.run("/no/door", "/no/home/spool", "demo", payload=payload, **given)
+    setting.leave()
+    no_rules = setting.run(payload=payload, **given)
+
+    assert is_silent(gone)
+    assert is_silent(no_rules)
+
+
 @pytest.mark.spec("C3", "D3")
 def test_a_number_of_any_length_is_read(setting: Setting) -> None:
     left = [{"event": "PreToolUse", "tools": ["Bash"], "say": "no"}]
-    (setting.folder / hook.ABSENCE).write_text(json.dumps({"demo": left}))
+    setting.leave(demo=left)
     payload = b'{"x": %s, "hook_event_name": "PreToolUse", "tool_name": "%s"}'
 
     bash = setting.run(payload=payload % (b"1" * 5_000, b"Bash"))
@@ -277,7 +342,7 @@ def test_an_error_of_its_own_is_no_reason_to_let_a_call_pass(
     setting: Setting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     left = [{"event": "PreToolUse", "tools": ["Bash"], "say": "no"}]
-    (setting.folder / hook.ABSENCE).write_text(json.dumps({"demo": left}))
+    setting.leave(demo=left)
     payload = b'{"hook_event_name": "PreToolUse", "tool_name": "Bash"}'
 
     def fail(*given: object) -> None:
@@ -300,7 +365,7 @@ def test_an_error_of_its_own_is_no_reason_to_let_a_call_pass(
 @pytest.mark.parametrize("event", ["PostToolUse", "Stop"])
 def test_a_call_for_which_nothing_was_left_costs_no_json(setting: Setting, event: str) -> None:
     left = [{"event": "PreToolUse", "tools": ["*"], "say": "no"}]
-    (setting.folder / hook.ABSENCE).write_text(json.dumps({"demo": left}))
+    setting.leave(demo=left)
     payload = json.dumps({"hook_event_name": event, "x": 'of "PreToolUse"'}).encode()
     run = [sys.executable, "-I", "-S", "-X", "importtime", hook.__file__]
 

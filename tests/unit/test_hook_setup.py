@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from rookery.agents.installations import SHAPES
+from rookery.daemon import AGENTS
 from rookery.home import Home, find_home
 from rookery.hook_setup import apply, files, places, plans, programs, record
 from rookery.hook_setup.apply import AppliedChange
@@ -62,7 +63,7 @@ class Setting:
     ) -> list[AppliedChange]:
         here = home or self.home
         here.prepare()
-        programs.write(here)
+        programs.write(here, AGENTS)
         return apply.apply_plan(here, self.plan(*agents, trust=trust, home=home))
 
     def uninstall(self, *agents: str) -> list[AppliedChange]:
@@ -473,7 +474,7 @@ def test_in_a_project_it_is_the_file_that_is_not_shared(setting: Setting) -> Non
 
     plan = plans.install(setting.home, record.load(setting.home), [claude, codex], trust=True)
     apply.apply_plan(setting.home, plan)
-    programs.write(setting.home)
+    programs.write(setting.home, AGENTS)
     states = [plans.look(setting.home, place) for place in (claude, codex)]
     known = record.load(setting.home)
     undone = plans.uninstall(setting.home, known, list(known.places()))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from rookery.absence import with_checksum
 from rookery.agents.opencode import OpenCode
 from rookery.hook_protocol import read_call
 from rookery.model.permissions import Outcome, Verdict
@@ -408,9 +409,30 @@ def test_without_a_daemon_it_says_what_was_left_for_such_a_call(
     no = Verdict(Outcome.DENIED, "absence", "Away.")
     said = OpenCode().answer({"hook_event_name": "PreToolUse"}, no)
     left = [{"event": "PreToolUse", "tools": globs, "say": said}]
-    setting.absence.write_text(json.dumps({"opencode": left}))
+    setting.absence.write_bytes(with_checksum(json.dumps({"opencode": left}).encode()))
 
     assert program.has_done(program.tool()) == refused
+
+
+@pytest.mark.spec("C3", "D3")
+@pytest.mark.parametrize(
+    "stored",
+    [
+        pytest.param(None, id="missing"),
+        pytest.param(b"", id="empty"),
+        pytest.param(bytes(40), id="zeroed"),
+        pytest.param(b'{"opencode": []}', id="without a checksum"),
+        pytest.param(b'{"checksum": "1 124"}\n', id="with a wrong checksum"),
+    ],
+)
+def test_without_offline_answers_no_tool_runs(
+    program: Program, setting: Setting, stored: bytes | None
+) -> None:
+    setting.absence.unlink()
+    if stored is not None:
+        setting.absence.write_bytes(stored)
+
+    assert "offline answers are damaged" in program.has_done(program.tool())
 
 
 @pytest.mark.spec("C3")

@@ -140,7 +140,7 @@ def install(*, trust: bool, where: Where, manner: Manner) -> None:
     if not _agreed(plan, manner):
         return
     here.prepare()
-    _hook_setup("programs").write(here)
+    importlib.import_module("rookery.daemon").lay_hooks(here)
     _carry_out(here, plan, manner)
     if not manner.as_json:
         _say_next({change.agent for change in plan.changes}, trusted=trust)

@@ -9,6 +9,7 @@ import os
 import py_compile
 import shlex
 import sys
+from collections.abc import Iterator, Mapping
 from importlib import resources
 from pathlib import Path
 from py_compile import PycInvalidationMode
@@ -20,10 +21,19 @@ from rookery.agents import installations
 from rookery.agents.installations import PROGRAM
 from rookery.home import Home, write_durably
 from rookery.hook_setup import quick_hook
+from rookery.model.permissions import Outcome, Verdict
+from rookery.ports.agent import Agent
 
 #: Runs the hook script, in any shell. A missing script must not fail: some agents take an error
 #: of a hook for a denial.
 RUN = ("/bin/sh", "-c", '[ -r "$0" ] && . "$0" || :')
+
+#: Told to agents that cannot be made to ask their person.
+UNDECIDED = Verdict(
+    Outcome.DENIED,
+    "absence",
+    "Rookery cannot decide this: its files are damaged. Start its daemon: rookery up",
+)
 
 #: The script of the MCP server, beside that of the hook.
 MCP = "rookery-mcp"
@@ -73,19 +83,19 @@ def plugin(home: Home, agent: str) -> str:
     return installations.plugin(plugin_template(agent) or "", values)
 
 
-def write(home: Home) -> tuple[str, ...]:
+def write(home: Home, agents: Mapping[str, Agent]) -> tuple[str, ...]:
     """Write the programs into the home, and return the command of the hook."""
     _update(home.hook, _compiled("hook.py"))
     _update(home.bridge, _compiled("mcp_bridge.py"))
-    _update(script_path(home), _script(home).encode(errors="surrogateescape"))
+    _update(script_path(home), _script(home, agents).encode(errors="surrogateescape"))
     _update(home.state / MCP, _mcp_script(home).encode(errors="surrogateescape"))
     return hook_argv(home)
 
 
-async def build_quick_hook(home: Home) -> None:
+async def build_quick_hook(home: Home, agents: Mapping[str, Agent]) -> None:
     """Build the quick hook program where possible, and make the script run it."""
     if await quick_hook.build(home):
-        await to_thread.run_sync(write, home)
+        await to_thread.run_sync(write, home, agents)
 
 
 def _compiled(name: str) -> bytes:
@@ -101,16 +111,33 @@ def _compiled(name: str) -> bytes:
         return made.read_bytes()
 
 
-def _script(home: Home) -> str:
+def _script(home: Home, agents: Mapping[str, Agent]) -> str:
     """Return the hook script: it runs the quick program if that works, else ``hook.py``."""
     python, quick = _python(), quick_hook.path(home)
     given = shlex.join(map(str, (home.hook, home.hook_door, home.spool)))
-    lines = [f"{_is_there(home.hook)} || exit 0"]
+    lines = [f"{_is_there(home.hook)} || exit 0", *_undecided(agents)]
     if quick_hook.runs(quick):
         program = shlex.quote(str(quick))
         lines.append(f'[ -x {program} ] && exec {program} {python} {given} "$1" 2>/dev/null')
     lines.append(f'exec {python} -I -S {given} "$1" 2>/dev/null\n')
     return "\n".join(lines)
+
+
+def _undecided(agents: Mapping[str, Agent]) -> Iterator[str]:
+    """Write what the hook program says, in each agent's words, when no answers are stored.
+
+    The answer holds for the event before a tool runs. It is part of the script, so that it is
+    known when every other file is damaged.
+    """
+    yield 'case "$1" in'
+    for name, agent in agents.items():
+        if event := agent.hook_before_tool:
+            verdict = None if agent.asks_when_told else UNDECIDED
+            said = shlex.quote(agent.answer({"hook_event_name": event}, verdict))
+            yield f"{name}) ROOKERY_HOOK_EVENT={event} ROOKERY_HOOK_ANSWER={said} ;;"
+    yield "*) ROOKERY_HOOK_EVENT= ROOKERY_HOOK_ANSWER= ;;"
+    yield "esac"
+    yield "export ROOKERY_HOOK_EVENT ROOKERY_HOOK_ANSWER"
 
 
 def _mcp_script(home: Home) -> str:

@@ -5,7 +5,9 @@ there is a C compiler, ``hook.c`` is run instead, and runs this program only whe
 then the key of the call and the daemon's answer so far follow, and it is not told again.
 Without a daemon it is quick and harmless: it exits with 0, whatever goes wrong, and prints
 nothing, unless the call is one that somebody should have decided (see ``_say_in_absence``).
-Then no error makes it silent: it says the strictest that was left for such a call.
+Then no error makes it silent: it says the strictest that was left for such a call. If the file
+with the offline answers is missing or damaged, it says what the script around it passes in its
+environment (see ``_say_undecided``).
 """
 
 # Without "from __future__ import annotations": to import even that takes a fiftieth of a call.
@@ -48,6 +50,9 @@ DECIDED = b"decided\n"
 
 #: What is to be said while no daemon runs; beside the spool.
 ABSENCE = "absence.json"
+
+#: The last field of that file, by which damage is noticed.
+CHECKSUM = b'"checksum": "'
 
 
 def main() -> None:
@@ -178,10 +183,41 @@ def insist(door: str, call: bytes, answer: bytes, over: float) -> bytes:
 
 def _say_in_absence(spool: str, agent: str, payload: bytes) -> bytes:
     """Return what the daemon left word to say to a call that it should have decided."""
+    home = spool.rpartition("/")[0]
     try:
-        words = _read(spool.rpartition("/")[0] + "/" + ABSENCE)
+        return _find_answer(verified(_read(home + "/" + ABSENCE)), agent, payload)
+    except Exception:  # noqa: BLE001 - missing or damaged in any way: then no rule is known
+        return _say_undecided(payload) if _exists(home) else b""
+
+
+def verified(stored: bytes) -> bytes:
+    """Return the offline answers. Raises ``ValueError`` if their checksum does not fit.
+
+    It is the number and the sum of the bytes before it: importing a better one takes long.
+    """
+    before, _, check = stored.rpartition(CHECKSUM)
+    if check != b'%d %d"}\n' % (len(before), sum(before)):
+        raise ValueError
+    return stored
+
+
+def _say_undecided(payload: bytes) -> bytes:
+    """Return the agent's "ask" or "deny" to a call before a tool runs, whatever the tool."""
+    event = posix.environ.get(b"ROOKERY_HOOK_EVENT", b"")
+    is_known = b'"hook_event_name"' in payload
+    is_meant = event and (not is_known or b'"%s"' % event in payload)
+    return posix.environ.get(b"ROOKERY_HOOK_ANSWER", b"") if is_meant else b""
+
+
+def _exists(folder: str) -> bool:
+    try:
+        posix.stat(folder)
     except OSError:
-        return b""
+        return False
+    return True
+
+
+def _find_answer(words: bytes, agent: str, payload: bytes) -> bytes:
     # Looked for as bytes: most calls are of other events, and need no JSON to be read.
     events = {each.partition(b'"')[0] for each in words.split(b'"event": "')[1:]}
     is_known = b'"hook_event_name"' in payload

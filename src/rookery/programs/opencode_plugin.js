@@ -38,6 +38,12 @@ const TAKEN = "taken\n"
 const WAIT = "wait "
 const DECIDED = "decided\n"
 
+// What is said before a tool runs while neither a daemon nor its offline answers are there.
+const UNDECIDED = {
+  decision: "deny",
+  reason: "Rookery cannot decide this: it does not run, and its offline answers are damaged.",
+}
+
 let restsUntil = 0
 let number = 0
 let queue = Promise.resolve()
@@ -422,15 +428,27 @@ async function spool({ key, bytes }) {
   }
 }
 
-// Returns what the daemon left word to say to a call that it should have decided.
+// Returns what the daemon left word to say to a call that it should have decided. If that is
+// missing or damaged, no tool runs: nothing is known of the rules.
 async function sayInAbsence({ hook_event_name: event, tool_name: tool = "" }) {
+  const home = path.dirname(SPOOL)
+  const isMeant = ({ event: of, tools }) => of === event && tools.some((glob) => fits(glob, tool))
   try {
-    const left = await files.readFile(path.join(path.dirname(SPOOL), "absence.json"), "utf8")
-    const isMeant = ({ event: of, tools }) => of === event && tools.some((glob) => fits(glob, tool))
-    return JSON.parse(left).opencode.find(isMeant).say
+    const left = verified(await files.readFile(path.join(home, "absence.json")))
+    return (JSON.parse(left).opencode ?? []).find(isMeant)?.say ?? ""
   } catch {
-    return ""
+    const isThere = await files.stat(home).then(() => true, () => false)
+    return isThere && event === "PreToolUse" ? JSON.stringify(UNDECIDED) : ""
   }
+}
+
+// The last field holds the number and the sum of the bytes before it, as hook.py has it.
+function verified(stored) {
+  const before = stored.subarray(0, Math.max(stored.lastIndexOf('"checksum": "'), 0))
+  const sum = before.reduce((total, byte) => total + byte, 0)
+  const end = stored.subarray(before.length).toString()
+  if (end !== `"checksum": "${before.length} ${sum}"}\n`) throw new Error("damaged")
+  return stored.toString()
 }
 
 // As Python's fnmatchcase has it.
