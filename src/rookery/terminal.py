@@ -21,6 +21,12 @@ from rookery.store.requests import Decided
 #: The decider of an answer at the keyboard; and what ended a request without a decision.
 TERMINAL, SESSION = "terminal", "the end of its session"
 
+#: The decider of a request that ended while its hook still waited; and the reason.
+NO_ANSWER, UNANSWERED = "no answer", "it ended before it was answered"
+
+#: Decisions that only somebody at the agent's own dialog can have taken.
+_AT_THE_KEYBOARD = frozenset({"answered", "allowed"})
+
 
 def close(db: Connection, entry: Entry) -> None:
     """Let go of what is asked about a session once nothing waits for it any more."""
@@ -51,6 +57,9 @@ def settle_in_terminal(
     by = TERMINAL if decision else SESSION
     if interrupter := dialogs.interrupted_by(db, request):
         decision, by, reason = "", interrupter, f"interrupted by {interrupter}"
+    elif decision in _AT_THE_KEYBOARD and dialogs.waits_before_tool(db, request):
+        # No dialog was shown yet, so that it cannot have been answered in the terminal.
+        decision, by, reason = "", NO_ANSWER, UNANSWERED
     why = reason or "answered in the terminal"
     if not requests.settle(db, request, Verdict(Outcome.GONE, by, why), at=at):
         return False

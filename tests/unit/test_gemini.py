@@ -400,7 +400,7 @@ def test_other_hooks_only_tell(name: str) -> None:
     [
         (None, {"decision": "ask"}),
         (Verdict(Outcome.ALLOWED, "person"), None),
-        (Verdict(Outcome.GONE, "terminal"), None),
+        (Verdict(Outcome.GONE, "terminal"), {"decision": "ask"}),
         (Verdict(Outcome.DENIED, "rule", "No."), {"decision": "deny", "reason": "No."}),
         (Verdict(Outcome.DENIED, "x"), {"decision": "deny", "reason": "It was denied."}),
     ],

@@ -329,7 +329,11 @@ NO = Verdict(Outcome.DENIED, "person", "Not on a Sunday.")
     ("name", "verdict", "said"),
     [
         ("PreToolUse", Verdict(Outcome.ALLOWED, "rule"), None),
-        ("PreToolUse", Verdict(Outcome.GONE, "terminal"), None),
+        (
+            "PreToolUse",
+            Verdict(Outcome.GONE, "terminal"),
+            {"decision": "deny", "reason": "Nobody was there to decide this."},
+        ),
         ("PreToolUse", NO, {"decision": "deny", "reason": "Not on a Sunday."}),
         (
             "PreToolUse",

@@ -455,6 +455,22 @@ def test_what_its_agent_asks_no_more_nobody_can_answer(remote: Bench, fact: fact
         remote.answer(request, YES)
 
 
+@pytest.mark.spec("D4")
+def test_a_request_that_ends_while_its_hook_waits_was_not_answered_in_the_terminal(
+    remote: Bench,
+) -> None:
+    request = remote.ask(WRITE)
+
+    remote.journal.append(remote.db, TurnEnded(WORKER))
+
+    (kept,) = requests.decided(remote.db, limit=9)
+    assert (kept.decision, kept.by) == ("gone", "no answer")
+    assert kept.reason == "it ended before it was answered"
+    assert remote.outcome(request) == ("gone", "no answer")
+    remote.permissions.note_use(remote.db, facts.ToolUsed(WORKER, "Write", WRITE.digest))
+    assert [each.decision for each in requests.decided(remote.db, limit=9)] == ["gone"]
+
+
 @pytest.mark.spec("D2", "A5")
 def test_the_dead_ask_for_nothing(remote: Bench) -> None:
     request = remote.ask()

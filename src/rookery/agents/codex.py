@@ -128,7 +128,7 @@ class Codex:
         """Write a decision. What it does not understand, such as "ask", lets the tool run."""
         if payload["hook_event_name"] != "PreToolUse":
             return hooks.answer(payload, verdict)
-        if verdict is None:
+        if verdict is None or verdict.outcome is Outcome.GONE:
             return hooks.answer(payload, NOBODY)
         if verdict.outcome is Outcome.ANSWERED:
             return hooks.answer(payload, _refused_with(verdict))

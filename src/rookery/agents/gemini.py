@@ -176,7 +176,7 @@ class Gemini:
         """Write a decision. There is no word that spares its person its own dialog."""
         if payload["hook_event_name"] != "BeforeTool":
             return ""
-        if verdict is None:
+        if verdict is None or verdict.outcome is Outcome.GONE:
             return "" if payload.get("tool_name") == ASKING else json.dumps({"decision": "ask"})
         match verdict.outcome:
             case Outcome.DENIED:

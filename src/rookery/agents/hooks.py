@@ -179,10 +179,9 @@ def answer(payload: Payload, verdict: Verdict | None) -> str:
 
 
 def _said_before(verdict: Verdict | None) -> dict[str, object]:
-    if verdict is None:
+    if verdict is None or verdict.outcome is Outcome.GONE:
+        # Saying nothing would let the call run, and the request has no answer.
         return {"permissionDecision": "ask"}
-    if verdict.outcome is Outcome.GONE:
-        return {}
     allowed = verdict.outcome is Outcome.ALLOWED
     said = {"permissionDecision": "allow" if allowed else "deny"}
     return {**said, "permissionDecisionReason": verdict.reason} if verdict.reason else {**said}

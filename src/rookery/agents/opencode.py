@@ -171,7 +171,7 @@ class OpenCode:
     def answer(self, payload: Payload, verdict: Verdict | None) -> str:
         """Write a decision in the words that our plugin reads."""
         if payload["hook_event_name"] == "PreToolUse":
-            said = _said_before(verdict or _NOBODY)
+            said = _said_before(verdict)
         elif verdict is None or verdict.outcome is Outcome.GONE:
             return ""  # its dialog is on the screen already
         elif payload.get("tool_name") == ASKING:
@@ -279,7 +279,9 @@ def _table(found: object) -> dict[str, object]:
     return found if isinstance(found, dict) else {}
 
 
-def _said_before(verdict: Verdict) -> dict[str, object]:
+def _said_before(verdict: Verdict | None) -> dict[str, object]:
+    if verdict is None or verdict.outcome is Outcome.GONE:
+        return _denial(_NOBODY)  # saying nothing would let the call run
     return _denial(verdict) if verdict.outcome is Outcome.DENIED else {}
 
 

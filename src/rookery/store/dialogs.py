@@ -77,6 +77,19 @@ def is_asked(db: Connection, request: RequestId) -> bool:
     return row is not None
 
 
+def waits_before_tool(db: Connection, request: RequestId) -> bool:
+    """Return whether a hook that runs before the tool waits for an open request.
+
+    The agent has shown no dialog then, and runs the tool only after the hook has ended.
+    """
+    row = db.execute(
+        "select 1 from requests where id = ? and outcome = 'open' and not is_spent"
+        " and hook is not null and not handed",
+        (request,),
+    ).fetchone()
+    return row is not None
+
+
 def _is(db: Connection, request: RequestId, column: str) -> bool:
     row = db.execute(f"select {column} as it from requests where id = ?", (request,)).fetchone()
     return row is not None and bool(row["it"])
