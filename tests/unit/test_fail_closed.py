@@ -40,3 +40,14 @@ def test_a_request_that_ended_without_an_answer_does_not_let_its_call_run(agent:
     decision = decision.get("hookSpecificOutput", decision)
     spoken = decision.get("permissionDecision") or decision.get("decision")
     assert spoken == ("ask" if agent.asks_when_told else "deny")
+
+
+@pytest.mark.spec("D2", "D3")
+@pytest.mark.parametrize("reason", ["", "  \n"])
+@pytest.mark.parametrize("agent", [Claude(), Codex(), Demo(), Gemini(), OpenCode()])
+def test_a_denial_always_has_a_reason(agent: Agent, reason: str) -> None:
+    said = json.loads(agent.answer(before_tool(agent), Verdict(Outcome.DENIED, "x", reason)))
+
+    said = said.get("hookSpecificOutput", said)
+    # Codex takes a denial without a reason for a broken hook, and runs the call.
+    assert (said.get("permissionDecisionReason") or said.get("reason")) == "It was denied."

@@ -180,7 +180,7 @@ class Gemini:
             return "" if payload.get("tool_name") == ASKING else json.dumps({"decision": "ask"})
         match verdict.outcome:
             case Outcome.DENIED:
-                reason = verdict.reason or "It was denied."
+                reason = hooks.denial_reason(verdict)
             case Outcome.ANSWERED:
                 said = (f"{text} {', '.join(given)}" for text, given in verdict.answers.items())
                 reason = f"The person has answered: {'; '.join(said)}"

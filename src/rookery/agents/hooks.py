@@ -182,9 +182,18 @@ def _said_before(verdict: Verdict | None) -> dict[str, object]:
     if verdict is None or verdict.outcome is Outcome.GONE:
         # Saying nothing would let the call run, and the request has no answer.
         return {"permissionDecision": "ask"}
-    allowed = verdict.outcome is Outcome.ALLOWED
-    said = {"permissionDecision": "allow" if allowed else "deny"}
-    return {**said, "permissionDecisionReason": verdict.reason} if verdict.reason else {**said}
+    if verdict.outcome is Outcome.ALLOWED:
+        why = {"permissionDecisionReason": verdict.reason} if verdict.reason else {}
+        return {"permissionDecision": "allow", **why}
+    return {"permissionDecision": "deny", "permissionDecisionReason": denial_reason(verdict)}
+
+
+def denial_reason(verdict: Verdict) -> str:
+    """Return why a call is denied, which is never empty.
+
+    Codex takes a denial without a reason for a broken hook, and runs the call.
+    """
+    return verdict.reason.strip() or "It was denied."
 
 
 def _said_when_asked(payload: Payload, verdict: Verdict) -> dict[str, object]:
@@ -201,7 +210,7 @@ def _said_when_asked(payload: Payload, verdict: Verdict) -> dict[str, object]:
                 "updatedInput": {**payload["tool_input"], "answers": answers},
             }
         case _:
-            return {"behavior": "deny", "message": verdict.reason or "It was denied."}
+            return {"behavior": "deny", "message": denial_reason(verdict)}
 
 
 def question(asked: Any) -> Question:  # noqa: ANN401 - JSON of others

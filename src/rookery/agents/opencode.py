@@ -286,7 +286,7 @@ def _said_before(verdict: Verdict | None) -> dict[str, object]:
 
 
 def _denial(verdict: Verdict) -> dict[str, object]:
-    return {"decision": "deny", "reason": verdict.reason or "It was denied."}
+    return {"decision": "deny", "reason": hooks.denial_reason(verdict)}
 
 
 def _question(asked: Any) -> Question:  # noqa: ANN401 - JSON of others
