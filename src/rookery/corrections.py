@@ -20,7 +20,7 @@ from rookery.model.facts import EvidenceDisagreed, Fact, SessionId, TurnEnded, T
 from rookery.model.lifecycle import Activity
 from rookery.model.sessions import Session
 from rookery.prompt_names import rename_after_prompt
-from rookery.store import evidence, sessions, turn_changes
+from rookery.store import dialogs, evidence, sessions, turn_changes
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 
@@ -114,6 +114,8 @@ class Corrections:
     def of(self, db: Connection, doubt: Doubt) -> Fact | None:
         """Return what must have happened, if a file tells another story than we do."""
         session = sessions.get(db, doubt.session)
+        if session.is_asking and dialogs.of_subagents(db, session.id):
+            return None  # the file tells of the main agent, and a subagent asks
         hook = evidence.last(db, session.id, "hook")
         if evidence_model.is_outdated(
             doubt.claim, since=session.since, hooked=hook.at if hook else None

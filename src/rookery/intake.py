@@ -151,6 +151,7 @@ class Intake:
             told = [_explain(fact, ending) for fact in agent.read_hook(hook.payload, session)]
             for fact in told:
                 self._write(db, fact, at=at)
+            self.permissions.ask_again(db, session)
             self._bring_up(db, sending)
             ruling = self._consider(db, agent, hook, session, call)
             evidence.note_state(db, session, "hook", at=at, detail=sender.event)

@@ -26,6 +26,7 @@ from rookery.model.facts import (
     SessionId,
     ToolUsed,
 )
+from rookery.model.lifecycle import Status
 from rookery.model.permissions import Call, Outcome, Request, RequestId, Verdict
 from rookery.model.rules import Circumstances, Rule, decide
 from rookery.model.sessions import Sender, Session
@@ -123,7 +124,7 @@ class Permissions:
         rule = decide(self.rulebook.rules, call, where)
         if rule and rule.decision != "ask":
             return _by_rule(rule)
-        asked = requests.of_call(db, session.id, tool=call.tool, digest=call.digest)
+        asked = requests.of_call(db, session.id, call)
         return Wait(asked.id) if asked and asked.deadline else Pass()
 
     def deny_unknown(self, db: Connection, sender: Sender, call: Call) -> Verdict | None:
@@ -307,12 +308,20 @@ class Permissions:
 
     def note_use(self, db: Connection, used: ToolUsed) -> None:
         """Close what was asked about a call that has run: somebody has allowed it elsewhere."""
-        if asked := requests.of_call(db, used.session, tool=used.tool, digest=used.call):
+        if asked := requests.of_use(db, used):
             self.withdraw(db, asked.id, decision="allowed")
             return
         since = self.journal.clock.now() - LONGEST_CALL
-        dialogs.learn_choice(db, used.session, tool=used.tool, digest=used.call, since=since)
+        dialogs.learn_choice(db, used, since=since)
         self._settle(db, sessions.get(db, used.session), by=TERMINAL)
+
+    def ask_again(self, db: Connection, session: SessionId) -> None:
+        """Say that subagents still ask, after a turn of the main agent began or ended."""
+        found = sessions.get(db, session)
+        still_open = dialogs.of_subagents(db, session)
+        if still_open and found.status is Status.RUNNING and not found.is_asking:
+            last = still_open[-1]
+            self.journal.append(db, InputAsked(session, last.kind, last.message, last.id))
 
     def withdraw(
         self,

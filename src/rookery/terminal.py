@@ -8,13 +8,15 @@ from sqlite3 import Connection
 from rookery.model.facts import (
     EndRequested,
     Fact,
+    InputSettled,
     SessionEnded,
     SessionStarted,
     TurnEnded,
     TurnStarted,
 )
 from rookery.model.permissions import Outcome, RequestId, Verdict
-from rookery.store import dialogs, requests, sessions
+from rookery.store import requests, sessions
+from rookery.store.dialogs import interrupted_by, outlives_turn, waits_before_tool
 from rookery.store.journal import Entry
 from rookery.store.requests import Decided
 
@@ -36,6 +38,10 @@ def close(db: Connection, entry: Entry) -> None:
     for request in requests.open_of(db, entry.fact.session):
         if isinstance(entry.fact, SessionStarted) and request.source != "screen":
             continue  # said again in mid-turn, after compaction
+        if isinstance(entry.fact, TurnStarted | TurnEnded) and outlives_turn(db, request.id):
+            continue  # a background subagent asks, whatever the main agent does
+        if isinstance(entry.fact, InputSettled) and waits_before_tool(db, request.id):
+            continue  # a dialog was settled, and this call has shown none
         settle_in_terminal(db, request.id, at=entry.at, decision=decision, reason=reason)
 
 
@@ -55,9 +61,9 @@ def settle_in_terminal(
 ) -> bool:
     """Settle what ended at the terminal, and keep the decision for the audit, if it was one."""
     by = TERMINAL if decision else SESSION
-    if interrupter := dialogs.interrupted_by(db, request):
+    if interrupter := interrupted_by(db, request):
         decision, by, reason = "", interrupter, f"interrupted by {interrupter}"
-    elif decision in _AT_THE_KEYBOARD and dialogs.waits_before_tool(db, request):
+    elif decision in _AT_THE_KEYBOARD and waits_before_tool(db, request):
         # No dialog was shown yet, so that it cannot have been answered in the terminal.
         decision, by, reason = "", NO_ANSWER, UNANSWERED
     why = reason or "answered in the terminal"

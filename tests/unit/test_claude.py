@@ -88,6 +88,13 @@ def of_call(name: str) -> str:
     return digest(payload["tool_name"], payload["tool_input"])
 
 
+def used(name: str, call: str, subagent: str = "") -> facts.ToolUsed:
+    """Return the fact of a recorded hook, which has the call's own id."""
+    payload = hook(name)
+    tool, call_id = str(payload["tool_name"]), str(payload["tool_use_id"])
+    return facts.ToolUsed(S, tool, call, subagent, call_id)
+
+
 def turn_of(name: str) -> str:
     """Return the id that Claude gives the turn of a hook."""
     return str(hook(name)["prompt_id"])
@@ -122,21 +129,20 @@ TOLD: dict[str, list[Fact]] = {
     "PostModelSwitch": [facts.Noted(S, "PostModelSwitch", "command")],
     "PostCompact": [ended("PostCompact", "The conversation was compacted.")],
     "PostToolBatch": [facts.Noted(S, "PostToolBatch")],
-    "PostToolUse": [facts.ToolUsed(S, "Bash", digest("Bash", {"command": "touch made"}))],
-    "PostToolUse.Agent": [facts.ToolUsed(S, "Agent", of_call("PostToolUse.Agent"))],
+    "PostToolUse": [used("PostToolUse", digest("Bash", {"command": "touch made"}))],
+    "PostToolUse.Agent": [used("PostToolUse.Agent", of_call("PostToolUse.Agent"))],
     "PostToolUse.AskUserQuestion": [
-        facts.ToolUsed(S, "AskUserQuestion", of_call("PostToolUse.AskUserQuestion"))
+        used("PostToolUse.AskUserQuestion", of_call("PostToolUse.AskUserQuestion"))
     ],
-    "PostToolUse.Write": [facts.ToolUsed(S, "Write", of_call("PreToolUse.Write"))],
+    "PostToolUse.Write": [used("PostToolUse.Write", of_call("PreToolUse.Write"))],
     "PostToolUse.in_subagent": [
-        facts.ToolUsed(
-            S,
-            "Bash",
+        used(
+            "PostToolUse.in_subagent",
             of_call("PreToolUse.in_subagent"),
             str(hook("PostToolUse.in_subagent")["agent_id"]),
         )
     ],
-    "PostToolUseFailure": [facts.ToolUsed(S, "Bash", digest("Bash", {"command": "false"}))],
+    "PostToolUseFailure": [used("PostToolUseFailure", digest("Bash", {"command": "false"}))],
     "PreCompact": [facts.TurnStarted(S, "/compact", turn_of("PreCompact"))],
     "PreToolUse": [facts.ToolCalled(S, "Bash")],
     "PreToolUse.Agent": [facts.ToolCalled(S, "Agent")],

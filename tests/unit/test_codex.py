@@ -74,6 +74,13 @@ def of_call(name: str) -> str:
     return digest(payload["tool_name"], payload["tool_input"])
 
 
+def used(name: str, call: str) -> facts.ToolUsed:
+    """Return the fact of a recorded hook, which has the call's own id and its folder."""
+    payload = hook(name)
+    tool, call_id = str(payload["tool_name"]), str(payload["tool_use_id"])
+    return facts.ToolUsed(S, tool, call, call_id=call_id, folder=str(payload["cwd"]))
+
+
 def turn_of(name: str) -> str:
     """Return the id that Codex gives the turn of a hook."""
     return str(hook(name)["turn_id"])
@@ -86,12 +93,12 @@ TOLD: dict[str, list[Fact]] = {
     "PostCompact": [
         facts.TurnEnded(S, "The conversation was compacted.", turn=turn_of("PostCompact"))
     ],
-    "PostToolUse": [facts.ToolUsed(S, "Bash", digest("Bash", {"command": "echo inside"}))],
+    "PostToolUse": [used("PostToolUse", digest("Bash", {"command": "echo inside"}))],
     "PostToolUse.apply_patch": [
-        facts.ToolUsed(S, "apply_patch", of_call("PreToolUse.apply_patch"))
+        used("PostToolUse.apply_patch", of_call("PreToolUse.apply_patch"))
     ],
     "PostToolUse.request_user_input": [
-        facts.ToolUsed(S, "request_user_input", of_call("PreToolUse.request_user_input"))
+        used("PostToolUse.request_user_input", of_call("PreToolUse.request_user_input"))
     ],
     "PreCompact": [facts.TurnStarted(S, "/compact", turn_of("PreCompact"))],
     "PreToolUse": [facts.ToolCalled(S, "Bash")],

@@ -58,6 +58,11 @@ QUESTION = {
         ("Stop", {"background_tasks": []}, [facts.TurnEnded(S)]),
         ("Stop", {"background_tasks": ["one"]}, [facts.TurnEnded(S)]),
         ("Stop", {"background_tasks": [{"type": "shell"}]}, [facts.TurnEnded(S, commands=1)]),
+        (
+            "Stop",
+            {"background_tasks": [{"type": "workflow"}]},
+            [facts.TurnPaused(S, subagents=1)],
+        ),
         ("Stop", {"background_tasks": [{"type": "new"}]}, [facts.TurnEnded(S, commands=1)]),
         (
             "Stop",

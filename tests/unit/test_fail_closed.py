@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from sqlite3 import Connection
 
 import pytest
 
@@ -12,10 +14,18 @@ from rookery.agents.codex import Codex
 from rookery.agents.demo import Demo
 from rookery.agents.gemini import Gemini
 from rookery.agents.opencode import OpenCode
+from rookery.model.facts import ToolUsed
 from rookery.model.permissions import Outcome, Verdict
 from rookery.ports.agent import Agent, Payload
+from rookery.store import requests
+from rookery.store.journal import Journal
+from rookery.store.requests import Asking
+from tests.fakes.clock import FakeClock
+from tests.sessions import WORKER, settle_in
 
 RECORDED = Path(__file__).parents[1] / "recordings"
+
+AFTER_TOOL = {"BeforeTool": "AfterTool", "PreToolUse": "PostToolUse"}
 
 GONE = Verdict(Outcome.GONE, "terminal", "answered in the terminal")
 
@@ -40,6 +50,32 @@ def test_a_request_that_ended_without_an_answer_does_not_let_its_call_run(agent:
     decision = decision.get("hookSpecificOutput", decision)
     spoken = decision.get("permissionDecision") or decision.get("decision")
     assert spoken == ("ask" if agent.asks_when_told else "deny")
+
+
+@pytest.mark.spec("D2", "D3")
+@pytest.mark.parametrize("agent", [Claude(), Codex(), Demo(), Gemini(), OpenCode()])
+def test_of_two_calls_with_the_same_input_the_one_that_ran_is_known(
+    db: Connection, clock: FakeClock, agent: Agent
+) -> None:
+    journal = Journal("here", clock, {}, set())
+    settle_in(db, journal)
+    asking = Asking(clock.now(), None, hook="first")
+    told = before_tool(agent)
+    first, second = {**told, "tool_use_id": "a"}, {**told, "tool_use_id": "b"}
+    asked = [agent.read_call(each) for each in (first, second)]
+    ids = [
+        requests.add(db, WORKER, call, replace(asking, hook=f"k{number}"))
+        for number, call in enumerate(asked)
+        if call
+    ]
+
+    ran = {**first, "hook_event_name": AFTER_TOOL[agent.hook_before_tool]}
+    (used,) = agent.read_hook({**ran, "tool_response": {}}, WORKER)
+
+    assert isinstance(used, ToolUsed)
+    found = requests.of_use(db, used)
+    # Without ids no call is known to have run while its hook waits.
+    assert (found and found.id) == (None if agent.name == "gemini" else ids[0])
 
 
 @pytest.mark.spec("D2", "D3")

@@ -69,13 +69,16 @@ TOUCH = {"command": "touch one.txt", "description": "scripted"}
 #: The id of the recorded prompt.
 PROMPT = "msg_1df4c273d001haAbdY3ziLyZNX"
 
+#: The id of the recorded call.
+CALL = "call_960a24b96c294ca6a6908526"
+
 TOLD: dict[str, list[Fact]] = {
     "Interrupt": [facts.TurnEnded(S, "", "interrupted")],
     "Notification.retry": [facts.Noted(S, "Notification", "bad thing")],
     "PermissionRequest": [],
     "PermissionRequest.question": [],
     "PermissionSettled": [facts.InputSettled(S, "terminal")],
-    "PostToolUse": [facts.ToolUsed(S, "bash", digest("bash", TOUCH))],
+    "PostToolUse": [facts.ToolUsed(S, "bash", digest("bash", TOUCH), call_id=CALL)],
     "PreToolUse": [facts.ToolCalled(S, "bash")],
     "SessionEnd.clear": [facts.ConversationLeft(S, "clear")],
     "SessionStart": [facts.SessionStarted(S, "fake/fake-model")],

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from sqlite3 import Connection
+from typing import Any
 
 import anyio
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from rookery import endings, lost_hooks, terminal
 from rookery.model import facts
 from rookery.model.errors import RequestClosed
-from rookery.model.facts import Fact, InputSettled, SessionEnded, TurnEnded
+from rookery.model.facts import Fact, InputSettled, SessionEnded, TurnEnded, TurnStarted
 from rookery.model.permissions import Call, Outcome, Question, RequestId, Verdict, digest
 from rookery.permissions import Ask, Pass, Permissions, Ruling, Wait
 from rookery.rulebook import Rulebook
@@ -46,7 +47,9 @@ class Bench:
     """Where calls are judged: a session that works, and the rules."""
 
     def __init__(self, db: Connection, clock: FakeClock, folder: Path) -> None:
-        heard: frozenset[type[Fact]] = frozenset({InputSettled, TurnEnded, SessionEnded})
+        heard: frozenset[type[Fact]] = frozenset(
+            {InputSettled, TurnStarted, TurnEnded, SessionEnded}
+        )
         readers = {"permissions": Reader(heard, terminal.close)}
         self.db, self.clock = db, clock
         self.journal = Journal("here", clock, readers, {"permissions"})
@@ -439,6 +442,34 @@ def test_another_call_that_runs_meanwhile_settles_nothing(remote: Bench) -> None
     assert remote.activity == "permission"
 
 
+@pytest.mark.spec("D2", "D4")
+@pytest.mark.parametrize("other", [{"call_id": "b"}, {"folder": "/b"}, {"subagent": "b"}])
+@pytest.mark.parametrize("is_asked", [True, False])
+def test_of_two_calls_with_the_same_input_one_that_runs_settles_only_itself(
+    remote: Bench, other: dict[str, Any], *, is_asked: bool
+) -> None:
+    call = replace(WRITE, is_asked=is_asked)
+    own: dict[str, Any] = dict.fromkeys(other, "a")
+    first = remote.ask(replace(call, **own))
+    second = remote.ask(replace(call, **other))
+    remote.answer(first, YES)
+
+    used = facts.ToolUsed(WORKER, "Write", WRITE.digest, **own)
+    remote.permissions.note_use(remote.db, used)
+
+    assert remote.outcome(second) == ("open", "")
+    assert [each.request for each in requests.decided(remote.db, limit=9)] == [first]
+
+
+@pytest.mark.spec("D2")
+def test_a_call_whose_hook_still_waits_cannot_have_run(remote: Bench) -> None:
+    request = remote.ask(WRITE)
+
+    remote.permissions.note_use(remote.db, facts.ToolUsed(WORKER, "Write", WRITE.digest))
+
+    assert remote.outcome(request) == ("open", "")
+
+
 @pytest.mark.spec("D2")
 @pytest.mark.parametrize(
     "fact",
@@ -469,6 +500,52 @@ def test_a_request_that_ends_while_its_hook_waits_was_not_answered_in_the_termin
     assert remote.outcome(request) == ("gone", "no answer")
     remote.permissions.note_use(remote.db, facts.ToolUsed(WORKER, "Write", WRITE.digest))
     assert [each.decision for each in requests.decided(remote.db, limit=9)] == ["gone"]
+
+
+@pytest.mark.spec("D2", "D3")
+@pytest.mark.parametrize("is_asked", [True, False])
+@pytest.mark.parametrize(
+    "fact",
+    [
+        TurnStarted(WORKER, "beside it"),
+        TurnEnded(WORKER),
+        TurnEnded(WORKER, "", "failed"),
+        TurnEnded(WORKER, "", "interrupted"),
+    ],
+    ids=["prompt", "stop", "failure", "interruption"],
+)
+def test_what_a_subagent_asks_is_asked_whatever_turn_of_the_main_agent_begins_or_ends(
+    remote: Bench, fact: facts.Fact, *, is_asked: bool
+) -> None:
+    call = Call("Write", {"file_path": "/a"}, is_asked=is_asked, subagent="sub")
+    request = remote.ask(call)
+
+    remote.journal.append(remote.db, fact)
+    remote.permissions.ask_again(remote.db, WORKER)
+
+    assert remote.outcome(request) == ("open", "")
+    assert remote.activity == "permission"
+
+
+@pytest.mark.spec("D2", "D3")
+def test_a_subagent_that_is_gone_asks_no_more(remote: Bench) -> None:
+    request = remote.ask(replace(WRITE, subagent="sub"))
+
+    lost_hooks.hang_up(remote.db, remote.permissions, request)
+
+    assert remote.outcome(request) == ("gone", "no answer")
+    assert remote.activity == "working"
+
+
+@pytest.mark.spec("D2", "D3")
+def test_a_dialog_that_is_settled_tells_nothing_of_a_call_that_has_shown_none(
+    remote: Bench,
+) -> None:
+    request = remote.ask(WRITE)
+
+    remote.journal.append(remote.db, InputSettled(WORKER))
+
+    assert remote.outcome(request) == ("open", "")
 
 
 @pytest.mark.spec("D2", "A5")

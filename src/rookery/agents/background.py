@@ -12,7 +12,7 @@ from rookery.model.facts import SessionId
 from rookery.ports.agent import Payload
 
 #: Types of tasks after whose end the agent goes on by itself, with a report of them as prompt.
-_SUBAGENTS = frozenset({"subagent"})
+_SUBAGENTS = frozenset({"subagent", "workflow"})
 
 #: How the agent is told that a background task has ended; no person has typed that.
 _REPORT = re.compile(r"<task-notification>.*?<summary>(?P<summary>.*?)</summary>", re.DOTALL)

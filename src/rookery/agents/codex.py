@@ -13,8 +13,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 
+from msgspec import structs
+
 from rookery.agents import choices, hooks, keys
-from rookery.model.facts import Fact, SessionId
+from rookery.model.facts import Fact, SessionId, ToolUsed
 from rookery.model.permissions import Call, Outcome, Stop, Verdict
 from rookery.model.reach import Reach
 from rookery.model.rewriting import EXACT, from_first_visible
@@ -111,7 +113,10 @@ class Codex:
         return hooks.identify(self.name, payload)
 
     def read_hook(self, payload: Payload, session: SessionId) -> Iterable[Fact]:
-        return hooks.read(payload, session)
+        for fact in hooks.read(payload, session):
+            # The hook tells the folder that the model has named for a command, if it has.
+            is_use = isinstance(fact, ToolUsed)
+            yield structs.replace(fact, folder=payload["cwd"]) if is_use else fact
 
     def read_call(self, payload: Payload) -> Call | None:
         match payload:
@@ -120,7 +125,8 @@ class Codex:
                 "tool_name": "request_user_input" as tool,
                 "tool_input": {"questions": [_, *_] as questions} as given,
             }:
-                return Call(tool, given, tuple(hooks.question(each) for each in questions))
+                asked = Call(tool, given, tuple(hooks.question(each) for each in questions))
+                return hooks.identified(asked, payload)
             case _:
                 return hooks.read_call(payload)
 

@@ -102,8 +102,8 @@ def read(  # noqa: C901, PLR0912 - a table
             yield facts.ToolCalled(session, tool[:_LONGEST_NAME])
         case {"hook_event_name": "PostToolUse" | "PostToolUseFailure", "tool_name": str(tool)}:
             call = digest(tool, payload["tool_input"]) if _has_input(payload) else ""
-            subagent = _text(payload, "agent_id")[:_LONGEST_NAME]
-            yield facts.ToolUsed(session, tool[:_LONGEST_NAME], call, subagent)
+            subagent, call_id = _subagent(payload), _call_id(payload)
+            yield facts.ToolUsed(session, tool[:_LONGEST_NAME], call, subagent, call_id)
         case {"hook_event_name": "Stop"}:
             words = _text(payload, "last_assistant_message")
             yield background.read_stop(session, payload, words, _turn(payload))
@@ -133,16 +133,22 @@ def read_call(payload: Payload) -> Call | None:
             "tool_name": "AskUserQuestion" as tool,
             "tool_input": {"questions": [_, *_] as questions} as given,
         }:
-            return Call(tool, given, tuple(question(each) for each in questions))
+            asked = Call(tool, given, tuple(question(each) for each in questions))
+            return identified(asked, payload)
         case {
             "hook_event_name": "PreToolUse" | "PermissionRequest" as event,
             "tool_name": str(tool),
         }:
             given = payload["tool_input"] if _has_input(payload) else {}
             is_asked = event == "PermissionRequest"
-            return Call(tool[:_LONGEST_NAME], given, is_asked=is_asked)
+            return identified(Call(tool[:_LONGEST_NAME], given, is_asked=is_asked), payload)
         case _:
             return None
+
+
+def identified(call: Call, payload: Payload) -> Call:
+    """Add which call it is and which subagent makes it, as far as the agent tells that."""
+    return replace(call, call_id=_call_id(payload), subagent=_subagent(payload))
 
 
 def read_stop(payload: Payload) -> Stop | None:
@@ -229,6 +235,14 @@ def question(asked: Any) -> Question:  # noqa: ANN401 - JSON of others
             return Question(text[:LONGEST])
         case _:
             return Question("It asks something that cannot be read.")
+
+
+def _call_id(payload: Payload) -> str:
+    return _text(payload, "tool_use_id")[:_LONGEST_NAME]
+
+
+def _subagent(payload: Payload) -> str:
+    return _text(payload, "agent_id")[:_LONGEST_NAME]
 
 
 def _model(payload: Payload) -> str:

@@ -161,7 +161,8 @@ class OpenCode:
                 "tool_name": "question",
                 "tool_input": {"questions": [_, *_] as questions} as given,
             }:
-                return Call(ASKING, given, tuple(map(_question, questions)))
+                asked = Call(ASKING, given, tuple(map(_question, questions)))
+                return hooks.identified(asked, payload)
             case {"is_partial": True}:
                 call = hooks.read_call(payload)
                 return call and replace(call, mark=f"{INEXACT}{digest(call.tool, call.input)}")

@@ -185,6 +185,8 @@ class ToolUsed(_Fact, frozen=True):
     tool: str
     call: str = ""  #: the very call: what was asked about it has the same
     subagent: str = ""  #: the id of the subagent that used it, if it was one
+    call_id: str = ""  #: the agent's own id of the call, if it tells one
+    folder: str = ""  #: the folder that it ran in, where the agent tells that
 
 
 class Noted(_Fact, frozen=True):

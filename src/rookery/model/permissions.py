@@ -56,6 +56,10 @@ class Call:
     mark: str = ""
     #: The folder that it is made in: in another one the same input does something else.
     folder: str = field(default="", compare=False)
+    #: The agent's own id of the call, if it tells one: another call may have the same input.
+    call_id: str = field(default="", compare=False)
+    #: The id of the subagent that makes it, if one does: it outlives the main agent's turn.
+    subagent: str = field(default="", compare=False)
     #: What each path field may mean, with links followed. With ``..`` after a link there are
     #: several: the kernel follows the link first, some agents remove the ``..`` first.
     real_paths: Mapping[str, frozenset[str]] = field(default_factory=dict, compare=False)

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from sqlite3 import Connection
 from typing import Literal
 
-from rookery.model.facts import SessionId
-from rookery.model.permissions import INEXACT, STOP, Request, RequestId
+from rookery.model.facts import SessionId, ToolUsed
+from rookery.model.permissions import STOP, Request, RequestId
 from rookery.store import requests
 from rookery.store.sessions import LIVE
 from rookery.store.times import read_stamp
@@ -90,6 +90,30 @@ def waits_before_tool(db: Connection, request: RequestId) -> bool:
     return row is not None
 
 
+def outlives_turn(db: Connection, request: RequestId) -> bool:
+    """Return whether the hook of a subagent waits for an open request.
+
+    Such a subagent works in the background: the turns of the main agent tell nothing of it.
+    """
+    row = db.execute(
+        f"select 1 from requests where id = ? and {_OF_SUBAGENT}", (request,)
+    ).fetchone()
+    return row is not None
+
+
+def of_subagents(db: Connection, session: SessionId) -> list[Request]:
+    """Return the open requests for which hooks of a session's subagents wait, oldest first."""
+    rows = db.execute(
+        f"select id from requests where session = ? and {_OF_SUBAGENT} order by asked_at",
+        (session,),
+    ).fetchall()
+    return [requests.get(db, RequestId(row["id"])) for row in rows]
+
+
+#: A request for which the hook of a subagent waits.
+_OF_SUBAGENT = "outcome = 'open' and subagent <> '' and hook is not null and not handed"
+
+
 def _is(db: Connection, request: RequestId, column: str) -> bool:
     row = db.execute(f"select {column} as it from requests where id = ?", (request,)).fetchone()
     return row is not None and bool(row["it"])
@@ -158,28 +182,20 @@ def interrupted_by(db: Connection, request: RequestId) -> str:
     return str(row["answered_by"]) if row else ""
 
 
-def learn_choice(
-    db: Connection, session: SessionId, *, tool: str, digest: str, since: datetime
-) -> RequestId | None:
+def learn_choice(db: Connection, used: ToolUsed, *, since: datetime) -> RequestId | None:
     """Find a request that was answered in the terminal, of a call that turns out to have run.
 
     Its line in the audit then says so.
     """
-    row = db.execute(
-        "select id from requests where session = ? and tool = ?"
-        " and (digest in (?, ?) or ? = '')"
-        " and outcome = 'gone' and answered_by = 'terminal' and answered_at >= ?"
-        " order by answered_at desc limit 1",
-        (session, tool, digest, f"{INEXACT}{digest}", digest, since.isoformat()),
-    ).fetchone()
-    if row is None:
+    request = requests.ended_in_terminal(db, used, since=since)
+    if request is None:
         return None
     learnt = db.execute(
         "update audit set decision = 'allowed'"
         " where request = ? and by = 'terminal' and decision = 'answered'",
-        (row["id"],),
+        (request,),
     )
-    return RequestId(row["id"]) if learnt.rowcount else None
+    return request if learnt.rowcount else None
 
 
 def missed(db: Connection) -> list[RequestId]:

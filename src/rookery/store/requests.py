@@ -11,7 +11,7 @@ from sqlite3 import Connection, Row
 from typing import Any
 
 from rookery.model.errors import RequestUnknown
-from rookery.model.facts import SessionId
+from rookery.model.facts import SessionId, ToolUsed
 from rookery.model.permissions import (
     INEXACT,
     Call,
@@ -49,14 +49,15 @@ def add(db: Connection, session: SessionId, call: Call, asking: Asking) -> Reque
     deadline = asking.deadline.isoformat() if asking.deadline else None
     db.execute(
         "insert into requests (id, session, source, kind, tool, input, questions, message,"
-        " digest, hook, asked_at, deadline, is_spent, has_dialog, folder)"
-        " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " digest, hook, asked_at, deadline, is_spent, has_dialog, folder, call_id, subagent)"
+        " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(request, session, asking.source, call.kind, call.tool, _json(call.input)),
             json.dumps([asdict(question) for question in call.questions]),
             *(call.summary, call.digest, asking.hook),
             # Only an answer to what it was about to do is still good when it then asks.
-            *(asking.at.isoformat(), deadline, call.is_asked, asking.has_dialog, call.folder),
+            *(asking.at.isoformat(), deadline, call.is_asked, asking.has_dialog),
+            *(call.folder, call.call_id, call.subagent),
         ),
     )
     return request
@@ -89,14 +90,15 @@ def take_over(db: Connection, request: RequestId, call: Call, asking: Asking) ->
     db.execute(
         "update requests set source = 'hook', kind = ?, tool = ?, input = ?, questions = ?,"
         " message = ?, digest = ?, hook = ?, deadline = ?, is_spent = ?, has_dialog = ?,"
-        " folder = ?"
+        " folder = ?, call_id = ?, subagent = ?"
         " where id = ? and outcome = 'open'",
         (
             *(call.kind, call.tool, _json(call.input)),
             json.dumps([asdict(question) for question in call.questions]),
             *(call.summary[:2_000], call.digest, asking.hook),
             asking.deadline.isoformat() if asking.deadline else None,
-            *(call.is_asked, asking.has_dialog, call.folder, request),
+            *(call.is_asked, asking.has_dialog),
+            *(call.folder, call.call_id, call.subagent, request),
         ),
     )
 
@@ -141,14 +143,65 @@ def of_hook(db: Connection, key: str) -> Request | None:
     return _request(row) if row else None
 
 
-def of_call(db: Connection, session: SessionId, *, tool: str, digest: str) -> Request | None:
-    """Find what is asked about a call: of its tool, where its agent does not say which."""
+def of_call(db: Connection, session: SessionId, call: Call) -> Request | None:
+    """Find the open request about this very call."""
     row = db.execute(
         "select * from requests where session = ? and outcome = 'open' and tool = ?"
-        " and (digest in (?, ?) or ? = '') order by asked_at limit 1",
-        (session, tool, digest, f"{INEXACT}{digest}", digest),
+        " and digest in (?, ?) and folder = ? and call_id = ? and subagent = ?"
+        " order by asked_at limit 1",
+        (
+            *(session, call.tool, call.digest, f"{INEXACT}{call.digest}"),
+            *(call.folder, call.call_id, call.subagent),
+        ),
     ).fetchone()
     return _request(row) if row else None
+
+
+#: The requests that may be about a call that has run: those with the agent's own id of it, else
+#: those with the same input. A call whose hook still waits before the tool cannot have run.
+_OF_USE = """
+    session = :session and tool = :tool and (
+        (call_id = :call_id and call_id <> '')
+        or (
+            (digest in (:digest, :inexact) or :digest = '')
+            and subagent = :subagent
+            and (call_id = '' or :call_id = '')
+            and (folder = :folder or folder = '' or :folder = '')
+            and (is_spent or hook is null or handed)))
+"""
+
+
+def of_use(db: Connection, used: ToolUsed) -> Request | None:
+    """Find the open request about a call that has run, if there is one."""
+    row = db.execute(
+        f"select * from requests where {_OF_USE} and outcome = 'open'"
+        " order by call_id = '', asked_at limit 1",
+        _use(used),
+    ).fetchone()
+    return _request(row) if row else None
+
+
+def ended_in_terminal(db: Connection, used: ToolUsed, *, since: datetime) -> RequestId | None:
+    """Find the latest request about a call that has run which ended in the terminal."""
+    row = db.execute(
+        f"select id from requests where {_OF_USE} and outcome = 'gone'"
+        " and answered_by = 'terminal' and answered_at >= :since"
+        " order by answered_at desc limit 1",
+        {**_use(used), "since": since.isoformat()},
+    ).fetchone()
+    return RequestId(row["id"]) if row else None
+
+
+def _use(used: ToolUsed) -> dict[str, str]:
+    return {
+        "session": used.session,
+        "tool": used.tool,
+        "digest": used.call,
+        "inexact": f"{INEXACT}{used.call}",
+        "subagent": used.subagent,
+        "call_id": used.call_id,
+        "folder": used.folder,
+    }
 
 
 def overdue(db: Connection, *, now: datetime) -> list[RequestId]:
