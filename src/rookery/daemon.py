@@ -36,6 +36,7 @@ from rookery.agents.gemini import Gemini
 from rookery.agents.opencode import OpenCode
 from rookery.agents.shell import Shell
 from rookery.answers import Answers
+from rookery.attention import Attention
 from rookery.clock import WallClock
 from rookery.config import Settings, load
 from rookery.conversations import Conversations
@@ -312,6 +313,7 @@ def _set_to_work(house: House, tasks: TaskGroup) -> None:
     held = (database, journal, house.runtime)
     conversations = house.conversations
     tasks.start_soon(Watch(*held, AGENTS, conversations, decider).watch)
+    tasks.start_soon(Attention(database, house.runtime, clock).keep)
     tasks.start_soon(Dialogs(database, house.runtime, AGENTS, decider).watch)
     tasks.start_soon(house.discovery.run)
     corrections = Corrections(database, journal, conversations)

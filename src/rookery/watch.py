@@ -107,7 +107,7 @@ class Watch:
     def _look_again(self, session: SessionId) -> None:
         """Have the runtime tell of a session's screen once more."""
         with suppress(RuntimeFailed):
-            self.runtime.terminal(session).report_changes(wanted=True)
+            self.runtime.terminal(session).report_changes(wanted=True, again=True)
 
     async def _take_in(self, sighting: Sighting) -> None:
         match sighting:
@@ -151,9 +151,10 @@ class Watch:
         """Take from the screen what no hook tells: that it is up, or asks something first."""
         session, word = await self.database.read(partial(_look_up, session=session_id))
         agent = self.agents[session.agent]
-        tells_nothing_more = (agent.has_hooks and word.of_hooks) or not agent.has_box
-        if session.status.is_over or (session.started_at and tells_nothing_more):
+        if _tells_all_without_screen(session, agent, word):
             self.runtime.terminal(session_id).report_changes(wanted=False)
+        elif session.started_at and agent.has_hooks and word.of_hooks:
+            pass  # its hooks tell what it does; only a screen at rest would say more
         elif agent.has_box and not word.of_file:
             view = await self.runtime.terminal(session_id).view()
             # A box that is drawn may not listen yet: its own word is better, if it has one.
@@ -216,6 +217,8 @@ class Watch:
     async def _note_quiet(self, session_id: SessionId) -> None:
         session, word = await self.database.read(partial(_look_up, session=session_id))
         agent = self.agents[session.agent]
+        if _tells_all_without_screen(session, agent, word):
+            self.runtime.terminal(session_id).report_changes(wanted=False)
         if not agent.has_box:
             if session.activity in {None, Activity.WORKING}:
                 await self._end_quiet_turn(session_id)
@@ -284,12 +287,21 @@ class Word:
 
     of_hooks: bool
     of_file: bool  #: of its agent's own, for now
+    may_stop_untold: bool  #: a turn runs in a pane of the user's, and may end without a hook
 
 
 def _look_up(db: Connection, session: SessionId) -> tuple[Session, Word]:
     found = sessions.get(db, session)
     hooks, file = observed.tells_turns(db, found), observed.has_better_word(db, found)
-    return found, Word(hooks, file)
+    return found, Word(hooks, file, observed.may_stop_untold(db, found))
+
+
+def _tells_all_without_screen(session: Session, agent: Agent, word: Word) -> bool:
+    """Return whether changes of its screen say nothing that is not told otherwise."""
+    if session.status.is_over:
+        return True
+    is_hooked = agent.has_hooks and word.of_hooks and not word.may_stop_untold
+    return session.started_at is not None and (is_hooked or not agent.has_box)
 
 
 #: A turn whose end is only seen, not told, lasts at least so long.

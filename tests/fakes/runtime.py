@@ -122,8 +122,8 @@ class FakeTerminal:
     def next_change(self) -> asyncio.Event:
         return self.runtime.next_change(self.session)
 
-    def report_changes(self, *, wanted: bool) -> None:
-        self.runtime.report_changes(self.session, wanted=wanted)
+    def report_changes(self, *, wanted: bool, again: bool = False) -> None:
+        self.runtime.report_changes(self.session, wanted=wanted, again=again)
 
     async def press(self, *keys: str) -> None:
         await self.runtime.press(self.session, *keys)
@@ -339,9 +339,11 @@ class FakeRuntime:
         self._find(session)
         return self.changed
 
-    def report_changes(self, session: SessionId, *, wanted: bool) -> None:
-        if wanted:
+    def report_changes(self, session: SessionId, *, wanted: bool, again: bool) -> None:
+        if again:
             self.see_again(FellQuiet(session))
+        if wanted:
+            self.unattended.discard(session)
         else:
             self.unattended.add(session)
 

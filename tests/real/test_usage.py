@@ -11,6 +11,7 @@ import pytest
 from rookery.agents.claude import Claude
 from rookery.agents.codex import Codex
 from rookery.config import load
+from rookery.daemon import AGENTS
 from rookery.hook_setup.programs import hook_command, write
 from rookery.model.sessions import NativeId
 from rookery.ports.agent import Agent, Order
@@ -169,7 +170,7 @@ def test_a_conversation_that_is_resumed_is_not_added_twice(
 def resume(rookery: Rookery, own: ByHand, agent: str, native_id: str) -> str:
     """Go on with a conversation by hand, in a pane that is none of Rookery's."""
     dialects: dict[str, Agent] = {"claude": Claude(), "codex": Codex()}
-    write(rookery.home)
+    write(rookery.home, AGENTS)
     settings = load(rookery.home.settings).agent(agent)
     line = dialects[agent].command_line(
         Order(

@@ -14,6 +14,7 @@ import pytest
 
 from rookery import sessions as commands
 from rookery.agents.demo import Demo
+from rookery.attention import Attention
 from rookery.model import facts
 from rookery.model.errors import CommandRefused, RuntimeFailed
 from rookery.model.evidence import Evidence
@@ -172,6 +173,32 @@ async def test_its_screen_is_read_no_more_once_its_hooks_tell(theirs: Theirs) ->
 
     assert (await theirs.session()).activity is Activity.IDLE
     assert IT in theirs.house.world.runtime.unattended
+
+
+@pytest.mark.spec("C8")
+async def test_a_turn_whose_end_its_hooks_do_not_tell_ends_once_its_screen_rests(
+    theirs: Theirs,
+) -> None:
+    runtime = theirs.house.world.runtime
+    await theirs.hear("hook")
+    await theirs.tell(Changed(IT))
+    attention = Attention(theirs.house.database, runtime, theirs.house.world.clock)
+    async with theirs.house.beside(attention.keep):
+        told = facts.TurnStarted(IT, "go")
+        await theirs.house.database.write(lambda db: theirs.house.journal.append(db, told))
+        await theirs.house.rest()
+        await theirs.tell(Changed(IT))
+        looked_at = IT not in runtime.unattended
+        began = (await theirs.session()).activity
+
+        await theirs.house.pass_time(5)
+        await theirs.tell(FellQuiet(IT))
+        await theirs.tell(Changed(IT))
+
+        found = await theirs.session()
+        assert (looked_at, began) == (True, Activity.WORKING)
+        assert (found.activity, found.reason) == (Activity.IDLE, "interrupted")
+        assert IT in runtime.unattended
 
 
 @pytest.mark.spec("C8")

@@ -2,11 +2,14 @@ from __future__ import annotations
 
 import asyncio
 
+import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
+from rookery.agents.demo import Demo
 from rookery.model.errors import CommandRefused, KeysUnsure
 from rookery.model.facts import Fact, SessionId, TurnEnded, TurnStarted
+from rookery.ports.runtime import FellQuiet
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from tests.desk import Desk
@@ -141,3 +144,38 @@ async def test_what_is_idle_is_not_interrupted_and_may_be_under_the_same_key_lat
     await interrupt(desk)
 
     assert len(runtime.pressed) == 1
+
+
+@pytest.mark.spec("B5", "C8")
+async def test_an_interrupt_of_what_rests_already_has_its_turn_ended_instead(
+    desk: Desk, runtime: MortalRuntime, clock: FakeClock
+) -> None:
+    await runtime.adopt(WORKER, Demo(), runtime.put("rk_worker").place)
+    clock.advance(60)
+
+    async def watch() -> None:
+        await clock.someone_sleeps()
+        clock.skip()
+        assert await anext(runtime.watch()) == FellQuiet(WORKER)
+        await happen(desk, TurnEnded(WORKER, "", "interrupted"))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch)
+        with pytest.raises(CommandRefused, match="nothing to interrupt"):
+            await interrupt(desk)
+
+    assert runtime.pressed == []
+
+
+@pytest.mark.spec("B5")
+async def test_an_interrupt_of_what_works_is_pressed_at_once(
+    desk: Desk, runtime: MortalRuntime, clock: FakeClock
+) -> None:
+    program = runtime.put("rk_worker")
+    program.is_working = True
+    await runtime.adopt(WORKER, Demo(), program.place)
+    clock.advance(60)
+
+    await interrupt(desk)
+
+    assert runtime.pressed == [(WORKER, ("escape",))]

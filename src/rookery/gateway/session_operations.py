@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -31,7 +32,13 @@ from rookery.gateway.table import (
     target,
     until,
 )
-from rookery.model.errors import CommandRefused, Forbidden, KeysUnsure, SessionOver
+from rookery.model.errors import (
+    CommandRefused,
+    Forbidden,
+    KeysUnsure,
+    RuntimeFailed,
+    SessionOver,
+)
 from rookery.model.facts import KeysPressed, SessionId
 from rookery.model.keys import check_keys
 from rookery.model.lifecycle import Activity
@@ -50,6 +57,9 @@ MAX_IDS = 1_000
 
 #: Seconds for several keys to interrupt a turn, and how often they are pressed at most.
 INTERRUPT_TIMEOUT_S, INTERRUPT_TRIES = 3.0, 3
+
+#: Seconds between two looks at a screen that rests in mid-turn; and for that turn to be ended.
+RESTING_S, CORRECTION_TIMEOUT_S = 1.0, 3.0
 
 
 class StartAsked(Asked):
@@ -349,6 +359,7 @@ async def interrupt(house: House, caller: Caller, asked: OfSession) -> Session:
     """Stop the present turn, as its person would."""
     session = await target(house, caller, asked.session, Need.END)
     agent = house.agents[session.agent]
+    await _correct_what_rests(house, caller, session)
 
     def note(db: Connection) -> None:
         _require_interruptible(db, house, known.get(db, session.id))
@@ -364,6 +375,31 @@ async def interrupt(house: House, caller: Caller, asked: OfSession) -> Session:
     ):
         await _interrupt_turn(house, caller, session, agent.interrupt)
     return await finish_acting(house, caller, Session, lambda db: known.get(db, session.id))
+
+
+async def _correct_what_rests(house: House, caller: Caller, session: Session) -> None:
+    """Have the end of a turn written down that nothing told of, if its screen rests.
+
+    Otherwise a key would be pressed that interrupts nothing, and the turn still seem to run.
+    """
+    agent = house.agents[session.agent]
+    is_young = house.journal.clock.now() - session.since < timedelta(seconds=agent.quiet)
+    if session.activity is not Activity.WORKING or not agent.has_box or is_young:
+        return
+    for pause in (0.0, RESTING_S):
+        await house.journal.clock.sleep(pause)
+        with suppress(RuntimeFailed):
+            if (await house.runtime.terminal(session.id).view()).is_resting:
+                continue
+        return
+    house.runtime.terminal(session.id).report_changes(wanted=True, again=True)
+    await until(
+        house,
+        caller,
+        lambda db: known.get(db, session.id).activity is not Activity.WORKING,
+        agent.quiet + CORRECTION_TIMEOUT_S,
+        sessions=[session.id],
+    )
 
 
 def _require_interruptible(db: Connection, house: House, session: Session) -> None:

@@ -53,10 +53,10 @@ class Terminal(Protocol):
         """
         ...
 
-    def report_changes(self, *, wanted: bool) -> None:
+    def report_changes(self, *, wanted: bool, again: bool = False) -> None:
         """Say whether the runtime is to tell of changes; at first it does.
 
-        If they are wanted, the present screen is told of once more, too.
+        With ``again``, the present screen is told of once more, as if it had just changed.
         """
         ...
 

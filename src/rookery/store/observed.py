@@ -10,7 +10,7 @@ from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity
 from rookery.model.sessions import OBSERVED, NativeId, Sender, Session, Spot
 from rookery.store import evidence
-from rookery.store.sessions import LIVE
+from rookery.store.sessions import LIVE, read_session
 
 
 def seat(db: Connection, session: SessionId, spot: Spot, tmux_session: str) -> None:
@@ -82,6 +82,27 @@ def has_better_word(db: Connection, session: Session) -> bool:
     if session.runtime != OBSERVED or told is None:
         return False
     return told.claim == session.activity or told.at >= session.since
+
+
+def may_stop_untold(db: Connection, session: Session) -> bool:
+    """Whether a turn runs in a pane of the user's own whose end only its screen may show.
+
+    Of an interruption, and of a call that was refused, the hooks of some agents say nothing.
+    """
+    is_busy = session.activity not in {None, Activity.IDLE}
+    is_theirs = session.runtime == OBSERVED and session.tmux_server is not None
+    return is_theirs and is_busy and not has_better_word(db, session)
+
+
+def stopping_untold(db: Connection) -> list[SessionId]:
+    """Return the live sessions of which ``may_stop_untold`` is true."""
+    rows = db.execute(
+        f"select * from sessions where {LIVE} and runtime = ? and tmux_server is not null"
+        " and activity is not null and activity <> ?",
+        (OBSERVED, Activity.IDLE),
+    )
+    found = [read_session(row) for row in rows]
+    return [each.id for each in found if may_stop_untold(db, each)]
 
 
 def has_rested(db: Connection, session: SessionId, *, since: datetime) -> bool:

@@ -213,10 +213,10 @@ class ObservedRuntime:
         seats = {seat.process.word: session for session, seat in self._seats.items()}
         return next((seats[each] for each in lineage if each in seats), None)
 
-    def _report_changes(self, seat: Seat, wanted: bool) -> None:
+    def _report_changes(self, seat: Seat, wanted: bool, again: bool) -> None:
+        if again or (wanted and not seat.pane.is_attended):
+            seat.screen = None  # what the next look shows is to be told
         seat.pane.is_attended = wanted
-        if wanted:
-            seat.screen = None  # the next look is as the first
         self._look_on(seat)
 
     async def release(self, session: SessionId) -> None:

@@ -202,9 +202,9 @@ class TmuxRuntime:
                 if is_running(each):
                     os.kill(each.pid, number)
 
-    def _report_changes(self, pane: Pane, wanted: bool) -> None:
+    def _report_changes(self, pane: Pane, wanted: bool, again: bool) -> None:
         pane.is_attended = wanted
-        if wanted:
+        if again:
             self._stir_later(pane)
 
     def _stir_later(self, pane: Pane) -> None:

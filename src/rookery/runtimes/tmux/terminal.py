@@ -28,8 +28,8 @@ class PaneTerminal:
     """Reads and presses keys in a pane of our own tmux server."""
 
     typist: Typist
-    #: Says whether the runtime is to tell of changes of the screen.
-    report: Callable[[bool], None]
+    #: Says whether the runtime is to tell of changes, and of the present screen again.
+    report: Callable[[bool, bool], None]
 
     async def read(self, *, history: bool = False) -> tuple[str, ...]:
         return await captures.read_screen(self._server, self._name, history=history)
@@ -52,8 +52,8 @@ class PaneTerminal:
     def next_change(self) -> asyncio.Event:
         return self._pane.next_stir()
 
-    def report_changes(self, *, wanted: bool) -> None:
-        self.report(wanted)
+    def report_changes(self, *, wanted: bool, again: bool = False) -> None:
+        self.report(wanted, again)
 
     async def press(self, *keys: str) -> None:
         async with self._pane.lock:
