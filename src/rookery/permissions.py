@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from sqlite3 import Connection
 from typing import Literal, TypeAlias
@@ -90,9 +90,10 @@ class Permissions:
         """Say what becomes of a call. ``can_ask`` is whether its agent asks when told to."""
         where = families.circumstances(db, session)
         rule = decide(self.rulebook.rules, call, where)
+        at = time_of(hook)
         if verdict := self._verdict(db, session, call, rule):
             if call.by_keys:
-                request = self._ask(db, session, call, hook=None, is_timed=False)
+                request = self._ask(db, session, call, at=at)
                 self.answer(db, requests.get(db, request), verdict)
                 return Pass()
             self._forget_seen(db, session, call, by=verdict.by)
@@ -108,14 +109,13 @@ class Permissions:
         since = self.journal.clock.now() - SECOND_ASKING
         if call.is_asked and dialogs.was_just_handed(db, session.id, call.digest, since=since):
             # Its dialog came before an answer did: the dialog decides now.
-            self._ask(db, session, call, hook=None, is_timed=False)
+            self._ask(db, session, call, at=at)
             return Pass()
         waits = (is_remote or not call.is_asked) and not call.by_keys
         timed = waits or (is_remote and call.by_keys)
         asks = call.is_asked or can_ask
-        request = self._ask(
-            db, session, call, hook=hook if waits else None, is_timed=timed, asks=asks
-        )
+        kept = hook if waits else None
+        request = self._ask(db, session, call, at=at, hook=kept, is_timed=timed, asks=asks)
         return Wait(request) if waits else Pass()
 
     def repeat(self, db: Connection, session: Session, call: Call) -> Ruling:
@@ -153,7 +153,7 @@ class Permissions:
     def note(self, db: Connection, session: Session, call: Call, *, hook: str = "") -> Ruling:
         """Write down what an agent asked while we were away; it asks in its own terminal."""
         if call.is_asked and not self._is_answered(db, session, call, hook=hook):
-            self._ask(db, session, call, hook=None, is_timed=False)
+            self._ask(db, session, call, at=time_of(hook))
         return Pass()
 
     def _is_answered(self, db: Connection, session: Session, call: Call, *, hook: str) -> bool:
@@ -187,13 +187,17 @@ class Permissions:
         session: Session,
         call: Call,
         *,
-        hook: str | None,
-        is_timed: bool,
+        at: datetime | None,
+        hook: str | None = None,
+        is_timed: bool = False,
         asks: bool = True,
     ) -> RequestId:
+        """Ask a person. ``at`` is when the agent asked: its hook may have waited since then."""
         now = self.journal.clock.now()
+        at = min(at or now, now)
+        # A person has the whole time for an answer, however late the hook was taken in.
         deadline = now + self.deadline if is_timed else None
-        asking = Asking(now, deadline, hook, has_dialog=asks)
+        asking = Asking(at, deadline, hook, has_dialog=asks)
         seen = same_dialog.seen_before(db, session.id, call) if call.is_asked else None
         if seen:
             request = seen.id
@@ -201,7 +205,7 @@ class Permissions:
         else:
             request = requests.add(db, session.id, call, asking)
         asked = InputAsked(session.id, call.kind, call.summary, request)
-        self.journal.append(db, asked)
+        self.journal.append(db, asked, at=at)
         return request
 
     def answer(self, db: Connection, request: Request, verdict: Verdict) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from sqlite3 import Connection, OperationalError
 
@@ -76,7 +76,7 @@ def door(tmp_path: Path, spool: Path, store: Database, journal: Journal) -> Hook
     return HookDoor(intake, tmp_path / "door", spool, journal.clock, absence)
 
 
-def call(number: int, event: str, **more: str) -> bytes:
+def call(number: int, event: str, **more: object) -> bytes:
     """Write a call as the hook program does."""
     body = json.dumps({"session_id": "n1", "cwd": "/", "hook_event_name": event, **more})
     return f"v2 {key(number)} demo {len(body)} - - - -\n{body}".encode()
@@ -86,7 +86,7 @@ def key(number: int) -> str:
     return f"{number:020d}-{number:016x}"
 
 
-def leave(spool: Path, number: int, event: str, **more: str) -> None:
+def leave(spool: Path, number: int, event: str, **more: object) -> None:
     (spool / key(number)).write_bytes(call(number, event, **more))
 
 
@@ -167,3 +167,24 @@ async def test_a_note_of_a_payload_that_was_too_large_is_parked_with_its_size(
     assert await store.read(parked) == [key(1)]
     error = await store.read(lambda db: db.execute("select error from hooks").fetchone()[0])
     assert "700,000,000 bytes" in error
+
+
+@pytest.mark.spec("C8", "D3")
+async def test_a_permission_was_asked_for_when_its_hook_ran_not_when_it_is_taken_in(
+    door: HookDoor, spool: Path, store: Database
+) -> None:
+    asked = {"tool_name": "Bash", "tool_input": {"command": "rm x"}}
+    leave(spool, 10**9, "UserPromptSubmit", prompt="go")
+    leave(spool, 2 * 10**9, "PermissionRequest", **asked)
+
+    await door.drain()
+
+    def times(db: Connection) -> list[datetime]:
+        rows = [
+            *db.execute("select at from entries where kind = 'input-asked'"),
+            *db.execute("select asked_at from requests"),
+            *db.execute("select since from sessions"),
+        ]
+        return [datetime.fromisoformat(row[0]) for row in rows]
+
+    assert await store.read(times) == [datetime.fromtimestamp(2, UTC)] * 3
