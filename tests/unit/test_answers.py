@@ -14,7 +14,7 @@ from rookery.agents.demo import Demo
 from rookery.answers import Answers
 from rookery.daemon import AGENTS
 from rookery.dialogs import LINGERING_SECONDS, SETTLE_SECONDS, Dialogs
-from rookery.model.facts import InputAsked, SessionId
+from rookery.model.facts import InputAsked, KeysWithheld, SessionId
 from rookery.model.lifecycle import Activity
 from rookery.model.permissions import (
     DIALOG,
@@ -25,13 +25,15 @@ from rookery.model.permissions import (
     RequestId,
     Verdict,
 )
-from rookery.model.screens import Dialog, Press
+from rookery.model.screens import Dialog, Press, View
 from rookery.permissions import Permissions
 from rookery.ports.runtime import FellQuiet, Sighting
 from rookery.store import dialogs, requests, sessions
+from rookery.store.journal import read_entry
 from tests.fakes.database import ObservedDatabase
 from tests.fakes.runtime import Program
 from tests.house import House, World, passing_time, running
+from tests.waiting import kinds
 
 pytestmark = pytest.mark.anyio
 
@@ -88,6 +90,16 @@ class Bench:
     async def audit(self) -> list[tuple[str, str]]:
         kept = await self.house.database.read(partial(requests.decided, limit=99))
         return [(each.decision, each.reason) for each in kept]
+
+    async def withheld(self) -> list[str]:
+        """Return why keys were withheld, in order."""
+
+        def read(db: Connection) -> list[str]:
+            rows = db.execute("select * from entries order by seq")
+            facts = [read_entry(row).fact for row in rows]
+            return [each.reason for each in facts if isinstance(each, KeysWithheld)]
+
+        return await self.house.database.read(read)
 
     async def grants(self) -> int:
         def count(db: Connection) -> int:
@@ -163,6 +175,30 @@ async def test_nothing_is_pressed_into_a_dialog_that_merely_contains_the_words(
     assert (found.outcome, found.reason) == ("open", answers.OTHER_DIALOG)
     assert ("undelivered", answers.OTHER_DIALOG) in await bench.audit()
     assert await bench.grants() == 0
+
+
+@pytest.mark.spec("D2", "B0")
+async def test_nothing_is_pressed_if_the_dialog_changes_while_the_intent_is_written(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = await bench.ask("ls")
+    bench.program.asks = asks_for("ls")
+    view, database = bench.house.world.runtime.view, bench.house.database
+
+    async def view_another_dialog_once_intended(session: SessionId) -> View:
+        if "keys-pressed" in await database.read(kinds):
+            bench.program.asks = asks_for("rm -rf build")
+        return await view(session)
+
+    monkeypatch.setattr(bench.house.world.runtime, "view", view_another_dialog_once_intended)
+    await bench.answer(request)
+
+    await bench.settle()
+
+    assert bench.pressed == []
+    assert (await bench.withheld())[0] == answers.CHANGED
+    assert (await bench.get(request)).outcome == "open"
+    assert await database.read(partial(dialogs.was_pressed, request=request)) == 0
 
 
 @pytest.mark.spec("D2", "B0")
