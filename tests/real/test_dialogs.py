@@ -94,6 +94,25 @@ def test_a_trust_dialog_is_listed_and_answered(rookery: Rookery, mode: str) -> N
     assert asked(rookery) == []
 
 
+@pytest.mark.spec("D2", "D5")
+@pytest.mark.parametrize("place", ["foo.txt", "../outside/foo.txt"])
+def test_a_write_is_allowed_by_keys_in_the_dialog_for_that_file(
+    rookery: Rookery, place: str
+) -> None:
+    rookery.json("mode", "local")
+    rookery.start("it", agent="claude")
+    written = (rookery.project / place).resolve()
+    written.parent.mkdir(exist_ok=True)
+    rookery.json("send", "it", f"write: {written} made")
+    eventually(lambda: asked(rookery))
+
+    done = rookery.run("allow", "it")
+
+    assert done.returncode == 0, done.stderr
+    eventually(written.exists)
+    assert asked(rookery) == []
+
+
 def plan(rookery: Rookery, models: ModelServer) -> None:
     """Have it write a plan, and ask whether it may carry it out."""
     rookery.start("it", agent="claude", permission_mode="plan")

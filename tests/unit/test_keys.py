@@ -210,7 +210,7 @@ def test_numbered_answers_are_read_in_their_order(
         ("gemini", "permission-edit", {"file_path": "bar.txt"}, False),
         ("opencode", "permission-shell", {"command": "touch made"}, True),
         ("opencode", "permission-shell", {"command": "made"}, False),
-        ("opencode", "permission-edit", {"filePath": "/code/foo.txt"}, True),
+        ("opencode", "permission-edit", {"filePath": "/code/project/foo.txt"}, True),
         ("opencode", "wide-permission", {"command": "sleep 4"}, True),
         ("opencode", "permission-shell", {}, False),
         ("opencode", "permission-shell", {"command": 5}, False),
@@ -219,7 +219,40 @@ def test_numbered_answers_are_read_in_their_order(
 def test_a_dialog_is_about_a_call_if_it_shows_the_whole_of_it(
     agent: str, name: str, given: dict[str, object], *, is_about: bool
 ) -> None:
-    assert subjects.is_about(dialog_of(agent, name), Call("tool", given)) is is_about
+    call = Call("tool", given, folder="/code/project")
+
+    assert subjects.is_about(dialog_of(agent, name), call) is is_about
+
+
+@pytest.mark.spec("D2", "D5")
+@pytest.mark.parametrize(
+    ("shown", "path", "is_about"),
+    [
+        ("foo.txt", "/p/q/foo.txt", True),
+        ("sub/foo.txt", "/p/q/sub/foo.txt", True),
+        ("/p/q/foo.txt", "/p/q/foo.txt", True),
+        ("../foo.txt", "/p/foo.txt", True),
+        ("../../etc/a\nfoo.txt", "/etc/afoo.txt", True),
+        ("~/foo.txt", "/home/anna/foo.txt", True),
+        ("foo.txt", "foo.txt", True),
+        ("foo.txt", "/p/q/sub/foo.txt", False),
+        ("other/foo.txt", "/p/q/sub/foo.txt", False),
+        ("../foo.txt", "/p/q/foo.txt", False),
+        ("/etc/foo.txt", "/p/q/etc/foo.txt", False),
+        ("~/foo.txt", "/p/q/foo.txt", False),
+        ("~/foo.txt", "/home/bob/foo.txt", False),
+        ("foo.txt", "/other/foo.txt", False),
+        ("", "/p/q", False),
+    ],
+)
+def test_a_dialog_for_a_file_fits_only_a_call_for_that_very_file(
+    monkeypatch: pytest.MonkeyPatch, shown: str, path: str, *, is_about: bool
+) -> None:
+    monkeypatch.setenv("HOME", "/home/anna")
+    dialog = Dialog("permission", "?", subjects=(shown,))
+    call = Call("Write", {"file_path": path}, folder="/p/q")
+
+    assert subjects.is_about(dialog, call) is is_about
 
 
 def test_a_long_command_is_known_again_wherever_it_is_broken() -> None:

@@ -6,9 +6,10 @@ them. What a dialog is about is read per agent, and must be the whole of the cal
 
 from __future__ import annotations
 
-from pathlib import PurePath
+import os.path
 
 from rookery.model.permissions import DIALOG, TELLING, Call, Question
+from rookery.model.rules import absolute_path
 from rookery.model.screens import Dialog, squeeze
 
 #: The page on which several answers are handed in, and the option that does so.
@@ -34,7 +35,7 @@ def is_about(  # noqa: PLR0911 - a table
     if not isinstance(value, str) or not value.strip():
         return False
     if "path" in name.lower():
-        return any(_is_path(each, value) for each in dialog.subjects)
+        return any(_is_path(each, value, call.folder) for each in dialog.subjects)
     return any(flat(each) == flat(value) for each in dialog.subjects)
 
 
@@ -51,11 +52,12 @@ def _names(subject: str, tool: str) -> bool:
     )
 
 
-def _is_path(subject: str, path: str) -> bool:
-    """Return whether a path is shown, whole or relative to somewhere."""
-    parts = PurePath("".join(subject.split("\n"))).parts
-    shown = tuple(each for each in parts if each not in {"/", "..", ".", "~"})
-    return bool(shown) and PurePath(path).parts[-len(shown) :] == shown
+def _is_path(subject: str, path: str, folder: str) -> bool:
+    """Return whether a line of a dialog names this file, as seen from the call's folder."""
+    shown = subject.replace("\n", "")
+    if shown.startswith("~/"):
+        shown = os.path.expanduser(shown)  # noqa: PTH111 - a text off a screen
+    return bool(shown) and absolute_path(shown, folder) == absolute_path(path, folder)
 
 
 def asked_in(dialog: Dialog, call: Call) -> Question | None:

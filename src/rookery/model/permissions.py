@@ -206,6 +206,7 @@ class Request:
     delivery: Literal["none", "due", "pressed"] = "none"
     answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     is_exact: bool = True  #: else other calls look the same, and it is allowed once at a time
+    folder: str = ""  #: that the call is made in; empty if its agent did not tell
     note: str = ""  #: what else a person who answers must know
     answered_by: str = ""
     answered_at: datetime | None = None

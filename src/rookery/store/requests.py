@@ -395,6 +395,7 @@ def _request(row: Row) -> Request:
         source=row["source"],
         has_dialog=bool(row["has_dialog"]),
         is_exact=not row["digest"].startswith(INEXACT),
+        folder=row["folder"],
         missed=bool(row["missed"]),
         delivery=row["keys"],
         answers={name: tuple(each) for name, each in json.loads(row["answers"]).items()},
