@@ -13,7 +13,7 @@ from rookery.agents.subjects import is_about
 from rookery.model.facts import SessionId
 from rookery.model.permissions import Call, Outcome, Request
 from rookery.model.screens import Dialog
-from rookery.store import requests
+from rookery.store import dialogs, requests
 
 
 def seen_before(db: Connection, session: SessionId, call: Call) -> Request | None:
@@ -37,6 +37,20 @@ def is_answered(
     )
 
 
+def note_seen(db: Connection, request: Request) -> None:
+    """Note that a person who answers a request has seen that its call was missed.
+
+    A call that was missed before its agent asked has another request in the agent's dialog.
+    """
+    same = [
+        each.id
+        for each in dialogs.missed_of(db, request.session)
+        if dialogs.are_of_one_call(db, each.id, request.id)
+        or (request.source == "screen" and shows(request, _call_of(each)))
+    ]
+    dialogs.see(db, tuple(same))
+
+
 def shows(request: Request, call: Call) -> bool:
     """Return whether a request that was read off the screen is the dialog of a call."""
     given = request.input
@@ -45,6 +59,10 @@ def shows(request: Request, call: Call) -> bool:
     is_cut = bool(given.get("is_cut", False))
     shown = Dialog(request.kind, text, tuple(options), subjects=tuple(subjects), is_cut=is_cut)
     return is_about(shown, call)
+
+
+def _call_of(request: Request) -> Call:
+    return Call(request.tool, request.input, request.questions, folder=request.folder)
 
 
 def _is_open(request: Request) -> bool:

@@ -12,7 +12,7 @@ from rookery.model.errors import CommandRefused, RequestAmbiguous
 from rookery.model.facts import SessionId
 from rookery.model.permissions import Call, Request, RequestId
 from rookery.model.screens import Dialog
-from rookery.store import requests, sessions
+from rookery.store import dialogs, requests, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.store.requests import Asking
@@ -117,3 +117,26 @@ async def test_a_dialog_known_in_part_only_is_not_allowed_from_elsewhere(
         return
     with pytest.raises(CommandRefused, match="rookery attach"):
         await asked
+
+
+@pytest.mark.spec("D3")
+@pytest.mark.parametrize("source", ["hook", "screen"])
+async def test_the_answer_to_a_call_that_was_missed_counts_as_having_seen_it(
+    desk: Desk, source: str
+) -> None:
+    missed, other = await ask(desk, "make"), await ask(desk, "make clean")
+
+    def leave_to_its_dialog(db: Connection) -> None:
+        for each in (missed, other):
+            dialogs.miss(db, each)
+            desk.house.permissions.withdraw(db, each)
+        if source == "screen":
+            shown = Dialog("permission", "Bash make", ("Yes", "No"), subjects=("make",))
+            note(db, desk.house.permissions, sessions.get(db, WORKER), shown)
+
+    await desk.database.write(leave_to_its_dialog)
+    if source == "hook":
+        await ask(desk, "make")
+    await desk.ask("answer_permission", permission=WORKER, decision="deny")
+
+    assert await desk.database.read(dialogs.missed) == [other]

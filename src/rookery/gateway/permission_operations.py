@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from rookery import same_dialog
 from rookery.agents import keys
 from rookery.dialogs import call_of
 from rookery.gateway.given_answers import given_answers, listed, spoken_answers
@@ -163,6 +164,8 @@ async def answer(house: House, caller: Caller, asked: AnswerAsked) -> Request:
         agent = known.get(db, request.session).agent
         verdict = _verdict(request, asked, agent=agent, by=caller.name)
         house.permissions.answer(db, request, verdict)
+        if caller.identity.scope is not Scope.SESSION:
+            same_dialog.note_seen(db, request)
         return _noted(requests.get(db, request.id), agent, asked)
 
     return await once(house, caller, Request, write)

@@ -204,6 +204,20 @@ def missed(db: Connection) -> list[RequestId]:
     return [RequestId(row["id"]) for row in rows]
 
 
+def missed_of(db: Connection, session: SessionId) -> list[Request]:
+    """Return the requests of a session that were not answered in time and not seen since."""
+    rows = db.execute("select id from requests where missed and session = ?", (session,))
+    return [requests.get(db, RequestId(row["id"])) for row in rows]
+
+
+def are_of_one_call(db: Connection, one: RequestId, other: RequestId) -> bool:
+    """Return whether two requests ask about the very same call."""
+    row = db.execute(
+        "select count(distinct digest) from requests where id in (?, ?)", (one, other)
+    ).fetchone()
+    return bool(row[0] == 1)
+
+
 def see(db: Connection, requests: tuple[str, ...]) -> int:
     """Note that a person has seen that these were missed. Returns how many were."""
     done = (
