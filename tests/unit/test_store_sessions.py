@@ -117,6 +117,33 @@ def test_the_beginning_of_an_id_or_a_name_is_enough_if_it_is_the_only_one(
 
     assert sessions.resolve(db, "0c41") == one
     assert sessions.resolve(db, "pain") == other
+    assert sessions.resolve(db, "pai") == other
+
+
+@pytest.mark.spec("A10")
+def test_the_beginning_of_a_native_id_or_of_an_ended_sessions_name_is_enough(
+    db: Connection, add: Add, end: End
+) -> None:
+    one = add("1111aaaa", name="parser", native_id="01a1e546-fc98-77d3")
+    other = add("2222bbbb", name="painter", native_id="01a1e546-0000-77d3")
+
+    assert sessions.resolve(db, "01a1e546-fc98") == one
+    with pytest.raises(SessionAmbiguous):
+        sessions.resolve(db, "01a1e546")
+    end(other)
+    assert sessions.resolve(db, "01a1e546-0").id == other.id
+    assert sessions.resolve(db, "pai").id == other.id
+
+
+@pytest.mark.spec("A10")
+def test_that_an_abbreviated_id_is_too_short_is_said(db: Connection, add: Add) -> None:
+    add("0c41aaaa", name="parser")
+
+    with pytest.raises(SessionUnknown, match="an id needs 4 characters"):
+        sessions.resolve(db, "0c4")
+    with pytest.raises(SessionUnknown) as told:
+        sessions.resolve(db, "0c43")
+    assert "4 characters" not in str(told.value)
 
 
 @pytest.mark.spec("A10")

@@ -28,8 +28,14 @@ _TIMES = ("since", "created_at", "started_at", "last_activity_at", "ended_at")
 #: A question for the live ones must say so in these words, or their indexes are not used.
 LIVE = "status in ('starting', 'running', 'closing')"
 
-#: Characters of a word that may stand for a longer id; fewer would be guessing.
-_PREFIX = 4
+#: Characters that an abbreviated id has at least: fewer fit an id by chance. A name is chosen
+#: by a person, and may be abbreviated to any beginning that is unique.
+MIN_ID_CHARACTERS = 4
+
+_NAME_BEGINS = "substr(name, 1, length(:word)) = :word"
+_ID_BEGINS = (
+    "substr(id, 1, length(:word)) = :word or substr(native_id, 1, length(:word)) = :word"
+)
 
 
 def add(
@@ -72,18 +78,34 @@ def resolve(
     ):
         if found := _find(db, question, word, limit=1, among=among):
             return found[0]
-    if len(word) >= _PREFIX:
-        begins = (
-            "substr(id, 1, length(:word)) = :word or substr(name, 1, length(:word)) = :word"
-        )
-        found = _find(db, f"({begins}) and {LIVE}", word, limit=10, among=among) or _find(
-            db, "substr(id, 1, length(:word)) = :word", word, limit=10, among=among
-        )
+    if session := _abbreviated(db, word, among=among):
+        return session
+    hint = (
+        ""
+        if len(word) >= MIN_ID_CHARACTERS
+        else f" (an id needs {MIN_ID_CHARACTERS} characters)"
+    )
+    raise SessionUnknown(f"{word[:SHOWN]!r}{hint}. See them all with:  rookery ls --all")
+
+
+def _abbreviated(
+    db: Connection, word: str, *, among: Collection[SessionId] | None
+) -> Session | None:
+    """Return the only session whose name, id or native id begins so; a live one first.
+
+    Raises ``SessionAmbiguous`` if there are several.
+    """
+    if not word:
+        return None
+    is_id = len(word) >= MIN_ID_CHARACTERS
+    begins = f"({_NAME_BEGINS} or {_ID_BEGINS})" if is_id else _NAME_BEGINS
+    for question in (f"{begins} and {LIVE}", begins):
+        found = _find(db, question, word, limit=10, among=among)
         if len(found) > 1:
             raise SessionAmbiguous(", ".join(f"{each.name} ({each.id})" for each in found))
         if found:
             return found[0]
-    raise SessionUnknown(f"{word[:SHOWN]!r}. See them all with:  rookery ls --all")
+    return None
 
 
 def _find(
