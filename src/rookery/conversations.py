@@ -161,6 +161,17 @@ class Conversations:
             last = await _aside(read, self._looking)
         return last
 
+    async def words_of_turn(
+        self, database: Database, session: SessionId, *, tries: int
+    ) -> Sequence[str]:
+        """Return all that the present turn has said, in order; empty if it is not all there."""
+        last = await self.said_last(database, session, tries=tries)
+        if last is None or last.passage is None or last.passage.kind != "words":
+            return ()
+        turn = await database.read(partial(_present_turn, session=session))
+        read = partial(_words, turn, last.path, self.clock.now())
+        return await _aside(read, self._looking)
+
     def _read_end(self, turn: PresentTurn, until: datetime) -> Last | None:
         """Return what stands last in a session's transcript, and what was asked."""
         session, span = turn.session, Span(turn.since, until)
@@ -195,6 +206,11 @@ class Conversations:
             return read(session.agent, paths, wanted)
 
         return await _aside(found, self._asking)
+
+
+def _words(turn: PresentTurn, path: str, until: datetime) -> Sequence[str]:
+    found = list(passages(turn.session.agent, path, Span(turn.since, until), most=END))
+    return [each.text for each in reversed(found) if each.kind == "words"]
 
 
 async def _aside(work: Callable[[], T], limiter: anyio.CapacityLimiter) -> T:

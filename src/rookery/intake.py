@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -212,15 +212,19 @@ class Intake:
         return caller
 
     async def _unsaid_ending(self, agent: Agent, sender: Sender, hook: Hook) -> Answer:
-        """Read from the transcript how a turn ended, where the hook does not say it."""
+        """Read from the transcript how a turn ended, or what it said, where the hook errs."""
         # Not for a spooled call: calls must reach the writer in the order of the spool.
         is_live = hook.pid is not None
         if not is_live or self.conversations is None or sender.event != agent.silent_stop:
             return NOTHING
         session = await self.database.read(partial(sessions.known, sender=sender))
         told = agent.read_hook(hook.payload, session) if session else ()
-        if session is None or not any(_is_unexplained(fact) for fact in told):
+        ended = next((fact for fact in told if isinstance(fact, TurnEnded)), None)
+        if session is None or ended is None:
             return NOTHING
+        if not _is_unexplained(ended):
+            said = await self.conversations.words_of_turn(self.database, session, tries=TRIES)
+            return Answer("\n".join(said)) if _has_in_order(ended.last_words, said) else NOTHING
         found = await self.conversations.answer(self.database, session, tries=TRIES)
         return found or NOTHING
 
@@ -379,9 +383,28 @@ def _is_unexplained(fact: Fact) -> TypeGuard[TurnEnded]:
     return isinstance(fact, TurnEnded) and fact.how == "failed" and not fact.last_words
 
 
+def _has_in_order(told: str, said: Sequence[str]) -> bool:
+    """Return whether a hook tells what a transcript says, and perhaps parts of it again.
+
+    Gemini 0.61 repeats every chunk but the first after the text that they make up together.
+    """
+    if not said or not told.startswith(said[0]):
+        return False
+    at = 0
+    for words in said:
+        at = told.find(words, at) + len(words)
+        if at < len(words):
+            return False
+    return True
+
+
 def _explain(fact: Fact, ending: Answer) -> Fact:
-    """Add how a turn ended to a fact that does not say it."""
-    if ending.how == "finished" or not _is_unexplained(fact):
+    """Add how a turn ended to a fact that does not say it, or what exactly it said."""
+    if not isinstance(fact, TurnEnded):
+        return fact
+    if not _is_unexplained(fact):
+        return structs.replace(fact, last_words=ending.words or fact.last_words)
+    if ending.how == "finished":
         return fact
     return structs.replace(fact, last_words=ending.words, how=ending.how)
 

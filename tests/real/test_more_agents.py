@@ -778,3 +778,12 @@ def test_a_command_that_is_only_offered_fails_with_the_reason(
 
     assert "has no /mod; Enter would take /model" in rookery.step(refused)[1]
     assert rookery.ask("it", "say: I follow") == "I follow"
+
+
+@pytest.mark.spec("A2")
+def test_an_answer_that_is_streamed_in_chunks_is_told_once(hooked: Rookery, case: Case) -> None:
+    start(hooked, case)
+
+    answer = hooked.ask("it", "slow: 5;; words: 10", timeout=SLOWLY)
+
+    assert answer.split() == [f"word{number}" for number in range(10)]

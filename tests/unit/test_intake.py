@@ -956,3 +956,42 @@ async def test_how_a_turn_ended_is_read_where_the_hook_does_not_say_it(
 
     (turn,) = await database.read(lambda db: turns.of_session(db, SessionId("worker"), last=1))
     assert (turn.how, turn.answer) == ending
+
+
+@pytest.mark.spec("A2")
+@pytest.mark.parametrize(
+    ("told", "said", "answer"),
+    [
+        ("one two three two  three", ["one two three"], "one two three"),
+        ("very very", ["very very"], "very very"),
+        ("I look\naaabbb bbb", ["I look", "aaabbb"], "I look\naaabbb"),
+        ("other words", ["one two three"], "other words"),
+        ("one two  two", ["one two", "not told"], "one two  two"),
+        ("told only", [], "told only"),
+    ],
+)
+async def test_an_answer_that_the_hook_repeats_in_part_is_taken_from_the_transcript(
+    door: Door, tmp_path: Path, told: str, said: list[str], answer: str
+) -> None:
+    """Gemini repeats the chunks in which an answer was streamed."""
+    conversations = Conversations({}, WallClock())
+    intake = replace(door.intake, conversations=conversations)
+    badge = await door.prepare("worker", agent="gemini")
+    transcript = tmp_path / "session-2026-11-01T00-00-n1.jsonl"
+    fields = {"session_id": "n1", "cwd": "/", "transcript_path": str(transcript)}
+    hooks = [
+        {"hook_event_name": "SessionStart"},
+        {"hook_event_name": "BeforeAgent", "prompt": "go"},
+        {"hook_event_name": "AfterAgent", "prompt_response": told},
+    ]
+    at = {"timestamp": intake.journal.clock.now().isoformat(), "type": "gemini", "tokens": {}}
+    lines = [{**at, "id": str(row), "content": words} for row, words in enumerate(said)]
+    transcript.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    for key, hook in enumerate(hooks):
+        await intake.receive(Hook(str(key), "gemini", badge, {**fields, **hook}, os.getpid()))
+
+    (turn,) = await intake.database.read(
+        lambda db: turns.of_session(db, SessionId("worker"), last=1)
+    )
+    assert (turn.how, turn.answer) == ("finished", answer)

@@ -166,7 +166,10 @@ class Agent(Protocol):
 
     @property
     def silent_stop(self) -> str:
-        """The hook that may tell of the end of a turn, but not how it ended."""
+        """The hook whose account of a turn's end is checked against the transcript.
+
+        It may not say how the turn ended, or repeat parts of its last words.
+        """
         ...
 
     @property
