@@ -13,12 +13,12 @@ from typing import Literal, TypeAlias
 
 from rookery import supervise
 from rookery.home import write_durably
+from rookery.hook_protocol import with_checksum
 from rookery.model.patterns import Pattern
 from rookery.model.permissions import Outcome, Verdict
 from rookery.model.rules import Rule
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
-from rookery.programs.hook import CHECKSUM
 from rookery.rulebook import Rulebook
 from rookery.store import families, switches
 from rookery.store.database import Database
@@ -114,15 +114,6 @@ class Absence:
             event = {"hook_event_name": agent.hook_when_asked}
             said = agent.answer(event, denial)
             yield {"event": agent.hook_when_asked, "tools": ["*"], "say": said}
-
-
-def with_checksum(words: bytes) -> bytes:
-    """Add the field by which hook programs notice damage (``programs.hook.verified``).
-
-    It is still one JSON object: plugins of an older version that run now read it, too.
-    """
-    before = b"{" if words == b"{}" else words.removesuffix(b"}") + b", "
-    return b'%s%s%d %d"}\n' % (before, CHECKSUM, len(before), sum(before))
 
 
 def _content(file: Path) -> bytes | None:

@@ -52,6 +52,7 @@ from rookery.gateway.table import House
 from rookery.headless import HeadlessWatch
 from rookery.home import Home, open_private, sync_folder
 from rookery.hook_setup import programs
+from rookery.hook_setup.programs import HookPrograms
 from rookery.intake import Intake
 from rookery.keeper import Deadlines, Keeper, Surroundings
 from rookery.listeners import Listeners
@@ -240,7 +241,8 @@ async def running(
         # Before hooks are laid: without the file, hooks ask about every call.
         absence = _absence(home, settings, house.permissions.rulebook)
         await supervise.contained(partial(absence.write, database, clock), name=STEP)
-        keeper = _keeper(home, settings, login, (database, journal, runtime))
+        hook_programs = HookPrograms(home, AGENTS)
+        keeper = _keeper(home, settings, login, (database, journal, runtime), hook_programs)
         hooks = _hooks(house)
         async with hooks.open():
             drained = anyio.Event()
@@ -262,9 +264,7 @@ async def running(
             else:
                 # A long spool: the doors open meanwhile, and commands are rows that wait.
                 tasks.start_soon(begin)
-            # Until it is there, hooks run the one in Python.
-            build = partial(programs.build_quick_hook, home, AGENTS)
-            supervise.spawn(tasks, build, name="Building the quick hook program")
+            tasks.start_soon(hook_programs.keep, clock)
             yield house
             await _leave_nothing_empty(keeper, ours)
         tasks.cancel_scope.cancel()
@@ -391,6 +391,7 @@ def _keeper(
     settings: Settings,
     login: Mapping[str, str],
     held: tuple[Database, Journal, Runtime],
+    hook_programs: HookPrograms,
 ) -> Keeper:
     limits = settings.limits
 
@@ -409,6 +410,7 @@ def _keeper(
             door=home.hook_door,
             spool=home.spool,
             tools=programs.mcp_argv(home) if settings.tools.enabled else (),
+            restore_hooks=hook_programs.restore,
         ),
     )
 

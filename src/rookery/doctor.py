@@ -14,8 +14,10 @@ from pathlib import Path
 
 from rookery.config import Settings, load
 from rookery.home import Home
+from rookery.hook_setup.programs import find_problem
 from rookery.model.errors import AgentUnknown, ConfigBroken, RuntimeFailed, StoreBroken
 from rookery.ports.agent import Agent
+from rookery.programs.hook import verified
 from rookery.rulebook import Rulebook, read
 from rookery.runtimes.tmux.server import version_of
 from rookery.store import file_check
@@ -81,6 +83,8 @@ def examine(
         _database(home),
         *_agents(settings, environment, agents),
         *_troubles(trouble),
+        _hook_programs(home),
+        _offline_answers(home),
         _spool(home),
     ]
 
@@ -100,6 +104,8 @@ def examine_alone(
         *_folders(home),
         _disk(home),
         _database(home),
+        _hook_programs(home),
+        _offline_answers(home),
         _spool(home),
     ]
 
@@ -230,6 +236,29 @@ def _shown(message: UnsureMessage) -> str:
     words = " ".join(message.words.split())
     cut = words if len(words) <= SHOWN else words[:SHOWN] + "…"
     return f"{message.recipient}, {message.written_at.astimezone():%Y-%m-%d %H:%M:%S}: {cut}"
+
+
+def _hook_programs(home: Home) -> Check:
+    """Say whether the programs that agents run as hooks are as they were laid."""
+    if not home.database.exists():
+        return Check("hook programs", ok=None, detail="they are laid at the first start")
+    problem = find_problem(home)
+    return Check(
+        "hook programs", ok=not problem, detail=problem or "they are as they were laid"
+    )
+
+
+def _offline_answers(home: Home) -> Check:
+    """Say whether hooks know what to answer while no daemon runs."""
+    name = "offline answers"
+    if not home.database.exists():
+        return Check(name, ok=None, detail="they are written at the first start")
+    try:
+        verified(home.absence.read_bytes())
+    except (OSError, ValueError):
+        detail = f"{home.absence} is missing or damaged: without a daemon, every call is asked"
+        return Check(name, ok=False, detail=f"{detail} about or denied", advice="rookery up")
+    return Check(name, ok=True, detail=f"{home.absence} is whole")
 
 
 def _spool(home: Home) -> Check:

@@ -158,7 +158,9 @@ def open_private(path: Path) -> IO[bytes]:
     return file
 
 
-def write_durably(path: Path, content: bytes, *, mode: int = 0o600) -> None:
+def write_durably(
+    path: Path, content: bytes, *, mode: int = 0o600, mtime_s: int | None = None
+) -> None:
     """Write a private file so that a power cut leaves the old content or the new."""
     new = path.with_name(path.name + ".new")
     new.unlink(missing_ok=True)
@@ -167,6 +169,8 @@ def write_durably(path: Path, content: bytes, *, mode: int = 0o600) -> None:
         while rest:
             rest = rest[file.write(rest) or 0 :]
         os.fchmod(file.fileno(), mode)
+        if mtime_s is not None:
+            os.utime(file.fileno(), (mtime_s, mtime_s))
         os.fsync(file.fileno())
     new.rename(path)
     sync_folder(path.parent)

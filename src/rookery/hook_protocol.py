@@ -17,7 +17,7 @@ from rookery.model.errors import HookUnreadable
 from rookery.model.sessions import Badge, Spot
 from rookery.ports.agent import Payload
 from rookery.processes import Process
-from rookery.programs.hook import MAX_PAYLOAD_BYTES, VERSION
+from rookery.programs.hook import CHECKSUM, MAX_PAYLOAD_BYTES, VERSION
 
 #: Values deeper than this are cut out, so that the rest of a payload can be read and decided.
 MAX_NESTING = 100
@@ -205,3 +205,12 @@ def _without_deep_values(text: str) -> str:
 
 #: What opens or closes something in JSON; and texts, also unended, in which nothing does.
 _NESTING = re.compile(r'[][{}]|"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
+
+
+def with_checksum(words: bytes) -> bytes:
+    """Add the field by which hook programs notice damage (``programs.hook.verified``).
+
+    It is still one JSON object: plugins of an older version that run now read it, too.
+    """
+    before = b"{" if words == b"{}" else words.removesuffix(b"}") + b", "
+    return b'%s%s%d %d"}\n' % (before, CHECKSUM, len(before), sum(before))

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import shlex
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -89,6 +89,8 @@ class Surroundings:
     door: Path = Path()  #: where the hook program tells of hooks
     spool: Path = Path()  #: and where it leaves them if nobody listens
     tools: tuple[str, ...] = ()  #: how our tools for agents are run
+    #: Lays the hook program again if it was damaged; run before each start.
+    restore_hooks: Callable[[], Awaitable[None]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +258,8 @@ class Keeper:
                 sessions.await_tools(db, session.id)
             return badge, asked
 
+        if self.surroundings.restore_hooks:
+            await self.surroundings.restore_hooks()
         badge, asked = await self.database.write(hold)
         return await self.runtime.start(self._order(session, agent, asked, badge))
 

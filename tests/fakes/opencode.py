@@ -13,9 +13,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from rookery.absence import with_checksum
 from rookery.agents import installations
-from rookery.hook_protocol import read_call
+from rookery.hook_protocol import read_call, with_checksum
 from rookery.programs import hook
 
 RECORDINGS = Path(__file__).parents[1] / "recordings" / "opencode-1.18.33"

@@ -64,6 +64,42 @@ def test_a_quick_program_that_does_not_run_is_replaced(cold: Rookery, broken: by
     assert quick_hook.runs(program)
 
 
+@pytest.mark.spec("C3", "D3", "K4")
+def test_a_running_daemon_restores_hook_programs_and_says_so(cold: Rookery) -> None:
+    cold.up()
+    eventually(lambda: is_used(cold))
+    home = cold.home
+    laid = (home.hook, quick_hook.path(home), programs.script_path(home))
+    whole = [each.read_bytes() for each in laid]
+
+    for file, content in zip(laid, whole, strict=True):
+        file.unlink()
+        eventually(lambda: file.exists() and file.read_bytes() == content)  # noqa: B023
+        file.write_bytes(b"")
+        eventually(lambda: file.read_bytes() == content)  # noqa: B023
+    eventually(lambda: is_used(cold) and not programs.find_problem(home))
+
+    said = [line for line in home.log.read_text().splitlines() if "laid again" in line]
+    assert [any(f"{file} " in line for line in said) for file in laid] == [True] * 3
+    assert "they are as they were laid" in cold.run("doctor").stdout
+
+
+@pytest.mark.spec("C3", "I5", "K4")
+def test_hook_programs_that_cannot_be_restored_are_said(cold: Rookery) -> None:
+    cold.up()
+    cold.start("it")
+    eventually(lambda: is_used(cold))
+    cold.home.hook.unlink()
+    cold.home.hook.mkdir()  # nothing can be put in its place
+
+    said = [cold.run(*words) for words in (["doctor"], ["status"], ["ls"], ["why", "it"])]
+
+    assert [str(cold.home.hook) in each.stdout + each.stderr for each in said] == [True] * 4
+    assert said[0].returncode == 1
+    cold.home.hook.rmdir()
+    eventually(lambda: not programs.find_problem(cold.home))
+
+
 @pytest.mark.spec("C3", "K4")
 @pytest.mark.parametrize(
     "says", ["exit 1", 'while [ "$1" != -o ]; do shift; done; echo garbage > "$2"']

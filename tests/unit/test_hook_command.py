@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import anyio
@@ -15,7 +16,7 @@ import pytest
 
 from rookery.daemon import AGENTS, lay_hooks
 from rookery.home import Home, find_home
-from rookery.hook_protocol import read_call
+from rookery.hook_protocol import read_call, with_checksum
 from rookery.hook_setup import programs, quick_hook
 
 PAYLOAD = b'{"hook_event_name": "Stop", "session_id": "n1", "cwd": "/"}'
@@ -64,6 +65,58 @@ def test_without_a_daemon_and_its_offline_answers_it_asks_or_denies(
 
     said = said.get("hookSpecificOutput", said)
     assert said.get("permissionDecision", said.get("decision")) == decision
+
+
+def remove(file: Path) -> None:
+    file.unlink()
+
+
+def empty(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+def write_over(file: Path) -> None:
+    file.write_bytes(b"\0" * file.stat().st_size)
+
+
+@pytest.mark.spec("C3", "D3")
+@pytest.mark.parametrize("damage", [remove, empty, write_over])
+@pytest.mark.parametrize("which", ["python", "quick", "both"])
+def test_a_damaged_program_lets_no_call_pass_and_blocks_no_other_event(
+    home: Home, which: str, damage: Callable[[Path], None], tmp_path: Path
+) -> None:
+    programs.write(home, AGENTS)
+    quick = quick_hook.path(home)
+    if which != "quick":
+        damage(home.hook)
+    if which != "python" and quick.exists():
+        damage(quick)
+
+    said = {agent: before_tool(home, agent) for agent in ("claude", "codex", "gemini")}
+    stopped = run(["/bin/sh", "-c", programs.hook_command(home, "claude")], folder=tmp_path)
+    home.absence.write_bytes(with_checksum(b"{}"))
+    without_rules = before_tool(home, "claude")
+
+    assert '"ask"' in said["claude"]
+    assert '"deny"' in said["codex"]
+    assert '"ask"' in said["gemini"]
+    assert (stopped.returncode, stopped.stdout, stopped.stderr) == (0, b"", b"")
+    # Where neither program runs, nothing reads the stored answers but the script.
+    assert without_rules == "" or (which == "python" and quick.exists())
+
+
+@pytest.mark.spec("C3", "K4")
+def test_a_program_that_was_changed_is_found_and_laid_again(home: Home) -> None:
+    programs.write(home, AGENTS)
+    problems = []
+    for file in (home.hook, programs.script_path(home)):
+        for damage in (remove, empty, write_over):
+            damage(file)
+            problems.append(programs.find_problem(home))
+            programs.write(home, AGENTS)
+
+    assert [str(home.state) in each for each in problems] == [True] * 6
+    assert programs.find_problem(home) == ""
 
 
 @pytest.mark.spec("C1", "C3", "D3")

@@ -20,10 +20,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from rookery.absence import with_checksum
 from rookery.agents.hooks import LONG_TIMEOUT
 from rookery.home import find_home
-from rookery.hook_protocol import read_call, read_head
+from rookery.hook_protocol import read_call, read_head, with_checksum
 from rookery.hook_setup import quick_hook
 from rookery.lineage import read_lineage
 from rookery.processes import Process

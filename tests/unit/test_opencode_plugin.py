@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from rookery.absence import with_checksum
 from rookery.agents.opencode import OpenCode
-from rookery.hook_protocol import read_call
+from rookery.hook_protocol import read_call, with_checksum
 from rookery.model.permissions import Outcome, Verdict
 from rookery.programs import hook
 from tests.fakes.opencode import ASKED, SILENCE, SOON, Daemon, Program, Setting, recorded

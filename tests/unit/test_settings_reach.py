@@ -15,6 +15,7 @@ from rookery.absence import Absence
 from rookery.clock import WallClock
 from rookery.gateway.links import limits_of
 from rookery.home import Home, find_home
+from rookery.hook_setup.programs import HookPrograms
 from rookery.keeper import Deadlines
 from rookery.listeners import Listeners
 from rookery.model import relays
@@ -110,7 +111,8 @@ def observed(parts: Parts) -> ObservedRuntime:
 
 def deadlines(parts: Parts) -> Deadlines:
     held = (parts.database, parts.journal, FakeRuntime())
-    return daemon._keeper(parts.home, parts.settings, {}, held).deadlines
+    programs = HookPrograms(parts.home, daemon.AGENTS)
+    return daemon._keeper(parts.home, parts.settings, {}, held, programs).deadlines
 
 
 def spans(parts: Parts) -> Spans:

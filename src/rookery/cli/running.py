@@ -190,6 +190,8 @@ def _warn(status: Mapping[str, Any] | None) -> None:
     """Say on standard error if rules are not in force, or not for every agent."""
     if status and status.get("rules_problem"):
         complain(rules_warning(status["rules_problem"]))
+    if status and status.get("hooks_problem"):
+        complain(f"{status['hooks_problem']}.")
     if status and status.get("headless_problem"):
         complain(f"{status['headless_problem']}.")
 

@@ -198,6 +198,8 @@ def ls(*, everything: bool, tree: bool, as_json: bool) -> None:
         remark(HELD)
     if found.get("trouble"):
         remark(f"This may be out of date. {found['trouble']}")
+    if found.get("hooks_problem"):
+        remark(f"{found['hooks_problem']}.")
     if found.get("rules_problem"):
         remark(rules_warning(found["rules_problem"]))
     kept, failures = found["kept"], found["failures"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from rookery.cli.complete import of_session
 from rookery.cli.endings import ended_by, with_names_of
 from rookery.cli.group import as_json, client, rookery
@@ -26,8 +29,7 @@ def why(*, name: str, as_json: bool) -> None:
     else:
         say(f"{session['name']} {does(state)} since {since}{reason}")
     say(f"This is {found['confidence']}.")
-    if found["hooks_off"]:
-        say(f"Its hooks are switched off by {found['hooks_off']}: no rule holds for it.")
+    _say_hook_problems(found)
     for each in found["evidence"]:
         detail = f"  ({each['detail']})" if each["detail"] else ""
         say_line(f"  {each['source']:10}  {each['claim']:10}  {ago(each['at'])} ago{detail}")
@@ -40,3 +42,11 @@ def why(*, name: str, as_json: bool) -> None:
         )
     if not found["evidence"]:
         say("  Nothing was heard of it yet.")
+
+
+def _say_hook_problems(found: Mapping[str, Any]) -> None:
+    """Say why rules may not hold for a session."""
+    if found["hooks_off"]:
+        say(f"Its hooks are switched off by {found['hooks_off']}: no rule holds for it.")
+    if found.get("hooks_problem"):
+        say(f"{found['hooks_problem']}.")

@@ -30,6 +30,7 @@ from rookery.gateway.table import (
     once,
     reach,
 )
+from rookery.hook_setup.programs import find_problem
 from rookery.model.errors import BadInput
 from rookery.model.lifecycle import ASKING
 from rookery.model.scopes import Need, Scope
@@ -83,6 +84,7 @@ class DaemonStatus:
     http_note: str = ""  #: why HTTP is not on its usual port, or is off
     rules_problem: str = ""  #: why the rules, as they are written now, are not in force
     headless_problem: str = ""  #: which agents are not tracked, since too many are
+    hooks_problem: str = ""  #: which hook program is damaged, so that rules do not hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +152,7 @@ async def status(house: House, caller: Caller, asked: Nothing) -> DaemonStatus:
         http_note=house.loopback.note,
         rules_problem=house.permissions.rulebook.problem,
         headless_problem=headless_problem,
+        hooks_problem=find_problem(house.home),
     )
 
 

@@ -32,6 +32,7 @@ from rookery.gateway.table import (
     target,
     until,
 )
+from rookery.hook_setup.programs import find_problem
 from rookery.model.errors import (
     CommandRefused,
     Forbidden,
@@ -117,6 +118,7 @@ class Sessions:
     on_timeout: Literal["terminal", "deny"] = "terminal"  #: what happens at a deadline
     #: Why the daemon can write nothing, so that what it says may be old; empty if it can.
     trouble: str = ""
+    hooks_problem: str = ""  #: which hook program is damaged, so that rules do not hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +206,7 @@ async def list_sessions(house: House, caller: Caller, asked: ListAsked) -> Sessi
     since = datetime.fromtimestamp(0, now.tzinfo) if asked.all else now - hours
     rulebook = house.permissions.rulebook
     await rulebook.refresh(house.database, house.journal.clock)
+    hooks_problem = find_problem(house.home)
 
     def read(db: Connection) -> Sessions:
         allowed = reach(house, db, caller, Need.READ)
@@ -221,6 +224,7 @@ async def list_sessions(house: House, caller: Caller, asked: ListAsked) -> Sessi
             {each.id: pending[each.id] for each in found if each.id in pending},
             house.settings.permissions.on_timeout,
             house.database.trouble,
+            hooks_problem,
         )
 
     return await house.database.read(read)

@@ -9,6 +9,7 @@ from typing import Any
 
 from rookery.gateway.table import Caller, House, Nothing, OfSession, Operation, reach, target
 from rookery.gateway.terminals import without_terminal
+from rookery.hook_setup.programs import find_problem
 from rookery.model.evidence import Confidence, Evidence, confidence
 from rookery.model.lifecycle import as_lifecycle, as_state
 from rookery.model.scopes import Need
@@ -29,6 +30,7 @@ class Grounds:
     #: Names of the live sessions that go on with the same conversation.
     shares_with: list[str] = field(default_factory=list)
     has_terminal: bool = True  #: false if its pane is gone while its program runs on
+    hooks_problem: str = ""  #: which hook program is damaged, so that rules do not hold
 
 
 async def why(house: House, caller: Caller, asked: OfSession) -> Grounds:
@@ -45,7 +47,11 @@ async def why(house: House, caller: Caller, asked: OfSession) -> Grounds:
 
     grounds = await house.database.read(read)
     cut_off = {each.id for each in await without_terminal(house)}
-    return replace(grounds, has_terminal=session.id not in cut_off)
+    return replace(
+        grounds,
+        has_terminal=session.id not in cut_off,
+        hooks_problem=find_problem(house.home),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,28 +1,39 @@
 """Writes the programs that agents run, as hooks and as MCP server, into the home.
 
-Their paths never change. Without Rookery's files, the hook does nothing and succeeds.
+Their paths never change. Without the home, the hook does nothing and succeeds. While there is
+one, a hook program that is missing or damaged lets no call pass: the script then answers.
 """
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import os
 import py_compile
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from py_compile import PycInvalidationMode
 from tempfile import TemporaryDirectory
+from typing import TypeAlias
 
 from anyio import to_thread
 
+from rookery import supervise
 from rookery.agents import installations
 from rookery.agents.installations import PROGRAM
 from rookery.home import Home, write_durably
+from rookery.hook_protocol import with_checksum
 from rookery.hook_setup import quick_hook
 from rookery.model.permissions import Outcome, Verdict
 from rookery.ports.agent import Agent
+from rookery.ports.clock import Clock
+
+_log = logging.getLogger(__name__)
 
 #: Runs the hook script, in any shell. A missing script must not fail: some agents take an error
 #: of a hook for a denial.
@@ -34,6 +45,15 @@ UNDECIDED = Verdict(
     "absence",
     "Rookery cannot decide this: its files are damaged. Start its daemon: rookery up",
 )
+
+#: What it means that a hook program is missing or damaged.
+_CONSEQUENCE = (
+    "rules do not hold for calls that need it. The daemon restores it within seconds;"
+    " if it cannot, see: rookery logs"
+)
+
+#: Seconds between two looks at the programs.
+CHECK_INTERVAL_S = 2.0
 
 #: The script of the MCP server, beside that of the hook.
 MCP = "rookery-mcp"
@@ -84,18 +104,97 @@ def plugin(home: Home, agent: str) -> str:
 
 
 def write(home: Home, agents: Mapping[str, Agent]) -> tuple[str, ...]:
-    """Write the programs into the home, and return the command of the hook."""
+    """Lay the programs where they can stay, and say how the hook is run."""
     _update(home.hook, _compiled("hook.py"))
     _update(home.bridge, _compiled("mcp_bridge.py"))
-    _update(script_path(home), _script(home, agents).encode(errors="surrogateescape"))
+    quick = quick_hook.path(home)
+    is_quick = quick_hook.runs(quick)
+    if is_quick:
+        os.utime(quick, (quick_hook.MTIME_S, quick_hook.MTIME_S))
+    script = _script(home, agents, quick if is_quick else None)
+    _update(script_path(home), script.encode(errors="surrogateescape"))
     _update(home.state / MCP, _mcp_script(home).encode(errors="surrogateescape"))
     return hook_argv(home)
 
 
-async def build_quick_hook(home: Home, agents: Mapping[str, Agent]) -> None:
-    """Build the quick hook program where possible, and make the script run it."""
-    if await quick_hook.build(home):
-        await to_thread.run_sync(write, home, agents)
+#: Of each program: its inode, size, and times of the last change; none while it is missing.
+_States: TypeAlias = list[tuple[int, int, int, int] | None]
+
+
+@dataclass(slots=True)
+class HookPrograms:
+    """The programs of a running daemon, which lays them again when they are damaged."""
+
+    home: Home
+    agents: Mapping[str, Agent]
+    #: As they were laid last; empty while a problem is known.
+    _seen: _States = field(default_factory=list)
+    _laying: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def keep(self, clock: Clock) -> None:
+        """Restore the programs, and build the quick one where that is possible; for ever."""
+        name = "Laying the hook programs"
+        await supervise.every(CHECK_INTERVAL_S, self._look, name=name, clock=clock)
+
+    async def restore(self) -> None:
+        """Lay the programs again if one is not as it was laid. Raises ``OSError``."""
+        async with self._laying:
+            if _states(self.home) != self._seen:
+                await self._write()
+
+    async def _look(self) -> None:
+        if _states(self.home) == self._seen:
+            return
+        await self.restore()  # at once, without the compiler
+        is_built = await quick_hook.build(self.home)
+        async with self._laying:
+            if is_built:
+                await self._write()
+            laid = _states(self.home)
+            # One may have been damaged just now: then its state is none to be kept.
+            self._seen = [] if find_problem(self.home) else laid
+
+    async def _write(self) -> None:
+        if problem := find_problem(self.home):
+            _log.warning("The hook programs are laid again. %s", problem)
+        await to_thread.run_sync(write, self.home, self.agents)
+
+
+def _states(home: Home) -> _States:
+    return [_state(file) for file in (*_fixed(home), quick_hook.path(home))]
+
+
+def _state(file: Path) -> tuple[int, int, int, int] | None:
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+def find_problem(home: Home) -> str:
+    """Return which hook program is missing or was changed since it was laid; else nothing."""
+    for file in _laid(home):
+        try:
+            found = file.stat()
+        except OSError:
+            return f"{file} is missing: {_CONSEQUENCE}"
+        if found.st_size == 0 or not _is_untouched(file):
+            return f"{file} was changed or emptied: {_CONSEQUENCE}"
+    return ""
+
+
+def _laid(home: Home) -> list[Path]:
+    """List the programs that agents are told to run, as far as the hook's script names them."""
+    quick = quick_hook.path(home)
+    with suppress(OSError):
+        if os.fsencode(shlex.quote(str(quick))) in script_path(home).read_bytes():
+            return [*_fixed(home), quick]
+    return _fixed(home)
+
+
+def _fixed(home: Home) -> list[Path]:
+    return [script_path(home), home.hook, home.bridge, home.state / MCP]
 
 
 def _compiled(name: str) -> bytes:
@@ -111,16 +210,43 @@ def _compiled(name: str) -> bytes:
         return made.read_bytes()
 
 
-def _script(home: Home, agents: Mapping[str, Agent]) -> str:
-    """Return the hook script: it runs the quick program if that works, else ``hook.py``."""
-    python, quick = _python(), quick_hook.path(home)
-    given = shlex.join(map(str, (home.hook, home.hook_door, home.spool)))
-    lines = [f"{_is_there(home.hook)} || exit 0", *_undecided(agents)]
-    if quick_hook.runs(quick):
-        program = shlex.quote(str(quick))
-        lines.append(f'[ -x {program} ] && exec {program} {python} {given} "$1" 2>/dev/null')
-    lines.append(f'exec {python} -I -S {given} "$1" 2>/dev/null\n')
-    return "\n".join(lines)
+def _script(home: Home, agents: Mapping[str, Agent], quick: Path | None) -> str:
+    """Write the hook's script: the quick program if there is one, else the one in Python.
+
+    It ends in ``exec``, so that an agent that ends the hook ends the program. So whether a
+    program can run is looked at before; if none can, the script answers by itself.
+    """
+    python, script, hook = _python(), script_path(home), shlex.quote(str(home.hook))
+    given = shlex.join(map(str, (home.hook_door, home.spool)))
+    lines = [*_undecided(agents), f"hook={hook}"]
+    lines.append(f"{{ [ -x {python} ] && {_is_whole(home.hook, script)}; }} || hook=")
+    if quick:
+        run = f'{shlex.quote(str(quick))} {python} "$hook" {given} "$1"'
+        lines.append(f"{_is_whole(quick, script)} && exec {run} 2>/dev/null")
+    lines.append(f'[ "$hook" ] && exec {python} -I -S "$hook" {given} "$1" 2>/dev/null')
+    return "\n".join([*lines, _answer_alone(home)])
+
+
+def _is_whole(file: Path, script: Path) -> str:
+    """Write the test whether a program is as it was laid: at the same time as the script."""
+    this, other = shlex.quote(str(file)), shlex.quote(str(script))
+    return f"[ -s {this} ] && ! [ {this} -nt {other} ] && ! [ {this} -ot {other} ]"
+
+
+def _answer_alone(home: Home) -> str:
+    """Write what the script does if no program can run: ask or deny before a tool runs."""
+    no_rules = shlex.quote(with_checksum(b"{}").decode().strip())
+    return f"""\
+{{ read -r stored < {shlex.quote(str(home.absence))}; }} 2>/dev/null
+[ "$stored" = {no_rules} ] && exit 0
+[ "$ROOKERY_HOOK_EVENT" ] || exit 0
+payload=$(cat)
+case $payload in
+*'"hook_event_name"'*) case $payload in *'"'"$ROOKERY_HOOK_EVENT"'"'*) ;; *) exit 0 ;; esac ;;
+esac
+printf %s "$ROOKERY_HOOK_ANSWER"
+exit 0
+"""
 
 
 def _undecided(agents: Mapping[str, Agent]) -> Iterator[str]:
@@ -157,6 +283,10 @@ def _python() -> str:
 
 
 def _update(file: Path, text: bytes) -> None:
-    """Write a file atomically if its content differs."""
-    if not file.exists() or file.read_bytes() != text:
-        write_durably(file, text)
+    """Have a file say this, at every moment the old or the new."""
+    if not file.exists() or file.read_bytes() != text or not _is_untouched(file):
+        write_durably(file, text, mtime_s=quick_hook.MTIME_S)
+
+
+def _is_untouched(file: Path) -> bool:
+    return file.stat().st_mtime_ns == quick_hook.MTIME_S * 10**9

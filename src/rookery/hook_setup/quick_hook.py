@@ -32,6 +32,10 @@ _log = logging.getLogger(__name__)
 #: For the compiler, and for the program to print its version; both take far less.
 BUILD_TIMEOUT_S, CHECK_TIMEOUT_S = 60.0, 5.0
 
+#: The modification time of every hook program as it was laid: one that was emptied or written
+#: over since has another. The hook's script compares them, which costs it no process.
+MTIME_S = 1_000_000_000
+
 #: The names of its files in a home are this and a digest of the source.
 PREFIX = "hook-"
 
@@ -84,7 +88,7 @@ async def _make(home: Home, program: Path) -> bool:
 
 
 async def _try(program: Path, made: bytes) -> bool:
-    write_durably(program, made, mode=0o700)
+    write_durably(program, made, mode=0o700, mtime_s=MTIME_S)
     return await to_thread.run_sync(runs, program)
 
 

@@ -1,7 +1,8 @@
 /* The quick hook program, for Linux: hook PYTHON HOOK.PY SOCKET SPOOL AGENT < PAYLOAD
  *
  * It does what hook.py does while all is well. In every other case hook.py takes over, in the
- * same process: with the payload, the call's key, and what the daemon has said so far. */
+ * same process: with the payload, the call's key, and what the daemon has said so far. An empty
+ * HOOK.PY means that it is damaged: then the answer is the one in the environment. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
@@ -76,6 +77,16 @@ static Text tell(const char *door, const char *key, const char *agent, Text payl
         return (Text){"", 0, 1};
     return read_all(line);
 }
+/* Say "ask" or "deny" to a call before a tool runs, and nothing to any other: see hook.py. */
+static int say_undecided(Text payload) {
+    const char *event = getenv("ROOKERY_HOOK_EVENT"), *answer = getenv("ROOKERY_HOOK_ANSWER");
+    const char *field = "\"hook_event_name\"";
+    char *value;
+    if (!event || !*event || !answer || asprintf(&value, "\"%s\"", event) < 0) return 0;
+    if (memmem(payload.bytes, payload.size, field, strlen(field))
+        && !memmem(payload.bytes, payload.size, value, strlen(value))) return 0;
+    return write_all(1, answer, strlen(answer));
+}
 int main(int count, char **words) {
     char key[64];
     unsigned long long random = 0;
@@ -91,8 +102,9 @@ int main(int count, char **words) {
     if (!said.failed && !strncmp(said.bytes, "taken\n", 6)) return write_all(1, rest + 1, end - rest - 1);
     if (rest) rest[1] = 0; /* of what was said, only what to say if there is never a decision */
     int file = memfd_create("payload", 0);
-    if (write_all(file, payload.bytes, payload.size) || lseek(file, 0, SEEK_SET) || dup2(file, 0)) return 2;
+    if (!*words[2] || write_all(file, payload.bytes, payload.size) || lseek(file, 0, SEEK_SET)
+        || dup2(file, 0)) return say_undecided(payload);
     execl(words[1], words[1], "-I", "-S", words[2], words[3], words[4], words[5], key,
           is_waiting ? said.bytes : "", NULL);
-    return 2; /* nothing could decide: agents that know this status do not make the call */
+    return say_undecided(payload);
 }
