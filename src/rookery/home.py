@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -15,6 +16,9 @@ from rookery.model.errors import AlreadyRunning, HomeUnusable
 
 #: Bytes of a unix socket's path, less room for the names of ours.
 _SOCKET_PATH = 90
+
+#: Control characters, and bytes that are not UTF-8: paths go to tmux on control lines.
+_UNUSABLE_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 #: Ends of further names for the folder of sockets, where another user made the first.
 _MORE_NAMES = tuple(f"-{number}" for number in range(1, 16))
@@ -104,8 +108,11 @@ class Home:
     def prepare(self) -> None:
         """Make the folders, private. Raises ``HomeUnusable``."""
         for folder in (self.config, self.state, self.run):
-            if "\n" in str(folder):  # tmux and hook programs are told paths line by line
-                raise HomeUnusable(f"{str(folder)!r} has a line break in its name.")
+            if found := _UNUSABLE_CHARACTER.search(str(folder)):
+                raise HomeUnusable(
+                    f"{str(folder)!r} has {found[0]!r} in its name, which tmux cannot be told."
+                    " Set ROOKERY_HOME to a folder without control characters."
+                )
         private = (
             *(self.state, self.log.parent, self.artifacts, self.spool),
             *(self.sessions, self.run),

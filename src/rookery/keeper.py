@@ -6,6 +6,7 @@ import asyncio
 import logging
 import shlex
 import shutil
+import sqlite3
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -45,7 +46,7 @@ from rookery.store import sessions, tokens, waits
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.store.sessions import TakenNames
-from rookery.supervise import Reconciler
+from rookery.supervise import Reconciler, SupervisedStep
 
 _log = logging.getLogger(__name__)
 
@@ -55,11 +56,17 @@ LAST_WAIT = 5.0
 #: Seconds before something that the runtime could not do is tried again.
 PAUSE = 1.0
 
+#: The same after an error that nothing in here expects: the first time, and at most.
+FAULT_BACKOFF_S = (0.5, 5.0)
+
 #: How often it is tried to see what lived on, before the daemon gives up coming up.
 LOOKS = 10
 
 #: What makes a session one that is to be started, ended or cleared away.
 CARED_FOR: frozenset[type[Fact]] = frozenset({SessionRequested, EndRequested, SessionEnded})
+
+#: Errors after which another attempt to start a program would fail in the same way.
+_FINAL = (RookeryError, OSError, ValueError)
 
 #: Programs that start at the same time: hundreds at once would all miss their deadlines.
 MAX_STARTS = 16
@@ -214,7 +221,7 @@ class Keeper:
                 place = await self._launch_in_time(session)
             except (CommitFailed, StoreLost):
                 raise  # a full disk is no reason to give up what was accepted
-            except (RookeryError, OSError) as error:
+            except _FINAL as error:
                 await self._fail(session, f"it could not be started. {error}")
                 return
             await self.database.write(lambda db: sessions.place(db, session.id, place))
@@ -230,6 +237,8 @@ class Keeper:
     async def _launch_in_time(self, session: Session) -> Place:
         """Launch its program; while tmux cannot be reached, look again: that proves nothing."""
         last = self._clock.now() + timedelta(seconds=self.deadlines.start)
+        name = f"Starting and ending for session {session.id}"
+        faults = SupervisedStep(name, self._clock, backoff=FAULT_BACKOFF_S)
         while True:
             try:
                 return await self._launch(session)
@@ -237,6 +246,13 @@ class Keeper:
                 if self._clock.now() >= last:
                     raise
                 await self._clock.sleep(PAUSE)
+            except (*_FINAL, sqlite3.Error):
+                raise
+            except Exception as error:  # a supervised boundary: a fault of ours ends in time
+                if self._clock.now() >= last:
+                    said = f"{type(error).__name__}: {error}. See: rookery logs"
+                    raise RuntimeFailed(said) from error
+                await faults.back_off(error)
 
     async def _is_starting(self, session: SessionId) -> bool:
         found = await self.database.peek(lambda db: sessions.get(db, session))

@@ -229,10 +229,13 @@ def test_a_relative_folder_of_xdg_is_ignored(name: str) -> None:
 
 
 @pytest.mark.spec("K4")
-def test_a_home_with_a_line_break_in_its_name_is_refused(tmp_path: Path) -> None:
-    home = find_home({"ROOKERY_HOME": str(tmp_path / "a\nb")})
+@pytest.mark.parametrize("character", ["\n", "\t", "\x01", "\x7f", "\x85", "\udcff"])
+def test_a_home_with_a_control_character_in_its_name_is_refused(
+    tmp_path: Path, character: str
+) -> None:
+    home = find_home({"ROOKERY_HOME": str(tmp_path / f"a{character}b")})
 
-    with pytest.raises(HomeUnusable, match="line break"):
+    with pytest.raises(HomeUnusable, match="Set ROOKERY_HOME"):
         home.prepare()
     assert not home.state.exists()
 

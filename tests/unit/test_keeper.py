@@ -26,7 +26,7 @@ from rookery.store import observed, sessions
 from rookery.store.journal import Journal
 from rookery.supervise import ERROR_BACKOFF_S
 from tests.fakes.database import ObservedDatabase
-from tests.fakes.runtime import FakeRuntime, Manner
+from tests.fakes.runtime import FakeRuntime, Manner, Program
 from tests.house import DEADLINES, World, passing_time, running
 from tests.waiting import kinds
 
@@ -116,6 +116,28 @@ async def test_a_session_runs_once_its_agent_is_really_up(
     assert before.status is Status.STARTING
     assert after.activity is Activity.IDLE
     assert (after.tmux_session, after.tmux_pane) == (place.tmux_session, place.tmux_pane)
+
+
+@pytest.mark.spec("A3")
+@pytest.mark.parametrize(
+    "error", [ValueError("'\\t' cannot be told to tmux"), ZeroDivisionError("a fault of ours")]
+)
+async def test_a_session_whose_start_raises_has_failed_by_the_deadline_with_the_reason(
+    database: ObservedDatabase, world: World, error: Exception
+) -> None:
+    def fail(session: SessionId, program: Program) -> None:
+        del world.runtime.programs[program.place.tmux_session]
+        raise error
+
+    world.runtime.on_start = fail
+    async with running(database, world) as house:
+        session = await house.start()
+        for _ in range(10):
+            await house.pass_time(DEADLINES.start / 5)
+
+        over = await house.session(session)
+    assert over.status is Status.FAILED
+    assert str(error) in (over.reason or "")
 
 
 @pytest.mark.spec("A3", "A5")
