@@ -211,7 +211,8 @@ def accept(db: Connection, journal: Journal, plan: Plan, *, speaker: Speaker) ->
     sessions.add(db, session, launch=_launch(plan))
     journal.append(db, SessionRequested(session_id, owner))
     if plan.words:
-        _write(db, journal, session_id, plan.words, speaker)
+        # What comes before it is up is not joined with them: their answer is asked for.
+        _write(db, journal, session_id, plan.words, speaker, alone=True)
     return sessions.get(db, session_id)
 
 
@@ -260,25 +261,40 @@ def _name(start: Start, *, taken: TakenNames) -> str:
     return start.name
 
 
-def send(
-    db: Connection, journal: Journal, *, speaker: Speaker, recipient: SessionId, words: Words
+def send(  # noqa: PLR0913 - a message
+    db: Connection,
+    journal: Journal,
+    *,
+    speaker: Speaker,
+    recipient: SessionId,
+    words: Words,
+    alone: bool = False,
 ) -> MessageId:
-    """Have the recipient told, once it is idle. Refused if it is over."""
+    """Have the recipient told, once it is idle. Refused if it is over.
+
+    With ``alone`` the words are a turn of their own, and not joined with others that wait.
+    """
     session = sessions.get(db, recipient)
     if session.status.is_over or session.status is Status.CLOSING:
         raise SessionOver(f"{session.name} ({session.status}: {session.reason})")
     if not session.can_receive:
         raise CommandRefused(f"{session.name} is in no pane: nobody can type into it.")
-    return _write(db, journal, recipient, words, speaker)
+    return _write(db, journal, recipient, words, speaker, alone=alone)
 
 
-def _write(
-    db: Connection, journal: Journal, recipient: SessionId, words: Words, speaker: Speaker
+def _write(  # noqa: PLR0913 - a message
+    db: Connection,
+    journal: Journal,
+    recipient: SessionId,
+    words: Words,
+    speaker: Speaker,
+    *,
+    alone: bool,
 ) -> MessageId:
     if why := limits.why_no_room(db, recipient, words.text):
         name = sessions.get(db, recipient).name
         raise BacklogFull(f"{why} for {name}. See them with:  rookery inbox {name}")
-    cause = journal.append(db, MessageWritten(recipient, speaker.name))
+    cause = journal.append(db, MessageWritten(recipient, speaker.name, alone))
     if speaker.session is None or speaker.is_command:
         return messages.add(db, recipient, words, Origin(speaker.name, cause))
     by, to = sessions.get(db, speaker.session), sessions.get(db, recipient)

@@ -170,6 +170,27 @@ def test_of_two_dialogs_each_is_told(rookery: Rookery) -> None:
 
 
 @pytest.mark.spec("E6", "I5")
+def test_of_two_who_ask_at_the_same_time_each_has_its_own_answer(rookery: Rookery) -> None:
+    rookery.start("worker")
+    rookery.send("worker", REMOVE)
+    eventually(lambda: is_doing(rookery, "permission"))
+    with (
+        begun(rookery, "ask", "worker", "say: answer A") as first,
+        begun(rookery, "ask", "worker", "say: answer B") as second,
+    ):
+        eventually(lambda: len(waiting(rookery)) == 2)
+        rookery.run("keys", "worker", "1")
+        answers = [each.communicate(timeout=SOON)[0] for each in (first, second)]
+
+    assert answers == ["answer A\n", "answer B\n"]
+
+
+def waiting(rookery: Rookery) -> list[str]:
+    found = rookery.client.get("sessions", "worker", "turns")["unheard"]
+    return [each["words"] for each in found]
+
+
+@pytest.mark.spec("E6", "I5")
 def test_sending_says_whether_the_words_left_and_why_not(rookery: Rookery) -> None:
     rookery.start("worker")
 

@@ -43,6 +43,23 @@ def test_a_command_goes_alone_and_in_its_turn(db: Connection, journal: Journal) 
     assert found == ["One.\n\nTwo.", "/compact", "/clear", "Three.\n\nFour."]
 
 
+@pytest.mark.spec("E6")
+def test_words_whose_sender_waits_for_the_answer_go_alone(
+    db: Connection, journal: Journal
+) -> None:
+    for words, alone in [("A?", True), ("B?", True), ("One.", False), ("Two.", False)]:
+        commands.send(
+            db,
+            journal,
+            speaker=Speaker("person"),
+            recipient=WORKER,
+            words=Words(words, 0),
+            alone=alone,
+        )
+
+    assert parcels(db, journal, "Three.") == ["A?", "B?", "One.\n\nTwo.\n\nThree."]
+
+
 def turn_of(journal: Journal, db: Connection, clock: FakeClock, words: str) -> None:
     journal.append(db, TurnStarted(WORKER, words))
     clock.advance(10)

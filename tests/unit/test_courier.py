@@ -55,6 +55,22 @@ async def test_words_wait_for_an_idle_session_and_go_as_one(
 
 
 @pytest.mark.spec("E6")
+async def test_the_prompt_of_a_start_is_joined_with_no_words_that_come_before_it_is_up(
+    database: ObservedDatabase, world: World
+) -> None:
+    world.runtime.manner = Manner(comes_up=False)
+    async with running(database, world) as house:
+        worker = await house.start("Build it.")
+        await house.send(worker, "And test it.")
+        await house.rest()
+        world.agents.hook(worker, "SessionStart")
+        world.runtime.program(worker).manner = Manner()
+        await house.rest()
+
+    assert world.runtime.heard == [(worker, "Build it."), (worker, "And test it.")]
+
+
+@pytest.mark.spec("E6")
 async def test_words_said_meanwhile_wait_for_the_next_stop(
     database: ObservedDatabase, world: World
 ) -> None:

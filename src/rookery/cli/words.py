@@ -63,6 +63,9 @@ def as_text(data: bytes, what: str) -> str:
 def send(*, name: str, words: tuple[str, ...], as_json: bool) -> None:
     """Send WORDS to a session; it gets them once it is idle. "-" reads standard input.
 
+    Words that wait for the same session are joined and answered in one turn, but for those of
+    "ask": each of these is a turn of its own.
+
     Other users of this computer can see the arguments of a command; standard input they cannot.
     """
     daemon = client()
@@ -118,11 +121,13 @@ def fate(message: Mapping[str, Any], session: Mapping[str, Any], *, held: bool =
 def ask(*, name: str, words: tuple[str, ...], timeout: float, as_json: bool) -> None:
     """Send WORDS to a session, wait, and print its answer. Exits with 1 if the turn failed.
 
+    They are a turn of their own, and not joined with other words that wait.
+
     "-" reads standard input. Other users of this computer can see the arguments of a command
     for as long as it waits; standard input they cannot.
     """
     daemon = client()
-    sent = daemon.post("sessions", name, "messages", words=prompt_of(words))
+    sent = daemon.post("sessions", name, "messages", words=prompt_of(words), alone=True)
     _tell_if_kept(daemon, sent)
     with stoppable(name):
         found = _see_through(daemon, name, str(sent["id"]), timeout)

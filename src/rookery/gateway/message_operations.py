@@ -54,6 +54,9 @@ class SendAsked(OfSession):
     words: str
     direct: bool = Field(False, description="let the two talk: what it answers comes back")
     listen: bool = Field(False, description="tell the session that asks when it is done")
+    alone: bool = Field(
+        False, description="a turn of its own: not joined with other words that wait"
+    )
 
 
 class MessageAsked(Asked):
@@ -109,7 +112,12 @@ async def send(house: House, caller: Caller, asked: SendAsked) -> Message:
     def write(db: Connection) -> Message:
         speaker = speaker_of(caller, direct=asked.direct)
         message = sessions.send(
-            db, house.journal, speaker=speaker, recipient=session.id, words=words
+            db,
+            house.journal,
+            speaker=speaker,
+            recipient=session.id,
+            words=words,
+            alone=asked.alone,
         )
         wanted = Link(session.id, message, asked.direct, asked.listen)
         listening = link(db, house, caller, wanted)

@@ -63,6 +63,7 @@ class MessageWritten(_Fact, frozen=True):
     """A message was written for it, which it has not got yet."""
 
     sender: str
+    alone: bool = False  #: it is joined with no others: its sender waits for its own answer
 
 
 class DeliveryWaited(_Fact, frozen=True):

@@ -25,7 +25,16 @@ from rookery.model.messages import (
 from rookery.model.sessions import HEADLESS
 
 #: Words that an agent takes for a command, if they are all that stands in its box.
-_ALONE = "(envelope = '' and relay is null and words like '/%')"
+_COMMAND = "(envelope = '' and relay is null and words like '/%')"
+
+#: Words whose sender waits for their own answer.
+_ASKED = (
+    "exists (select 1 from entries where seq = cause and kind = 'message-written'"
+    " and json_extract(body, '$.alone'))"
+)
+
+#: Words that are joined with no others.
+_ALONE = f"({_COMMAND} or {_ASKED})"
 
 #: Matches news of Rookery's own, as opposed to the words of a person or a session.
 NEWS = "(author = 'listeners' or author like 'relays %')"
@@ -176,8 +185,9 @@ def take_up(
 ) -> Parcel | None:
     """Join what waits for an idle session into one parcel, from now on ``sending``.
 
-    All of it; but a command for its program, which begins with a slash, goes alone,
-    and so does everything for a program that takes one line after the other.
+    All of it; but a command for its program, which begins with a slash, goes alone, and so
+    do words whose sender waits for their own answer, and everything for a program that takes
+    one line after the other.
     """
     first = db.execute(
         "select min(messages.id) as id from messages indexed by messages_pending"
