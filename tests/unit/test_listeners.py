@@ -5,6 +5,7 @@ from datetime import timedelta
 from functools import partial
 from sqlite3 import Connection
 
+import anyio
 import pytest
 
 from rookery import relays
@@ -20,6 +21,7 @@ from rookery.store import dialogs, families, listeners, messages, requests, swit
 from rookery.store.journal import Journal
 from rookery.store.requests import Asking
 from tests.fakes.clock import FakeClock
+from tests.fakes.database import ObservedDatabase
 from tests.office import Office
 from tests.sessions import ANNA, BERT, WORKER
 
@@ -353,6 +355,37 @@ def test_who_waits_for_the_dead_is_told_at_the_next_look(
 
     assert [caller for caller, _ in office.told()] == [ANNA]
     assert listeners.known(office.db) == []
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("E5")
+async def test_those_who_wait_long_are_looked_after_at_every_check(
+    database: ObservedDatabase, clock: FakeClock
+) -> None:
+    def wait_for_one_that_died_untold(db: Connection) -> Office:
+        office = Office(db, Journal("here", clock, readers={}))
+        office.listen(ANNA, WORKER)
+        db.execute(
+            "update sessions set status = 'failed', activity = null,"
+            " ended_at = since, reason = 'lost' where id = 'worker'"
+        )
+        return office
+
+    office = await database.write(wait_for_one_that_died_untold)
+    keeper = Listeners(office.journal, timedelta(seconds=60), timedelta(minutes=10))
+    clock.advance(601)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(keeper.keep_time, database)
+        await database.rest()
+        clock.advance(59)
+        await database.rest()
+        early = await database.read(listeners.known)
+        clock.advance(1)
+        await database.rest()
+        late = await database.read(listeners.known)
+        tasks.cancel_scope.cancel()
+
+    assert (len(early), late) == (1, [])
 
 
 def test_a_listener_hears_nothing_older_than_itself(office: Office) -> None:
