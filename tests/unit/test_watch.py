@@ -346,6 +346,26 @@ async def test_an_agent_that_rests_in_mid_turn_was_interrupted_at_the_keyboard(
 
 
 @pytest.mark.anyio
+@pytest.mark.spec("E7")
+async def test_a_paused_turn_is_not_ended_by_a_screen_that_rests(
+    database: ObservedDatabase, world: World
+) -> None:
+    world.agents.answers_at_once = False
+    async with running(database, world) as house:
+        session = await house.start("Have it searched.")
+        paused = facts.TurnPaused(session, "It is being searched.", subagents=1)
+        await database.write(lambda db: house.journal.append(db, paused))
+        await house.pass_time(1.0)
+
+        world.runtime.see_again(FellQuiet(session))
+        await house.rest()
+
+        (turn,) = await database.read(partial(turns.of_session, session=session, last=9))
+        assert (await house.session(session)).activity == "working"
+    assert (turn.how, turn.ended_at) == ("", None)
+
+
+@pytest.mark.anyio
 @pytest.mark.spec("A2")
 async def test_a_prompt_that_comes_in_the_very_moment_of_a_quiet_goes_on(
     database: ObservedDatabase, world: World
