@@ -22,7 +22,7 @@ from rookery.ports.agent import Agent
 from rookery.ports.runtime import Launch, Place
 from rookery.processes import Process
 from rookery.sessions import Speaker
-from rookery.store import observed, sessions
+from rookery.store import observed, sessions, tokens
 from rookery.store.journal import Journal
 from rookery.supervise import ERROR_BACKOFF_S
 from tests.fakes.database import ObservedDatabase
@@ -401,6 +401,25 @@ async def test_what_could_not_be_let_go_of_is_let_go_of_later(
 
         assert not await database.read(lambda db: is_held(db, session))
     assert world.runtime.released == [session]
+
+
+@pytest.mark.spec("A3", "K3")
+async def test_a_program_that_was_starting_when_the_daemon_died_keeps_its_badge(
+    database: ObservedDatabase, world: World
+) -> None:
+    world.runtime.manner = Manner(comes_up=False)
+    async with running(database, world) as house:
+        session = await house.start()
+    (launch,) = world.runtime.started
+    badge = tokens.digest(launch.environment["ROOKERY_BADGE"])
+
+    async with running(database, world) as house:
+        await house.rest()
+        found = await database.read(partial(tokens.find, found=badge))
+
+    assert world.runtime.started == [launch]
+    assert found is not None
+    assert found.session == session
 
 
 @pytest.mark.spec("A7")
