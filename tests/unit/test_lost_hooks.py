@@ -12,7 +12,7 @@ import pytest
 from rookery.answers import Answers
 from rookery.daemon import AGENTS
 from rookery.hook_waits import HOOK_RETURN_TIMEOUT
-from rookery.lost_hooks import LostHooks, hang_up
+from rookery.lost_hooks import LostHooks, hang_up, leave
 from rookery.model.facts import SessionId, ToolUsed
 from rookery.model.permissions import (
     STOP,
@@ -165,6 +165,20 @@ async def test_a_request_whose_hook_waits_is_not_handed_over(bench: Bench) -> No
             await bench.pass_time(TOO_LONG)
 
     assert not (await bench.get(request)).by_keys
+
+
+@pytest.mark.spec("D2")
+async def test_a_request_whose_hook_returns_before_the_hand_over_is_written_stays_with_it(
+    bench: Bench,
+) -> None:
+    request = await bench.ask()
+    hand_over = partial(leave, permissions=bench.permissions, request=request)
+
+    with bench.permissions.waits.waiting(request):
+        await bench.house.database.write(hand_over)
+
+    found = await bench.get(request)
+    assert (found.outcome, found.by_keys) == ("open", False)
 
 
 @pytest.mark.spec("D2", "K3")
