@@ -61,7 +61,7 @@ PARTIAL = "(Its screen shows only a part of this dialog: answer it with rookery 
 
 def call_of(request: Request) -> Call:
     """Return the call that a request is about."""
-    return Call(request.tool, request.input, request.questions, folder=request.folder)
+    return Call(request.tool, request.input, request.questions, folder=request.made_in)
 
 
 def about(db: Connection, session: SessionId, dialog: Dialog) -> list[Request]:

@@ -36,7 +36,7 @@ from rookery.model.facts import (
     TurnStarted,
 )
 from rookery.model.permissions import Call, RequestId, Verdict
-from rookery.model.rules import path_fields
+from rookery.model.rules import needs_folder, path_fields
 from rookery.model.sessions import HEADLESS, Sender
 from rookery.path_resolver import PathResolver
 from rookery.permissions import Pass, Permissions, Ruling, Wait
@@ -200,6 +200,8 @@ class Intake:
         await rulebook.refresh(self.database, self.journal.clock)
         if hook.is_altered:
             call = replace(call, uncertain=frozenset(call.input), is_exact=False)
+        if needs_folder(rulebook.rules, call):
+            call = await self.paths.resolve_folders(call, folder=sender.cwd)
         fields = path_fields(rulebook.rules)
         return await self.paths.resolve(call, folder=sender.cwd, fields=fields)
 

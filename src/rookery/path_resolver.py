@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from threading import BoundedSemaphore, Thread
 from typing import TypeAlias
 
-from rookery.model.permissions import Call
-from rookery.model.rules import absolute_path
+from rookery.model.folders import absolute_path, named_folders
+from rookery.model.permissions import FOLDER, Call
 
 #: Of each field of a call, the files that its path may name.
 _Meanings: TypeAlias = dict[str, frozenset[str]]
@@ -42,6 +42,15 @@ class PathResolver:
         found = await self._in_thread(paths, folder or "/")
         unsure.update(paths.keys() - found.keys())
         return replace(call, real_paths=found, uncertain=call.uncertain | unsure)
+
+    async def resolve_folders(self, call: Call, *, folder: str) -> Call:
+        """Return the call with the real folders that it may work in."""
+        named = named_folders(call.input) or {FOLDER: folder}
+        found = await self._in_thread(named, folder or "/")
+        unsure = {name for name, path in named.items() if path.startswith("~")}
+        if unsure or named.keys() != found.keys():
+            return replace(call, uncertain=call.uncertain | {FOLDER})
+        return replace(call, real_folders=frozenset().union(*found.values()))
 
     async def _in_thread(self, paths: Mapping[str, str], folder: str) -> _Meanings:
         if not self._threads.acquire(blocking=False):

@@ -146,6 +146,7 @@ class Permissions:
                 by=verdict.by,
                 rule=rule.name,
                 reason=verdict.reason,
+                folder=call.working_folder,
             ),
         )
         return verdict
@@ -193,6 +194,7 @@ class Permissions:
         asks: bool = True,
     ) -> RequestId:
         """Ask a person. ``at`` is when the agent asked: its hook may have waited since then."""
+        call = call.seen_from(session.project_path)
         now = self.journal.clock.now()
         at = min(at or now, now)
         # A person has the whole time for an answer, however late the hook was taken in.
@@ -214,7 +216,7 @@ class Permissions:
             now = requests.get(db, request.id)
             raise RequestClosed(f"{now.outcome} by {now.answered_by}.")
         session = sessions.get(db, request.session)
-        call = Call(request.tool, request.input, request.questions)
+        call = Call(request.tool, request.input, request.questions, folder=request.folder)
         decided = replace(self._decided(session, call, verdict), request=request.id)
         seq = self._keep(db, decided)
         if request.by_keys:
@@ -244,7 +246,9 @@ class Permissions:
         by = verdict.by if verdict else request.answered_by
         decided = Verdict(Outcome.GONE, by, why)
         kept = self._decided(
-            sessions.get(db, request.session), Call(request.tool, request.input), decided
+            sessions.get(db, request.session),
+            Call(request.tool, request.input, folder=request.folder),
+            decided,
         )
         pressed = dialogs.was_pressed(db, request.id) > 0
         decision = "unsure" if pressed else "undelivered"
@@ -358,6 +362,7 @@ class Permissions:
             decision=verdict.outcome,
             by=verdict.by,
             reason=verdict.reason or _given(verdict),
+            folder=call.working_folder,
         )
 
     def _keep(self, db: Connection, decided: Decided) -> int | None:

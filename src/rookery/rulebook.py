@@ -82,6 +82,7 @@ class _Rule(_Table):
     agent: _Pattern = _ANY
     project: _Pattern = _ANY
     session: _Pattern = _ANY
+    folder: _Pattern | None = None
     reason: str = ""  #: told to the agent
 
 
@@ -280,5 +281,6 @@ def _rule(decision: Decision, number: int, rule: _Rule) -> Rule:
         agent=rule.agent.pattern(),
         project=rule.project.pattern(),
         session=rule.session.pattern(),
+        folder=rule.folder.pattern() if rule.folder else None,
         reason=rule.reason,
     )

@@ -80,6 +80,7 @@ def settle_in_terminal(
         by=by,
         reason=why,
         request=request,
+        folder=found.folder,
     )
     requests.keep(db, kept)
     return True

@@ -118,11 +118,11 @@ def test_of_two_subagents_of_claude_with_the_same_call_only_the_allowed_one_runs
     assert "terminal" not in rookery.run("audit").stdout
 
 
-@pytest.mark.spec("D2", "D4")
+@pytest.mark.spec("D1", "D2", "D4")
 def test_of_two_parallel_calls_of_codex_with_the_same_command_only_the_allowed_one_runs(
     rookery: Rookery,
 ) -> None:
-    other = rookery.project / "other"
+    other = rookery.folder / "other"
     other.mkdir()
     rookery.start("it", agent="codex")
     here = json.dumps({"cmd": COMMAND})
@@ -130,14 +130,40 @@ def test_of_two_parallel_calls_of_codex_with_the_same_command_only_the_allowed_o
     words = f"tool: exec_command {here};; and: exec_command {there};; say: done"
     rookery.send("it", words)
     eventually(lambda: len(asked(rookery)) == 2)
-    first, second = asked(rookery)
+    shown = rookery.run("permissions").stdout
+    by_folder = {each["folder"]: each["id"] for each in asked(rookery)}
+    inside, outside = by_folder[str(rookery.project)], by_folder[str(other)]
 
-    rookery.run("allow", first["id"])
+    rookery.run("allow", inside)
     eventually(lambda: count(rookery, "tool-used"))
     left = asked(rookery)
-    rookery.run("deny", second["id"])
+    rookery.run("deny", outside)
     eventually(lambda: rookery.session("it")["activity"] == "idle")
 
-    assert [each["id"] for each in left] == [second["id"]]
-    assert len([*rookery.project.rglob("ran.log")]) == 1
-    assert "terminal" not in rookery.run("audit").stdout
+    assert [each["id"] for each in left] == [outside]
+    assert (rookery.project / "ran.log").exists()
+    assert not (other / "ran.log").exists()
+    assert f"May it use Bash in {other}?" in shown
+    audit = rookery.run("audit").stdout
+    assert f"Bash in {other}" in audit
+    assert "terminal" not in audit
+
+
+@pytest.mark.spec("D1")
+def test_a_rule_allows_no_command_of_codex_in_another_folder(rookery: Rookery) -> None:
+    other = rookery.folder / "other"
+    other.mkdir()
+    rookery.home.rules.write_text(
+        '[[allow]]\ntool = "Bash"\ninput.command = "touch made"\n'
+        f'project = "{rookery.project}"\n[[ask]]\ntool = "Bash"\n'
+    )
+    rookery.start("it", agent="codex")
+    here = json.dumps({"cmd": "touch made"})
+    there = json.dumps({"cmd": "touch made", "workdir": str(other)})
+
+    rookery.send("it", f"tool: exec_command {here};; tool: exec_command {there};; say: done")
+
+    eventually(lambda: asked(rookery))
+    assert [each["folder"] for each in asked(rookery)] == [str(other)]
+    assert (rookery.project / "made").exists()
+    assert not (other / "made").exists()

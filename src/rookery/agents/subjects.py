@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os.path
 
+from rookery.model.folders import absolute_path
 from rookery.model.permissions import DIALOG, TELLING, Call, Question
-from rookery.model.rules import absolute_path
 from rookery.model.screens import Dialog, squeeze
 
 #: The page on which several answers are handed in, and the option that does so.

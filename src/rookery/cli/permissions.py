@@ -28,6 +28,7 @@ from rookery.cli.show import (
 from rookery.cli.words import prompt_of
 from rookery.client import Client
 from rookery.model.errors import BadInput, CommandRefused
+from rookery.model.folders import runs_command
 from rookery.model.permissions import STOP
 from rookery.model.sessions import HEADLESS
 
@@ -176,10 +177,13 @@ def show(*, request: str, as_json: bool) -> None:
 @permissions.command()
 @click.option("--agent", default="claude", show_default=True)
 @click.option("--project", default=".", help="Folder that the call is made in; else this one.")
+@click.option("--folder", default="", help="Folder of the command, if not the project's.")
 @click.option("--session", default="", help="The name of the session that makes it.")
 @as_json
 @click.argument("call")
-def test(*, agent: str, project: str, session: str, as_json: bool, call: str) -> None:
+def test(  # noqa: PLR0913 - its options
+    *, agent: str, project: str, folder: str, session: str, as_json: bool, call: str
+) -> None:
     """Say which rule decides about CALL: '{"tool": "Bash", "input": {"command": "ls"}}'."""
     try:
         given = json.loads(prompt_of((call,)))
@@ -192,11 +196,13 @@ def test(*, agent: str, project: str, session: str, as_json: bool, call: str) ->
             fields = given.get("input", {})
         case _:
             raise BadInput('say which tool: {"tool": "Bash", "input": {"command": "ls"}}')
-    # Absolute: the daemon runs elsewhere, and follows links from this folder.
-    folder = str(Path(project).expanduser().absolute())
-    found = client().post(
-        "rules", "test", tool=tool, input=fields, agent=agent, project=folder, session=session
-    )
+    # Absolute: the daemon runs elsewhere.
+    where = {
+        "project": _absolute(project),
+        "folder": _absolute(folder) if folder else "",
+        "session": session,
+    }
+    found = client().post("rules", "test", tool=tool, input=fields, agent=agent, **where)
     if as_json:
         show_json(found)
         return
@@ -204,6 +210,11 @@ def test(*, agent: str, project: str, session: str, as_json: bool, call: str) ->
         say(found["reason"])
         return
     say(f"{found['decision']} by the rule {found['rule']!r}. {found['reason']}".strip())
+
+
+def _absolute(folder: str) -> str:
+    # With links followed, as the project of a session is.
+    return str(Path(folder).expanduser().resolve())
 
 
 @rookery.command()
@@ -319,7 +330,15 @@ def audit(*, name: str, limit: int, as_json: bool) -> None:
         by = f"{with_names(each['by'], known)} {each['rule']}".strip()
         what = " ".join(json.dumps(each["input"], ensure_ascii=False).split())
         why = f"  ({cut(' '.join(each['reason'].split()), 100)})" if each["reason"] else ""
-        done = f"{each['decision']:8}  {by:20}  {each['tool']}  {cut(what, 100)}{why}"
+        tool = f"{each['tool']}{_elsewhere(each, known)}"
+        done = f"{each['decision']:8}  {by:20}  {tool}  {cut(what, 100)}{why}"
         say_line(f"{local(each['at'])}  {whose:16}  {done}")
     if not found["decisions"]:
         say("Nothing was decided yet.")
+
+
+def _elsewhere(decided: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> str:
+    """Say where a command ran, if that is not its session's project folder."""
+    folder = decided["folder"] if runs_command(decided["input"]) else ""
+    project = known.get(decided["session"], {}).get("project_path", "")
+    return f" in {in_one_line(folder)}" if folder not in {"", project} else ""

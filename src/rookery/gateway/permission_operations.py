@@ -34,6 +34,7 @@ from rookery.model.errors import (
     RequestUnknown,
     SessionUnknown,
 )
+from rookery.model.folders import named_folders
 from rookery.model.names import SHOWN
 from rookery.model.permissions import (
     DIALOG,
@@ -99,6 +100,7 @@ class TestAsked(Asked):
     agent: str = "claude"
     project: str = ""
     session: str = ""
+    folder: str = Field("", description="that the call is made in; without, the project's")
 
 
 class ModeAsked(Asked):
@@ -277,9 +279,10 @@ def _find(house: House, db: Connection, caller: Caller, word: str) -> Request:
     asked = requests.open_of(db, session.id)
     if not asked:
         raise RequestUnknown(f"{session.name}: it asks for nothing now.")
-    if any(call_of(each) != call_of(asked[0]) for each in asked):
+    first = asked[0]
+    if any((call_of(each), each.folder) != (call_of(first), first.folder) for each in asked):
         raise RequestAmbiguous("; ".join(f"{each.id} ({_shown(each)})" for each in asked))
-    return asked[0]
+    return first
 
 
 def _shown(request: Request) -> str:
@@ -340,8 +343,11 @@ async def test_rules(house: House, caller: Caller, asked: TestAsked) -> Tested:
     rulebook = house.permissions.rulebook
     await rulebook.refresh(house.database, house.journal.clock)
     fields = path_fields(rulebook.rules)
-    call = Call(asked.tool, asked.input)
-    call = await PathResolver().resolve(call, folder=asked.project, fields=fields)
+    call = Call(asked.tool, asked.input, folder=asked.folder or asked.project)
+    paths = PathResolver()
+    if asked.folder or named_folders(asked.input):
+        call = await paths.resolve_folders(call, folder=call.folder)
+    call = await paths.resolve(call, folder=call.folder, fields=fields)
     where = await house.database.read(partial(_circumstances, asked=asked))
     rule = decide(rulebook.rules, call, where)
     if rule is None:

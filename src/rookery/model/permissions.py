@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
 from typing import Any, Literal, NewType, TypeAlias
 
 from rookery.model.facts import SessionId
+from rookery.model.folders import runs_command, working_folders
 
 RequestId = NewType("RequestId", str)
 
@@ -35,6 +36,9 @@ class Question:
     takes_several: bool = False
     descriptions: tuple[str, ...] = ()  #: of the options, where there are any
 
+
+#: Stands for the folder of a call among its uncertain fields.
+FOLDER = "(folder)"
 
 #: Before the digest of a call that other calls cannot be told from.
 INEXACT = "inexact:"
@@ -63,8 +67,14 @@ class Call:
     #: What each path field may mean, with links followed. With ``..`` after a link there are
     #: several: the kernel follows the link first, some agents remove the ``..`` first.
     real_paths: Mapping[str, frozenset[str]] = field(default_factory=dict, compare=False)
+    #: The folders that it may work in, with links followed; empty if they were not looked up.
+    real_folders: frozenset[str] = field(default=frozenset(), compare=False)
     #: Fields whose value is not known for certain: rules never allow by them.
     uncertain: frozenset[str] = field(default=frozenset(), compare=False)
+
+    #: Of a command that does not run in its session's project folder: the folder that it
+    #: runs in, for a person to see.
+    elsewhere: str = field(default="", compare=False)
 
     #: Of a dialog that only the screen shows: what it asks for.
     shown: Kind | None = None
@@ -83,6 +93,16 @@ class Call:
         return name if self.is_exact else f"{INEXACT}{name}"
 
     @property
+    def working_folder(self) -> str:
+        """Return the folder that it works in; empty if that is not known."""
+        return next(iter(working_folders(self.input, self.folder)), "")
+
+    def seen_from(self, project: str) -> Call:
+        """Return the call as a person is asked about it who knows the session's project."""
+        folder = self.working_folder if runs_command(self.input) else ""
+        return replace(self, elsewhere="" if folder == project else folder)
+
+    @property
     def summary(self) -> str:
         """Say in a line what is wanted; line breaks and a cut are seen."""
         return shortened(self._wanted, MAX_SUMMARY_CHARACTERS)
@@ -96,7 +116,8 @@ class Call:
             return self.questions[0].text
         if plan := self.plan:
             return " ".join(["May it carry out its plan?", *plan.split()])
-        return f"May it use {self.tool}? {in_one_line(telling(self.input))}".rstrip()
+        place = f" in {in_one_line(self.elsewhere)}" if self.elsewhere else ""
+        return f"May it use {self.tool}{place}? {in_one_line(telling(self.input))}".rstrip()
 
     @property
     def plan(self) -> str:
@@ -206,8 +227,9 @@ class Request:
     delivery: Literal["none", "due", "pressed"] = "none"
     answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     is_exact: bool = True  #: else other calls look the same, and it is allowed once at a time
-    folder: str = ""  #: that the call is made in; empty if its agent did not tell
+    made_in: str = ""  #: the folder that its agent was in; empty if it did not tell
     note: str = ""  #: what else a person who answers must know
+    folder: str = ""  #: that the call works in; empty if it is not known
     answered_by: str = ""
     answered_at: datetime | None = None
     reason: str = ""

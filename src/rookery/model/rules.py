@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import json
-import os.path
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
+from rookery.model.folders import (
+    COMMAND_FIELDS,
+    FOLDER_FIELDS,
+    absolute_path,
+    is_within,
+    named_folders,
+    runs_command,
+    working_folders,
+)
 from rookery.model.patterns import Pattern
-from rookery.model.permissions import Call
+from rookery.model.permissions import FOLDER, Call
 
 #: The order in which rules are asked: one that denies beats all that allow.
 Decision: TypeAlias = Literal["deny", "allow", "ask"]
@@ -22,10 +30,6 @@ PATH_FIELDS = frozenset(
         *("directory", "dir_path", "dirPath", "cwd", "workdir", "old_path", "new_path"),
     }
 )
-
-#: Fields of a tool's input that a shell runs.
-COMMAND_FIELDS = frozenset({"command", "cmd", "script"})
-
 
 ANYTHING = Pattern("*")
 
@@ -55,6 +59,9 @@ class Rule:
     agent: Pattern = ANYTHING
     project: Pattern = ANYTHING
     session: Pattern = ANYTHING
+    #: Of the folder that the call works in. Without it, a rule that allows is about commands
+    #: inside the session's project only.
+    folder: Pattern | None = None
     reason: str = ""
 
     def matches(self, call: Call, where: Circumstances) -> bool:
@@ -63,7 +70,25 @@ class Rule:
             self.tool.matches(call.tool)
             and self._is_about(where)
             and all(has(call, where, name, each) for name, each in self.input.items())
+            and self._is_in_folder(call, where)
         )
+
+    def _is_in_folder(self, call: Call, where: Circumstances) -> bool:
+        """Return whether the rule is about the folder that a call works in."""
+        if self.decision == "allow":
+            return self._allows_folder(call, where)
+        folders = {*call.real_folders, *_folders(call, where)}
+        return self.folder is None or any(map(self.folder.matches, folders))
+
+    def _allows_folder(self, call: Call, where: Circumstances) -> bool:
+        folders = call.real_folders or frozenset(_folders(call, where))
+        is_certain = call.uncertain.isdisjoint({FOLDER, *FOLDER_FIELDS})
+        if self.folder is not None:
+            return is_certain and all(map(self.folder.matches, folders))
+        named = named_folders(call.input)
+        if not runs_command(call.input) or (named and named.keys() <= self.input.keys()):
+            return True
+        return is_certain and all(is_within(each, where.project) for each in folders)
 
     def _is_about(self, where: Circumstances) -> bool:
         """Return whether the rule is about a session that makes a call.
@@ -108,6 +133,14 @@ def decide(rules: Iterable[Rule], call: Call, where: Circumstances) -> Rule | No
     return first
 
 
+def needs_folder(rules: Iterable[Rule], call: Call) -> bool:
+    """Return whether some rule looks at the folder that a call works in."""
+    is_command = runs_command(call.input)
+    return any(
+        rule.folder is not None or (is_command and rule.decision == "allow") for rule in rules
+    )
+
+
 def path_fields(rules: Iterable[Rule]) -> frozenset[str]:
     """Return the path fields that the rules look at."""
     return PATH_FIELDS.intersection(name for rule in rules for name in rule.input)
@@ -115,10 +148,14 @@ def path_fields(rules: Iterable[Rule]) -> frozenset[str]:
 
 def _may_restrict(rule: Rule, call: Call, where: Circumstances) -> bool:
     """Return whether a rule would match if its uncertain fields had the right values."""
-    if rule.decision == "allow" or not call.uncertain.intersection(rule.input):
+    has_folder = rule.folder is not None and FOLDER in call.uncertain
+    if rule.decision == "allow":
+        return False
+    if not has_folder and not call.uncertain.intersection(rule.input):
         return False
     certain = {name: each for name, each in rule.input.items() if name not in call.uncertain}
-    return replace(rule, input=certain).matches(call, where)
+    folder = None if has_folder else rule.folder
+    return replace(rule, input=certain, folder=folder).matches(call, where)
 
 
 def _allows(call: Call, where: Circumstances, name: str, pattern: Pattern) -> bool:
@@ -151,15 +188,13 @@ def _meanings(call: Call, where: Circumstances, name: str) -> Iterator[str]:
         yield from call.real_paths.get(name, ())
 
 
+def _folders(call: Call, where: Circumstances) -> list[str]:
+    """Return the folders that a call may work in, as they are written."""
+    return working_folders(call.input, call.folder or where.project)
+
+
 def _absolute(path: str, where: Circumstances) -> str:
     return absolute_path(path, where.project)
-
-
-def absolute_path(path: str, folder: str) -> str:
-    """Return a path without ``.``, ``..`` and ``//``, seen from a folder."""
-    # normpath keeps two leading slashes, which POSIX lets a system treat specially.
-    whole = os.path.normpath(os.path.join(folder, path))  # noqa: PTH118 - pathlib keeps ".."
-    return "/" + whole.lstrip("/") if whole.startswith("/") else whole
 
 
 def _text(value: Any) -> str:  # noqa: ANN401 - JSON of an agent

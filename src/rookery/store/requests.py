@@ -12,6 +12,7 @@ from typing import Any
 
 from rookery.model.errors import RequestUnknown
 from rookery.model.facts import SessionId, ToolUsed
+from rookery.model.folders import working_folders
 from rookery.model.permissions import (
     INEXACT,
     Call,
@@ -344,6 +345,7 @@ class Decided:
     rule: str = ""
     reason: str = ""
     request: RequestId | None = None
+    folder: str = ""  #: that the call works in; empty if it is not known
 
 
 def keep(db: Connection, decided: Decided) -> None:
@@ -376,16 +378,18 @@ def _decided(row: Row) -> Decided:
         rule=row["rule"],
         reason=row["reason"],
         request=RequestId(row["request"]) if row["request"] else None,
+        folder=row["folder"],
     )
 
 
 def _request(row: Row) -> Request:
+    given = json.loads(row["input"])
     return Request(
         id=RequestId(row["id"]),
         session=SessionId(row["session"]),
         kind=row["kind"],
         tool=row["tool"],
-        input=json.loads(row["input"]),
+        input=given,
         questions=tuple(_question(each) for each in json.loads(row["questions"])),
         message=row["message"],
         outcome=Outcome(row["outcome"]),
@@ -395,13 +399,14 @@ def _request(row: Row) -> Request:
         source=row["source"],
         has_dialog=bool(row["has_dialog"]),
         is_exact=not row["digest"].startswith(INEXACT),
-        folder=row["folder"],
+        made_in=row["folder"],
         missed=bool(row["missed"]),
         delivery=row["keys"],
         answers={name: tuple(each) for name, each in json.loads(row["answers"]).items()},
         answered_by=row["answered_by"],
         answered_at=read_stamp(row["answered_at"]),
         reason=row["reason"],
+        folder=next(iter(working_folders(given, row["folder"])), ""),
     )
 
 
