@@ -43,6 +43,7 @@ from rookery.permissions import Pass, Permissions, Ruling, Wait
 from rookery.ports.agent import Agent
 from rookery.processes import run_as
 from rookery.prompt_names import rename_after_prompt
+from rookery.skill_commands import with_inline_commands
 from rookery.stops import GoOn, Stops, reason_to_go_on
 from rookery.store import (
     dialogs,
@@ -195,7 +196,7 @@ class Intake:
             require_tool(hook.payload)
         if (call := agent.read_call(hook.payload)) is None:
             return None
-        call = replace(call, folder=sender.cwd)
+        call = await with_inline_commands(replace(call, folder=sender.cwd), sender)
         rulebook = self.permissions.rulebook
         await rulebook.refresh(self.database, self.journal.clock)
         if hook.is_altered:

@@ -79,25 +79,29 @@ def command_defined_by(session: Session, name: str) -> str:
         for settings in project_commands.SETTINGS.get(session.agent, ()):
             if project_commands.is_configured(read_text(each / settings), name):
                 return str(each / settings)
-        if found := _definition_in(each / own, name):
+        if found := next(definitions_in(each / own, name), ""):
             return found
     return ""
 
 
-def _definition_in(folder: Path, name: str) -> str:
+def definitions_in(folder: Path, name: str, *, place: str = "") -> Iterator[str]:
+    """Yield the files in a place below an agent's folder that define a command or a skill.
+
+    With too many files, the last is the folder itself, with the reason.
+    """
     number = 0
     # Links are followed, as agents do; a loop of them ends at the limit.
-    for where, _, files in os.walk(folder, followlinks=True):
+    for where, _, files in os.walk(folder / place, followlinks=True):
         for path in (Path(where, each) for each in files):
             number += 1
             if number > MAX_FILES:
-                return f"{folder}, which has more than {MAX_FILES:,} files,"
-            if project_commands.is_definition(path.relative_to(folder), name):
-                return str(path)
+                yield f"{folder}, which has more than {MAX_FILES:,} files,"
+                return
             is_skill = path.name.lower() == project_commands.SKILL
-            if is_skill and project_commands.names_skill(read_text(path), name):
-                return str(path)
-    return ""
+            if project_commands.is_definition(path.relative_to(folder), name) or (
+                is_skill and project_commands.names_skill(read_text(path), name)
+            ):
+                yield str(path)
 
 
 def _holding_commands(folder: Path) -> Iterator[Path]:

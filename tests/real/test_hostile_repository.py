@@ -181,3 +181,38 @@ def test_a_person_is_told_what_a_repository_brings_along(rookery: Rookery, trap:
 
     said = "This project has settings of its own for"
     assert told == [f"{said} claude: .claude, .mcp.json.\n", f"{said} codex: .codex.\n", ""]
+
+
+@pytest.mark.spec("D1")
+def test_the_inline_commands_of_a_skill_must_pass_the_rules(
+    cold: Rookery, models: ModelServer
+) -> None:
+    configure(cold, models.url)
+    settings = cold.folder / "claude" / "settings.json"
+    own = json.loads(settings.read_text())
+    own["permissions"]["allow"] = ["Bash", "Skill"]
+    settings.write_text(json.dumps(own))
+    made = {name: cold.project / name for name in ("denied", "asked")}
+    for name, file in made.items():
+        skill = cold.project / ".claude" / "skills" / name / "SKILL.md"
+        skill.parent.mkdir(parents=True)
+        command = f"touch {file}" if name == "denied" else f"env touch {file}"
+        skill.write_text(f"---\nname: {name}\ndescription: it\n---\nNow: !`{command}`\n")
+    cold.home.rules.write_text(
+        '[[deny]]\ntool = "Bash"\ninput.command = "touch *"\n[[ask]]\ntool = "Bash"\n'
+    )
+    cold.up()
+    cold.json("mode", "remote")
+    cold.start("it", agent="claude")
+
+    cold.ask("it", f"tool: Skill {json.dumps({'skill': 'denied'})};; say: done")
+    message = cold.send("it", f"tool: Skill {json.dumps({'skill': 'asked'})};; say: done")
+    eventually(lambda: bool(cold.client.get("permissions")["requests"]))
+    (asked,) = cold.client.get("permissions")["requests"]
+    unasked = [name for name, file in made.items() if file.exists()]
+    cold.run("allow", asked["id"])
+    cold.client.get("messages", str(message), "answer", timeout=60)
+
+    assert unasked == []
+    assert asked["message"].endswith(f"It runs: env touch {made['asked']}")
+    assert [name for name, file in made.items() if file.exists()] == ["asked"]

@@ -76,6 +76,10 @@ class Call:
     #: runs in, for a person to see.
     elsewhere: str = field(default="", compare=False)
 
+    #: Shell commands that the tool runs by itself, of which no hook tells; ``None`` if there
+    #: may be some that are not known.
+    commands: tuple[str, ...] | None = field(default=(), compare=False)
+
     #: Of a dialog that only the screen shows: what it asks for.
     shown: Kind | None = None
     #: Whether it was read to the last byte. If not, other calls look the same: what is
@@ -117,7 +121,16 @@ class Call:
         if plan := self.plan:
             return " ".join(["May it carry out its plan?", *plan.split()])
         place = f" in {in_one_line(self.elsewhere)}" if self.elsewhere else ""
-        return f"May it use {self.tool}{place}? {in_one_line(telling(self.input))}".rstrip()
+        wanted = f"May it use {self.tool}{place}? {in_one_line(telling(self.input))}".rstrip()
+        return f"{wanted}{self._runs}"
+
+    @property
+    def _runs(self) -> str:
+        if self.commands is None:
+            return " It may run shell commands, which could not be read."
+        if not self.commands:
+            return ""
+        return " It runs: " + "; ".join(map(in_one_line, self.commands))
 
     @property
     def plan(self) -> str:

@@ -121,9 +121,44 @@ UNCERTAIN = Rule(
 )
 
 
+#: Decides where a rule restricts commands, and a call may run some that are not known.
+UNKNOWN_COMMANDS = Rule(
+    "unknown commands", "ask", reason="The commands that it may run could not be read."
+)
+
+
 def decide(rules: Iterable[Rule], call: Call, where: Circumstances) -> Rule | None:
-    """Return the rule that decides: of those that match, one that denies, allows, then asks."""
+    """Return the rule that decides: of those that match, one that denies, allows, then asks.
+
+    The commands that a call runs by itself must pass the rules as calls of their own.
+    """
     known = tuple(rules)
+    first = _decide(known, call, where)
+    if first and first.decision == "deny":
+        return first
+    return _restriction_of_commands(known, call, where) or first
+
+
+def _restriction_of_commands(
+    rules: tuple[Rule, ...], call: Call, where: Circumstances
+) -> Rule | None:
+    """Return the rule that denies, or else asks about, a command that a call runs by itself."""
+    if call.commands is None:
+        found = _decide(rules, _shell_call("", is_certain=False), where)
+        return UNKNOWN_COMMANDS if found and found.decision != "allow" else None
+    # A variable stands for something that only Claude or the shell puts in.
+    calls = (_shell_call(each, is_certain="$" not in each) for each in call.commands)
+    deciding = [rule for each in calls if (rule := _decide(rules, each, where))]
+    restricting = [rule for rule in deciding if rule.decision != "allow"]
+    return min(restricting, key=lambda rule: DECISIONS.index(rule.decision), default=None)
+
+
+def _shell_call(command: str, *, is_certain: bool) -> Call:
+    uncertain = frozenset[str]() if is_certain else frozenset({"command"})
+    return Call("Bash", {"command": command}, uncertain=uncertain)
+
+
+def _decide(known: tuple[Rule, ...], call: Call, where: Circumstances) -> Rule | None:
     matching = [rule for rule in known if rule.matches(call, where)]
     first = min(matching, key=lambda rule: DECISIONS.index(rule.decision), default=None)
     if first and first.decision == "deny":

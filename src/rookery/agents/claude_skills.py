@@ -1,0 +1,45 @@
+"""Shell commands that Claude Code runs when it loads a skill or a command file. Pure.
+
+No hook tells of them: Claude replaces each by its output before the model sees the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+#: Tools that load such a file, and the fields of their input that may name it.
+_TOOLS: Mapping[str, tuple[str, ...]] = {
+    "Skill": ("skill", "command", "name"),
+    "SlashCommand": ("command",),
+}
+
+#: An inline command, and a block of them.
+_INLINE = re.compile(r"!`([^`]+)`")
+_BLOCK = re.compile(r"^[ \t]*```!([\s\S]*?)```", re.MULTILINE)
+_MARK = re.compile(r"!`|```!")
+
+#: Hooks of a skill run commands later, whenever its events happen.
+_HOOKS = re.compile(r"^\s*[\"']?hooks[\"']?\s*:", re.MULTILINE)
+
+
+def loads_file(tool: str) -> bool:
+    """Return whether a tool loads a skill or a command file."""
+    return tool in _TOOLS
+
+
+def named_file(tool: str, given: Mapping[str, Any]) -> str:
+    """Return the name of the skill or command that a call loads; empty if it is unclear."""
+    found = next((given[field] for field in _TOOLS[tool] if field in given), "")
+    words = found.split(maxsplit=1) if isinstance(found, str) else []
+    return words[0].lstrip("/") if words else ""
+
+
+def inline_commands(text: str) -> tuple[str, ...] | None:
+    """Return the commands that a text has Claude run; ``None`` if they cannot be told."""
+    blocks = [found[1] for found in _BLOCK.finditer(text)]
+    rest = _BLOCK.sub("", text)
+    inline = [found[1] for found in _INLINE.finditer(rest)]
+    is_unclear = _MARK.search(_INLINE.sub("", rest)) or _HOOKS.search(text)
+    return None if is_unclear else tuple(each.strip() for each in (*inline, *blocks))
