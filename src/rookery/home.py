@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import re
 import stat
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import IO
 
 from rookery.model.errors import AlreadyRunning, HomeUnusable
+
+_log = logging.getLogger(__name__)
 
 #: Bytes of a unix socket's path, less room for the names of ours.
 _SOCKET_PATH = 90
@@ -139,7 +142,7 @@ class Home:
     def locked(self) -> Iterator[None]:
         """Be the only one that writes here. Raises ``AlreadyRunning``."""
         # In the folder of the database, not in that of the sockets, which anybody may tidy up.
-        with open_private(self.lock) as file:
+        with self._folder_locked(), open_private(self.lock) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
@@ -149,6 +152,26 @@ class Home:
             os.write(file.fileno(), f"{os.getpid()}\n".encode())
             yield
             os.ftruncate(file.fileno(), 0)
+
+    @contextmanager
+    def _folder_locked(self) -> Iterator[None]:
+        """Lock the folder itself: the lock's file may be deleted while its daemon runs.
+
+        Raises ``AlreadyRunning``.
+        """
+        number = os.open(self.state, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            try:
+                fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                pid = self.lock_pid()
+                gone = f"its pid is unknown, because {self.lock} was deleted."
+                raise AlreadyRunning(f"pid {pid}." if pid else gone) from error
+            except OSError:  # not every network file system locks folders
+                _log.warning("%s cannot be locked; only the file in it is.", self.state)
+            yield
+        finally:
+            os.close(number)
 
 
 def open_private(path: Path) -> IO[bytes]:

@@ -52,6 +52,28 @@ def test_a_deleted_folder_of_sockets_is_made_anew(rookery: Rookery) -> None:
     assert rookery.run("up").stdout.startswith("Rookery already runs")
 
 
+def test_a_second_daemon_is_refused_when_lock_and_socket_were_deleted(rookery: Rookery) -> None:
+    rookery.start("a")
+    pid = rookery.client.get("status")["pid"]
+
+    rookery.home.lock.unlink()
+    rookery.home.door.unlink()
+    second = subprocess.run(
+        [sys.executable, "-m", "rookery", "up"],
+        env=rookery.environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=ROOT,
+        check=False,
+    )
+    eventually(lambda: answers(rookery))
+
+    assert "already runs" in second.stdout + second.stderr
+    assert rookery.client.get("status")["pid"] == pid
+
+
 def test_a_daemon_that_waits_for_tmux_says_so_and_can_be_stopped(rookery: Rookery) -> None:
     rookery.start("a")
     tmux = int(rookery.tmux("display-message", "-p", "#{pid}"))

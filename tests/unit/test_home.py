@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rookery.home import Home, find_home, open_private
-from rookery.model.errors import HomeUnusable
+from rookery.model.errors import AlreadyRunning, HomeUnusable
 
 #: Linux takes 107 bytes of path for a unix socket, macOS 103.
 SOCKET_PATH = 103
@@ -238,6 +238,19 @@ def test_a_home_with_a_control_character_in_its_name_is_refused(
     with pytest.raises(HomeUnusable, match="Set ROOKERY_HOME"):
         home.prepare()
     assert not home.state.exists()
+
+
+@pytest.mark.spec("K4")
+def test_a_home_stays_locked_when_the_file_of_its_lock_is_deleted(tmp_path: Path) -> None:
+    home = find_home({"ROOKERY_HOME": str(tmp_path)})
+    home.prepare()
+
+    with home.locked():
+        home.lock.unlink()
+        with pytest.raises(AlreadyRunning, match="was deleted"), home.locked():
+            pass
+    with home.locked():
+        assert home.lock_pid() == os.getpid()
 
 
 @pytest.mark.spec("K1")
