@@ -119,6 +119,30 @@ def test_on_a_full_disk_nothing_is_accepted_and_nothing_half_done(
     assert names(cold) == ["one", "two"]
 
 
+@pytest.mark.spec("K4", "D3", "I5")
+def test_a_dialog_that_a_full_disk_keeps_from_being_noted_is_not_denied_to_be_there(
+    cold: Rookery, disk: Disk
+) -> None:
+    cold.up()
+    cold.start("one")
+    pane = str(cold.session("one")["tmux_pane"])
+
+    disk.fill()
+    cold.tmux("send-keys", "-t", pane, "-l", "permission: Bash rm -r build")
+    cold.tmux("send-keys", "-t", pane, "Enter")
+    eventually(lambda: "1. Yes" in cold.tmux("capture-pane", "-p", "-t", pane))
+    eventually(lambda: "disk is full" in cold.run("ls").stderr)
+    asked, why = cold.run("permissions"), cold.run("why", "one")
+    disk.make_room()
+
+    assert "This may be out of date. The disk is full" in asked.stderr
+    assert asked.stdout == ""
+    assert "This may be out of date. The disk is full" in why.stdout
+    assert "sure" not in why.stdout
+    eventually(lambda: "rm -r build" in cold.run("permissions").stdout)
+    assert "out of date" not in cold.run("why", "one").stdout
+
+
 @pytest.mark.spec("K4", "A5")
 def test_what_happens_while_the_disk_is_full_is_known_once_there_is_room(
     cold: Rookery, disk: Disk

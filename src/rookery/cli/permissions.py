@@ -19,6 +19,7 @@ from rookery.cli.show import (
     complain,
     cut,
     local,
+    out_of_date,
     plain,
     rules_warning,
     say,
@@ -48,10 +49,12 @@ def permissions(context: click.Context, *, everything: bool, as_json: bool) -> N
         return
     if found["trouble"]:
         complain(rules_warning(found["trouble"]))
+    if found.get("store_trouble"):
+        complain(out_of_date(found["store_trouble"]))
     known = _known(daemon, found["requests"], by="answered_by")
     for request in found["requests"]:
         _show_request(request, known, found["on_timeout"])
-    if not found["requests"]:
+    if not found["requests"] and not found.get("store_trouble"):
         say("Nobody asks for anything.")
     if missed := [each["id"] for each in found["requests"] if each["missed"]]:
         daemon.post("permissions", "seen", requests=missed)

@@ -23,6 +23,7 @@ from rookery.cli.show import (
     count,
     first_line,
     has_failed_turn,
+    out_of_date,
     remark,
     rules_warning,
     running_on,
@@ -197,7 +198,7 @@ def ls(*, everything: bool, tree: bool, as_json: bool) -> None:
     if found.get("holding"):
         remark(HELD)
     if found.get("trouble"):
-        remark(f"This may be out of date. {found['trouble']}")
+        remark(out_of_date(found["trouble"]))
     if found.get("hooks_problem"):
         remark(f"{found['hooks_problem']}.")
     if found.get("rules_problem"):

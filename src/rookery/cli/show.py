@@ -57,6 +57,11 @@ def rules_warning(problem: str) -> str:
     return f"The rules as they are written are not in force. {problem}"
 
 
+def out_of_date(trouble: str) -> str:
+    """Say that what is shown may be old, because the daemon cannot write."""
+    return f"This may be out of date. {trouble}"
+
+
 #: These may be cut, down to so many cells.
 _CUT, _LEAST = ("PROJECT", "WHAT"), 14
 

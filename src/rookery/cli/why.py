@@ -8,7 +8,7 @@ from typing import Any
 from rookery.cli.complete import of_session
 from rookery.cli.endings import ended_by, with_names_of
 from rookery.cli.group import as_json, client, rookery
-from rookery.cli.show import ago, does, first_line, say, say_line, show_json
+from rookery.cli.show import ago, does, first_line, out_of_date, say, say_line, show_json
 
 
 @rookery.command()
@@ -28,7 +28,10 @@ def why(*, name: str, as_json: bool) -> None:
         say(f"{session['name']} was {with_names_of(ended, client())} {since} ago.")
     else:
         say(f"{session['name']} {does(state)} since {since}{reason}")
-    say(f"This is {found['confidence']}.")
+    if found.get("trouble"):
+        say(out_of_date(found["trouble"]))
+    else:
+        say(f"This is {found['confidence']}.")
     _say_hook_problems(found)
     for each in found["evidence"]:
         detail = f"  ({each['detail']})" if each["detail"] else ""

@@ -118,6 +118,8 @@ class RequestList:
     trouble: str  #: why the rules, as they are written now, do not hold
     requests: list[Request]
     on_timeout: Literal["terminal", "deny"] = "terminal"  #: what happens at a deadline
+    #: Why the daemon can write nothing, so that requests may be missing here; empty if it can.
+    store_trouble: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +154,8 @@ async def list_requests(house: House, caller: Caller, asked: ListAsked) -> Reque
         found = requests.listed(db, limit=1_000, only_open=not asked.all)
         seen = [each for each in found if allowed is None or each.session in allowed]
         on_timeout = house.settings.permissions.on_timeout
-        return RequestList(switches.mode(db), rulebook.problem, seen, on_timeout)
+        trouble = house.database.trouble
+        return RequestList(switches.mode(db), rulebook.problem, seen, on_timeout, trouble)
 
     return await house.database.read(read)
 

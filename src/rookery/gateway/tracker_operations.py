@@ -31,6 +31,8 @@ class Grounds:
     shares_with: list[str] = field(default_factory=list)
     has_terminal: bool = True  #: false if its pane is gone while its program runs on
     hooks_problem: str = ""  #: which hook program is damaged, so that rules do not hold
+    #: Why the daemon can write nothing, so that what it says may be old; empty if it can.
+    trouble: str = ""
 
 
 async def why(house: House, caller: Caller, asked: OfSession) -> Grounds:
@@ -51,6 +53,7 @@ async def why(house: House, caller: Caller, asked: OfSession) -> Grounds:
         grounds,
         has_terminal=session.id not in cut_off,
         hooks_problem=find_problem(house.home),
+        trouble=house.database.trouble,
     )
 
 
