@@ -12,8 +12,8 @@ import click
 from pydantic import BaseModel
 
 from rookery import config
-from rookery.cli import codes
-from rookery.cli.group import rookery
+from rookery.cli import exit_codes
+from rookery.cli.root import rookery
 from rookery.config import Settings
 from rookery.gateway.events import CALLED
 from rookery.gateway.operations import OPERATIONS
@@ -26,12 +26,12 @@ def commands() -> Iterator[str]:
     yield "# Commands\n\nWhat `rookery --help` says, command by command.\n"
     yield "## Exit codes\n\n| code | meaning |\n|---|---|"
     yield "| 0 | done |"
-    yield f"| {codes.FAILED} | it failed, or was refused; of `wait`, `start --wait` and `ask` also: the session failed, or its last turn |"
-    yield f"| {codes.USAGE} | it cannot be taken as it is; the message says what to change |"
-    yield f"| {codes.NOT_RUNNING} | no daemon answers, or none any more; sessions go on |"
-    yield f"| {codes.NOT_DONE_IN_TIME} | not done in time; nothing was stopped |"
-    yield f"| {codes.UNKNOWN} | no such session, relay, request or token |"
-    yield f"| {codes.INTERRUPTED} | stopped with Ctrl-C; sessions go on |"
+    yield f"| {exit_codes.FAILED} | it failed, or was refused; of `wait`, `start --wait` and `ask` also: the session failed, or its last turn |"
+    yield f"| {exit_codes.USAGE} | it cannot be taken as it is; the message says what to change |"
+    yield f"| {exit_codes.NOT_RUNNING} | no daemon answers, or none any more; sessions go on |"
+    yield f"| {exit_codes.NOT_DONE_IN_TIME} | not done in time; nothing was stopped |"
+    yield f"| {exit_codes.UNKNOWN} | no such session, relay, request or token |"
+    yield f"| {exit_codes.INTERRUPTED} | stopped with Ctrl-C; sessions go on |"
     for path, command in _walk(rookery, ("rookery",)):
         context = click.Context(
             command,

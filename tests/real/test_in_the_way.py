@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rookery.cli.show import HELD
+from rookery.cli.render import HELD
 from rookery.model.errors import Answered
 from tests.real.rookery import Rookery, eventually
 from tests.real.test_commands import REMOVE, begun, is_doing

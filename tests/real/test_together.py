@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rookery.cli.show import HELD
+from rookery.cli.render import HELD
 from rookery.model.errors import Answered
 from tests.real.rookery import SOON, Rookery, eventually
 from tests.real.test_commands import are_waiting, begun

@@ -11,13 +11,13 @@ import pytest
 from click.testing import CliRunner
 
 from rookery import cli
-from rookery.cli import codes, complete, events, sessions, words
-from rookery.cli.group import SECTIONS, rookery
-from rookery.cli.obstacles import how_to_answer
+from rookery.cli import completion, events, exit_codes, messages, sessions
+from rookery.cli.blocked import how_to_answer
+from rookery.cli.maintenance import flat, masked
+from rookery.cli.messages import fate
+from rookery.cli.root import SECTIONS, rookery
 from rookery.cli.sessions import told
-from rookery.cli.upkeep import flat, masked
 from rookery.cli.waiting import stoppable
-from rookery.cli.words import fate
 from rookery.client import CutOff
 from rookery.config import Settings
 from rookery.daemon import AGENTS
@@ -30,7 +30,7 @@ from rookery.model.errors import (
     SessionUnknown,
     TokenUnknown,
 )
-from tests.unit.test_show import made
+from tests.unit.test_cli_render import made
 
 #: The id of a session that did something.
 OTHER = "0f8a3c1e-58d4-4b5e-9a53-0c8de7d2a111"
@@ -161,7 +161,7 @@ def test_what_is_kept_is_printed_at_once_and_names_are_asked_for_together(
     "error", [SessionUnknown, RelayUnknown, RequestUnknown, MessageUnknown, TokenUnknown]
 )
 def test_what_is_unknown_has_one_exit_code_and_one_status(error: type[RookeryError]) -> None:
-    assert codes.OF_REFUSALS[code_of(error)] == codes.UNKNOWN
+    assert exit_codes.OF_REFUSALS[code_of(error)] == exit_codes.UNKNOWN
     assert STATUS[error] == 404
 
 
@@ -344,7 +344,7 @@ def test_each_module_defines_exactly_the_commands_that_are_listed_for_it() -> No
 @pytest.mark.spec("I5")
 def test_a_command_imports_no_other_commands_module() -> None:
     code = (
-        "import sys; from rookery.cli.group import rookery; import click;"
+        "import sys; from rookery.cli.root import rookery; import click;"
         "rookery.get_command(click.Context(rookery), 'status');"
         "print(*[name for name in sys.modules if name.startswith('rookery.cli.')])"
     )
@@ -353,8 +353,8 @@ def test_a_command_imports_no_other_commands_module() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
 
-    assert "rookery.cli.running" in run.stdout.split()
-    assert not {"rookery.cli.sessions", "rookery.cli.backups", "rookery.cli.hooks"} & {
+    assert "rookery.cli.daemon" in run.stdout.split()
+    assert not {"rookery.cli.sessions", "rookery.cli.backup", "rookery.cli.hooks"} & {
         *run.stdout.split()
     }
 
@@ -369,7 +369,7 @@ def test_a_misspelt_command_is_told_the_nearest_one() -> None:
 
 @pytest.mark.spec("I5")
 def test_all_agents_are_completed() -> None:
-    assert sorted(AGENTS) == list(complete.AGENTS)
+    assert sorted(AGENTS) == list(completion.AGENTS)
 
 
 class Hostile(Telling):
@@ -416,7 +416,7 @@ def test_output_that_is_cut_off_by_a_restart_is_asked_for_again(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     daemon = Restarting()
-    monkeypatch.setattr(words, "client", lambda: daemon)
+    monkeypatch.setattr(messages, "client", lambda: daemon)
 
     code = typed(monkeypatch, "output", "worker", "--json")
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rookery.cli.endings import ended_by
-from rookery.cli.show import show_sessions
+from rookery.cli.render import show_sessions
 
 pytestmark = pytest.mark.spec("A4")
 

@@ -12,7 +12,7 @@ from rookery.cli import foreground
 from rookery.client import CutOff
 from rookery.model.errors import NotRunning
 from tests.unit.test_cli_commands import typed
-from tests.unit.test_show import made
+from tests.unit.test_cli_render import made
 
 pytestmark = pytest.mark.spec("H3", "I5")
 

@@ -10,7 +10,7 @@ import pytest
 from rookery.cli import permissions
 from rookery.model.permissions import Call
 from tests.unit.test_cli_commands import typed
-from tests.unit.test_show import made
+from tests.unit.test_cli_render import made
 
 pytestmark = pytest.mark.spec("D5", "I5")
 

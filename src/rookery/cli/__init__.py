@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
-from rookery.cli import codes
-from rookery.cli.group import home, rookery
-from rookery.cli.show import complain
+from rookery.cli import exit_codes
+from rookery.cli.render import complain
+from rookery.cli.root import home, rookery
 from rookery.client import CutOff
 from rookery.model.errors import Answered, BadInput, NotRunning, RookeryError
 
@@ -18,13 +18,13 @@ from rookery.model.errors import Answered, BadInput, NotRunning, RookeryError
 def _code_of(error: RookeryError) -> int:
     match error:
         case Answered(code=code):
-            return codes.OF_REFUSALS.get(code, codes.FAILED)
+            return exit_codes.OF_REFUSALS.get(code, exit_codes.FAILED)
         case NotRunning():
-            return codes.NOT_RUNNING
+            return exit_codes.NOT_RUNNING
         case BadInput():
-            return codes.USAGE
+            return exit_codes.USAGE
         case _:
-            return codes.FAILED
+            return exit_codes.FAILED
 
 
 def _give_up_output() -> None:
@@ -60,6 +60,6 @@ def main() -> None:
         _give_up_output()
         what = error.filename or "the output cannot be written"
         complain(f"{what}: {error.strerror or error}")
-        sys.exit(codes.FAILED)
+        sys.exit(exit_codes.FAILED)
     except (click.Abort, KeyboardInterrupt):
-        sys.exit(codes.INTERRUPTED)
+        sys.exit(exit_codes.INTERRUPTED)

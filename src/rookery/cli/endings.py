@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rookery.cli.naming import with_names_by
+from rookery.cli.names import with_names_by
 from rookery.client import Client
 from rookery.model.errors import Answered
 

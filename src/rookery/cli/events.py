@@ -11,9 +11,9 @@ from typing import Any
 
 import click
 
-from rookery.cli.group import as_json, client, rookery
-from rookery.cli.naming import known_sessions, name_of, with_names_by
-from rookery.cli.show import count, local, one_line, safe_json
+from rookery.cli.names import known_sessions, name_of, with_names_by
+from rookery.cli.render import count, local, one_line, safe_json
+from rookery.cli.root import as_json, client, rookery
 from rookery.cli.waiting import await_return
 from rookery.client import Client
 from rookery.model.errors import Answered, NotRunning

@@ -15,12 +15,11 @@ from typing import Any, NoReturn
 
 import click
 
-from rookery.cli.codes import INTERRUPTED
-from rookery.cli.complete import session_names
+from rookery.cli.completion import session_names
 from rookery.cli.endings import ended_by, with_names_of
-from rookery.cli.following import CHANNEL, Follower, Front
-from rookery.cli.group import as_json, client, examples, rookery
-from rookery.cli.show import (
+from rookery.cli.exit_codes import INTERRUPTED
+from rookery.cli.follow import CHANNEL, Follower, Front
+from rookery.cli.render import (
     count,
     cut,
     does,
@@ -34,6 +33,7 @@ from rookery.cli.show import (
     show_json,
     width_here,
 )
+from rookery.cli.root import as_json, client, examples, rookery
 from rookery.client import Client
 from rookery.model.errors import BadInput, NotRunning
 

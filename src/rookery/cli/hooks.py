@@ -14,10 +14,10 @@ from typing import Any
 
 import click
 
-from rookery.cli.codes import FAILED
-from rookery.cli.group import as_json, client, home, own_root, rookery
-from rookery.cli.show import count, cut, plain, say, say_line, short, show_json, width_here
-from rookery.cli.units import is_unit_of, unit_file
+from rookery.cli.exit_codes import FAILED
+from rookery.cli.render import count, cut, plain, say, say_line, short, show_json, width_here
+from rookery.cli.root import as_json, client, home, own_root, rookery
+from rookery.cli.service import is_unit_of, unit_file
 from rookery.home import Home
 from rookery.model.errors import Answered, BadInput, NotRunning
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 
-from rookery.cli.group import home, rookery
+from rookery.cli.root import home, rookery
 
 
 @rookery.command()

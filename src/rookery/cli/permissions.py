@@ -9,11 +9,10 @@ from typing import Any
 
 import click
 
-from rookery.cli.complete import session_names
-from rookery.cli.group import as_json, client, examples, rookery
-from rookery.cli.naming import known_sessions, name_of, with_names
-from rookery.cli.requests import hidden_fields, in_one_line, is_partial, show_input
-from rookery.cli.show import (
+from rookery.cli.completion import session_names
+from rookery.cli.messages import prompt_of
+from rookery.cli.names import known_sessions, name_of, with_names
+from rookery.cli.render import (
     ago,
     at_deadline,
     complain,
@@ -26,7 +25,8 @@ from rookery.cli.show import (
     say_line,
     show_json,
 )
-from rookery.cli.words import prompt_of
+from rookery.cli.requests import hidden_fields, in_one_line, is_partial, show_input
+from rookery.cli.root import as_json, client, examples, rookery
 from rookery.client import Client
 from rookery.model.errors import BadInput, CommandRefused
 from rookery.model.folders import runs_command

@@ -9,10 +9,10 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from rookery.cli.complete import of_session, relay_ids, session_names
-from rookery.cli.group import as_json, client, examples, rookery
-from rookery.cli.naming import known_sessions, name_of, with_names
-from rookery.cli.show import ago, count, local, say, say_line, show_json
+from rookery.cli.completion import of_session, relay_ids, session_names
+from rookery.cli.names import known_sessions, name_of, with_names
+from rookery.cli.render import ago, count, local, say, say_line, show_json
+from rookery.cli.root import as_json, client, examples, rookery
 from rookery.model.errors import BadInput
 
 #: Who can talk with each other.

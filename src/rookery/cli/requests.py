@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rookery.cli.show import plain, say
+from rookery.cli.render import plain, say
 from rookery.model.permissions import DIALOG
 
 #: Characters of what is asked, in a list.

@@ -13,11 +13,11 @@ from typing import Any
 
 import click
 
-from rookery.cli.complete import agent_names, of_session, session_names
+from rookery.cli.blocked import Obstacles, how_to_answer, open_requests
+from rookery.cli.completion import agent_names, of_session, session_names
 from rookery.cli.endings import ended_by, with_names_of
-from rookery.cli.group import SECONDS, as_json, client, examples, not_empty, rookery
-from rookery.cli.obstacles import Obstacles, how_to_answer, open_requests
-from rookery.cli.show import (
+from rookery.cli.messages import prompt_of
+from rookery.cli.render import (
     HELD,
     at_deadline,
     count,
@@ -31,6 +31,7 @@ from rookery.cli.show import (
     show_json,
     show_sessions,
 )
+from rookery.cli.root import SECONDS, as_json, client, examples, not_empty, rookery
 from rookery.cli.waiting import (
     gathered,
     goes_on,
@@ -39,7 +40,6 @@ from rookery.cli.waiting import (
     patiently,
     stoppable,
 )
-from rookery.cli.words import prompt_of
 from rookery.client import Client
 from rookery.environment import FROM_CALLER
 from rookery.model.errors import Answered, BadInput

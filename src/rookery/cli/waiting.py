@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 import click
 
-from rookery.cli.codes import INTERRUPTED
-from rookery.cli.obstacles import Obstacles
-from rookery.cli.show import complain, remark
+from rookery.cli.blocked import Obstacles
+from rookery.cli.exit_codes import INTERRUPTED
+from rookery.cli.render import complain, remark
 from rookery.client import Client, CutOff
 from rookery.model.errors import Answered, BadInput, NotRunning
 

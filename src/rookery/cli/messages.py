@@ -10,10 +10,9 @@ from typing import IO, Any
 
 import click
 
-from rookery.cli.complete import of_session
-from rookery.cli.group import SECONDS, as_json, client, rookery
-from rookery.cli.obstacles import how_to_answer, obstacle, open_requests, why_kept
-from rookery.cli.show import (
+from rookery.cli.blocked import how_to_answer, obstacle, open_requests, why_kept
+from rookery.cli.completion import of_session
+from rookery.cli.render import (
     HELD,
     complain,
     count,
@@ -24,6 +23,7 @@ from rookery.cli.show import (
     say,
     show_json,
 )
+from rookery.cli.root import SECONDS, as_json, client, rookery
 from rookery.cli.waiting import await_return, goes_on, patiently, stoppable
 from rookery.client import Client, CutOff
 from rookery.model.errors import BadInput, NotRunning, TimedOut

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from rookery.cli import show
-from rookery.cli.show import (
+from rookery.cli import render
+from rookery.cli.messages import show_turns
+from rookery.cli.render import (
     ago,
     at_deadline,
     complain,
@@ -18,7 +19,6 @@ from rookery.cli.show import (
     show_json,
     show_sessions,
 )
-from rookery.cli.words import show_turns
 
 EVIL = "\x1b]0;owned\x07\x1b[2Jred\x9b31m\r"
 
@@ -200,11 +200,11 @@ def test_there_is_no_colour_where_nobody_wants_any(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    coloured = show.is_colourful()
+    coloured = render.is_colourful()
     monkeypatch.setenv("NO_COLOR", "1")
 
     assert coloured
-    assert not show.is_colourful()
+    assert not render.is_colourful()
 
 
 def test_ones_own_home_is_short(
@@ -324,7 +324,7 @@ def test_a_line_break_in_a_cell_begins_no_row(capsys: pytest.CaptureFixture[str]
 
 @pytest.mark.spec("K2")
 def test_a_line_that_is_said_stays_one(capsys: pytest.CaptureFixture[str]) -> None:
-    show.say_line("a\nb\rc\x85d\u2028e\tf\x1bg")
+    render.say_line("a\nb\rc\x85d\u2028e\tf\x1bg")
 
     assert capsys.readouterr().out == "a b c d e fg\n"
 

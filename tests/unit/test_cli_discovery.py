@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 import pytest
 
-from rookery.cli import panes
+from rookery.cli import discovery
 from tests.unit.test_cli_commands import typed
-from tests.unit.test_cli_together import EVIL, Scripted
+from tests.unit.test_cli_listeners import EVIL, Scripted
 
 Show: TypeAlias = Callable[..., list[str]]
 
@@ -27,7 +27,7 @@ def pane(**known: object) -> dict[str, object]:
 def shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Show:
     def show(*listed: dict[str, object], columns: int = 120) -> list[str]:
         monkeypatch.setenv("COLUMNS", str(columns))
-        monkeypatch.setattr(panes, "client", lambda: Scripted(panes={"panes": listed}))
+        monkeypatch.setattr(discovery, "client", lambda: Scripted(panes={"panes": listed}))
         typed(monkeypatch, "panes")
         return capsys.readouterr().out.splitlines()
 

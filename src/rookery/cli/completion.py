@@ -6,7 +6,7 @@ import os
 
 import click
 
-from rookery.cli.group import home
+from rookery.cli.root import home
 from rookery.client import Client
 from rookery.model.errors import RookeryError
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rookery.cli.complete import of_session
+from rookery.cli.completion import of_session
 from rookery.cli.endings import ended_by, with_names_of
-from rookery.cli.group import as_json, client, rookery
-from rookery.cli.show import ago, does, first_line, out_of_date, say, say_line, show_json
+from rookery.cli.render import ago, does, first_line, out_of_date, say, say_line, show_json
+from rookery.cli.root import as_json, client, rookery
 
 
 @rookery.command()

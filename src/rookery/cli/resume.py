@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 import click
 
-from rookery.cli.complete import agent_names, session_names
-from rookery.cli.group import SECONDS, as_json, client, examples, not_empty, rookery
+from rookery.cli.completion import agent_names, session_names
+from rookery.cli.messages import prompt_of
+from rookery.cli.root import SECONDS, as_json, client, examples, not_empty, rookery
 from rookery.cli.sessions import awaited, environment_here, report
-from rookery.cli.words import prompt_of
 
 C = TypeVar("C", bound=Callable[..., object])
 

@@ -9,16 +9,16 @@ import click
 import pytest
 from click.shell_completion import ShellComplete
 
-from rookery.cli import complete, permissions, relays, together
-from rookery.cli.group import examples, rookery
-from rookery.cli.obstacles import Obstacles
-from rookery.cli.show import HELD, local
+from rookery.cli import completion, listeners, permissions, relays
+from rookery.cli.blocked import Obstacles
+from rookery.cli.messages import fate
+from rookery.cli.render import HELD, local
+from rookery.cli.root import examples, rookery
 from rookery.cli.waiting import gathered, goes_on, needed_of
-from rookery.cli.words import fate
 from rookery.client import Client
 from rookery.model.errors import Answered, BadInput
 from tests.unit.test_cli_commands import typed
-from tests.unit.test_show import made
+from tests.unit.test_cli_render import made
 
 #: Long enough ago that a slow machine tells the same time.
 THEN = (datetime.now(UTC) - timedelta(minutes=150)).isoformat()
@@ -58,7 +58,7 @@ def letter(**more: object) -> dict[str, object]:
 def daemon(monkeypatch: pytest.MonkeyPatch) -> Scripted:
     known = [made("anna"), made("worker"), made("planner", id=PLANNER)]
     scripted = Scripted(sessions={"sessions": known})
-    for module in (together, relays):
+    for module in (listeners, relays):
         monkeypatch.setattr(module, "client", lambda: scripted)
     return scripted
 
@@ -447,7 +447,7 @@ def test_a_shell_completes_the_commands_of_a_relay_and_the_names_for_a_new_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     daemon = Scripted(sessions=sessions("anna", "jo"), relays={"relays": [{"id": "4f2a"}]})
-    monkeypatch.setattr(complete, "Client", lambda *_, **__: daemon)
+    monkeypatch.setattr(completion, "Client", lambda *_, **__: daemon)
     shell = ShellComplete(rookery, {}, "rookery", "_X")
 
     begun, second, known = (

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from rookery.cli.group import as_json, client, home, rookery
-from rookery.cli.show import say, show_json
+from rookery.cli.render import say, show_json
+from rookery.cli.root import as_json, client, home, rookery
 from rookery.model.errors import AlreadyRunning, BadInput
 
 

@@ -16,10 +16,10 @@ from typing import Any
 import click
 
 from rookery import __version__
-from rookery.cli.daemons import find_daemon, is_alive
-from rookery.cli.group import as_json, client, home, own_root, rookery
-from rookery.cli.show import HELD, complain, count, remark, rules_warning, say, show_json
-from rookery.cli.units import unit_file, unit_text
+from rookery.cli.daemon_process import find_daemon, is_alive
+from rookery.cli.render import HELD, complain, count, remark, rules_warning, say, show_json
+from rookery.cli.root import as_json, client, home, own_root, rookery
+from rookery.cli.service import unit_file, unit_text
 from rookery.cli.versions import skew
 from rookery.cli.waiting import pause
 from rookery.client import Client

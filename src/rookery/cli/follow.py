@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from rookery.cli.blocked import how_to_answer
 from rookery.cli.events import Event, from_now_on
-from rookery.cli.obstacles import how_to_answer
 from rookery.cli.waiting import await_return
 from rookery.client import Client
 from rookery.model.errors import NotRunning

@@ -9,8 +9,7 @@ from typing import Any
 
 import click
 
-from rookery.cli.group import as_json, client, rookery
-from rookery.cli.show import (
+from rookery.cli.render import (
     cells,
     count,
     cut_left,
@@ -23,6 +22,7 @@ from rookery.cli.show import (
     show_json,
     width_here,
 )
+from rookery.cli.root import as_json, client, rookery
 
 _TITLES = ("PANE", "WINDOW", "SESSION", "COMMAND", "FOLDER")
 

@@ -58,25 +58,25 @@ SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
             "rename",
             "end",
         ),
-        "panes": ("panes", "discover"),
-        "why": ("why",),
-        "resuming": ("resume", "fork"),
+        "discovery": ("panes", "discover"),
+        "evidence": ("why",),
+        "resume": ("resume", "fork"),
     },
-    "Words": {"words": ("send", "ask", "output")},
+    "Words": {"messages": ("send", "ask", "output")},
     "Agents together": {
-        "together": ("listen", "inbox", "hold", "release"),
+        "listeners": ("listen", "inbox", "hold", "release"),
         "relays": ("relay",),
     },
     "What agents may do": {
         "permissions": ("permissions", "allow", "deny", "answer", "mode", "audit"),
     },
     "What happens": {"foreground": ("fg", "bg"), "events": ("events",)},
-    "The daemon": {"running": ("up", "down", "status", "logs", "service")},
+    "The daemon": {"daemon": ("up", "down", "status", "logs", "service")},
     "Keeping it well": {
-        "upkeep": ("stats", "doctor", "prune", "config", "completion", "token"),
+        "maintenance": ("stats", "doctor", "prune", "config", "completion", "token"),
         "hooks": ("hooks", "uninstall"),
         "mcp": ("mcp",),
-        "backups": ("backup", "restore"),
+        "backup": ("backup", "restore"),
     },
 }
 

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from rookery.cli.endings import ended_by
-from rookery.cli.naming import with_names
+from rookery.cli.names import with_names
 
 #: Whatever a terminal would obey: agents' words are shown, never obeyed. Also what would turn
 #: a line round, so that it reads otherwise than it is.

@@ -12,9 +12,9 @@ from typing import Any
 
 import click
 
-from rookery.cli.codes import NOT_RUNNING
-from rookery.cli.group import as_json, client, home, rookery
-from rookery.cli.show import count, is_colourful, local, remark, say, show_json
+from rookery.cli.exit_codes import NOT_RUNNING
+from rookery.cli.render import count, is_colourful, local, remark, say, show_json
+from rookery.cli.root import as_json, client, home, rookery
 from rookery.cli.versions import skew
 from rookery.model.errors import NotRunning
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.cli.units import is_unit_of, unit_text
+from rookery.cli.service import is_unit_of, unit_text
 from rookery.model.errors import BadInput
 
 pytestmark = pytest.mark.spec("I5", "K1")

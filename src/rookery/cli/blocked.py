@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from rookery.cli.show import HELD, first_line, remark
+from rookery.cli.render import HELD, first_line, remark
 from rookery.client import Client
 from rookery.model.errors import Answered, NotRunning
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import click
 
-from rookery.cli.complete import session_names
+from rookery.cli.blocked import obstacle, why_kept
+from rookery.cli.completion import session_names
 from rookery.cli.endings import ended_by
-from rookery.cli.group import SECONDS, as_json, client, examples, rookery
-from rookery.cli.naming import known_sessions, name_of, with_names
-from rookery.cli.obstacles import obstacle, why_kept
-from rookery.cli.show import HELD, ago, first_line, local, plain, say, say_line, show_json
+from rookery.cli.messages import UNHEARD
+from rookery.cli.names import known_sessions, name_of, with_names
+from rookery.cli.render import HELD, ago, first_line, local, plain, say, say_line, show_json
+from rookery.cli.root import SECONDS, as_json, client, examples, rookery
 from rookery.cli.waiting import how_many, needed_of
-from rookery.cli.words import UNHEARD
 from rookery.client import Client
 from rookery.model.errors import Answered, BadInput
 
