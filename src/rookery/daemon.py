@@ -173,8 +173,10 @@ def _in_plain_words(error: Exception, home: Home) -> Exception:
     cause = error if isinstance(error, sqlite3.Error) else error.__cause__
     if isinstance(cause, sqlite3.Error) and not isinstance(error, DiskFull):
         said = error.args[0] if isinstance(error, StoreBroken) else f"{home.database}: {cause}"
-        advice = ". Take a backup back:  rookery restore FILE" if _is_damage(cause) else ""
-        return StoreBroken(f"{said}{advice}")
+        if _is_damage(cause):
+            advice = "Take a backup back:  rookery restore FILE"
+            return StoreBroken(f"{said}. {advice}", remedy="restore")
+        return StoreBroken(said)
     return error
 
 

@@ -128,7 +128,7 @@ async def _refuse(request: Request, error: Exception) -> Response:
     assert isinstance(error, RookeryError)  # noqa: S101 - registered for nothing else
     kind = type(error)
     status = next(STATUS[each] for each in kind.__mro__ if each in STATUS)
-    return _error(status, code_of(kind), str(error))
+    return _error(status, code_of(kind), str(error), details=error.details)
 
 
 async def _refuse_request(request: Request, error: Exception) -> Response:
@@ -139,7 +139,8 @@ async def _refuse_request(request: Request, error: Exception) -> Response:
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         allowed = ", ".join(sorted(_methods_of(request)))
         refused = f"{request.method} is not allowed here; allowed: {allowed}"
-        return _error(error.status_code, "bad-input", refused, {"Allow": allowed})
+        headers = {"Allow": allowed}
+        return _error(error.status_code, "bad-input", refused, headers=headers)
     return _error(error.status_code, "bad-input", str(error.detail))
 
 
@@ -170,6 +171,14 @@ async def _refuse_strange(request: Request, error: Exception) -> Response:
 
 
 def _error(
-    status: int, code: str, message: str, headers: Mapping[str, str] | None = None
+    status: int,
+    code: str,
+    message: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    details: Mapping[str, str] | None = None,
 ) -> JSONResponse:
-    return JSONResponse({"error": {"code": code, "message": message}}, status, headers)
+    error: dict[str, object] = {"code": code, "message": message}
+    if details:
+        error["details"] = dict(details)
+    return JSONResponse({"error": error}, status, headers)

@@ -190,7 +190,7 @@ async def require_own(house: House, caller: Caller, word: str) -> Session:
     """Find the session on whose behalf somebody asks: their own; the owner may name any."""
     own = caller.identity.session
     if own is None and not word:
-        raise BadInput("say which session is meant; you are none yourself.")
+        raise BadInput("say which session is meant; you are none yourself.", missing="caller")
     among = None if own is None else {own}
     with suppress(SessionUnknown) if own is not None else nullcontext():
         return await house.database.read(

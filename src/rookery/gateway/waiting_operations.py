@@ -18,7 +18,7 @@ from rookery.gateway.table import (
     target,
     until,
 )
-from rookery.model.errors import Occupied, StillWorking
+from rookery.model.errors import StillWorking
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
 from rookery.model.scopes import Need
@@ -131,7 +131,7 @@ def _why_not(db: Connection, session: SessionId, goal: Goal) -> str:
     elif now.activity is not Activity.IDLE:
         why = "; more words wait for it"
     else:
-        typed = kept.why.removeprefix(f"{Occupied.__doc__} ").removesuffix(".")
+        typed = kept.obstacle.removesuffix(".")
         why = f"; words for it wait: {typed}" if typed else ""
     return f"{now.name} {doing(now)}{why}"
 

@@ -50,6 +50,10 @@ from __future__ import annotations
 class RookeryError(Exception):
     """Something went wrong in Rookery."""
 
+    def __init__(self, *words: object, **details: str) -> None:
+        super().__init__(*words)
+        self.details = details  #: for programs, which do not read the words
+
     def __str__(self) -> str:
         return " ".join([type(self).__doc__ or "", *map(str, self.args)])
 
@@ -221,8 +225,8 @@ class Unreadable(RookeryError):
 class Answered(RookeryError):
     """The daemon said no. What it said is for the person, word for word."""
 
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
+    def __init__(self, code: str, message: str, **details: str) -> None:
+        super().__init__(message, **details)
         self.code = code
 
     def __str__(self) -> str:

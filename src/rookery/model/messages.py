@@ -11,7 +11,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import NewType
 
-from rookery.model.errors import WordsRefused
+from rookery.model.errors import Occupied, WordsRefused
 from rookery.model.facts import SessionId
 from rookery.model.rewriting import essence, from_first_visible
 
@@ -68,6 +68,7 @@ class Message:
     changed: str = ""  #: what the agent's program changes of the words
     waits_for: str = ""  #: why it has not left yet
     listening: bool = False  #: whoever wrote it waits from now on for what comes of it
+    obstacle: str = ""  #: what ``waits_for`` says, without how an error introduces it
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,11 @@ def clean(text: str) -> Words:
     if not kept.strip():
         raise WordsRefused("there is nothing in them.")
     return Words(kept, removed)
+
+
+def obstacle_in(waits_for: str) -> str:
+    """Return what keeps a message from being typed, without the error's introduction."""
+    return waits_for.removeprefix(f"{Occupied.__doc__} ")
 
 
 def join(pieces: Iterable[tuple[str, str]]) -> str:

@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlite3 import Connection, Row
 
 from rookery.model.facts import SessionId
-from rookery.model.messages import Step
+from rookery.model.messages import Step, obstacle_in
 from rookery.store import switches
 
 
@@ -17,6 +17,7 @@ class Kept:
 
     messages: int
     why: str  #: what they wait for; empty only in the moment before they are looked at
+    obstacle: str = ""  #: what ``why`` says, without how an error introduces it
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,7 @@ class Unheard:
     step: Step
     waits_for: str
     written_at: datetime
+    obstacle: str = ""  #: what ``waits_for`` says, without how an error introduces it
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,7 @@ class Letter:
     step: Step
     waits_for: str
     written_at: datetime
+    obstacle: str = ""  #: what ``waits_for`` says, without how an error introduces it
 
 
 #: Why words wait for a session that is not idle.
@@ -71,7 +74,7 @@ def _kept(row: Row, held: str) -> Kept:
     """Read what keeps words: what holds for all, then its state, then what was in the way."""
     behind = "words before them are on their way" if row["is_behind"] else ""
     why = held or _BUSY.get(row["state"], "") or row["why"] or behind
-    return Kept(row["number"], why)
+    return Kept(row["number"], why, obstacle_in(why))
 
 
 def unheard(db: Connection, session: SessionId) -> list[Unheard]:
@@ -81,7 +84,7 @@ def unheard(db: Connection, session: SessionId) -> list[Unheard]:
         " where recipient = ? and step in ('pending', 'unsure', 'failed') order by id",
         (session,),
     )
-    return [Unheard(**row) for row in rows]
+    return [Unheard(**row, obstacle=obstacle_in(row["waits_for"])) for row in rows]
 
 
 def letters(
@@ -100,6 +103,7 @@ def letters(
                 **row,
                 "step": Step(row["step"]),
                 "written_at": datetime.fromisoformat(row["written_at"]),
+                "obstacle": obstacle_in(row["waits_for"]),
             }
         )
         for row in rows[::-1]

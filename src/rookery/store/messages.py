@@ -20,6 +20,7 @@ from rookery.model.messages import (
     Step,
     Words,
     join,
+    obstacle_in,
     same_words,
 )
 from rookery.model.sessions import HEADLESS
@@ -120,6 +121,7 @@ def get(db: Connection, message: MessageId) -> Message | None:
         removed=row["removed"],
         changed=row["changed"],
         waits_for=row["waits_for"],
+        obstacle=obstacle_in(row["waits_for"]),
     )
 
 

@@ -33,7 +33,7 @@ class CutOff(NotRunning):
     """The daemon stopped"""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Client:
     """Every question and every command raises ``NotRunning`` if nobody is there to answer."""
 
@@ -206,11 +206,20 @@ def _read(answer: bytes) -> Any:  # noqa: ANN401 - JSON
         match value:
             case {"error": {"code": "not-running"}}:
                 raise _cut_off()
-            case {"error": {"code": str(code), "message": str(message)}}:
-                raise Answered(code, message)
+            case {"error": {"code": str(code), "message": str(message), **more}}:
+                raise Answered(code, message, **_details(more.get("details")))
             case _:
                 raise Unreadable(f"({status})")
     return value
+
+
+def _details(value: object) -> dict[str, str]:
+    """Return what an error tells programs; an older daemon tells nothing."""
+    return (
+        {str(name): str(word) for name, word in value.items()}
+        if isinstance(value, dict)
+        else {}
+    )
 
 
 def _unchunked(answer: IO[bytes]) -> Iterator[bytes]:

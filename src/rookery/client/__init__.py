@@ -1,0 +1,7 @@
+"""The client of the daemon: ``Client`` carries requests, a module for each area types them."""
+
+from __future__ import annotations
+
+from rookery.client.transport import Client, CutOff
+
+__all__ = ["Client", "CutOff"]
