@@ -1,0 +1,234 @@
+"""Sessions: start, list, read, wait for and end them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct, field, structs
+
+from rookery.client.answers import Answer, read
+from rookery.client.transport import Client
+
+
+class Session(Answer, frozen=True):
+    id: str = ""
+    name: str = ""
+    agent: str = ""
+    runtime: str = ""
+    status: str = ""
+    activity: str | None = None
+    reason: str = ""
+    since: str = ""
+    title: str = ""
+    project_path: str = ""
+    tmux_session: str | None = None
+    tmux_pane: str | None = None
+    tmux_server: str | None = None
+    parent: str | None = None
+    first_prompt: str = ""
+    created_at: str = ""
+    ended_at: str | None = None
+    ended_by: str = ""
+    background: int = 0
+
+    @property
+    def state(self) -> str:
+        return self.activity or self.status
+
+    @property
+    def is_asking(self) -> bool:
+        return self.activity in {"permission", "question"}
+
+    @property
+    def has_failed_turn(self) -> bool:
+        """Return whether the session is idle because its last turn failed."""
+        return (self.activity, self.reason) == ("idle", "failed")
+
+
+class Waiting(Answer, frozen=True):
+    """The messages that wait for one session."""
+
+    messages: int = 0
+    why: str = ""
+    obstacle: str | None = None  #: what ``why`` says, without its introduction
+
+
+class Pending(Answer, frozen=True):
+    """The request of a session that has a deadline, or was not answered in time."""
+
+    deadline: str | None = None
+    missed: int = 0
+    fallback: str = "dialog"
+
+
+class SessionList(Answer, frozen=True):
+    sessions: tuple[Session, ...] = ()
+    kept: dict[str, Waiting] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+    holding: bool = False
+    rules_problem: str = ""
+    pending: dict[str, Pending] = field(default_factory=dict)
+    on_timeout: str = ""
+    trouble: str = ""
+
+
+class Ended(Answer, frozen=True):
+    ended: tuple[str, ...] = ()
+
+
+class Reached(Answer, frozen=True):
+    """The sessions that are where a caller waits for them to be, and the others."""
+
+    there: tuple[Session, ...] = ()
+    awaited: tuple[Session, ...] = ()
+
+
+class Screen(Answer, frozen=True):
+    lines: tuple[str, ...] = ()
+
+
+class Turn(Answer, frozen=True):
+    number: int = 0
+    prompt: str = ""
+    answer: str = ""
+    started_at: str = ""
+    ended_at: str | None = None
+    how: str = ""
+
+
+class Undelivered(Answer, frozen=True):
+    """A message that did not arrive, or is not known to have arrived."""
+
+    words: str = ""
+    step: str = ""
+    waits_for: str = ""
+    obstacle: str | None = None
+
+
+class Turns(Answer, frozen=True):
+    session: Session = Session()
+    turns: tuple[Turn, ...] = ()
+    count: int = 0
+    unheard: tuple[Undelivered, ...] = ()
+
+
+class Claim(Answer, frozen=True):
+    """What one source said last of a session."""
+
+    source: str = ""
+    claim: str = ""
+    at: str = ""
+    detail: str = ""
+
+
+class Evidence(Answer, frozen=True):
+    session: Session = Session()
+    confidence: str = ""
+    evidence: tuple[Claim, ...] = ()
+    hooks_off: str = ""
+    shares_with: tuple[str, ...] = ()
+    has_terminal: bool = True
+
+
+class StartOrder(Struct, frozen=True, kw_only=True):
+    """A session that is to be started."""
+
+    agent: str
+    name: str
+    project: str
+    runtime: str
+    model: str
+    permission_mode: str
+    prompt: str
+    command: list[str]
+    environment: dict[str, str]
+    tools: bool
+
+
+class ResumeOrder(Struct, frozen=True, kw_only=True):
+    """How a conversation goes on."""
+
+    fork: bool
+    prompt: str
+    name: str
+    agent: str  #: only of a conversation that Rookery does not know
+    project: str  #: likewise
+    environment: dict[str, str]
+
+
+def list_sessions(daemon: Client, *, all: bool = False) -> SessionList:  # noqa: A002 - its name
+    """List the live sessions and those that ended not long ago; with ``all`` every one."""
+    return read(SessionList, daemon.get("sessions", all=all) if all else daemon.get("sessions"))
+
+
+def find_sessions(daemon: Client, ids: Iterable[str]) -> tuple[Session, ...]:
+    """Return the sessions with these ids, whenever they ended."""
+    return read(SessionList, daemon.get("sessions", ids=tuple(ids))).sessions
+
+
+def show_session(daemon: Client, name: str) -> Session:
+    return read(Session, daemon.get("sessions", name))
+
+
+def start_session(daemon: Client, order: StartOrder) -> Session:
+    return read(Session, daemon.post("sessions", **structs.asdict(order)))
+
+
+def resume_session(daemon: Client, session: str, order: ResumeOrder) -> Session:
+    """Go on with the conversation of a session, or of an agent's own id, in a new session."""
+    return read(Session, daemon.post("sessions", session, "resume", **structs.asdict(order)))
+
+
+def wait_for_session(daemon: Client, session: str, *, until: str, timeout: float) -> Session:
+    """Wait until a session is up, stops or ends. Raises ``Answered`` if it does not in time."""
+    return read(Session, daemon.get("sessions", session, "wait", until=until, timeout=timeout))
+
+
+def wait_for_any(
+    daemon: Client, sessions: tuple[str, ...], *, until: str, timeout: float
+) -> Reached:
+    """Wait until at least one of the sessions is up, stops or ends."""
+    answer = daemon.get("wait", sessions=sessions, needed="any", until=until, timeout=timeout)
+    return read(Reached, answer)
+
+
+def show_turns(
+    daemon: Client,
+    session: str,
+    *,
+    last: int | None = None,
+    after: int | None = None,
+    timeout: float = 0.0,
+) -> Turns:
+    """Return the last turns; with ``after`` and ``timeout`` wait for more turns to end."""
+    limits = {"last": last, "after": after}
+    given = {name: value for name, value in limits.items() if value is not None}
+    return read(Turns, daemon.get("sessions", session, "turns", timeout=timeout, **given))
+
+
+def show_screen(daemon: Client, session: str, *, history: bool = False) -> Screen:
+    return read(Screen, daemon.get("sessions", session, "screen", history=history))
+
+
+def show_evidence(daemon: Client, session: str) -> Evidence:
+    return read(Evidence, daemon.get("sessions", session, "why"))
+
+
+def end_session(daemon: Client, session: str, *, force: bool) -> Session:
+    return read(Session, daemon.post("sessions", session, "end", force=force))
+
+
+def end_all_sessions(daemon: Client) -> Ended:
+    return read(Ended, daemon.post("sessions", "end"))
+
+
+def rename_session(daemon: Client, session: str, name: str) -> Session:
+    return read(Session, daemon.post("sessions", session, "name", name=name))
+
+
+def press_keys(daemon: Client, session: str, keys: Iterable[str]) -> Session:
+    return read(Session, daemon.post("sessions", session, "keys", keys=list(keys)))
+
+
+def interrupt_session(daemon: Client, session: str) -> Session:
+    return read(Session, daemon.post("sessions", session, "interrupt"))
