@@ -44,8 +44,9 @@ from rookery.model.facts import KeysPressed, SessionId
 from rookery.model.keys import check_keys
 from rookery.model.lifecycle import Activity
 from rookery.model.names import checked
+from rookery.model.reasons import first_line
 from rookery.model.scopes import Need, Scope
-from rookery.model.sessions import Session, Turn, first_line
+from rookery.model.sessions import Session, Turn
 from rookery.store import backlog, messages, switches, turn_changes, turns
 from rookery.store import dialogs as asked_now
 from rookery.store import sessions as known

@@ -9,7 +9,8 @@ from enum import StrEnum
 from rookery.model.envelopes import cited
 from rookery.model.facts import SessionId
 from rookery.model.messages import MessageId
-from rookery.model.sessions import Session, first_line
+from rookery.model.reasons import first_line
+from rookery.model.sessions import Session
 
 _SESSION = "Session {id} on {computer}"
 _READ = "Use rookery__get_session_data(computer='{computer}', session_id='{id}')"

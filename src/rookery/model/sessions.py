@@ -160,10 +160,3 @@ class Sender:
 def tmux_name(session: SessionId) -> str:
     """Name the tmux session that holds ``session``."""
     return f"rk_{session[:8]}"
-
-
-def first_line(reason: str) -> str:
-    """Return what a reason says before it shows a screen."""
-    line = reason.strip().partition("\n")[0]
-    # What ends in a colon leads over to the screen.
-    return (line.rpartition("; ")[0] or line) if line.endswith(":") else line

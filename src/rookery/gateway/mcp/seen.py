@@ -8,7 +8,8 @@ from datetime import datetime
 
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
-from rookery.model.sessions import Session, first_line
+from rookery.model.reasons import first_line
+from rookery.model.sessions import Session
 
 #: Said after whatever makes another session work for the caller.
 TOLD = (
