@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from sqlite3 import Connection
 
-from rookery.agents import keys
+from rookery.agents.shared import keys
 from rookery.dialogs import about, call_of
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import KeysPressed, KeysWithheld, SessionId

@@ -15,7 +15,7 @@ import anyio
 from msgspec import structs
 
 from rookery.agents.conversations import Kind, Passage, place_of
-from rookery.agents.transcripts import is_named_after, is_of_subagent
+from rookery.agents.shared.usage import is_named_after, is_of_subagent
 from rookery.model.facts import (
     Fact,
     How,

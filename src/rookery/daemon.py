@@ -29,11 +29,11 @@ from rookery import (
     transcripts,
 )
 from rookery.absence import STEP, Absence, Situation
-from rookery.agents.claude import Claude
-from rookery.agents.codex import Codex
+from rookery.agents.claude.agent import Claude
+from rookery.agents.codex.agent import Codex
 from rookery.agents.demo import Demo
-from rookery.agents.gemini import Gemini
-from rookery.agents.opencode import OpenCode
+from rookery.agents.gemini.agent import Gemini
+from rookery.agents.opencode.agent import OpenCode
 from rookery.agents.shell import Shell
 from rookery.answers import Answers
 from rookery.attention import Attention

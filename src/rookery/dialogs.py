@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 from functools import partial
 from sqlite3 import Connection
 
-from rookery.agents import keys
-from rookery.agents.subjects import is_about
+from rookery.agents.shared import keys
+from rookery.agents.shared.subjects import is_about
 from rookery.model.facts import InputAsked, SessionId, TurnEnded
 from rookery.model.lifecycle import Activity
 from rookery.model.permissions import (

@@ -16,8 +16,8 @@ from typing import TypeVar
 
 import anyio
 
-from rookery.agents import project_commands
-from rookery.agents.hook_switches import SWITCHES
+from rookery.agents.shared import project_commands
+from rookery.agents.shared.hook_switches import SWITCHES
 from rookery.model.errors import Forbidden
 from rookery.model.sessions import Session
 from rookery.store.observed import UNGIVEN

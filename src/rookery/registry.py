@@ -21,8 +21,8 @@ from anyio.abc import TaskGroup
 from watchfiles import awatch
 
 from rookery import arrivals, endings, supervise
-from rookery.agents import registry as files
-from rookery.agents.registry import Entry
+from rookery.agents.claude import session_files as files
+from rookery.agents.claude.session_files import Entry
 from rookery.arrivals import Arrival
 from rookery.conversations import NOTHING, Answer, Conversations
 from rookery.corrections import LATE, Corrections, Doubt

@@ -16,7 +16,7 @@ from sqlite3 import Connection
 
 import anyio
 
-from rookery.agents.transcripts import (
+from rookery.agents.shared.usage import (
     SUBAGENT,
     Tokens,
     Usage,

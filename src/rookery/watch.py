@@ -16,7 +16,7 @@ import anyio
 
 from rookery import dialogs, endings, supervise
 from rookery.agents import shell
-from rookery.agents.spoken import read_off, read_prompt_off, shows_interruption
+from rookery.agents.shared.spoken import read_off, read_prompt_off, shows_interruption
 from rookery.conversations import NOTHING, Answer, Conversations
 from rookery.missed_stops import MissedStops
 from rookery.model import facts

@@ -189,7 +189,7 @@ class Setting:
         self.plugin.write_text(self.text())
 
     def text(self) -> str:
-        template = (resources.files("rookery.programs") / "opencode_plugin.js").read_text()
+        template = (resources.files("rookery.agents.opencode") / "plugin.js").read_text()
         values = {
             "rookery-hook": ["hook", "opencode"],
             "rookery-door": str(self.door),

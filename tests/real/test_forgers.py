@@ -12,8 +12,8 @@ from uuid import uuid4
 
 import pytest
 
-from rookery.agents import hooks
 from rookery.agents.demo import EVENTS
+from rookery.agents.shared import claude_style_hooks as hooks
 from rookery.hook_setup import programs
 from tests.real.outsiders import Outsider, outsider
 from tests.real.own_tmux import OwnTmux

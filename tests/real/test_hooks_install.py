@@ -14,8 +14,8 @@ from typing import Any
 import psutil
 import pytest
 
-from rookery.agents import json_text
-from rookery.agents.claude import EVENTS
+from rookery.agents.claude.agent import EVENTS
+from rookery.agents.shared import jsonc_edit as json_text
 from tests.models.server import ModelServer
 from tests.real.agents import PROGRAMS, configure, seed_claude, seed_codex
 from tests.real.by_hand import ByHand

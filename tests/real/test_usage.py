@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from rookery.agents.claude import Claude
-from rookery.agents.codex import Codex
+from rookery.agents.claude.agent import Claude
+from rookery.agents.codex.agent import Codex
 from rookery.config import load
 from rookery.daemon import AGENTS
 from rookery.hook_setup.programs import hook_command, write

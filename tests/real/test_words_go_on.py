@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rookery.agents.claude import Claude
+from rookery.agents.claude.agent import Claude
 from rookery.model.errors import Answered
 from rookery.model.messages import same_words
 from tests.models.server import ModelServer

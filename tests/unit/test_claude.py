@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rookery.agents.claude import EVENTS, Claude
+from rookery.agents.claude.agent import EVENTS, Claude
 from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import digest

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from rookery.agents import hooks
-from rookery.agents.codex import EVENTS, Codex
+from rookery.agents.codex.agent import EVENTS, Codex
+from rookery.agents.shared import claude_style_hooks as hooks
 from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import digest

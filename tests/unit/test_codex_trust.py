@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.agents import codex_trust, toml_text
+from rookery.agents import codex_trust
 from rookery.agents.installations import Found
+from rookery.agents.shared import toml_edit as toml_text
 from rookery.model.errors import ConfigBroken
 from tests import written
 

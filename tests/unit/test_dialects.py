@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from rookery.agents import hooks
 from rookery.agents.demo import EVENTS, Demo
+from rookery.agents.shared import claude_style_hooks as hooks
 from rookery.model import facts
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import Fact, SessionId

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rookery.agents.claude import Claude
+from rookery.agents.claude.agent import Claude
 from rookery.model.facts import InputSettled, SessionId
 from rookery.model.permissions import Outcome, Question, Verdict
 

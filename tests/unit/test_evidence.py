@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.agents import registry
+from rookery.agents.claude import session_files as registry
 from rookery.model import facts
 from rookery.model.evidence import (
     Claim,

@@ -9,11 +9,11 @@ from sqlite3 import Connection
 
 import pytest
 
-from rookery.agents.claude import Claude
-from rookery.agents.codex import Codex
+from rookery.agents.claude.agent import Claude
+from rookery.agents.codex.agent import Codex
 from rookery.agents.demo import Demo
-from rookery.agents.gemini import Gemini
-from rookery.agents.opencode import OpenCode
+from rookery.agents.gemini.agent import Gemini
+from rookery.agents.opencode.agent import OpenCode
 from rookery.model.facts import ToolUsed
 from rookery.model.permissions import Outcome, Verdict
 from rookery.ports.agent import Agent, Payload

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from rookery.agents import hooks
-from rookery.agents.gemini import EVENTS, Gemini
+from rookery.agents.gemini.agent import EVENTS, Gemini
 from rookery.agents.installations import SHAPES
+from rookery.agents.shared import claude_style_hooks as hooks
 from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import (

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from rookery.agents.claude import Claude
-from rookery.agents.codex import Codex
-from rookery.agents.opencode import SETTINGS, OpenCode
+from rookery.agents.claude.agent import Claude
+from rookery.agents.codex.agent import Codex
+from rookery.agents.opencode.agent import SETTINGS, OpenCode
 from rookery.daemon import AGENTS
 from rookery.model.sessions import NativeId
 from rookery.ports.agent import Agent, Order

@@ -20,7 +20,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from rookery.agents.hooks import LONG_TIMEOUT
+from rookery.agents.shared.claude_style_hooks import LONG_TIMEOUT
 from rookery.home import find_home
 from rookery.hook_protocol import read_call, read_head, with_checksum
 from rookery.hook_setup import quick_hook

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rookery.agents import json_text
+from rookery.agents.shared import jsonc_edit as json_text
 from rookery.model.errors import ConfigBroken
 from tests import written
 

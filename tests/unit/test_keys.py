@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from rookery.agents import keys, subjects
-from rookery.agents.claude import Claude
-from rookery.agents.codex import Codex
-from rookery.agents.gemini import Gemini
-from rookery.agents.opencode import OpenCode
+from rookery.agents.claude.agent import Claude
+from rookery.agents.codex.agent import Codex
+from rookery.agents.gemini.agent import Gemini
+from rookery.agents.opencode.agent import OpenCode
+from rookery.agents.shared import keys, subjects
 from rookery.model.permissions import DIALOG, PLAN, Call, Outcome, Question, Verdict
 from rookery.model.screens import Dialog, Press, read_styled
 from rookery.ports.agent import Agent

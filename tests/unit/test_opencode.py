@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rookery.agents.opencode import SETTINGS, OpenCode
+from rookery.agents.opencode.agent import SETTINGS, OpenCode
 from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import INEXACT, Call, Outcome, Question, Verdict, digest

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.agents.opencode import OpenCode
+from rookery.agents.opencode.agent import OpenCode
 from rookery.hook_protocol import read_call, with_checksum
 from rookery.model.permissions import Outcome, Verdict
 from rookery.programs import hook
@@ -481,7 +481,7 @@ def test_of_two_that_were_loaded_one_tells(program: Program) -> None:
 
 @pytest.mark.spec("C3")
 def test_one_that_nobody_filled_in_does_nothing(setting: Setting) -> None:
-    template = resources.files("rookery.programs") / "opencode_plugin.js"
+    template = resources.files("rookery.agents.opencode") / "plugin.js"
     setting.plugin.write_text(template.read_text())
     program = Program(setting.plugin, {})
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.agents.claude import Claude
-from rookery.agents.codex import Codex
+from rookery.agents.claude.agent import Claude
+from rookery.agents.codex.agent import Codex
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel, Step, same_words
 from rookery.model.rewriting import EXACT

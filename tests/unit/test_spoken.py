@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.agents.spoken import read_off, read_prompt_off, shows_interruption
+from rookery.agents.shared.spoken import read_off, read_prompt_off, shows_interruption
 from rookery.model.screens import read_styled
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.agents import toml_text
+from rookery.agents.shared import toml_edit as toml_text
 from rookery.model.errors import ConfigBroken
 from tests import written
 

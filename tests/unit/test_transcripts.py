@@ -14,7 +14,7 @@ import anyio
 import pytest
 
 from rookery import transcripts as room
-from rookery.agents.transcripts import Usage
+from rookery.agents.shared.usage import Usage
 from rookery.config import Price
 from rookery.model import facts
 from rookery.model.facts import Fact, SessionId

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.agents.claude import Claude
+from rookery.agents.claude.agent import Claude
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel, Step
 from rookery.model.screens import Screen, read_styled

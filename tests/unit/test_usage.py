@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.agents.transcripts import Tokens, Usage, is_named_after, read_usage
+from rookery.agents.shared.usage import Tokens, Usage, is_named_after, read_usage
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 NATIVE = "11111111-2222-3333-4444-555555555555"

@@ -11,9 +11,9 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from rookery.agents import toml_text
-from rookery.agents.codex import EVENTS
+from rookery.agents.codex.agent import EVENTS
 from rookery.agents.installations import Found
+from rookery.agents.shared import toml_edit as toml_text
 from rookery.model.errors import ConfigBroken
 
 #: ``off``: its user has switched it off.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
-from rookery.agents import claude_lines
+from rookery.agents.claude import transcript_lines as claude_lines
 
 #: An ``error`` is what the program itself says of why it stopped.
 Kind: TypeAlias = Literal["prompt", "words", "call", "result", "error", "interruption"]

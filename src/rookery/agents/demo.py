@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from rookery.agents import choices, hooks, keys
+from rookery.agents.shared import choices, keys
+from rookery.agents.shared import claude_style_hooks as hooks
 from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import Call, Stop, Verdict
 from rookery.model.reach import Reach

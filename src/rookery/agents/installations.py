@@ -10,7 +10,12 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, ClassVar, Literal, Protocol
 
-from rookery.agents import claude, codex, gemini, hooks, json_text, toml_text
+from rookery.agents.claude import agent as claude
+from rookery.agents.codex import agent as codex
+from rookery.agents.gemini import agent as gemini
+from rookery.agents.shared import claude_style_hooks as hooks
+from rookery.agents.shared import jsonc_edit as json_text
+from rookery.agents.shared import toml_edit as toml_text
 from rookery.model.errors import ConfigBroken
 
 #: The name of the program that our hooks run, wherever a home may be.

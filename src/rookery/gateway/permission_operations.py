@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from rookery import same_dialog
-from rookery.agents import keys
+from rookery.agents.shared import keys
 from rookery.dialogs import call_of
 from rookery.gateway.given_answers import given_answers, listed, spoken_answers
 from rookery.gateway.table import (

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from rookery import sessions
-from rookery.agents.background import STOPPING_KEYS
+from rookery.agents.shared.background import STOPPING_KEYS
 from rookery.environment import session_environment
 from rookery.gateway.children import as_child
 from rookery.gateway.links import Link, link, speaker_of

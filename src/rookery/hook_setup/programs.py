@@ -89,7 +89,7 @@ def mcp_argv(home: Home) -> tuple[str, ...]:
 
 def plugin_template(agent: str) -> str | None:
     """Return the source of an agent's plugin; None if the agent takes no plugins."""
-    file = resources.files("rookery.programs") / f"{agent}_plugin.js"
+    file = resources.files("rookery.agents") / agent / "plugin.js"
     return file.read_text(encoding="utf-8") if file.is_file() else None
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rookery.agents import json_text
+from rookery.agents.shared import jsonc_edit as json_text
 from rookery.model.errors import ConfigBroken
 
 

@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rookery.agents import choices
-from rookery.agents.subjects import asked_in, flat, is_review
+from rookery.agents.shared import choices
+from rookery.agents.shared.subjects import asked_in, flat, is_review
 from rookery.model.permissions import DIALOG, PLAN, Call, Outcome, Question, Verdict
 from rookery.model.screens import Dialog, Press, squeeze
 

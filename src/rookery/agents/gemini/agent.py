@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from rookery.agents import choices, hooks, keys
+from rookery.agents.shared import choices, keys
+from rookery.agents.shared import claude_style_hooks as hooks
 from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import INEXACT, Call, Outcome, Stop, Verdict, digest

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import PurePath
 
-from rookery.agents import json_text
+from rookery.agents.shared import jsonc_edit as json_text
 from rookery.model.errors import ConfigBroken
 
 #: The folder of a project in which an agent looks for commands, skills and plugins. Codex takes

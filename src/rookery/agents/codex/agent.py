@@ -15,7 +15,8 @@ from itertools import takewhile
 
 from msgspec import structs
 
-from rookery.agents import choices, hooks, keys
+from rookery.agents.shared import choices, keys
+from rookery.agents.shared import claude_style_hooks as hooks
 from rookery.model.facts import Fact, SessionId, ToolUsed
 from rookery.model.permissions import Call, Outcome, Stop, Verdict
 from rookery.model.reach import Reach

@@ -1,6 +1,6 @@
 """OpenCode, as of 1.18. Level: controlled.
 
-It has no hooks but plugins: ours, ``programs/opencode_plugin.js``, tells what it does in the
+It has no hooks but plugins: ours, ``plugin.js``, tells what it does in the
 words of Claude's hooks, and is given to each session by its environment. Its native id comes
 with the first prompt, so that it is up is read off its screen; of its end no plugin can tell.
 
@@ -22,7 +22,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from rookery.agents import choices, hooks, installations, keys
+from rookery.agents import installations
+from rookery.agents.shared import choices, keys
+from rookery.agents.shared import claude_style_hooks as hooks
 from rookery.model import facts
 from rookery.model.errors import BadInput
 from rookery.model.facts import Fact, SessionId
@@ -222,7 +224,7 @@ class OpenCode:
 
 def _plugin(order: Order) -> str:
     """Write the plugin of one session, as an installation for all of them has it."""
-    template = resources.files("rookery.programs") / "opencode_plugin.js"
+    template = resources.files("rookery.agents.opencode") / "plugin.js"
     values = {
         "rookery-hook": shlex.split(order.hook),
         "rookery-door": str(order.door),

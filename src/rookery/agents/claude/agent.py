@@ -7,7 +7,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 
-from rookery.agents import choices, elicitations, hooks, keys
+from rookery.agents.claude import elicitation as elicitations
+from rookery.agents.shared import choices, keys
+from rookery.agents.shared import claude_style_hooks as hooks
 from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import PLAN, Call, Stop, Verdict
 from rookery.model.reach import Reach

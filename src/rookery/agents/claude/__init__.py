@@ -1,0 +1,1 @@
+"""Claude Code, as of 2.1."""

@@ -1,0 +1,1 @@
+"""Codex CLI, as of 0.166."""

@@ -1,0 +1,1 @@
+"""Gemini CLI, as of 0.61."""

@@ -1,0 +1,1 @@
+"""OpenCode, as of 1.18."""
