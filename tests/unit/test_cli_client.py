@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import re
 import socket
 from collections.abc import Iterator
@@ -9,9 +10,10 @@ from threading import Thread
 
 import pytest
 
-from rookery.cli import waiting
+from rookery.cli import explain, waiting
 from rookery.cli.waiting import await_return, patiently
 from rookery.client import Client, CutOff
+from rookery.home import find_home
 from rookery.model.errors import Answered, NotRunning, TimedOut, Unreadable
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 13\r\n\r\n"
@@ -218,3 +220,18 @@ def test_a_question_without_an_answer_says_only_that(tmp_path: Path) -> None:
         client.get("status")
 
     assert str(late.value) == "The daemon did not answer within 0.5 s."
+
+
+@pytest.mark.spec("I5", "K4")
+def test_of_a_daemon_that_does_not_answer_it_says_what_to_do(tmp_path: Path) -> None:
+    home = find_home({"ROOKERY_HOME": str(tmp_path)})
+    home.prepare()
+
+    with home.locked():
+        known = explain(TimedOut("30 s."), home)
+    unknown = explain(TimedOut("30 s."), home)
+
+    assert known.startswith("The daemon did not answer within 30 s. It may be busy")
+    assert f"kill -9 {os.getpid()}" in known
+    assert "rookery up" in known
+    assert "rookery down" in unknown

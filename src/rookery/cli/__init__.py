@@ -9,10 +9,12 @@ from pathlib import Path
 import click
 
 from rookery.cli import exit_codes
+from rookery.cli.daemon_process import advice_on_stall
 from rookery.cli.render import complain
 from rookery.cli.root import home, rookery
 from rookery.client import CutOff
-from rookery.model.errors import Answered, BadInput, NotRunning, RookeryError
+from rookery.home import Home
+from rookery.model.errors import Answered, BadInput, NotRunning, RookeryError, TimedOut
 
 
 def _code_of(error: RookeryError) -> int:
@@ -23,8 +25,21 @@ def _code_of(error: RookeryError) -> int:
             return exit_codes.NOT_RUNNING
         case BadInput():
             return exit_codes.USAGE
+        case TimedOut():
+            return exit_codes.NOT_DONE_IN_TIME
         case _:
             return exit_codes.FAILED
+
+
+def explain(error: RookeryError, here: Home) -> str:
+    """Return what a command says of an error: what happened, and what to do."""
+    match error:
+        case TimedOut():
+            return f"{error} {advice_on_stall(here)}"
+        case NotRunning() if not isinstance(error, CutOff):
+            return f"{error}  (its home: {here.state})"
+        case _:
+            return str(error)
 
 
 def _give_up_output() -> None:
@@ -51,8 +66,7 @@ def main() -> None:
         error.show()
         sys.exit(error.exit_code)
     except RookeryError as error:
-        is_away = isinstance(error, NotRunning) and not isinstance(error, CutOff)
-        complain(f"{error}  (its home: {home().state})" if is_away else str(error))
+        complain(explain(error, home()))
         sys.exit(_code_of(error))
     except BrokenPipeError:
         sys.stderr.close()  # who read us has left: as with any other program, that is all right

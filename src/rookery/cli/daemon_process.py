@@ -32,3 +32,13 @@ def is_alive(pid: int) -> bool:
         return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return False
+
+
+def advice_on_stall(home: Home) -> str:
+    """Return what to do about a daemon that does not answer."""
+    pid = find_daemon(home)
+    end = f"kill -9 {pid}" if pid else "rookery down"
+    return (
+        "It may be busy; see what it does with:  rookery logs  If it hangs, end it with:"
+        f"  {end}  and start it again with:  rookery up  Agents in tmux live on."
+    )
