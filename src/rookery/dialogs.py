@@ -80,8 +80,11 @@ def about(db: Connection, session: SessionId, dialog: Dialog) -> list[Request]:
 
 def is_lingering(db: Connection, session: SessionId, dialog: Dialog, now: datetime) -> bool:
     """Return whether a dialog was answered a moment ago, and is only not yet redrawn."""
-    answered = requests.answered_since(db, session, now - timedelta(seconds=LINGERING_SECONDS))
-    return any(is_about(dialog, call_of(each)) for each in answered)
+    since = now - timedelta(seconds=LINGERING_SECONDS)
+    answered = map(call_of, requests.answered_since(db, session, since))
+    # A rule decides without a request: its hook closes the dialog, if that was drawn.
+    ruled = (Call(each.tool, each.input) for each in requests.decided_since(db, session, since))
+    return any(is_about(dialog, call) for call in (*answered, *ruled))
 
 
 def note(

@@ -170,3 +170,17 @@ def test_a_rule_decides_although_the_screen_was_read_before(
     assert bench.open == []
     assert bench.decisions == ["denied"]
     assert sessions.get(bench.db, WORKER).activity == "working"
+
+
+@pytest.mark.spec("D1", "D5")
+def test_a_dialog_that_a_rule_has_closed_is_no_new_one_while_it_is_still_drawn(
+    make_bench: Callable[[str], Bench], clock: FakeClock
+) -> None:
+    bench = make_bench('[[deny]]\nname = "no make"\ntool = "Bash"\n')
+    bench.hear(MAKE)
+
+    now, later = clock.now(), clock.now() + timedelta(seconds=dialogs.LINGERING_SECONDS + 1)
+
+    assert dialogs.is_lingering(bench.db, WORKER, MAKE_DIALOG, now)
+    assert not dialogs.is_lingering(bench.db, WORKER, ASK_DIALOG, now)
+    assert not dialogs.is_lingering(bench.db, WORKER, MAKE_DIALOG, later)

@@ -29,6 +29,9 @@ from rookery.store.times import read_stamp
 #: Characters kept of a call's input; its agent's transcript has the rest.
 LONGEST = 64_000
 
+#: Decisions of all sessions among which the latest of one are looked for.
+RECENT_DECISIONS = 500
+
 #: What is granted: a call, in the folder that it was made in.
 _GRANTED = "digest || ' ' || folder"
 
@@ -364,6 +367,16 @@ def decided(db: Connection, *, limit: int, session: SessionId | None = None) -> 
         {"session": session, "limit": limit},
     ).fetchall()
     return [_decided(row) for row in reversed(rows)]
+
+
+def decided_since(db: Connection, session: SessionId, moment: datetime) -> list[Decided]:
+    """Return what was decided about a session at or after a moment not long ago."""
+    rows = db.execute(
+        "select * from audit where id > (select max(id) from audit) - ?"
+        " and session = ? and at >= ?",
+        (RECENT_DECISIONS, session, moment.isoformat()),
+    )
+    return [_decided(row) for row in rows]
 
 
 def _decided(row: Row) -> Decided:
