@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import signal
 from collections.abc import Mapping, Sequence
@@ -14,7 +15,7 @@ from typing import assert_never
 
 import anyio
 
-from rookery import dialogs, endings, supervise
+from rookery import dialogs, endings, supervise, terminal_jobs
 from rookery.agents import shell
 from rookery.agents.shared.spoken import read_off, read_prompt_off, shows_interruption
 from rookery.conversations import NOTHING, Answer, Conversations
@@ -221,7 +222,7 @@ class Watch:
             self.runtime.terminal(session_id).report_changes(wanted=False)
         if not agent.has_box:
             if session.activity in {None, Activity.WORKING}:
-                await self._end_quiet_turn(session_id)
+                await self._end_quiet_turn(session)
         elif session.started_at is None:
             await self._tell(session_id, await self.runtime.terminal(session_id).view())
         elif session.activity is not None and not word.of_file:
@@ -264,7 +265,11 @@ class Watch:
         last = turns.of_session(db, session, last=1)
         return bool(last) and self.journal.clock.now() - last[0].started_at < YOUNGEST
 
-    async def _end_quiet_turn(self, session_id: SessionId) -> None:
+    async def _end_quiet_turn(self, session: Session) -> None:
+        session_id = session.id
+        if session.activity is Activity.WORKING and await self._runs_command(session):
+            self._look_again(session_id)  # once the command is done
+            return
         printed = await self.runtime.terminal(session_id).printed()
 
         def note(db: Connection) -> None:
@@ -279,6 +284,14 @@ class Watch:
                 self.journal.append(db, facts.TurnEnded(session_id, said))
 
         await self.database.write(note)
+
+    async def _runs_command(self, session: Session) -> bool:
+        """Return whether a shell waits for a command, however quiet that is."""
+        place = (await self.runtime.find()).get(session.tmux_session or "")
+        front = terminal_jobs.group_in_front(place.pid) if place else None
+        if place is None or front is None:
+            return False
+        return await asyncio.to_thread(terminal_jobs.is_at_work, place.pid, front)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,9 @@ from rookery.runtimes.tmux.delivery import DeliveryState, TypedDelivery
 from rookery.runtimes.tmux.typist import MAX_ENTERS
 from tests.fakes.clock import FakeClock
 
+#: More than any process has as its pid.
+NO_PID = 5_000_000
+
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
@@ -425,4 +428,4 @@ class FakeRuntime:
 
     def _new_place(self, name: str) -> Place:
         self._panes += 1
-        return Place(name, f"%{self._panes}", 1000 + self._panes)
+        return Place(name, f"%{self._panes}", NO_PID + self._panes)

@@ -45,6 +45,16 @@ def test_the_answer_is_what_was_printed_after_the_words(
 
 
 @pytest.mark.spec("F3")
+def test_what_was_printed_before_its_prompt_stood_there_again_is_of_other_words() -> None:
+    late = ["echo now2", "late1", "bash-5.2# echo now2", "now2", "bash-5.2#"]
+
+    assert said(late, "echo now2", rest="") == "now2"
+    assert said(["late1", "$ echo 'x'", "x", "$"], "echo 'x'", rest="") == "x"
+    assert said(["$ echo '$ a'", "$ a", "$"], "echo '$ a'") == "$ a"
+    assert said(["a", "b", "I got a", "#"], "a", rest="") == "b\nI got a\n#"
+
+
+@pytest.mark.spec("F3")
 def test_where_the_words_are_not_shown_all_that_was_printed_is_the_answer() -> None:
     assert said(["Password:", "Welcome."], "secret", "Password:") == "Password:\nWelcome."
     assert said(["a", "b", "I got hello", "$"], "hello") == "a\nb\nI got hello"

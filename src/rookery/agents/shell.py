@@ -90,9 +90,28 @@ class Shell:
 
 def answer(printed: Printed, words: str) -> str:
     """Return what a program printed after ``words``: without them, and what it rests on."""
-    rows = _without_echo([line.rstrip() for line in printed.lines], printed.rest, words)
+    lines = [line.rstrip() for line in printed.lines]
+    if not printed.rest and (own := _after_own_prompt(lines, words)) is not None:
+        return _shortened("\n".join(own).strip("\n"), is_whole=True)
+    rows = _without_echo(lines, printed.rest, words)
     said = "\n".join(_without_rest(rows, printed.rest)).strip("\n")
     return _shortened(said, is_whole=printed.is_whole)
+
+
+def _after_own_prompt(rows: list[str], words: str) -> list[str] | None:
+    """Return what stands between the words behind a prompt and the same prompt at the end.
+
+    A shell that was busy when they were typed shows them twice: where they were typed, and
+    behind its prompt, once it reads them. What is printed before that is of other words.
+    """
+    rest = next((row for row in reversed(rows) if row), "").strip()
+    if not rest.endswith(SIGILS):
+        return None
+    echo = _squeezed(rest + words)
+    end = max(number for number, row in enumerate(rows) if row)
+    found = (number for number in range(end) if _squeezed(rows[number]) == echo)
+    begin = next(found, None)
+    return None if begin is None else rows[begin + 1 : end]
 
 
 def _without_echo(rows: list[str], rest: str, words: str) -> list[str]:
