@@ -185,9 +185,11 @@ def test_a_question_that_is_asked_in_a_terminal_is_answered_by_keys(
     rookery.send("worker", "question: Which colour? | Red | Blue")
     eventually(lambda: rookery.session("worker")["activity"] == "question")
 
+    listed = rookery.run("permissions").stdout
     free = rookery.run("answer", "worker", "--text", "green")
     done = rookery.run(*words)
 
+    assert ("NUMBER" in listed, "--text" in listed) == (True, False)
     assert (free.returncode, "1. Red, 2. Blue" in free.stderr) == (1, True)
     assert done.returncode == 0, done.stderr
     assert last_answer(rookery) == seen

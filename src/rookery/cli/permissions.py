@@ -152,7 +152,9 @@ def _how_to_answer(request: Mapping[str, Any], session: str) -> str:  # noqa: PL
     if is_seen:
         return f"rookery answer {id_} NUMBER"
     several = " [NUMBER …]" if question["takes_several"] else ""
-    return f"rookery answer {id_} NUMBER{several}  |  rookery answer {id_} --text WORDS"
+    own = f"rookery answer {id_} --text WORDS"
+    free = own if request.get("takes_text", True) else f"rookery attach {session}"
+    return f"rookery answer {id_} NUMBER{several}  |  {free}"
 
 
 @permissions.command()

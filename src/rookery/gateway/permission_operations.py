@@ -152,12 +152,23 @@ async def list_requests(house: House, caller: Caller, asked: ListAsked) -> Reque
     def read(db: Connection) -> RequestList:
         allowed = reach(house, db, caller, Need.READ)
         found = requests.listed(db, limit=1_000, only_open=not asked.all)
-        seen = [each for each in found if allowed is None or each.session in allowed]
+        seen = [
+            _with_ways(db, each) for each in found if allowed is None or each.session in allowed
+        ]
         on_timeout = house.settings.permissions.on_timeout
         trouble = house.database.trouble
         return RequestList(switches.mode(db), rulebook.problem, seen, on_timeout, trouble)
 
     return await house.database.read(read)
+
+
+def _with_ways(db: Connection, request: Request) -> Request:
+    """Add whether free text can be given: not in every agent's own dialog."""
+    if not request.by_keys or not request.questions:
+        return request
+    free = {each.text: (f"not {' '.join(each.options)}",) for each in request.questions}
+    agent = known.get(db, request.session).agent
+    return replace(request, takes_text=keys.takes(agent, call_of(request), free))
 
 
 async def answer(house: House, caller: Caller, asked: AnswerAsked) -> Request:
@@ -201,7 +212,7 @@ async def show_request(house: House, caller: Caller, asked: OneAsked) -> Request
         allowed = reach(house, db, caller, Need.READ)
         if allowed is not None and request.session not in allowed:
             raise RequestUnknown(f"{asked.permission!r}.")
-        return request
+        return _with_ways(db, request)
 
     def is_delivered(db: Connection) -> bool:
         return read(db).delivery != "due"

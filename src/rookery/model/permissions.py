@@ -239,6 +239,7 @@ class Request:
     #: keys were seen to take effect; else ``none``.
     delivery: Literal["none", "due", "pressed"] = "none"
     answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    takes_text: bool = True  #: a question of it can be answered from here in free text
     is_exact: bool = True  #: else other calls look the same, and it is allowed once at a time
     made_in: str = ""  #: the folder that its agent was in; empty if it did not tell
     note: str = ""  #: what else a person who answers must know
