@@ -270,3 +270,33 @@ def test_its_hooks_of_one_session_are_trusted_by_their_hashes() -> None:
     trusted = state["/<session-flags>/config.toml:stop:0:0"]["trusted_hash"]
     assert len(state) == len(EVENTS)
     assert trusted == f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+@pytest.mark.spec("C8")
+def test_a_dialog_begins_below_the_line_that_ends_the_turn_before() -> None:
+    lines = [
+        *("• done", "", "  Worked for <1s • 16:50", ""),
+        *("  Where should the new conversation run?", ""),
+        *("› 1. Here", "  2. In a worktree", "", "  Press enter to confirm or esc to go back"),
+    ]
+
+    dialog = Codex().read_screen(read_styled("\n".join(lines))).dialog
+
+    assert dialog
+    assert dialog.text == "Where should the new conversation run?"
+    assert dialog.options == ("Here", "In a worktree")
+
+
+@pytest.mark.spec("C8", "D5")
+def test_a_command_is_shown_whole_also_if_a_line_of_it_looks_like_the_end_of_a_turn() -> None:
+    lines = [
+        *("  Would you like to run the following command?", ""),
+        *("  $ rm -r x", "    Worked for 1s • 16:50", "    ls", ""),
+        *("› 1. Yes, proceed (y)", "  2. No (esc)", "", "  Press enter to confirm"),
+    ]
+
+    dialog = Codex().read_screen(read_styled("\n".join(lines))).dialog
+
+    assert dialog
+    assert dialog.kind == "permission"
+    assert "rm -r x" in dialog.subjects[0]

@@ -60,6 +60,10 @@ _FOOTER = re.compile(
 )
 #: The line in which it leaves out the rest of a command.
 _HIDDEN = re.compile(r"\[… \d+ lines?\] .*")
+#: What every dialog about a permission begins with.
+_PERMISSION = "Would you like"
+#: The last line of a turn.
+_TURN_END = re.compile(r"\s*Worked for .{1,40} • \d\d:\d\d\s*")
 _OPTION = re.compile(r"\s*(?:› )?\d+\. ")
 #: The last line while keys go to the search in earlier prompts; the box stays on the screen.
 _SEARCH = re.compile(r"\s*reverse-i-search:")
@@ -259,6 +263,7 @@ def _dialog(lines: Sequence[str]) -> Dialog:
         lines[start - 1][:2].strip() in {"", "↑", "↓"} or _is_option(lines[start - 1])
     ):
         start -= 1
+    start += _rows_of_last_turn(lines[start:])
     found = choices.read(lines[start:])
     # A wrapped line of a command may begin like an option: only the last list has options.
     first = start + (found.rows[0] if found.rows else 0)
@@ -268,7 +273,7 @@ def _dialog(lines: Sequence[str]) -> Dialog:
         if row < first or not _is_option(line)
     ]
     text = " ".join(line for line in asked if line and not _FOOTER.search(line))
-    permission = "Would you like" in text
+    permission = _PERMISSION in text
     subjects = _subjects(lines[start:], found.rows)
     shown, *hidden = _HIDDEN.split("\n".join(subjects), maxsplit=1)
     dialog = Dialog(
@@ -281,6 +286,19 @@ def _dialog(lines: Sequence[str]) -> Dialog:
         is_cut=bool(hidden),
     )
     return bounded(dialog)
+
+
+def _rows_of_last_turn(asked: Sequence[str]) -> int:
+    """Return how many rows, indented like a dialog, belong to the turn before it.
+
+    Never rows of a permission: a command may have lines that look the same.
+    """
+    for row, line in enumerate(asked):
+        if _TURN_END.fullmatch(line):
+            return row + 1
+        if _PERMISSION in line:
+            break
+    return 0
 
 
 def _subjects(inside: Sequence[str], options: Sequence[int]) -> tuple[str, ...]:
