@@ -31,7 +31,15 @@ from rookery.permissions import Permissions
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
 from rookery.ports.runtime import Runtime
-from rookery.store import dialogs, evidence, observed, requests, sessions, waits
+from rookery.store import (
+    dialogs,
+    evidence,
+    observed,
+    requests,
+    sessions,
+    turn_changes,
+    waits,
+)
 from rookery.store.database import Database
 from rookery.store.requests import Asking
 from rookery.supervise import Reconciler
@@ -199,8 +207,10 @@ class Dialogs:
 
     def _withdraw(self, db: Connection, session: SessionId, view: View, *, rests: bool) -> None:
         gone = self._gone(db, session, view)
+        # A list that the person has opened, such as one of models, may belong to no turn.
+        has_turn = bool(turn_changes.open_turns(db, session))
         for each in gone:
-            self.permissions.withdraw(db, each)
+            self.permissions.withdraw(db, each, rests=rests and not has_turn)
         self._drawn.difference_update(gone)
         known = sessions.get(db, session)
         if view.dialog and known.started_at:

@@ -338,19 +338,25 @@ class Permissions:
         *,
         decision: str = "answered",
         reason: str = "",
+        rests: bool = False,
     ) -> None:
-        """Let go of what is asked no more: whoever is at the terminal has settled it."""
+        """Let go of what is asked no more: whoever is at the terminal has settled it.
+
+        ``rests`` is whether it is known that no turn goes on then.
+        """
         at = self.journal.clock.now()
         if settle_in_terminal(db, request, at=at, decision=decision, reason=reason):
             session = requests.get(db, request).session
-            self._settle(db, sessions.get(db, session), by=TERMINAL)
+            self._settle(db, sessions.get(db, session), by=TERMINAL, rests=rests)
 
-    def _settle(self, db: Connection, session: Session, *, by: str) -> None:
+    def _settle(
+        self, db: Connection, session: Session, *, by: str, rests: bool = False
+    ) -> None:
         """Say that nothing is asked any more, if so."""
         if session.started_at is None:
             return  # it is still coming up: only its start makes it idle
         if session.is_asking and not requests.is_asking(db, session.id):
-            self.journal.append(db, InputSettled(session.id, by))
+            self.journal.append(db, InputSettled(session.id, by, rests=rests))
 
     def _decided(self, session: Session, call: Call, verdict: Verdict) -> Decided:
         return Decided(

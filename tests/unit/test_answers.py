@@ -14,7 +14,7 @@ from rookery.agents.demo import Demo
 from rookery.answers import Answers
 from rookery.daemon import AGENTS
 from rookery.dialogs import LINGERING_SECONDS, SETTLE_SECONDS, Dialogs
-from rookery.model.facts import InputAsked, KeysWithheld, SessionId
+from rookery.model.facts import InputAsked, KeysWithheld, SessionId, TurnEnded
 from rookery.model.lifecycle import Activity
 from rookery.model.permissions import (
     DIALOG,
@@ -545,6 +545,33 @@ async def test_a_dialog_whose_end_no_hook_tells_is_over_once_its_screen_shows_no
 
     assert (await bench.get(request)).outcome == "gone"
     assert (await bench.house.session(bench.session)).activity == activity
+
+
+@pytest.mark.spec("A2", "C8")
+async def test_a_list_that_is_closed_while_no_turn_runs_interrupts_nothing(
+    bench: Bench,
+) -> None:
+    world, database = bench.house.world, bench.house.database
+    ended = TurnEnded(bench.session, "done")
+    await database.write(lambda db: bench.house.journal.append(db, ended))
+    bench.program.asks = Dialog("question", "Select Model", ("Fast", "Thorough"), 0)
+    world.runtime.see_again(FellQuiet(bench.session))
+    await bench.house.rest()
+    listed = await bench.house.session(bench.session)
+    watcher = Dialogs(database, world.runtime, {"demo": Untold()}, bench.permissions)
+
+    async with bench.house.beside(watcher.watch):
+        await bench.house.rest()
+        bench.program.asks = None
+        world.runtime.changed.set()
+        await bench.house.rest()
+        for _ in range(2):
+            await bench.house.pass_time(SETTLE_SECONDS)
+
+    found = await bench.house.session(bench.session)
+    assert listed.activity == Activity.QUESTION
+    assert (found.activity, found.reason) == (Activity.IDLE, "")
+    assert (await database.read(kinds)).count("turn-ended") == 1
 
 
 @pytest.mark.spec("D5")
