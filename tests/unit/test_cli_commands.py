@@ -69,6 +69,46 @@ def test_who_stops_following_is_told_nothing(
     assert capsys.readouterr().err.strip() == ""
 
 
+class Answering(Impatient):
+    """A client whose daemon answers what is asked of a session."""
+
+    agent, answer = "opencode", ""
+
+    def post(self, *path: str, **body: object) -> Any:  # noqa: ANN401 - JSON
+        return {"id": 1, "removed": 0, "changed": "", "recipient": "anna"}
+
+    def get(self, *path: str, **query: object) -> Any:  # noqa: ANN401 - JSON
+        turn = {"answer": self.answer, "how": "finished", "ended_at": "now"}
+        message = {"step": "acknowledged", "waits_for": ""}
+        session = {"name": "anna", "agent": self.agent, "activity": "idle", "reason": ""}
+        found = {"message": message, "session": session, "turn": turn, "holding": False}
+        return turn if path[-1] == "answer" else found
+
+
+@pytest.mark.spec("I5")
+@pytest.mark.parametrize(
+    ("agent", "answer", "is_said"),
+    [("opencode", "", True), ("opencode", "yes", False), ("shell", "", False)],
+)
+def test_asking_says_that_no_answer_could_be_read(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    agent: str,
+    answer: str,
+    is_said: bool,
+) -> None:
+    monkeypatch.setattr(words, "client", Answering)
+    monkeypatch.setattr(Answering, "agent", agent)
+    monkeypatch.setattr(Answering, "answer", answer)
+
+    typed(monkeypatch, "ask", "anna", "is it?")
+
+    told = capsys.readouterr()
+    assert told.out == f"{answer}\n"
+    assert ("rookery screen anna" in told.err) is is_said
+
+
 class Telling(Impatient):
     """A client whose daemon tells what is kept all at once."""
 

@@ -140,12 +140,24 @@ def ask(*, name: str, words: tuple[str, ...], timeout: float, as_json: bool) -> 
         show_json(turn)
     elif turn["how"] != "failed":
         say(turn["answer"])
+        _tell_if_unread(turn, session)
     if turn["how"] == "failed":
         complain(f"the turn failed: {turn['answer'] or first_line(session['reason'])}")
     elif turn["how"] != "finished":
         complain(f"the turn was {turn['how']}.")
     if turn["how"] != "finished":
         sys.exit(1)
+
+
+def _tell_if_unread(turn: Mapping[str, Any], session: Mapping[str, Any]) -> None:
+    """Say that an agent's answer may be on its screen only; a shell often prints nothing."""
+    if turn["how"] == "finished" and not turn["answer"] and session["agent"] != "shell":
+        name = session["name"]
+        remark(
+            f"{name} answered nothing, or nothing that can be read here. Some agents that were"
+            f" started by hand tell their answers by hooks only (rookery hooks install)."
+            f" See:  rookery screen {name}"
+        )
 
 
 def _tell_if_kept(daemon: Client, sent: Mapping[str, Any]) -> None:
