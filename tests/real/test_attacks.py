@@ -9,8 +9,10 @@ import socket
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import psutil
@@ -90,6 +92,7 @@ def test_a_home_that_somebody_else_made_is_refused(cold: Rookery) -> None:
 def test_a_link_that_was_planted_is_not_followed(cold: Rookery, name: str) -> None:
     victim = cold.folder / "victim"
     victim.write_text("precious")
+    victim.chmod(0o600)  # it is refused because it is a link, not because of its mode
     planted = cold.home.state / name
     planted.parent.mkdir(parents=True, mode=0o700)
     planted.symlink_to(victim)
@@ -253,12 +256,23 @@ def test_odd_values_are_refused_and_not_stumbled_over(
     assert answer["error"]["message"]
 
 
+@pytest.fixture
+def short_folder() -> Iterator[Path]:
+    """Give a folder in which tmux would run a command; short enough for sockets."""
+    with TemporaryDirectory(prefix="#(touch proof)") as folder:
+        yield Path(folder)
+
+
 @pytest.mark.spec("K1", "K2")
-def test_a_home_with_shell_characters_in_its_name_runs_nothing(cold: Rookery) -> None:
+def test_a_home_with_shell_characters_in_its_name_runs_nothing(
+    cold: Rookery, short_folder: Path
+) -> None:
     proof = cold.folder / "proof"
     name = "a $(touch proof) `touch proof` 'q' \"d\" ;touch proof; & | > proof #{x} %h \\"
     cold.environment["ROOKERY_HOME"] = str(cold.folder / name)
+    cold.environment["XDG_RUNTIME_DIR"] = str(short_folder)
     cold.up()
+    assert "#(touch proof)" in str(cold.home.run)
 
     cold.start("worker")
     answer = cold.ask("worker", "tool: Bash ls;; say: hooks arrive")
