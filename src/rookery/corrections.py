@@ -114,7 +114,7 @@ class Corrections:
     def of(self, db: Connection, doubt: Doubt) -> Fact | None:
         """Return what must have happened, if a file tells another story than we do."""
         session = sessions.get(db, doubt.session)
-        if session.is_asking and dialogs.of_subagents(db, session.id):
+        if session.is_asking and dialogs.is_awaited_by_subagent(db, session.id):
             return None  # the file tells of the main agent, and a subagent asks
         hook = evidence.last(db, session.id, "hook")
         if evidence_model.is_outdated(

@@ -324,10 +324,14 @@ class Permissions:
         self._settle(db, sessions.get(db, used.session), by=TERMINAL)
 
     def ask_again(self, db: Connection, session: SessionId) -> None:
-        """Say that subagents still ask, after a turn of the main agent began or ended."""
+        """Say again what hooks still wait for, after a fact that says that nothing is asked.
+
+        Such a fact tells of the main agent's turn or of another dialog.
+        """
+        if not (still_open := dialogs.awaited(db, session)):
+            return
         found = sessions.get(db, session)
-        still_open = dialogs.of_subagents(db, session)
-        if still_open and found.status is Status.RUNNING and not found.is_asking:
+        if found.status is Status.RUNNING and not found.is_asking:
             last = still_open[-1]
             self.journal.append(db, InputAsked(session, last.kind, last.message, last.id))
 

@@ -544,8 +544,10 @@ def test_a_dialog_that_is_settled_tells_nothing_of_a_call_that_has_shown_none(
     request = remote.ask(WRITE)
 
     remote.journal.append(remote.db, InputSettled(WORKER))
+    remote.permissions.ask_again(remote.db, WORKER)
 
     assert remote.outcome(request) == ("open", "")
+    assert remote.activity == "permission"
 
 
 @pytest.mark.spec("D2", "A5")

@@ -101,17 +101,24 @@ def outlives_turn(db: Connection, request: RequestId) -> bool:
     return row is not None
 
 
-def of_subagents(db: Connection, session: SessionId) -> list[Request]:
-    """Return the open requests for which hooks of a session's subagents wait, oldest first."""
+def awaited(db: Connection, session: SessionId) -> list[Request]:
+    """Return the open requests of a session for which hooks wait, oldest first."""
     rows = db.execute(
-        f"select id from requests where session = ? and {_OF_SUBAGENT} order by asked_at",
+        f"select id from requests where session = ? and {_AWAITED} order by asked_at",
         (session,),
     ).fetchall()
     return [requests.get(db, RequestId(row["id"])) for row in rows]
 
 
-#: A request for which the hook of a subagent waits.
-_OF_SUBAGENT = "outcome = 'open' and subagent <> '' and hook is not null and not handed"
+def is_awaited_by_subagent(db: Connection, session: SessionId) -> bool:
+    """Return whether a hook of a session's subagents waits for an answer."""
+    query = f"select 1 from requests where session = ? and {_OF_SUBAGENT} limit 1"
+    return db.execute(query, (session,)).fetchone() is not None
+
+
+#: A request for which a hook waits; and one for which the hook of a subagent does.
+_AWAITED = "outcome = 'open' and hook is not null and not handed"
+_OF_SUBAGENT = f"{_AWAITED} and subagent <> ''"
 
 
 def _is(db: Connection, request: RequestId, column: str) -> bool:
