@@ -53,7 +53,7 @@ _CONSEQUENCE = (
 )
 
 #: Seconds between two looks at the programs.
-CHECK_INTERVAL_S = 2.0
+CHECK_INTERVAL_S = 0.5
 
 #: The script of the MCP server, beside that of the hook.
 MCP = "rookery-mcp"
