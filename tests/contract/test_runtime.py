@@ -199,6 +199,22 @@ async def test_that_words_were_typed_is_known_to_the_next_daemon(
 
 
 @pytest.mark.spec("B2")
+async def test_words_that_were_taken_out_of_the_box_are_told_from_such_as_never_showed(
+    bench: Bench, session: SessionId, place: Place
+) -> None:
+    parcel = parcel_for(session)
+    await bench.typing(session).paste(parcel)
+    await bench.typing(session).is_shown(parcel, within=SOON)
+    await bench.begin_life()
+    await bench.runtime.adopt(session, Demo(), place)
+
+    await bench.typing(session).clear(parcel)
+    await seen(bench.runtime, session, lambda view: view.box == "")
+
+    assert await bench.typing(session).look(parcel) is DeliveryState.REMOVED
+
+
+@pytest.mark.spec("B2")
 async def test_enter_is_pressed_three_times_at_most_on_words_that_stay_in_the_box(
     bench: Bench, session: SessionId, tmp_path: Path
 ) -> None:

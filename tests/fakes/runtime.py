@@ -77,6 +77,7 @@ class Program:
     is_working: bool = False  #: as far as its screen shows
     pasted: str = ""  #: the receipt of what was last typed
     entered: str = ""  #: and of what Enter was last pressed on
+    shown: str = ""  #: the receipt of what was last seen in its box
     enters: int = 0  #: how often that was
     given: str = ""  #: the receipt of the last step in a dialog
     asks: Dialog | None = None  #: the same dialog, as it is read off the screen
@@ -280,11 +281,11 @@ class FakeRuntime:
         if program.occupied:
             return DeliveryState.HIDDEN
         if not program.box:
-            return (
-                DeliveryState.LEFT_BOX
-                if program.entered == parcel.receipt
-                else DeliveryState.NOT_SHOWN
-            )
+            if program.entered == parcel.receipt:
+                return DeliveryState.LEFT_BOX
+            was_shown = program.shown == parcel.receipt
+            return DeliveryState.REMOVED if was_shown else DeliveryState.NOT_SHOWN
+        program.shown = parcel.receipt
         return DeliveryState.IN_BOX if program.box == parcel.words else DeliveryState.HIDDEN
 
     async def is_shown(self, parcel: Parcel, *, within: float) -> bool:

@@ -98,7 +98,7 @@ def test_asking_says_that_no_answer_could_be_read(
     answer: str,
     is_said: bool,
 ) -> None:
-    monkeypatch.setattr(words, "client", Answering)
+    monkeypatch.setattr(messages, "client", Answering)
     monkeypatch.setattr(Answering, "agent", agent)
     monkeypatch.setattr(Answering, "answer", answer)
 

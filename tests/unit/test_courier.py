@@ -523,6 +523,32 @@ async def test_words_that_never_show_are_unsure_and_not_pasted_again(
     assert world.runtime.heard == []
 
 
+@pytest.mark.spec("B2")
+@pytest.mark.parametrize(
+    ("words", "step"), [("Build it.", "unsure"), ("/model", "acknowledged")]
+)
+async def test_words_that_a_person_takes_out_of_the_box_do_not_hold_up_the_next(
+    database: ObservedDatabase, tmp_path: Path, words: str, step: str
+) -> None:
+    world = World(tmp_path, Slow)
+    async with running(database, world) as house:
+        worker = await house.start(words)
+        program = world.runtime.program(worker)
+        program.box = f"{words} and what a person adds"
+        await house.pass_time(PAUSE)
+        await house.pass_time(PAUSE)
+        waiting = await database.read(steps)
+
+        program.box = ""  # submitted or cleared by hand
+        await house.send(worker, "Go on.")
+        for _ in range(4):
+            await house.pass_time(PATIENCE)
+
+    assert waiting == ["pasted"]
+    assert (await database.read(steps))[0] == step
+    assert world.runtime.pasted == [(worker, words), (worker, "Go on.")]
+
+
 @pytest.mark.spec("B2", "K4")
 async def test_words_whose_trace_was_lost_are_unsure_and_keep_nobody_busy(
     database: ObservedDatabase, world: World

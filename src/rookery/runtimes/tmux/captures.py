@@ -21,6 +21,9 @@ from rookery.runtimes.tmux.server import AnyServer
 #: Options of the pane: what we typed is known as long as it lives, whoever asks.
 PASTED, ENTERED = "@rookery-pasted", "@rookery-entered"
 
+#: The receipt of the words that were last seen in the box.
+SHOWN = "@rookery-shown"
+
 #: How often Enter was pressed on those last words.
 ENTERS = "@rookery-enters"
 
@@ -32,7 +35,10 @@ _PLACE = f"#{{history_size}} #{{history_limit}} #{{cursor_y}} #{{alternate_on}} 
 #: So often a pane that moves while it is read is read again.
 TRIES = 5
 
-_ASKED = f"#{{pane_in_mode}} #{{pane_synchronized}} #{{{PASTED}}} #{{{ENTERED}}} #{{{ENTERS}}}"
+_ASKED = " ".join(
+    f"#{{{name}}}"
+    for name in ("pane_in_mode", "pane_synchronized", PASTED, ENTERED, ENTERS, SHOWN)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +52,7 @@ class Surroundings:
     pasted: str  #: the receipt of the words that were last put into the box
     entered: str  #: the receipt of the words on which Enter was last pressed
     enters: int = 0  #: how often it was pressed on them
+    shown: str = ""  #: the receipt of the words that were last seen in the box
 
 
 async def read_screen(
@@ -105,7 +112,7 @@ async def look_around(server: AnyServer, pane: str) -> Surroundings:
     clients = line("list-clients", "-F", "#{client_control_mode} #{client_activity} #{pane_id}")
     asked = line("display-message", "-p", "-t", pane, _ASKED)
     text, ((answer, *_), people) = await _captured(server, pane, ("-e",), asked, clients)
-    mode, synchronized, pasted, entered, enters = answer.decode().split(" ")
+    mode, synchronized, pasted, entered, enters, shown = answer.decode().split(" ")
     return Surroundings(
         screen=read_styled(text),
         in_mode=mode != "0",
@@ -114,6 +121,7 @@ async def look_around(server: AnyServer, pane: str) -> Surroundings:
         pasted=pasted,
         entered=entered,
         enters=int(enters or bool(entered)),  # a pane of an earlier version tells no number
+        shown=shown,
     )
 
 

@@ -38,6 +38,7 @@ class DeliveryState(Enum):
     WITH_AGENT = auto()  #: Enter was pressed on them; the screen cannot tell more
     NOT_SHOWN = auto()  #: they were typed, and do not show yet
     LEFT_BOX = auto()  #: Enter was pressed on them, and they are gone from the box
+    REMOVED = auto()  #: they stood in the box, and are gone without an Enter of ours
     NOT_TYPED = auto()  #: they were never typed
     HIDDEN = auto()  #: a dialog or a person's draft is in the way; look again later
 
@@ -114,6 +115,8 @@ class TypedDelivery:
                 return Unknown()  # they were typed, and the receipt is lost
             case DeliveryState.NOT_SHOWN:
                 return await self._wait_for_slow_program(parcel)
+            case DeliveryState.REMOVED:
+                return await self._settle_removed(parcel)
             case DeliveryState.HIDDEN if parcel.is_command and parcel.step is Step.SUBMITTED:
                 return Left()  # the command has opened something of its own
             case DeliveryState.HIDDEN:
@@ -147,6 +150,14 @@ class TypedDelivery:
             return Unknown()
         is_shown = await self.typing.is_shown(parcel, within=APPEARANCE_TIMEOUT_S)
         return Blocked("" if is_shown else "its box does not show them yet.", is_typed=True)
+
+    async def _settle_removed(self, parcel: Parcel) -> Delivery:
+        """Settle words that a person has submitted or cleared by hand.
+
+        A program that draws its screen anew may show an empty box for a moment.
+        """
+        is_shown = await self.typing.is_shown(parcel, within=APPEARANCE_TIMEOUT_S)
+        return Blocked(is_typed=True) if is_shown else Left()
 
     async def _clear_previous(self, log: DeliveryLog) -> bool:
         """Empty the box if the last words are back in it, as after an early interrupt."""

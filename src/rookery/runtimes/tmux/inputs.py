@@ -14,7 +14,7 @@ from rookery.model.errors import Occupied, RuntimeFailed, WordsRefused
 from rookery.model.messages import LONGEST_LINE, Parcel, folded
 from rookery.model.permissions import shortened
 from rookery.model.screens import View
-from rookery.runtimes.tmux.captures import ENTERED, ENTERS, MARK, PASTED, Surroundings
+from rookery.runtimes.tmux.captures import ENTERED, ENTERS, MARK, PASTED, SHOWN, Surroundings
 from rookery.runtimes.tmux.formats import literal
 from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.protocol import command, line
@@ -125,6 +125,11 @@ async def paste(
     )
     if has_ended:
         raise occupied("its program has ended")
+
+
+async def note_shown(server: AnyServer, pane: str, *, receipt: str) -> None:
+    """Keep with the pane that the words were seen in its box."""
+    await server.ask(line("set-option", "-p", "-t", pane, SHOWN, receipt))
 
 
 async def enter(server: AnyServer, pane: str, *, receipt: str, number: int) -> None:

@@ -96,7 +96,12 @@ class Typist:
 
     async def look(self, parcel: Parcel) -> DeliveryState:
         async with self.pane.lock:
-            return self._state(parcel, *await self._survey())
+            around, view = await self._survey()
+            is_ours = around.pasted == parcel.receipt
+            if is_ours and view and view.box and around.shown != parcel.receipt:
+                name = self.pane.place.tmux_pane
+                await inputs.note_shown(self.server, name, receipt=parcel.receipt)
+            return self._state(parcel, around, view)
 
     async def is_shown(self, parcel: Parcel, *, within: float) -> bool:
         async def is_in_box() -> bool:
@@ -155,7 +160,7 @@ class Typist:
         if view.dialog or view.box is None or self._may_list_more(view, parcel):
             return DeliveryState.HIDDEN
         if not view.box:
-            return DeliveryState.LEFT_BOX if is_entered else DeliveryState.NOT_SHOWN
+            return _empty_box(parcel, around)
         # The box was empty before the paste; if no person has typed, all that it shows is ours.
         is_untouched = not is_entered and not self._person_types(around)
         is_ours = is_untouched or self.pane.agent.holds(view.box, parcel.words)
@@ -174,6 +179,14 @@ class Typist:
 
     def _person_types(self, around: Surroundings) -> bool:
         return around.typed_at > self.clock.now().timestamp() - self.typing
+
+
+def _empty_box(parcel: Parcel, around: Surroundings) -> DeliveryState:
+    """Return where words are that do not stand in the box into which they were typed."""
+    if around.entered == parcel.receipt:
+        return DeliveryState.LEFT_BOX
+    was_shown = around.shown == parcel.receipt
+    return DeliveryState.REMOVED if was_shown else DeliveryState.NOT_SHOWN
 
 
 def _require_hope(pane: Pane, parcel: Parcel, around: Surroundings) -> None:
