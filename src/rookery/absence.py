@@ -11,7 +11,7 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import Literal, TypeAlias
 
-from rookery import supervise
+from rookery import skill_commands, supervise
 from rookery.home import write_durably
 from rookery.hook_protocol import with_checksum
 from rookery.model.patterns import Pattern
@@ -104,7 +104,9 @@ class Absence:
     ) -> Iterator[dict[str, object]]:
         rules = [rule for rule in self.rulebook.rules if rule.decision != "allow"]
         names = {agent.name, *now.agents_above.get(agent.name, ())}
-        tools = sorted({_glob(rule.tool) for rule in _of_agents(rules, names)})
+        restricted = [rule.tool for rule in _of_agents(rules, names)]
+        loading = skill_commands.tools_that_load(agent.name, restricted)
+        tools = sorted({*map(_glob, restricted), *loading})
         if agent.hook_before_tool and tools:
             event = {"hook_event_name": agent.hook_before_tool}
             asks = when_away == "ask" and agent.asks_when_told

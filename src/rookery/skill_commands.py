@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from rookery.agents import claude_skills
+from rookery.model.patterns import Pattern
 from rookery.model.permissions import Call
+from rookery.model.rules import SHELL
 from rookery.model.sessions import Sender
 from rookery.project_files import MAX_FILE_BYTES, definitions_in, in_thread, read_text
 
 #: The agent whose skills have inline commands.
 AGENT = "claude"
+
+
+def tools_that_load(agent: str, restricted: Iterable[Pattern]) -> frozenset[str]:
+    """Return the tools that may run commands by themselves, if rules restrict commands."""
+    is_restricted = agent == AGENT and any(each.matches(SHELL) for each in restricted)
+    return claude_skills.TOOLS if is_restricted else frozenset()
 
 
 async def with_inline_commands(call: Call, sender: Sender) -> Call:

@@ -158,6 +158,22 @@ async def test_while_no_daemon_runs_a_child_is_told_of_the_rules_for_its_parents
     assert await told() == {"claude", "demo"}
 
 
+@pytest.mark.spec("D1", "D3")
+@pytest.mark.parametrize(
+    ("tool", "tools"), [("Bash", ["Bash", "Skill", "SlashCommand"]), ("Write", ["Write"])]
+)
+async def test_while_no_daemon_runs_skills_that_may_run_restricted_commands_do_not_pass(
+    court: Court, tmp_path: Path, tool: str, tools: list[str]
+) -> None:
+    court.rule(f'[[deny]]\ntool = "{tool}"\n')
+    absence = Absence(tmp_path / "absence.json", AGENTS, court.book, "ask")
+
+    told = json.loads(absence.words(await court.desk.database.read(situation)))
+
+    assert told["claude"][0]["tools"] == tools
+    assert told["codex"][0]["tools"] == [tool]
+
+
 async def test_the_ancestors_of_a_session_are_listed_whoever_ended(
     court: Court, tmp_path: Path
 ) -> None:

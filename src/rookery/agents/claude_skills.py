@@ -10,10 +10,12 @@ from collections.abc import Mapping
 from typing import Any
 
 #: Tools that load such a file, and the fields of their input that may name it.
-_TOOLS: Mapping[str, tuple[str, ...]] = {
+_FIELDS: Mapping[str, tuple[str, ...]] = {
     "Skill": ("skill", "command", "name"),
     "SlashCommand": ("command",),
 }
+
+TOOLS = frozenset(_FIELDS)
 
 #: An inline command, and a block of them.
 _INLINE = re.compile(r"!`([^`]+)`")
@@ -26,12 +28,12 @@ _HOOKS = re.compile(r"^\s*[\"']?hooks[\"']?\s*:", re.MULTILINE)
 
 def loads_file(tool: str) -> bool:
     """Return whether a tool loads a skill or a command file."""
-    return tool in _TOOLS
+    return tool in TOOLS
 
 
 def named_file(tool: str, given: Mapping[str, Any]) -> str:
     """Return the name of the skill or command that a call loads; empty if it is unclear."""
-    found = next((given[field] for field in _TOOLS[tool] if field in given), "")
+    found = next((given[field] for field in _FIELDS[tool] if field in given), "")
     words = found.split(maxsplit=1) if isinstance(found, str) else []
     return words[0].lstrip("/") if words else ""
 

@@ -31,6 +31,9 @@ PATH_FIELDS = frozenset(
     }
 )
 
+#: The tool by whose rules the commands of a skill are decided.
+SHELL = "Bash"
+
 ANYTHING = Pattern("*")
 
 
@@ -155,7 +158,7 @@ def _restriction_of_commands(
 
 def _shell_call(command: str, *, is_certain: bool) -> Call:
     uncertain = frozenset[str]() if is_certain else frozenset({"command"})
-    return Call("Bash", {"command": command}, uncertain=uncertain)
+    return Call(SHELL, {"command": command}, uncertain=uncertain)
 
 
 def _decide(known: tuple[Rule, ...], call: Call, where: Circumstances) -> Rule | None:
