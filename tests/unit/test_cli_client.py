@@ -5,6 +5,7 @@ import re
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from threading import Thread
 
@@ -93,7 +94,9 @@ def test_a_stream_that_is_cut_off_is_not_taken_for_its_end(tmp_path: Path) -> No
 def test_a_question_is_asked_again_of_the_next_daemon(tmp_path: Path) -> None:
     answers = (b"", HEAD + b'{"pid": 12345}', HEAD + b'{"done": true}')
     with answering(tmp_path, *answers) as client:
-        found = patiently(client, "wait", timeout=60.0, otherwise="for good.")
+        found = patiently(
+            client, partial(client.get, "wait"), timeout=60.0, otherwise="for good."
+        )
 
     assert found == {"done": True}
 
@@ -102,7 +105,7 @@ def test_a_question_is_asked_again_of_the_next_daemon(tmp_path: Path) -> None:
 def test_a_daemon_that_does_not_come_back_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(waiting, "RETURN", 0.2)
+    monkeypatch.setattr(waiting, "RETURN_TIMEOUT_S", 0.2)
 
     with pytest.raises(CutOff) as gone:
         await_return(Client(tmp_path / "door"), otherwise="for good.")
@@ -114,7 +117,9 @@ def test_a_daemon_that_does_not_come_back_is_given_up(
 @pytest.mark.spec("I5")
 def test_waiting_for_ever_outlasts_the_longest_wait_of_a_daemon(tmp_path: Path) -> None:
     with answering(tmp_path, refusal(BUSY), HEAD + b'{"done": true}') as client:
-        found = patiently(client, "wait", timeout=None, otherwise="for good.")
+        found = patiently(
+            client, partial(client.get, "wait"), timeout=None, otherwise="for good."
+        )
 
     assert found == {"done": True}
 
@@ -126,7 +131,11 @@ def test_whoever_waits_long_is_told_something_meanwhile(tmp_path: Path) -> None:
 
     with answering(tmp_path, *answers) as client:
         patiently(
-            client, "wait", timeout=60, otherwise="", meanwhile=lambda: told.append("Still.")
+            client,
+            partial(client.get, "wait"),
+            timeout=60,
+            otherwise="",
+            meanwhile=lambda: told.append("Still."),
         )
 
     assert told == ["Still.", "Still."]
@@ -135,7 +144,7 @@ def test_whoever_waits_long_is_told_something_meanwhile(tmp_path: Path) -> None:
 @pytest.mark.spec("I5")
 def test_waiting_for_a_while_ends_when_that_is_over(tmp_path: Path) -> None:
     with answering(tmp_path, refusal(BUSY)) as client, pytest.raises(Answered, match="Not yet"):
-        patiently(client, "wait", timeout=-1.0, otherwise="for good.")
+        patiently(client, partial(client.get, "wait"), timeout=-1.0, otherwise="for good.")
 
 
 def test_without_a_daemon_there_is_none(tmp_path: Path) -> None:

@@ -10,15 +10,16 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from rookery import cli
-from rookery.cli import completion, events, exit_codes, messages, sessions
+from rookery.cli import completion, exit_codes
 from rookery.cli.blocked import how_to_answer
-from rookery.cli.maintenance import flat, masked
+from rookery.cli.configuration import flat, masked
 from rookery.cli.messages import fate
+from rookery.cli.report import summary
 from rookery.cli.root import SECTIONS, rookery
-from rookery.cli.sessions import told
 from rookery.cli.waiting import stoppable
 from rookery.client import CutOff
+from rookery.client.permissions import RequestInfo
+from rookery.client.sessions import MessageProgress
 from rookery.config import Settings
 from rookery.daemon import AGENTS
 from rookery.gateway.http import STATUS, code_of
@@ -30,13 +31,13 @@ from rookery.model.errors import (
     SessionUnknown,
     TokenUnknown,
 )
-from tests.unit.test_cli_render import made
+from tests.unit.cli_support import FakeClient, Scripted, session, typed
 
 #: The id of a session that did something.
 OTHER = "0f8a3c1e-58d4-4b5e-9a53-0c8de7d2a111"
 
 
-class Impatient:
+class Impatient(FakeClient):
     """A client whose user presses Ctrl-C as soon as there is something to wait for."""
 
     def get(self, *path: str, **query: object) -> Any:  # noqa: ANN401 - JSON
@@ -45,25 +46,11 @@ class Impatient:
         return {"id": "1", "name": "worker"}
 
 
-@pytest.fixture(autouse=True)
-def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (events, sessions):
-        monkeypatch.setattr(module, "client", Impatient)
-
-
-def typed(monkeypatch: pytest.MonkeyPatch, *words: str) -> object:
-    """Run a command as the program does; return its exit code."""
-    monkeypatch.setattr("sys.argv", ["rookery", *words])
-    with pytest.raises(SystemExit) as left:
-        cli.main()
-    return left.value.code
-
-
 @pytest.mark.spec("I5")
 def test_who_stops_following_is_told_nothing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code = typed(monkeypatch, "events")
+    code = typed(monkeypatch, Impatient(), "events")
 
     assert code == 130
     assert capsys.readouterr().err.strip() == ""
@@ -132,9 +119,8 @@ class Told(Telling):
 def test_what_concerns_no_session_alone_is_told_too(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(events, "client", Told)
 
-    typed(monkeypatch, "events", "--no-follow")
+    typed(monkeypatch, Told(), "events", "--no-follow")
 
     assert capsys.readouterr().out.split()[2:] == ["–", "deliveries-held", "person"]
 
@@ -155,9 +141,8 @@ class Doing(Telling):
 def test_who_did_something_is_told_by_name(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(events, "client", Doing)
 
-    typed(monkeypatch, "events", "--no-follow")
+    typed(monkeypatch, Doing(), "events", "--no-follow")
 
     assert capsys.readouterr().out.split()[2:] == ["worker", "end-requested", "planner"]
 
@@ -184,10 +169,9 @@ def test_what_is_kept_is_printed_at_once_and_names_are_asked_for_together(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     printed: list[str] = []
-    monkeypatch.setattr(events, "client", Many)
     monkeypatch.setattr("rookery.cli.events.click.echo", printed.append)
 
-    typed(monkeypatch, "events", "--no-follow")
+    typed(monkeypatch, Many(), "events", "--no-follow")
 
     (text,) = printed
     lines = text.splitlines()
@@ -209,7 +193,7 @@ def test_what_is_unknown_has_one_exit_code_and_one_status(error: type[RookeryErr
 def test_who_stops_waiting_is_told_that_nothing_else_stops(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code = typed(monkeypatch, "wait", "worker")
+    code = typed(monkeypatch, Impatient(), "wait", "worker")
 
     assert code == 130
     assert capsys.readouterr().err == "\nStopped waiting; worker goes on.\n"
@@ -231,12 +215,12 @@ def test_what_ends_by_itself_is_not_said_to_be_stopped(
 def test_the_usual_exit_codes_hold(
     monkeypatch: pytest.MonkeyPatch, words: list[str], code: int
 ) -> None:
-    assert typed(monkeypatch, *words) == code
+    assert typed(monkeypatch, Impatient(), *words) == code
 
 
 @pytest.mark.spec("I5")
 @pytest.mark.parametrize(
-    ("step", "waits_for", "activity", "said"),
+    ("step", "obstacle", "activity", "said"),
     [
         ("acknowledged", "", "working", "Sent."),
         ("submitted", "", "idle", "Sent."),
@@ -248,19 +232,21 @@ def test_the_usual_exit_codes_hold(
         ("pending", "", "idle", "Kept: they are on their way."),
         (
             "pending",
-            "Nothing was typed, because somebody scrolls in the pane.",
+            "somebody scrolls in the pane.",
             "idle",
             "Kept: somebody scrolls in the pane.",
         ),
     ],
 )
 def test_what_becomes_of_words_is_said(
-    step: str, waits_for: str, activity: str | None, said: str
+    step: str, obstacle: str, activity: str | None, said: str
 ) -> None:
     reason = "Which one?\nThis or that" if activity == "question" else ""
-    session = made("a", status="starting", activity=activity, reason=reason)
+    recipient = session("a", status="starting", activity=activity, reason=reason)
+    waits_for = f"Nothing was typed, because {obstacle}"
+    message = MessageProgress(step=step, waits_for=waits_for, obstacle=obstacle)
 
-    assert fate({"step": step, "waits_for": waits_for}, session) == said
+    assert fate(message, recipient) == said
 
 
 @pytest.mark.spec("I5")
@@ -273,7 +259,9 @@ def test_what_becomes_of_words_is_said(
     ],
 )
 def test_how_a_session_is_fits_one_line(known: dict[str, Any], said: str) -> None:
-    assert told(made("a", **known)) == f"{said}  rookery attach a  |  rookery output a"
+    found = summary(Scripted(), session("a", **known))
+
+    assert found == f"{said}  rookery attach a  |  rookery output a"
 
 
 @pytest.mark.spec("I5")
@@ -290,9 +278,11 @@ def test_how_a_session_is_fits_one_line(known: dict[str, Any], said: str) -> Non
 def test_of_one_that_waits_for_a_person_it_is_said_how_to_answer(
     activity: str, how: str
 ) -> None:
-    session = made("a", activity=activity, reason="Which?\nx")
+    one = session("a", activity=activity, reason="Which?\nx")
 
-    assert told(session) == f"a waits for your answer: Which?  {how}"
+    found = summary(Scripted(permissions={"requests": []}), one)
+
+    assert found == f"a waits for your answer: Which?  {how}"
 
 
 @pytest.mark.spec("D2", "I5")
@@ -300,10 +290,13 @@ def test_of_one_that_waits_for_a_person_it_is_said_how_to_answer(
 def test_of_one_that_asks_for_several_things_the_one_that_is_shown_is_named(
     reason: str, word: str
 ) -> None:
-    session = made("a", activity="permission", reason=reason)
-    asked = [{"id": "r1", "message": "May it? ls"}, {"id": "r2", "message": "May it? rm"}]
+    one = session("a", activity="permission", reason=reason)
+    asked = [
+        RequestInfo(id="r1", message="May it? ls"),
+        RequestInfo(id="r2", message="May it? rm"),
+    ]
 
-    how = how_to_answer(session, asked)
+    how = how_to_answer(one, asked)
 
     assert how == (
         f"rookery permissions  |  rookery allow {word}  |  rookery deny {word}"
@@ -325,9 +318,9 @@ def test_of_one_that_asks_for_several_things_the_one_that_is_shown_is_named(
 def test_a_command_that_is_suggested_answers_nothing_but_what_is_shown(
     now: str, how: str
 ) -> None:
-    session = made("a", activity="permission", reason="May it? ls")
+    one = session("a", activity="permission", reason="May it? ls")
 
-    assert how_to_answer(session, [{"id": "r1", "message": now}]) == how
+    assert how_to_answer(one, [RequestInfo(id="r1", message=now)]) == how
 
 
 @pytest.mark.spec("I5", "K5")
@@ -356,7 +349,7 @@ def test_every_command_is_listed_in_its_section_with_its_whole_sentence() -> Non
     text = rookery.get_help(click.Context(rookery, info_name="rookery", terminal_width=80))
 
     listed = {line.split()[0] for line in text.splitlines() if line.startswith("  ")}
-    assert set(rookery.commands) <= listed
+    assert {name for commands in SECTIONS.values() for name in commands} <= listed
     assert all(f"{title}:" in text for title in SECTIONS)
     assert "..." not in text.partition("Sessions:")[2]
 
@@ -366,9 +359,8 @@ def test_each_module_defines_exactly_the_commands_that_are_listed_for_it() -> No
     context = click.Context(rookery)
     listed = {
         name: f"rookery.cli.{module}"
-        for modules in SECTIONS.values()
-        for module, names in modules.items()
-        for name in names
+        for commands in SECTIONS.values()
+        for name, module in commands.items()
     }
 
     found = {name: rookery.get_command(context, name) for name in listed}
@@ -378,7 +370,9 @@ def test_each_module_defines_exactly_the_commands_that_are_listed_for_it() -> No
         for name, command in found.items()
         if command and command.callback
     } == listed
-    assert set(rookery.commands) == set(listed)
+    assert {name: command.name for name, command in found.items() if command} == {
+        name: name for name in listed
+    }
 
 
 @pytest.mark.spec("I5")
@@ -427,22 +421,22 @@ class Hostile(Telling):
 def test_an_event_does_not_command_the_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], more: list[str]
 ) -> None:
-    monkeypatch.setattr(events, "client", Hostile)
 
-    typed(monkeypatch, "events", "--no-follow", *more)
+    typed(monkeypatch, Hostile(), "events", "--no-follow", *more)
     printed = capsys.readouterr().out
 
     assert not set(printed) & {"\x9b", "\x9d", "\x9c", "\u202e"}
     assert len(printed.splitlines()) == 1
 
 
-class Restarting:
+class Restarting(FakeClient):
     """A daemon that goes while it is asked, and is back at once."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.asked = 0
 
-    def get(self, *path: str, **_: object) -> object:
+    def get(self, *path: str, **_: object) -> Any:  # noqa: ANN401 - JSON
         if path == ("status",):
             return {}
         self.asked += 1
@@ -456,9 +450,8 @@ def test_output_that_is_cut_off_by_a_restart_is_asked_for_again(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     daemon = Restarting()
-    monkeypatch.setattr(messages, "client", lambda: daemon)
 
-    code = typed(monkeypatch, "output", "worker", "--json")
+    code = typed(monkeypatch, daemon, "output", "worker", "--json")
 
     assert (code, daemon.asked) == (None, 2)
     assert json.loads(capsys.readouterr().out) == {"turns": [], "unheard": []}

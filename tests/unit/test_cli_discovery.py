@@ -8,12 +8,11 @@ from typing import TypeAlias
 
 import pytest
 
-from rookery.cli import discovery
-from tests.unit.test_cli_commands import typed
-from tests.unit.test_cli_listeners import EVIL, Scripted
+from tests.unit.cli_support import Scripted, typed
 
 Show: TypeAlias = Callable[..., list[str]]
 
+EVIL = "\x1b]0;owned\x07\x1b[2Jred"
 LONG = "/very/long" * 12 + "/project"
 
 
@@ -27,8 +26,7 @@ def pane(**known: object) -> dict[str, object]:
 def shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Show:
     def show(*listed: dict[str, object], columns: int = 120) -> list[str]:
         monkeypatch.setenv("COLUMNS", str(columns))
-        monkeypatch.setattr(discovery, "client", lambda: Scripted(panes={"panes": listed}))
-        typed(monkeypatch, "panes")
+        typed(monkeypatch, Scripted(panes={"panes": listed}), "panes")
         return capsys.readouterr().out.splitlines()
 
     return show

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from rookery.cli.endings import ended_by
-from rookery.cli.render import show_sessions
+from rookery.cli.session_table import show_sessions
+from rookery.client.sessions import SessionInfo
+from tests.unit.cli_support import session
 
 pytestmark = pytest.mark.spec("A4")
 
@@ -27,25 +27,15 @@ AGENT = "11111111-1111-4111-8111-111111111111"
     ],
 )
 def test_it_is_said_by_whom_a_session_was_ended(status: str, by: str, read: str) -> None:
-    assert ended_by({"status": status, "ended_by": by}) == read
+    assert ended_by(SessionInfo(status=status, ended_by=by)) == read
 
 
 def test_the_list_names_who_ended_a_session(capsys: pytest.CaptureFixture[str]) -> None:
-    usual: dict[str, Any] = {
-        "agent": "demo",
-        "activity": None,
-        "status": "killed",
-        "since": "2026-11-16T08:00:00+00:00",
-        "created_at": "2026-11-16T08:00:00+00:00",
-        "project_path": "/code",
-        "title": "work",
-        "parent": None,
-    }
-    boss = {**usual, "id": AGENT, "name": "boss", "ended_by": "person"}
-    child = {**usual, "id": "2", "name": "child", "ended_by": f"session {AGENT}"}
-    asked = {"reason": "asked to end"}
+    asked = {"activity": None, "status": "killed", "reason": "asked to end"}
+    boss = session("boss", id=AGENT, ended_by="person", **asked)
+    child = session("child", ended_by=f"session {AGENT}", **asked)
 
-    show_sessions([{**boss, **asked}, {**child, **asked}])
+    show_sessions([boss, child])
 
     said = capsys.readouterr().out
     assert "killed" not in said

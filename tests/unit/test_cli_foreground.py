@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from rookery.cli import foreground
+from rookery.cli import notice_printer
 from rookery.client import CutOff
 from rookery.model.errors import NotRunning
-from tests.unit.test_cli_commands import typed
-from tests.unit.test_cli_render import made
+from tests.unit.cli_support import FakeClient, made, typed
 
 pytestmark = pytest.mark.spec("H3", "I5")
 
@@ -26,11 +25,11 @@ def turn(number: int, prompt: str, answer: str, **more: object) -> dict[str, Any
     return {**usual, "started_at": AT, "ended_at": f"{AT}#{number}", **more}
 
 
-class Daemon:
+class Daemon(FakeClient):
     """Tells its events, then its user presses Ctrl-C; turns that ended are in ``ended``."""
 
-    def __init__(self) -> None:
-        self.badge = ""
+    def __init__(self, badge: str = "") -> None:
+        super().__init__(badge)
         self.events: list[tuple[int, str, dict[str, Any]]] = [(0, "snapshot", {})]
         self.ended: list[dict[str, Any]] = []
         self.session = {**made("builder"), "id": "b", "activity": "idle", "ended_at": None}
@@ -87,8 +86,7 @@ class Daemon:
 @pytest.fixture
 def daemon(monkeypatch: pytest.MonkeyPatch) -> Daemon:
     scripted = Daemon()
-    monkeypatch.setattr(foreground, "client", lambda: scripted)
-    monkeypatch.setattr(foreground, "local", lambda at: at[11:19])
+    monkeypatch.setattr(notice_printer, "local", lambda at: at[11:19])
     return scripted
 
 
@@ -96,15 +94,19 @@ class Shell:
     """Where somebody types, and reads."""
 
     def __init__(
-        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+        daemon: Daemon,
     ) -> None:
         self._monkeypatch = monkeypatch
         self._capsys = capsys
+        self._daemon = daemon
         self.raw = self.err = ""
 
     def type(self, *words: str) -> object:
         """Run a command to its end; return its exit code."""
-        code = typed(self._monkeypatch, *words)
+        code = typed(self._monkeypatch, self._daemon, *words)
         self.raw, self.err = self._capsys.readouterr()
         return code
 
@@ -115,8 +117,10 @@ class Shell:
 
 
 @pytest.fixture
-def shell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shell:
-    return Shell(monkeypatch, capsys)
+def shell(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], daemon: Daemon
+) -> Shell:
+    return Shell(monkeypatch, capsys, daemon)
 
 
 def test_what_was_missed_comes_first_and_each_turn_is_said_to_be_shown(
@@ -352,8 +356,11 @@ def test_in_json_each_line_is_something_that_happened(daemon: Daemon, shell: She
     assert "\x7f" not in "".join(lines)
 
 
-def test_within_a_session_it_is_refused(daemon: Daemon, shell: Shell) -> None:
-    daemon.badge = "secret"
+def test_within_a_session_it_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    daemon = Daemon(badge="secret")
+    shell = Shell(monkeypatch, capsys, daemon)
 
     assert shell.type("fg", "builder") == 2
     assert "its tool `foreground`" in shell.err

@@ -3,45 +3,32 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any, cast
+from typing import Any
 
 import click
 import pytest
 from click.shell_completion import ShellComplete
 
-from rookery.cli import completion, listeners, permissions, relays
-from rookery.cli.blocked import Obstacles
+from rookery.cli.blocked import BlockedNotices
 from rookery.cli.messages import fate
+from rookery.cli.options import examples
 from rookery.cli.render import HELD, local
-from rookery.cli.root import examples, rookery
-from rookery.cli.waiting import gathered, goes_on, needed_of
-from rookery.client import Client
+from rookery.cli.root import rookery
+from rookery.cli.waiting import Enough, gathered, goes_on
+from rookery.client.sessions import MessageProgress
 from rookery.model.errors import Answered, BadInput
-from tests.unit.test_cli_commands import typed
-from tests.unit.test_cli_render import made
+from tests.unit.cli_support import Scripted, made, session, typed
 
 #: Long enough ago that a slow machine tells the same time.
 THEN = (datetime.now(UTC) - timedelta(minutes=150)).isoformat()
 EVIL = "\x1b]0;owned\x07\x1b[2Jred"
 
+#: What a message waits for, as the daemon tells it.
+OCCUPIED = "Nothing was typed, because it scrolls."
+
 #: The id of a session that is called otherwise.
 PLANNER = "0f8a3c1e-58d4-4b5e-9a53-0c8de7d2a111"
 STRANGER = "7b1d2c3e-58d4-4b5e-9a53-0c8de7d2a222"
-
-
-class Scripted:
-    """A client whose daemon answers by what is asked for, and remembers what that was."""
-
-    def __init__(self, **answers: object) -> None:
-        self.answers = answers
-        self.asked: list[tuple[tuple[str, ...], dict[str, object]]] = []
-
-    def get(self, *path: str, **query: object) -> Any:  # noqa: ANN401 - JSON
-        self.asked.append((path, query))
-        answer = self.answers[path[0]]
-        return answer.pop(0) if isinstance(answer, list) else answer
-
-    post = get
 
 
 def sessions(*names: str) -> dict[str, object]:
@@ -55,12 +42,9 @@ def letter(**more: object) -> dict[str, object]:
 
 
 @pytest.fixture
-def daemon(monkeypatch: pytest.MonkeyPatch) -> Scripted:
+def daemon() -> Scripted:
     known = [made("anna"), made("worker"), made("planner", id=PLANNER)]
-    scripted = Scripted(sessions={"sessions": known})
-    for module in (listeners, relays):
-        monkeypatch.setattr(module, "client", lambda: scripted)
-    return scripted
+    return Scripted(sessions={"sessions": known})
 
 
 @pytest.mark.spec("E1", "I5")
@@ -77,7 +61,7 @@ def test_who_waits_for_whom_is_told_in_sentences(
         "waits": [],
     }
 
-    typed(monkeypatch, "listen")
+    typed(monkeypatch, daemon, "listen")
 
     assert capsys.readouterr().out.splitlines() == [
         "anna waits for worker to stop; since 2h",
@@ -111,7 +95,7 @@ def test_of_one_that_waits_for_several_it_is_said_when_it_is_told(
         "waits": [wait],
     }
 
-    typed(monkeypatch, "listen")
+    typed(monkeypatch, daemon, "listen")
 
     what = "to stop, to need somebody or to end"
     told = capsys.readouterr().out
@@ -130,7 +114,7 @@ def test_how_many_are_enough_is_asked_for(
         "listeners": [{"target": "worker", "listening": True, "reason": ""}]
     }
 
-    typed(monkeypatch, "listen", "worker", "other", "--for", "anna", *words)
+    typed(monkeypatch, daemon, "listen", "worker", "other", "--for", "anna", *words)
 
     path, asked = daemon.asked[0]
     assert path == ("listeners",)
@@ -149,7 +133,7 @@ def test_waiting_for_nothing_new_is_a_failure_that_says_why(
         "listeners": [{"target": "worker", "listening": False, "reason": "it is over"}]
     }
 
-    assert typed(monkeypatch, "listen", "worker", "--for", "anna") == 1
+    assert typed(monkeypatch, daemon, "listen", "worker", "--for", "anna") == 1
     assert capsys.readouterr().out == "worker: it is over\n"
 
 
@@ -164,23 +148,23 @@ def test_of_one_that_is_over_a_person_is_told_no_ids(
         "listeners": [{"target": PLANNER, "listening": False, "reason": reason}]
     }
 
-    assert typed(monkeypatch, "listen", "it", "--for", "anna") == 1
+    assert typed(monkeypatch, daemon, "listen", "it", "--for", "anna") == 1
     assert capsys.readouterr().out == "it: it is over already: failed, exit 1\n"
 
 
 @pytest.mark.spec("I5")
 def test_one_way_of_counting_is_enough() -> None:
     with pytest.raises(BadInput, match="--all, --any and --count"):
-        needed_of({"every": True, "some": True, "number": None}, ["a"], otherwise="all")
+        Enough(every=True, some=True, number=None).of(["a"], otherwise="all")
 
 
 @pytest.mark.spec("I5")
 def test_more_than_are_named_cannot_be_waited_for() -> None:
-    given = {"every": False, "some": False, "number": 3}
+    enough = Enough(every=False, some=False, number=3)
 
     with pytest.raises(BadInput, match="--count is 3, of 2 that are named"):
-        needed_of(given, ["a", "b"], otherwise="all")
-    assert needed_of(given, ["a", "b", "c"], otherwise="all") == 3
+        enough.of(["a", "b"], otherwise="all")
+    assert enough.of(["a", "b", "c"], otherwise="all") == 3
 
 
 @pytest.mark.spec("E6", "F4", "I5")
@@ -188,7 +172,7 @@ def test_more_than_are_named_cannot_be_waited_for() -> None:
     ("known", "said"),
     [
         ({}, "waits, they are on their way."),
-        ({"waits_for": "Nothing was typed, because it scrolls."}, "waits, it scrolls."),
+        ({"waits_for": OCCUPIED, "obstacle": "it scrolls."}, "waits, it scrolls."),
         ({"session": "gone"}, "waits"),
         ({"step": "submitted"}, "it is on its way"),
         ({"step": "unsure"}, "it may not have arrived."),
@@ -204,7 +188,7 @@ def test_an_inbox_says_why_words_were_not_heard(
 ) -> None:
     daemon.answers["inbox"] = {"letters": [letter(**known)], "holding": False}
 
-    typed(monkeypatch, "inbox")
+    typed(monkeypatch, daemon, "inbox")
 
     head, words = capsys.readouterr().out.splitlines()
     assert head == f"7  to {known.get('session', 'worker')}, from planner, 2h ago: {said}"
@@ -217,7 +201,7 @@ def test_an_inbox_says_that_words_are_held(
 ) -> None:
     daemon.answers["inbox"] = {"letters": [letter()], "holding": True}
 
-    typed(monkeypatch, "inbox")
+    typed(monkeypatch, daemon, "inbox")
 
     above, head, _ = capsys.readouterr().out.splitlines()
     assert above == HELD
@@ -226,10 +210,10 @@ def test_an_inbox_says_that_words_are_held(
 
 @pytest.mark.spec("F4", "I5")
 def test_words_that_are_held_are_said_to_be() -> None:
-    pending, submitted = ({"step": each, "waits_for": ""} for each in ("pending", "submitted"))
+    pending, submitted = (MessageProgress(step=each) for each in ("pending", "submitted"))
 
-    assert fate(pending, made("a"), held=True) == f"Kept. {HELD}"
-    assert fate(submitted, made("a"), held=True) == "Sent."
+    assert fate(pending, session("a"), held=True) == f"Kept. {HELD}"
+    assert fate(submitted, session("a"), held=True) == "Sent."
 
 
 @pytest.mark.spec("F1", "I5")
@@ -248,7 +232,7 @@ def test_a_relay_without_names_is_the_list_and_its_commands_are_its_own(
 ) -> None:
     daemon.answers["relays"] = {"relays": []}
 
-    assert not typed(monkeypatch, "relay", *words)
+    assert not typed(monkeypatch, daemon, "relay", *words)
     assert daemon.asked[0][0] == path
 
 
@@ -266,7 +250,7 @@ def test_names_are_a_new_relay(
 ) -> None:
     daemon.answers["relays"] = {}
 
-    assert not typed(monkeypatch, "relay", *words)
+    assert not typed(monkeypatch, daemon, "relay", *words)
     assert daemon.asked[0][1] == {
         "members": [{"session": "anna", "name": "Ann"}, {"session": "worker", "name": ""}],
         "max_hops": 3,
@@ -279,7 +263,7 @@ def test_names_are_a_new_relay(
 def test_a_relay_that_cannot_be_is_refused_before_anybody_is_asked(
     daemon: Scripted, monkeypatch: pytest.MonkeyPatch, words: list[str]
 ) -> None:
-    assert typed(monkeypatch, "relay", *words) == 2
+    assert typed(monkeypatch, daemon, "relay", *words) == 2
     assert daemon.asked == []
 
 
@@ -297,7 +281,7 @@ def test_whoever_closed_a_relay_is_named(
     relay = {"id": "r1", "members": [member], **closed}
     daemon.answers["relays"] = {path: [relay]} if path else relay
 
-    typed(monkeypatch, "relay", *words)
+    typed(monkeypatch, daemon, "relay", *words)
 
     told = capsys.readouterr().out
     assert "closed by planner" in told
@@ -312,7 +296,6 @@ def test_whoever_decided_is_named(
     capsys: pytest.CaptureFixture[str],
     words: tuple[str, ...],
 ) -> None:
-    monkeypatch.setattr(permissions, "client", lambda: daemon)
     by = f"session {PLANNER}"
     asked = {"id": "r1", "session": "anna", "asked_at": THEN, "message": "May it?"}
     request = {**asked, "outcome": "allowed", "answered_by": by, "kind": "permission"}
@@ -328,7 +311,7 @@ def test_whoever_decided_is_named(
         "audit": {"decisions": [{**decided, "tool": "Bash", "input": {}}]},
     }
 
-    typed(monkeypatch, *words)
+    typed(monkeypatch, daemon, *words)
 
     told = capsys.readouterr().out
     assert "anna" in told
@@ -357,7 +340,6 @@ def test_a_command_asks_only_for_the_sessions_that_it_names(
     words: tuple[str, ...],
     asked: tuple[str, ...],
 ) -> None:
-    monkeypatch.setattr(permissions, "client", lambda: daemon)
     by = f"session {PLANNER}"
     request: dict[str, Any] = {
         "id": "r1",
@@ -403,7 +385,7 @@ def test_a_command_asks_only_for_the_sessions_that_it_names(
         "relays": answers.get(words[1] if len(words) > 1 else ""),
     }
 
-    typed(monkeypatch, *words)
+    typed(monkeypatch, daemon, *words)
 
     queries = [query for path, query in daemon.asked if path == ("sessions",)]
     assert queries == [{"ids": tuple(sorted(asked))}]
@@ -431,7 +413,7 @@ def test_an_exchange_is_printed_with_who_has_not_got_it_and_why_it_stopped(
     said = {"at": THEN, "session": "anna", "words": words, "missing": ["worker"]}
     daemon.answers["relays"] = {"relay": relay, "said": [said]}
 
-    typed(monkeypatch, "relay", "show", "r1")
+    typed(monkeypatch, daemon, "relay", "show", "r1")
 
     told = capsys.readouterr().out
     assert f"By {STRANGER[:8]}, at " in told.splitlines()[0]
@@ -443,12 +425,9 @@ def test_an_exchange_is_printed_with_who_has_not_got_it_and_why_it_stopped(
 
 
 @pytest.mark.spec("I5")
-def test_a_shell_completes_the_commands_of_a_relay_and_the_names_for_a_new_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_shell_completes_the_commands_of_a_relay_and_the_names_for_a_new_one() -> None:
     daemon = Scripted(sessions=sessions("anna", "jo"), relays={"relays": [{"id": "4f2a"}]})
-    monkeypatch.setattr(completion, "Client", lambda *_, **__: daemon)
-    shell = ShellComplete(rookery, {}, "rookery", "_X")
+    shell = ShellComplete(rookery, {"obj": daemon}, "rookery", "_X")
 
     begun, second, known = (
         [each.value for each in shell.get_completions(["relay", *words], incomplete)]
@@ -463,11 +442,9 @@ def test_sessions_are_given_as_they_get_there_until_there_are_enough() -> None:
     a, b, c = (made(name) for name in "abc")
     daemon = Scripted(wait=[{"there": [b], "awaited": [a, c]}, {"there": [a], "awaited": [c]}])
 
-    there = list(
-        gathered(cast(Client, daemon), ["a", "b", "c"], needed=2, until="stop", timeout=None)
-    )
+    there = list(gathered(daemon, ["a", "b", "c"], needed=2, until="stop", timeout=None))
 
-    assert [each["name"] for each in there] == ["b", "a"]
+    assert [each.name for each in there] == ["b", "a"]
     assert [asked["sessions"] for _, asked in daemon.asked] == [("a", "b", "c"), ("a", "c")]
 
 
@@ -475,17 +452,19 @@ def test_sessions_are_given_as_they_get_there_until_there_are_enough() -> None:
 def test_one_that_is_named_twice_is_waited_for_once() -> None:
     daemon = Scripted(wait=[{"there": [made("a")], "awaited": []}])
 
-    there = list(
-        gathered(cast(Client, daemon), ["a", "a"], needed=2, until="stop", timeout=None)
-    )
+    there = list(gathered(daemon, ["a", "a"], needed=2, until="stop", timeout=None))
 
     assert len(there) == 1
 
 
-def listed(*, holding: bool = False, why: str = "", **known: object) -> dict[str, object]:
+def listed(
+    *, holding: bool = False, why: str = "", obstacle: str = "", **known: object
+) -> dict[str, object]:
     """Tell of two sessions; words wait for the first, and for another one."""
     one = made("worker", id=PLANNER, **known)
-    kept = {each: {"messages": 1, "why": why} for each in (PLANNER, "anna")}
+    kept = {
+        each: {"messages": 1, "why": why, "obstacle": obstacle} for each in (PLANNER, "anna")
+    }
     return {"sessions": [one, made("bert"), made("anna")], "kept": kept, "holding": holding}
 
 
@@ -495,7 +474,7 @@ def listed(*, holding: bool = False, why: str = "", **known: object) -> dict[str
     [
         (listed(holding=True), f"{HELD}\n"),
         (
-            listed(why="Nothing was typed, because it scrolls."),
+            listed(why=OCCUPIED, obstacle="it scrolls."),
             "Words for worker wait: it scrolls.\n",
         ),
         # It needs its person, which ends the wait itself.
@@ -511,10 +490,10 @@ def test_whoever_waits_is_told_once_what_keeps_words(
     said: str,
     awaited: tuple[str, ...],
 ) -> None:
-    obstacles = Obstacles(cast(Client, Scripted(sessions=found)))
+    notices = BlockedNotices(Scripted(sessions=found))
 
     for _ in range(2):
-        obstacles.tell(awaited)
+        notices.tell(awaited)
 
     assert capsys.readouterr().err == said
 
@@ -537,7 +516,7 @@ def test_whoever_waits_for_several_is_told_what_keeps_words_for_one(
     daemon = Slow(wait=[there], sessions=listed(holding=True))
     names = ["worker", "bert"]
 
-    list(gathered(cast(Client, daemon), names, needed=2, until="stop", timeout=None))
+    list(gathered(daemon, names, needed=2, until="stop", timeout=None))
 
     assert capsys.readouterr().err == f"{HELD}\n"
 

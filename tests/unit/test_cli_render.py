@@ -2,39 +2,20 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 
 from rookery.cli import render
-from rookery.cli.messages import show_turns
-from rookery.cli.render import (
-    ago,
-    at_deadline,
-    complain,
-    first_line,
-    folded,
-    plain,
-    say,
-    show_json,
-    show_sessions,
-)
+from rookery.cli.messages import print_turns
+from rookery.cli.render import ago, at_deadline, complain, plain, reply, say, show_json
+from rookery.cli.session_table import show_sessions
+from rookery.cli.tables import folded
+from rookery.client.answers import read
+from rookery.client.sessions import SessionInfo, TurnInfo, WaitingInfo
+from rookery.model.reasons import first_line
+from tests.unit.cli_support import session
 
 EVIL = "\x1b]0;owned\x07\x1b[2Jred\x9b31m\r"
-
-
-def made(name: str, **known: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
-    usual = {
-        "agent": "demo",
-        "status": "running",
-        "activity": "idle",
-        "since": datetime.now(UTC).isoformat(),
-        "created_at": "2026-11-01T00:00:00+00:00",
-        "project_path": "/repo",
-        "reason": "",
-        "title": "Build it",
-    }
-    return {"id": name, "name": name, **usual, **known}
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +23,7 @@ def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
 
 
-def shown(capsys: pytest.CaptureFixture[str], *sessions: dict[str, Any]) -> list[str]:
+def shown(capsys: pytest.CaptureFixture[str], *sessions: SessionInfo) -> list[str]:
     show_sessions(sessions)
     return capsys.readouterr().out.splitlines()
 
@@ -52,7 +33,7 @@ def test_no_sessions_are_an_invitation(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_a_table_says_who_where_and_what(capsys: pytest.CaptureFixture[str]) -> None:
-    head, row = shown(capsys, made("builder", reason="May it\nrun?", activity="permission"))
+    head, row = shown(capsys, session("builder", reason="May it\nrun?", activity="permission"))
 
     assert head.split() == ["NAME", "AGENT", "STATE", "SINCE", "PROJECT", "WHAT"]
     assert row.split() == ["builder", "demo", "permission", "0s", "/repo", "May", "it", "run?"]
@@ -61,9 +42,9 @@ def test_a_table_says_who_where_and_what(capsys: pytest.CaptureFixture[str]) -> 
 def test_who_waits_for_a_person_comes_first(capsys: pytest.CaptureFixture[str]) -> None:
     states = ("working", "idle", "question", "permission")
     sessions = [
-        made("over", status="failed", activity=None),
-        made("starting", status="starting", activity=None),
-        *(made(state, activity=state) for state in states),
+        session("over", status="failed", activity=None),
+        session("starting", status="starting", activity=None),
+        *(session(state, activity=state) for state in states),
     ]
 
     rows = shown(capsys, *sessions)[1:]
@@ -78,11 +59,11 @@ def test_a_tree_has_each_below_the_one_that_started_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     sessions = [
-        made("worker", parent="anna", activity="working"),
-        made("anna", parent=None),
-        made("asking", parent="anna", activity="question"),
-        made("helper", parent="worker"),
-        made("orphan", parent="long-gone", activity="question"),
+        session("worker", parent="anna", activity="working"),
+        session("anna", parent=None),
+        session("asking", parent="anna", activity="question"),
+        session("helper", parent="worker"),
+        session("orphan", parent="long-gone", activity="question"),
     ]
 
     show_sessions(sessions, as_tree=True)
@@ -98,7 +79,7 @@ def test_a_table_fits(
     monkeypatch.setenv("COLUMNS", str(columns))
     long = "/very/long/path" * 10
 
-    lines = shown(capsys, made("builder", project_path=long, title="言葉 " * 60))
+    lines = shown(capsys, session("builder", project_path=long, title="言葉 " * 60))
 
     assert all(
         sum(2 if ord(each) > 0x2FFF else 1 for each in line) <= columns for line in lines
@@ -112,7 +93,7 @@ def test_a_table_fits_a_phone(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "40")
 
-    lines = shown(capsys, made("fix-parser-tests", activity="permission"))
+    lines = shown(capsys, session("fix-parser-tests", activity="permission"))
 
     assert max(map(len, lines)) <= 40
 
@@ -135,9 +116,9 @@ def test_a_narrow_table_keeps_names_and_states_whole(
     titles: list[str],
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
-    session = made("fix-parser-tests", activity="permission", reason="May it use Bash? ls")
+    one = session("fix-parser-tests", activity="permission", reason="May it use Bash? ls")
 
-    head, row = shown(capsys, session)
+    head, row = shown(capsys, one)
 
     assert head.split() == titles
     assert row.startswith("fix-parser-tests")
@@ -149,9 +130,9 @@ def test_a_failed_turn_comes_after_who_waits_and_before_who_rests(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     sessions = [
-        made("resting"),
-        made("failing", reason="failed"),
-        made("asking", activity="question", reason="Which?"),
+        session("resting"),
+        session("failing", reason="failed"),
+        session("asking", activity="question", reason="Which?"),
     ]
 
     show_sessions(sessions, failures={"failing": "No luck\nat all"})
@@ -175,9 +156,9 @@ def test_words_that_wait_are_counted(
     capsys: pytest.CaptureFixture[str], activity: str, why: str, told: str
 ) -> None:
     reason = "May it?" if activity == "permission" else ""
-    session = made("a", activity=activity, reason=reason)
+    one = session("a", activity=activity, reason=reason)
 
-    show_sessions([session], kept={"a": {"messages": 2, "why": why}})
+    show_sessions([one], kept={"a": WaitingInfo(messages=2, why=why, obstacle=why)})
 
     assert capsys.readouterr().out.splitlines()[1].endswith(told)
 
@@ -212,8 +193,8 @@ def test_ones_own_home_is_short(
 ) -> None:
     monkeypatch.setenv("HOME", "/home/anna")
 
-    inside = shown(capsys, made("a", project_path="/home/anna/repo"))
-    beside = shown(capsys, made("a", project_path="/home/annabel"))
+    inside = shown(capsys, session("a", project_path="/home/anna/repo"))
+    beside = shown(capsys, session("a", project_path="/home/annabel"))
 
     assert "~/repo" in inside[1]
     assert "/home/annabel" in beside[1]
@@ -225,7 +206,7 @@ def test_what_agents_say_is_shown_and_never_obeyed(
 ) -> None:
     say(EVIL)
     complain(EVIL)
-    show_sessions([made("a", title=EVIL, project_path=EVIL)])
+    show_sessions([session("a", title=EVIL, project_path=EVIL)])
 
     told = capsys.readouterr()
     assert not set(told.out + told.err) & set("\x1b\x07\x9b\r")
@@ -235,9 +216,9 @@ def test_what_agents_say_is_shown_and_never_obeyed(
 
 @pytest.mark.spec("K2")
 def test_a_prompt_is_shown_and_never_obeyed(capsys: pytest.CaptureFixture[str]) -> None:
-    turn = {"prompt": EVIL, "answer": EVIL, "ended_at": "now", "how": "finished"}
+    turn = TurnInfo(prompt=EVIL, answer=EVIL, ended_at="now", how="finished")
 
-    show_turns([turn], made("a"))
+    print_turns([turn], session("a"))
 
     assert not set(capsys.readouterr().out) & set("\x1b\x07\x9b\r")
 
@@ -248,6 +229,17 @@ def test_json_comes_back_as_it_was(capsys: pytest.CaptureFixture[str]) -> None:
     show_json(value)
 
     assert json.loads(capsys.readouterr().out) == value
+
+
+@pytest.mark.spec("I5")
+def test_a_program_gets_every_field_that_the_daemon_sent(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    sent = {"name": "a", "mood": ["good"], "id": "1"}
+
+    reply(read(SessionInfo, sent), "It is a.", as_json=True)
+
+    assert capsys.readouterr().out == json.dumps(sent, indent=2) + "\n"
 
 
 @pytest.mark.spec("K2")
@@ -316,7 +308,7 @@ def test_no_text_has_anything_that_a_terminal_obeys() -> None:
 def test_a_line_break_in_a_cell_begins_no_row(capsys: pytest.CaptureFixture[str]) -> None:
     for end in ("\n", "\r\n", "\v", "\x85", "\u2028"):
         forged = f"/repo{end}forged  demo  idle"
-        lines = shown(capsys, made("builder", project_path=forged, title=f"a{end}b"))
+        lines = shown(capsys, session("builder", project_path=forged, title=f"a{end}b"))
 
         assert len(lines) == 2, repr(end)
         assert "forged" in lines[1]

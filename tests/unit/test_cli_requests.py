@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-from rookery.cli import permissions
 from rookery.model.permissions import Call
-from tests.unit.test_cli_commands import typed
-from tests.unit.test_cli_render import made
+from tests.unit.cli_support import FakeClient, made, typed
 
 pytestmark = pytest.mark.spec("D5", "I5")
 
@@ -40,20 +38,21 @@ def request(tool: str, **given: object) -> dict[str, Any]:
     }
 
 
-class Daemon:
+class Daemon(FakeClient):
     """Answers as if one request was open, and lets it be answered."""
 
     def __init__(self, request: dict[str, Any]) -> None:
+        super().__init__()
         self.request = request
 
-    def get(self, *path: str, **_: object) -> object:
+    def get(self, *path: str, **_: object) -> Any:  # noqa: ANN401 - JSON
         if path[0] == "sessions":
             return {"sessions": [made("anna")]}
         listed = {"requests": [self.request], "trouble": "", "on_timeout": "deny"}
         return listed if len(path) == 1 else self.request
 
-    def post(self, *_: str, decision: str, **more: object) -> object:
-        outcome = {"allow": "allowed", "deny": "denied"}[decision]
+    def post(self, *_: str, **verdict: object) -> Any:  # noqa: ANN401 - JSON
+        outcome = {"allow": "allowed", "deny": "denied"}[str(verdict["decision"])]
         return {**self.request, "outcome": outcome}
 
 
@@ -66,8 +65,7 @@ class Terminal:
         self._monkeypatch, self._capsys = monkeypatch, capsys
 
     def type(self, request: dict[str, Any], *words: str) -> str:
-        self._monkeypatch.setattr(permissions, "client", lambda: Daemon(request))
-        typed(self._monkeypatch, *words)
+        typed(self._monkeypatch, Daemon(request), *words)
         return self._capsys.readouterr().out
 
 

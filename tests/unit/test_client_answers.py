@@ -10,7 +10,9 @@ from typing import Any, TypeAlias, get_type_hints
 
 import msgspec.inspect as shapes
 import pytest
+from msgspec import structs
 
+from rookery.cli.events import EventFields
 from rookery.client import (
     Client,
     answers,
@@ -23,9 +25,11 @@ from rookery.client import (
     relays,
     sessions,
 )
+from rookery.gateway.events import CALLED
 from rookery.gateway.operations import OPERATIONS
 from rookery.gateway.table import Operation, shape_of
 from rookery.model.errors import Unreadable
+from rookery.model.facts import KINDS
 
 pytestmark = pytest.mark.spec("I5")
 
@@ -50,7 +54,7 @@ LISTEN = listeners.ListenOrder(
     targets=("a",), caller="b", until="stop", repeat=False, timeout=None, needed="each"
 )
 RULE_TEST = permissions.RuleTestCall(
-    tool="Bash", input={"command": "ls"}, agent="claude", project="/code", session=""
+    tool="Bash", input={"command": "ls"}, agent="claude", project="/code", folder="", session=""
 )
 
 #: How each function of the client is called.
@@ -246,6 +250,18 @@ def _parts(kind: shapes.Type, schema: dict[str, Any]) -> Parts | None:
             return None
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_client_reads_the_fields_of_every_event(kind: str) -> None:
+    fact = shapes.type_info(KINDS[kind])
+    assert isinstance(fact, shapes.StructType)
+    read = {each.name for each in structs.fields(EventFields)}
+
+    used = {CALLED.get(each.name, each.name): each.type for each in fact.fields}
+
+    texts = (shapes.StrType, shapes.EnumType, shapes.LiteralType)
+    assert [name for name in read & {*used} if not isinstance(used[name], texts)] == []
+
+
 def test_fields_that_only_a_newer_daemon_knows_are_kept_for_programs() -> None:
     sent = {"sessions": [{"id": "1", "mood": "good"}], "weather": "fine"}
 
@@ -258,11 +274,11 @@ def test_fields_that_only_a_newer_daemon_knows_are_kept_for_programs() -> None:
 
 def test_an_answer_of_another_shape_is_said_to_make_no_sense() -> None:
     with pytest.raises(Unreadable, match="makes no sense"):
-        answers.read(sessions.Session, {"name": 7})
+        answers.read(sessions.SessionInfo, {"name": 7})
 
 
 def test_a_changed_answer_is_changed_for_programs_too() -> None:
-    found = answers.read(sessions.Turn, {"answer": "", "mood": "good"})
+    found = answers.read(sessions.TurnInfo, {"answer": "", "mood": "good"})
 
     changed = found.with_changes(answer="Done")
 

@@ -10,9 +10,10 @@ import click
 
 from rookery.cli import exit_codes
 from rookery.cli.daemon_process import advice_on_stall
+from rookery.cli.options import home
 from rookery.cli.render import complain
-from rookery.cli.root import home, rookery
-from rookery.client import CutOff
+from rookery.cli.root import rookery
+from rookery.client import Client, CutOff
 from rookery.home import Home
 from rookery.model.errors import Answered, BadInput, NotRunning, RookeryError, TimedOut
 
@@ -57,11 +58,12 @@ def _replace_closed_streams() -> None:
             setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - until the end
 
 
-def main() -> None:
+def main(client: Client | None = None) -> None:
+    """Run the command of ``sys.argv``, through the given client or the one of this home."""
     _replace_closed_streams()
     try:
         # Not standalone: click would call a command that is stopped with Ctrl-C a failure.
-        sys.exit(rookery(prog_name="rookery", standalone_mode=False))
+        sys.exit(rookery(prog_name="rookery", standalone_mode=False, obj=client))
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

@@ -1,36 +1,40 @@
-"""What a shell completes: the names of sessions and of agents, and relays."""
+"""Complete the names of sessions and agents, and the ids of relays."""
 
 from __future__ import annotations
 
-import os
+from collections.abc import Callable, Iterable
 
 import click
 
-from rookery.cli.root import home
+from rookery.cli.options import context_client
 from rookery.client import Client
+from rookery.client.sessions import list_sessions
 from rookery.model.errors import RookeryError
 
 AGENTS = ("claude", "codex", "demo", "gemini", "opencode", "shell")
 
-#: Seconds after which a shell is told nothing: whoever pressed Tab waits.
-PATIENCE = 0.5
+#: Seconds for which a shell waits for the daemon before it completes nothing.
+COMPLETION_TIMEOUT_S = 0.5
 
 
 def session_names(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[str]:
-    """Name the sessions that begin so; none, and silently, without a daemon."""
-    return [name for name in _known("sessions", "name") if name.startswith(incomplete)]
+    """Return the names of sessions that begin so."""
+    return completed(incomplete, context, _session_names)
 
 
-def relay_ids(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    return [each for each in _known("relays", "id") if each.startswith(incomplete)]
+def _session_names(daemon: Client) -> Iterable[str]:
+    return [each.name for each in list_sessions(daemon).sessions]
 
 
-def _known(kind: str, word: str) -> list[str]:
-    daemon = Client(home().door, os.environ.get("ROOKERY_BADGE", ""), patience=PATIENCE)
+def completed(
+    incomplete: str, context: click.Context, ask: Callable[[Client], Iterable[str]]
+) -> list[str]:
+    """Return the words of the daemon that begin so; without a daemon none."""
+    daemon = context_client(context, patience=COMPLETION_TIMEOUT_S)
     try:
-        return [each[word] for each in daemon.get(kind)[kind]]
+        return [each for each in ask(daemon) if each.startswith(incomplete)]
     except RookeryError:
         return []
 
@@ -41,5 +45,5 @@ def agent_names(
     return [name for name in AGENTS if name.startswith(incomplete)]
 
 
-#: What most commands are about.
+#: The argument of most commands.
 of_session = click.argument("name", shell_complete=session_names)

@@ -1,4 +1,4 @@
-"""The daemon's own commands: up, down, how it is, its log, and to have it start by itself."""
+"""The commands that start, stop and show the daemon."""
 
 from __future__ import annotations
 
@@ -7,25 +7,34 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
-from typing import Any
 
 import click
 
 from rookery import __version__
 from rookery.cli.daemon_process import find_daemon, is_alive
-from rookery.cli.render import HELD, complain, count, remark, rules_warning, say, show_json
-from rookery.cli.root import as_json, client, home, own_root, rookery
-from rookery.cli.service import unit_file, unit_text
+from rookery.cli.exit_codes import FAILED
+from rookery.cli.options import as_json, home, pass_client
+from rookery.cli.render import (
+    HELD,
+    complain,
+    count,
+    remark,
+    reply,
+    rules_warning,
+    say,
+    show_json,
+)
 from rookery.cli.versions import skew
 from rookery.cli.waiting import pause
 from rookery.client import Client
+from rookery.client.daemon import StatusInfo, show_status, stop_daemon
 from rookery.environment import ask_login_shell
 from rookery.home import Home, open_private
-from rookery.importing import import_quickly
+from rookery.importing import without_collections
 from rookery.model.errors import (
     AlreadyRunning,
     Answered,
@@ -35,8 +44,8 @@ from rookery.model.errors import (
     TimedOut,
 )
 
-#: Seconds for a daemon to come up, or to leave.
-PATIENCE = 20.0
+#: Seconds for a daemon to come up, or to stop.
+START_STOP_TIMEOUT_S = 20.0
 
 #: What to do about a daemon that has the lock of its home and does not answer.
 _SILENT = "It does not answer: it is still starting, or hangs. Stop it with:  rookery down"
@@ -48,7 +57,7 @@ Next:  {rookery} start --agent demo --name hello "say: Hello from the demo agent
        {rookery} ls                all sessions, who waits for you first"""
 
 
-@rookery.command()
+@click.command()
 @click.option("--detach", "-d", is_flag=True, help="Run in the background.")
 def up(*, detach: bool) -> None:
     """Run the daemon of this user, or of ROOKERY_HOME."""
@@ -61,9 +70,9 @@ def up(*, detach: bool) -> None:
         _run(here)
 
 
-def _say_already(running: Mapping[str, Any]) -> None:
-    say(f"Rookery already runs, pid {running['pid']}, in {running['home']}.")
-    if other := skew(running["version"]):
+def _say_already(running: StatusInfo) -> None:
+    say(f"Rookery already runs, pid {running.pid}, in {running.home}.")
+    if other := skew(running.version):
         say(other)
     say(_next(running, are="live"))
     _warn(running)
@@ -74,19 +83,20 @@ def _run(here: Home) -> None:
     greeting = Thread(target=_greet, args=(here,), daemon=True)
     # It starts while the daemon's modules load.
     login = ask_login_shell(os.environ)
-    # Only here: what the daemon needs would slow every other command down.
-    daemon = import_quickly("rookery.daemon")
+    with without_collections():
+        # Here, because it takes half a second to load.
+        from rookery import daemon  # noqa: PLC0415
     try:
         daemon.run(here, ready=greeting.start, login=login)
     except StoreBroken as error:
         complain(str(error))
-        if "rookery restore" in str(error):
+        if error.details.get("remedy") == "restore":
             files, aside = f"'{here.database}'*", f"'{here.state / 'damaged'}'"
             remark(f"Or begin anew without it:  mkdir {aside} && mv {files} {aside}")
-        sys.exit(1)
+        sys.exit(FAILED)
     except AlreadyRunning as error:
         complain(f"{error} {_SILENT}")
-        sys.exit(1)
+        sys.exit(FAILED)
     say("Rookery is down; agents in tmux live on.")
 
 
@@ -100,19 +110,19 @@ def _greet(here: Home) -> None:
     sys.stdout.flush()
 
 
-def _say_http_note(status: Mapping[str, Any] | None) -> None:
+def _say_http_note(status: StatusInfo | None) -> None:
     """Say if HTTP is on another port than configured, or could not be opened."""
-    if note := (status or {}).get("http_note"):
-        say(note)
+    if status and status.http_note:
+        say(status.http_note)
 
 
-def _next(status: Mapping[str, Any] | None, *, are: str) -> str:
+def _next(status: StatusInfo | None, *, are: str) -> str:
     """Say what to do next: to a beginner, or to who has sessions already."""
-    if not status or not status["sessions"]:
+    if not status or not status.sessions:
         return NEXT.format(rookery=_program())
-    waiting = status["waiting"]
+    waiting = status.waiting
     wait = "waits" if waiting == 1 else "wait"
-    found = f"{count(status['sessions'], 'session')} {are}, {waiting} {wait} for you"
+    found = f"{count(status.sessions, 'session')} {are}, {waiting} {wait} for you"
     return f"{found}:  {_program()} ls"
 
 
@@ -146,15 +156,16 @@ def _detach(here: Home) -> None:
             env={**os.environ, **here.environment},
         )
     if not _waits_until(lambda: _status(here) is not None or daemon.poll() is not None):
-        complain(f"it did not come up within {PATIENCE:g} s. {_last_line(errors)}See {errors}")
-        sys.exit(1)
+        waited = f"{START_STOP_TIMEOUT_S:g} s"
+        complain(f"it did not come up within {waited}. {_last_line(errors)}See {errors}")
+        sys.exit(FAILED)
     if daemon.poll() is not None:
         if other := find_daemon(here):
             _wait_for_other(here, other, errors)
             return
         why = errors.read_text(errors="replace").strip()
         click.echo(why or f"rookery: it ended without a word in {errors}: no room?", err=True)
-        sys.exit(1)
+        sys.exit(FAILED)
     say(f"Rookery {__version__} is up in the background, pid {daemon.pid}.")
     found = _status(here)
     _say_http_note(found)
@@ -164,7 +175,7 @@ def _detach(here: Home) -> None:
 
 def _wait_for_other(here: Home, pid: int, errors: Path) -> None:
     """Wait for a daemon that was started a moment ago, and has the lock already."""
-    found: list[Mapping[str, Any]] = []
+    found: list[StatusInfo] = []
 
     def answers() -> bool:
         found.extend(filter(None, [_status(here)]))
@@ -173,7 +184,7 @@ def _wait_for_other(here: Home, pid: int, errors: Path) -> None:
     _waits_until(answers)
     if not found:
         complain(f"{AlreadyRunning(f'pid {pid}.')} {_last_line(errors)}{_SILENT}")
-        sys.exit(1)
+        sys.exit(FAILED)
     _say_already(found[0])
 
 
@@ -186,91 +197,94 @@ def _last_line(errors: Path) -> str:
     return f"It says: {said[-1].removeprefix('rookery: ')} " if said else ""
 
 
-def _warn(status: Mapping[str, Any] | None) -> None:
+def _warn(status: StatusInfo | None) -> None:
     """Say on standard error if rules are not in force, or not for every agent."""
-    if status and status.get("rules_problem"):
-        complain(rules_warning(status["rules_problem"]))
-    if status and status.get("hooks_problem"):
-        complain(f"{status['hooks_problem']}.")
-    if status and status.get("headless_problem"):
-        complain(f"{status['headless_problem']}.")
+    if status and status.rules_problem:
+        complain(rules_warning(status.rules_problem))
+    if status and status.hooks_problem:
+        complain(f"{status.hooks_problem}.")
+    if status and status.headless_problem:
+        complain(f"{status.headless_problem}.")
 
 
 def _waits_until(is_so: Callable[[], bool]) -> bool:
     """Look again and again, 20 times a second. False if it was not so in time."""
-    for _ in range(int(PATIENCE * 20)):
+    for _ in range(int(START_STOP_TIMEOUT_S * 20)):
         if is_so():
             return True
         pause(0.05)
     return False
 
 
-def _status(here: Home) -> Mapping[str, Any] | None:
+def _status(here: Home) -> StatusInfo | None:
     try:
-        found: Mapping[str, Any] = Client(here.door).get("status")
+        return show_status(Client(here.door))
     except (NotRunning, Answered):
         return None
-    return found
 
 
-@rookery.command()
+@click.command()
 @as_json
 def down(*, as_json: bool) -> None:
     """Stop the daemon. Agents in tmux live on."""
     here = home()
+    status: StatusInfo | None = None
     try:
-        stopped = Client(here.door).post("stop")
+        status = stop_daemon(Client(here.door))
+        pid: int | None = status.pid
     except (NotRunning, TimedOut):
-        stopped = _stop_by_signal(here)
-    if stopped and not _waits_until(lambda: not is_alive(stopped["pid"])):
-        pid = stopped["pid"]
-        complain(f"pid {pid} did not stop within {PATIENCE:g} s. End it with:  kill -9 {pid}")
-        sys.exit(1)
-    if as_json:
-        show_json({"stopped": stopped})
-    elif not stopped:
-        say("No daemon runs; there is nothing to stop.")
-    elif live := stopped.get("in_tmux", stopped.get("sessions")):
-        say(
-            f"Rookery is down. {count(live, 'session')} in tmux; `rookery up` finds them again."
-        )
-    else:
-        say("Rookery is down.")
+        pid = _stop_by_signal(here)
+    if pid and not _waits_until(lambda: not is_alive(pid)):
+        waited = f"{START_STOP_TIMEOUT_S:g} s"
+        complain(f"pid {pid} did not stop within {waited}. End it with:  kill -9 {pid}")
+        sys.exit(FAILED)
+    stopped = status.json if status else {"pid": pid} if pid else None
+    reply({"stopped": stopped}, _farewell(pid, status), as_json=as_json)
 
 
-def _stop_by_signal(here: Home) -> dict[str, Any] | None:
+def _farewell(pid: int | None, status: StatusInfo | None) -> str:
+    if not pid:
+        return "No daemon runs; there is nothing to stop."
+    # An older daemon does not say how many of its sessions are in tmux.
+    live = (status.sessions if status.in_tmux is None else status.in_tmux) if status else 0
+    found = f" {count(live, 'session')} in tmux; `rookery up` finds them again." if live else ""
+    return f"Rookery is down.{found}"
+
+
+def _stop_by_signal(here: Home) -> int | None:
     """Stop a daemon whose socket does not answer: it is starting, or the socket is gone."""
     if (pid := find_daemon(here)) is None:
         return None
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGTERM)
-    return {"pid": pid}
+    return pid
 
 
-@rookery.command()
+@click.command()
 @as_json
-def status(*, as_json: bool) -> None:
+@pass_client
+def status(daemon: Client, *, as_json: bool) -> None:
     """Say whether a daemon runs, and where."""
-    found = client().get("status")
+    found = show_status(daemon)
     if as_json:
         show_json(found)
         return
-    say(f"Rookery {found['version']} is up, pid {found['pid']}, on {found['computer']}.")
-    if other := skew(found["version"]):
+    say(f"Rookery {found.version} is up, pid {found.pid}, on {found.computer}.")
+    if other := skew(found.version):
         say(other)
-    say(f"{count(found['sessions'], 'live session')}, {found['waiting']} waiting for you.")
-    if found.get("holding"):
+    say(f"{count(found.sessions, 'live session')}, {found.waiting} waiting for you.")
+    if found.holding:
         say(HELD)
     _warn(found)
-    say(f"Home {found['home']}\nLog  {found['log']}")
-    say(f"HTTP {found['url']}, with a token" if found["url"] else "HTTP is off")
+    say(f"Home {found.home}\nLog  {found.log}")
+    say(f"HTTP {found.url}, with a token" if found.url else "HTTP is off")
     _say_http_note(found)
-    if found.get("trouble"):
-        complain(found["trouble"])
-        sys.exit(1)
+    if found.trouble:
+        complain(found.trouble)
+        sys.exit(FAILED)
 
 
-@rookery.command()
+@click.command()
 @click.option("--lines", "-n", type=click.IntRange(1), default=50, show_default=True)
 @click.option("--follow", "-f", is_flag=True, help="Go on as it writes.")
 def logs(*, lines: int, follow: bool) -> None:
@@ -284,25 +298,3 @@ def logs(*, lines: int, follow: bool) -> None:
             for line in file:
                 say(line.rstrip("\n"))
             pause(0.2)
-
-
-@rookery.command()
-@click.argument("what", type=click.Choice(["print", "install", "remove"]), default="print")
-def service(what: str) -> None:
-    """Write, show or remove the unit by which systemd starts the daemon when you log in."""
-    unit, file = unit_text(own_root()), unit_file()
-    if what == "print":
-        say(unit.rstrip("\n"))
-    elif what == "install":
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(unit)
-        say(f"Written: {file}")
-        say(
-            "Now type:  systemctl --user daemon-reload && systemctl --user enable --now rookery"
-        )
-        say("To have it run also while you are not logged in:  loginctl enable-linger")
-    elif file.exists():
-        file.unlink()
-        say(f"Removed: {file}. Type:  systemctl --user daemon-reload")
-    else:
-        say("There is none.")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-
 from rookery.home import Home
 
 
@@ -14,7 +12,8 @@ def find_daemon(home: Home) -> int | None:
     """
     if (pid := home.lock_pid()) is None:
         return None
-    psutil = importlib.import_module("psutil")
+    import psutil  # noqa: PLC0415 - commands that need no pid start faster without it
+
     lock = str(home.lock.resolve())
     try:
         process = psutil.Process(pid)
@@ -26,8 +25,9 @@ def find_daemon(home: Home) -> int | None:
 
 
 def is_alive(pid: int) -> bool:
-    # One that has ended, and that whoever started it has not looked after yet, is not.
-    psutil = importlib.import_module("psutil")
+    """Return whether a process runs; a zombie does not."""
+    import psutil  # noqa: PLC0415 - commands that need no pid start faster without it
+
     try:
         return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:

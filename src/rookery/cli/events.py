@@ -1,25 +1,44 @@
-"""The command that follows what happens."""
+"""The command that prints the events of the journal as they happen."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
 
 import click
 
 from rookery.cli.names import known_sessions, name_of, with_names_by
+from rookery.cli.options import as_json, pass_client
 from rookery.cli.render import count, local, one_line, safe_json
-from rookery.cli.root import as_json, client, rookery
 from rookery.cli.waiting import await_return
 from rookery.client import Client
+from rookery.client.answers import DaemonAnswer, JsonObject, read
+from rookery.client.daemon import show_status
+from rookery.client.sessions import SessionInfo, show_session
 from rookery.model.errors import Answered, NotRunning
 
-#: What every event has, and what only programs want to know of one.
-_PLAIN = frozenset({"seq", "at", "kind", "session", "request", "call", "parcel"})
+#: Fields that are printed apart, or that only programs need.
+_OMITTED = frozenset({"seq", "at", "kind", "session", "request", "call", "parcel"})
+
+
+class EventFields(DaemonAnswer, frozen=True):
+    """The fields of events that commands use; each kind of event has some of them."""
+
+    kind: str = ""
+    at: str = ""
+    session: str = ""
+    sessions: tuple[SessionInfo, ...] = ()  #: of a snapshot
+    name: str = ""
+    channel: str = ""
+    by: str = ""
+    prompt: str = ""
+    tool: str = ""
+    asks: str = ""
+    message: str = ""
+    last_words: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +47,18 @@ class Event:
     kind: str
     text: str  #: JSON
 
+    @property
+    def fact(self) -> EventFields:
+        return read(EventFields, json.loads(self.text))
 
-@rookery.command()
+
+@click.command()
 @click.option("--after", type=click.IntRange(0), help="Begin after this entry.")
 @click.option("--no-follow", is_flag=True, help="Print what is there, and stop.")
 @as_json
-def events(*, after: int | None, no_follow: bool, as_json: bool) -> None:
+@pass_client
+def events(daemon: Client, *, after: int | None, no_follow: bool, as_json: bool) -> None:
     """Follow what happens, from now on or after an entry; with --json a line each."""
-    daemon = client()
     printer = _Printer(daemon)
     told = _so_far(daemon, after) if no_follow else _one_by_one(daemon, after)
     for some in told:
@@ -47,7 +70,7 @@ def events(*, after: int | None, no_follow: bool, as_json: bool) -> None:
 
 
 def _so_far(daemon: Client, after: int | None) -> Iterator[list[Event]]:
-    """Tell what is kept, many events at a time."""
+    """Yield the events that are kept, many at a time."""
     parser = _Parser()
     for text in daemon.texts("events", after=after or 0, until_now=True):
         if some := [*parser.read(line.rstrip("\r") for line in text.split("\n"))]:
@@ -61,11 +84,11 @@ def _one_by_one(daemon: Client, after: int | None) -> Iterator[list[Event]]:
 def from_now_on(
     daemon: Client, after: int | None = None, *, again: str = ""
 ) -> Iterator[Event]:
-    """Tell what happens, and after a restart of the daemon go on where it was.
+    """Yield events as they happen; after a restart of the daemon, those that follow.
 
-    Should none come back, it is said that ``again`` is the command to go on with.
+    If no daemon comes back, ``again`` is named as the command to go on with.
     """
-    daemon.get("status")  # without a daemon there is nothing to wait for
+    show_status(daemon)  # without a daemon this raises, and does not wait for one
     while True:
         query = {} if after is None else {"after": after}
         try:
@@ -105,19 +128,19 @@ class _Printer:
     names: dict[str, str] = field(default_factory=dict)
 
     def show(self, events: Sequence[Event]) -> None:
-        read = [(each, json.loads(each.text)) for each in events]
-        self._learn_names(fields["session"] for _, fields in read if "session" in fields)
-        # Lines are put together here: to print each by itself takes as long as to make it.
-        click.echo("\n".join(self._line(each, fields) for each, fields in read))
+        facts = [(each, each.fact) for each in events]
+        self._learn_names(fact.session for _, fact in facts)
+        # One echo for all lines: each echo takes as long as to make its line.
+        click.echo("\n".join(self._line(each, fact) for each, fact in facts))
 
-    def _line(self, event: Event, fields: Mapping[str, Any]) -> str:
+    def _line(self, event: Event, fact: EventFields) -> str:
         if event.kind == "snapshot":
-            self.names.update({each["id"]: each["name"] for each in fields["sessions"]})
-            known = count(len(fields["sessions"]), "session")
+            self.names.update({each.id: each.name for each in fact.sessions})
+            known = count(len(fact.sessions), "session")
             return f"{known} known. What happens after entry {event.seq} (Ctrl-C stops this):"
-        moment, name = _clock_time(_second(fields["at"])), self._name(fields)
-        # Cut first: an agent's words may be long, and name whom they like.
-        told = with_names_by("  ".join(_telling(fields))[:240], self._known_by)[:120]
+        moment, name = _clock_time(_second(fact.at)), self._name(fact)
+        # Cut before names are looked up: an agent's words may be long, and name any session.
+        told = with_names_by("  ".join(_telling(fact.json))[:240], self._known_by)[:120]
         return one_line(f"{event.seq:>7}  {moment}  {name:16}  {event.kind:18}  {told}")
 
     def _learn_names(self, sessions: Iterable[str]) -> None:
@@ -127,13 +150,12 @@ class _Printer:
             known = known_sessions(self.daemon, unknown)
             self.names.update({each: name_of(each, known) for each in unknown})
 
-    def _name(self, fields: Mapping[str, Any]) -> str:
-        session = fields["session"]
-        if not session:  # it is of the whole house, as a hold is
+    def _name(self, fact: EventFields) -> str:
+        if not fact.session:  # it concerns all sessions, as a hold does
             return "–"
-        if fields["kind"] == "session-renamed":
-            self.names[session] = fields["name"]
-        return self._known_by(session)
+        if fact.kind == "session-renamed":
+            self.names[fact.session] = fact.name
+        return self._known_by(fact.session)
 
     def _known_by(self, session: str) -> str:
         if session not in self.names:
@@ -152,13 +174,13 @@ def _clock_time(moment: str) -> str:
     return local(moment)[11:]
 
 
-def _telling(fields: Mapping[str, Any]) -> Iterator[str]:
-    values = (value for name, value in fields.items() if name not in _PLAIN and value)
+def _telling(fields: JsonObject) -> Iterator[str]:
+    values = (value for name, value in fields.items() if name not in _OMITTED and value)
     return (" ".join(str(value).split()) for value in values)
 
 
 def _ask_for_name(daemon: Client, session: str) -> str:
     try:
-        return str(daemon.get("sessions", session)["name"])
-    except (Answered, NotRunning):  # it is forgotten, or nobody can tell now
+        return show_session(daemon, session).name
+    except (Answered, NotRunning):  # it was pruned, or no daemon runs
         return session[:8]

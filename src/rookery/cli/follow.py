@@ -1,25 +1,50 @@
-"""Follows sessions that are in the foreground: what was missed, then all as it comes."""
+"""Follow sessions in the foreground: first what was missed, then what comes."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from functools import partial
+from typing import TypeAlias, TypeVar
 
 from rookery.cli.blocked import how_to_answer
-from rookery.cli.events import Event, from_now_on
+from rookery.cli.events import Event, EventFields, from_now_on
+from rookery.cli.notices import (
+    AsksNotice,
+    BackgroundNotice,
+    EndedNotice,
+    FollowNotice,
+    ForegroundNotice,
+    NothingNotice,
+    PromptNotice,
+    StateNotice,
+    ToolNotice,
+    TurnNotice,
+    WordsNotice,
+)
 from rookery.cli.waiting import await_return
 from rookery.client import Client
+from rookery.client.foreground import (
+    ForegroundInfo,
+    bring_to_foreground,
+    list_foregrounds,
+    look_at_foreground,
+    mark_shown,
+    put_into_background,
+)
+from rookery.client.permissions import RequestInfo, open_requests_of
+from rookery.client.sessions import SessionInfo, TurnInfo, show_session
 from rookery.model.errors import NotRunning
 
 CHANNEL = "terminal"
 
-#: Characters by which a prompt is known again.
-ENOUGH = 1_000
+#: Characters by which a prompt is recognised.
+MAX_COMPARED_CHARACTERS = 1_000
 
-#: Takes what there is to show: its ``kind``, whose it is, and what more there is to it.
-Tell: TypeAlias = Callable[[Mapping[str, Any]], None]
+T = TypeVar("T")
+
+#: Takes what there is to show.
+Tell: TypeAlias = Callable[[FollowNotice], None]
 
 
 @dataclass(slots=True)
@@ -28,17 +53,17 @@ class Front:
 
     id: str
     name: str
-    as_of: int  #: what happened up to this entry was told when it came
+    as_of: int  #: entries up to this one were told of when it came
     is_ours: bool  #: this command has brought it
     seen: int  #: the number of the last turn that was shown
-    last: Mapping[str, Any] = field(default_factory=dict)  #: that turn
+    last: TurnInfo | None = None  #: that turn
     prompts: list[str] = field(default_factory=list)  #: shown, of turns that have not ended
-    asked: str = ""
+    asked: tuple[str, str] = ("", "")  #: what it asked last, and in which words
 
 
 @dataclass(frozen=True, slots=True)
 class Follower:
-    """Shows one session, if it has a name; else all that are in front."""
+    """Shows the session ``name``; without a name all that are in the foreground."""
 
     daemon: Client
     tell: Tell
@@ -69,176 +94,176 @@ class Follower:
         elif self.name:
             self._bring(self.name)
         else:
-            found = self._ask("foregrounds", channel=CHANNEL)["foregrounds"]
-            for each in found:
-                self._take_over(each["session"])
+            found = self._insist(partial(list_foregrounds, self.daemon, channel=CHANNEL))
+            for each in found.foregrounds:
+                self._take_over(each.session)
             if not self.fronts:
-                self.tell({"kind": "nothing"})
+                self.tell(NothingNotice())
 
     def _bring(self, session: str, *, seen: int | None = None, is_ours: bool = False) -> None:
-        body = {"channel": CHANNEL, "seen": seen}
-        found = self.daemon.post("sessions", session, "foreground", **body)
-        self._show(found, is_ours=is_ours or found["is_new"])
+        found = bring_to_foreground(self.daemon, session, channel=CHANNEL, seen=seen)
+        self._show(found, is_ours=is_ours or found.is_new)
 
     def _take_over(self, session: str) -> None:
-        """Follow what somebody else has brought; unless they have put it back meanwhile."""
-        found = self._insist(session, "foreground", brings=False)
-        if found["is_there"]:
+        """Follow a session that another command brought, if it is still there."""
+        look = partial(look_at_foreground, self.daemon, session, channel=CHANNEL)
+        found = self._insist(look)
+        if found.is_there:
             self._show(found, is_ours=False)
 
-    def _show(self, found: Mapping[str, Any], *, is_ours: bool) -> None:
-        """Show where a session stands, after what was missed of it."""
-        session = found["session"]
-        who = (session["id"], session["name"])
-        front = Front(*who, found["as_of"], is_ours, found["seen"])
+    def _show(self, found: ForegroundInfo, *, is_ours: bool) -> None:
+        """Show what was missed of a session, then its state."""
+        session = found.session
+        front = Front(session.id, session.name, found.as_of, is_ours, found.seen)
         self.fronts[front.id] = front
-        missed = len(found["missed"])
-        self._tell(front, "foreground", missed=missed, omitted=found["omitted"])
-        for turn in found["missed"]:
+        missed, omitted = len(found.missed), found.omitted
+        self.tell(ForegroundNotice(front.id, front.name, missed=missed, omitted=omitted))
+        for turn in found.missed:
             self._show_turn(front, turn)
-            self._insist(front.id, "shown", seen=front.seen)
-        for turn in found["running"]:
-            self._show_prompt(front, turn["prompt"], turn["started_at"])
-        if session["ended_at"]:
+            self._mark_shown(front)
+        for turn in found.running:
+            self._show_prompt(front, turn.prompt, turn.started_at)
+        if session.ended_at:
             self._leave(front, session)
             return
-        if session["activity"] in {"permission", "question"}:
-            self._show_asked(front, session["activity"], session["reason"], session["since"])
-        self._tell(front, "state", state=session["activity"] or session["status"])
+        if session.activity and session.is_asking:
+            self._show_asked(front, session.activity, session.reason, session.since)
+        self.tell(StateNotice(front.id, front.name, state=session.state))
 
     def _hear(self, event: Event) -> None:
-        fields = json.loads(event.text)
-        front = self.fronts.get(fields["session"])
+        fact = event.fact
+        front = self.fronts.get(fact.session)
         if event.kind == "foreground-entered":
-            if front is None and not self.name and fields["channel"] == CHANNEL:
-                self._take_over(fields["session"])
+            if front is None and not self.name and fact.channel == CHANNEL:
+                self._take_over(fact.session)
         elif front is not None and event.seq > front.as_of:
-            self._hear_of(front, event, fields)
+            self._hear_of(front, event, fact)
 
-    def _hear_of(self, front: Front, event: Event, fields: Mapping[str, Any]) -> None:
+    def _hear_of(self, front: Front, event: Event, fact: EventFields) -> None:
         match event.kind:
             case "session-renamed":
-                front.name = fields["name"]
+                front.name = fact.name
             case "session-ended":
                 self._catch_up(front, event.seq)
-                self._leave(front, self._ask("sessions", front.id))
-            case "foreground-left" if fields["channel"] == CHANNEL:
+                self._leave(front, self._insist(partial(show_session, self.daemon, front.id)))
+            case "foreground-left" if fact.channel == CHANNEL:
                 del self.fronts[front.id]
-                self._tell(front, "background", at=fields["at"], by=fields["by"])
+                self.tell(BackgroundNotice(front.id, front.name, at=fact.at, by=fact.by))
             case _:
-                self._hear_of_turn(front, event, fields)
+                self._hear_of_turn(front, event, fact)
 
-    def _hear_of_turn(self, front: Front, event: Event, fields: Mapping[str, Any]) -> None:
+    def _hear_of_turn(self, front: Front, event: Event, fact: EventFields) -> None:
         match event.kind:
             case "turn-started":
-                front.asked = ""
-                self._show_prompt(front, fields["prompt"], fields["at"])
+                front.asked = ("", "")
+                self._show_prompt(front, fact.prompt, fact.at)
             case "tool-called":
-                self._tell(front, "tool", at=fields["at"], tool=fields["tool"])
+                self.tell(ToolNotice(front.id, front.name, at=fact.at, tool=fact.tool))
             case "input-asked":
-                self._show_asked(front, fields["asks"], fields["message"], fields["at"])
+                self._show_asked(front, fact.asks, fact.message, fact.at)
             case "input-settled":
-                front.asked = ""
+                front.asked = ("", "")
             case "turn-ended":
-                front.asked = ""
+                front.asked = ("", "")
                 self._catch_up(front, event.seq)
-                self._amend(front, fields)
+                self._amend(front, fact)
 
     def _catch_up(self, front: Front, entry: int) -> None:
-        """Show the turns that have ended by an entry; what came later is still to be heard."""
-        shown = self._insist(front.id, "shown", seen=front.seen)
-        while (turn := shown["following"]) and turn["number"] <= entry:
-            self._show_turn(front, turn)
-            shown = self._insist(front.id, "shown", seen=front.seen)
+        """Show the turns that ended up to an entry; events tell of later ones."""
+        following = self._mark_shown(front)
+        while following and following.number <= entry:
+            self._show_turn(front, following)
+            following = self._mark_shown(front)
 
-    def _amend(self, front: Front, fields: Mapping[str, Any]) -> None:
+    def _mark_shown(self, front: Front) -> TurnInfo | None:
+        """Tell the daemon how far a session was shown; returns the next turn."""
+        mark = partial(mark_shown, self.daemon, front.id, channel=CHANNEL, seen=front.seen)
+        return self._insist(mark).following
+
+    def _amend(self, front: Front, fact: EventFields) -> None:
         """Show words that an agent told a moment after its turn was seen to be over."""
-        words, last = fields["last_words"], front.last
-        if words and last and not last["answer"] and last["how"] == "interrupted":
-            front.last = {**last, "answer": words}
-            self._tell(front, "words", at=fields["at"], words=words)
+        words, last = fact.last_words, front.last
+        if words and last and not last.answer and last.how == "interrupted":
+            front.last = last.with_changes(answer=words)
+            self.tell(WordsNotice(front.id, front.name, at=fact.at, words=words))
 
-    def _show_turn(self, front: Front, turn: Mapping[str, Any]) -> None:
-        prompt = turn["prompt"][:ENOUGH]
+    def _show_turn(self, front: Front, turn: TurnInfo) -> None:
+        prompt = turn.prompt[:MAX_COMPARED_CHARACTERS]
         is_begun = prompt in front.prompts
         if is_begun:
             front.prompts.remove(prompt)
         # An agent that took a second prompt into its turn has stopped once for both.
-        ends = ("ended_at", "answer")
-        is_same = bool(front.last) and all(turn[end] == front.last[end] for end in ends)
-        at = turn["ended_at"] if is_begun else turn["started_at"]
-        self._tell(front, "turn", at=at, turn=turn, is_begun=is_begun, is_same=is_same)
-        front.seen, front.last = turn["number"], turn
+        is_same = front.last is not None and (turn.ended_at, turn.answer) == (
+            front.last.ended_at,
+            front.last.answer,
+        )
+        at = turn.ended_at if is_begun else turn.started_at
+        self.tell(
+            TurnNotice(
+                front.id, front.name, at=at or "", turn=turn, is_begun=is_begun, is_same=is_same
+            )
+        )
+        front.seen, front.last = turn.number, turn
 
     def _show_prompt(self, front: Front, prompt: str, at: str) -> None:
         if prompt:
-            front.prompts.append(prompt[:ENOUGH])
-            self._tell(front, "prompt", at=at, prompt=prompt)
+            front.prompts.append(prompt[:MAX_COMPARED_CHARACTERS])
+            self.tell(PromptNotice(front.id, front.name, at=at, prompt=prompt))
 
     def _show_asked(self, front: Front, activity: str, message: str, at: str) -> None:
-        if front.asked == f"{activity} {message}":
+        if front.asked == (activity, message):
             return  # another source says the same
-        front.asked = f"{activity} {message}"
-        asked = self._asked(front)
-        asks_now = {"name": front.name, "activity": activity, "reason": message}
-        answer = how_to_answer(asks_now, asked)
-        options = _options(asked, message) if activity == "question" else []
-        asks = {"activity": activity, "message": message, "options": options, "answer": answer}
-        self._tell(front, "asks", at=at, **asks)
+        front.asked = (activity, message)
+        asked = self._insist(partial(open_requests_of, self.daemon, front.id))
+        asks_now = SessionInfo(name=front.name, activity=activity, reason=message)
+        self.tell(
+            AsksNotice(
+                front.id,
+                front.name,
+                at=at,
+                activity=activity,
+                message=message,
+                options=_options(asked, message) if activity == "question" else [],
+                answer=how_to_answer(asks_now, asked),
+            )
+        )
 
-    def _asked(self, front: Front) -> list[Mapping[str, Any]]:
-        """Return what a session asks for now."""
-        requests = self._ask("permissions")["requests"]
-        is_its = (front.id, "open")
-        return [each for each in requests if (each["session"], each["outcome"]) == is_its]
-
-    def _leave(self, front: Front, session: Mapping[str, Any]) -> None:
+    def _leave(self, front: Front, session: SessionInfo) -> None:
         """Follow a session no more that is over: all of it was shown."""
         del self.fronts[front.id]
-        over = {each: session.get(each, "") for each in ("status", "reason", "ended_by")}
-        self._tell(front, "ended", at=session["ended_at"], **over)
-        self._insist(front.id, "background", seen=front.seen)
+        self.tell(
+            EndedNotice(
+                front.id,
+                front.name,
+                at=session.ended_at or "",
+                status=session.status,
+                reason=session.reason,
+                ended_by=session.ended_by,
+            )
+        )
+        back = partial(put_into_background, self.daemon, front.id, channel=CHANNEL)
+        self._insist(partial(back, seen=front.seen))
 
     def put_back(self) -> list[Front]:
         """Put into the background what this command brought; returns that."""
         ours = [each for each in self.fronts.values() if each.is_ours]
         for front in ours:
             del self.fronts[front.id]
-            self.daemon.post("sessions", front.id, "background", channel=CHANNEL)
+            put_into_background(self.daemon, front.id, channel=CHANNEL)
         return ours
 
-    def _ask(self, *path: str, **query: str) -> Mapping[str, Any]:
-        """Ask something, if need be of the next daemon."""
+    def _insist(self, ask: Callable[[], T]) -> T:
+        """Ask something that may be asked twice; if the daemon restarts, ask the next one."""
         while True:
             try:
-                found: Mapping[str, Any] = self.daemon.get(*path, timeout=0.0, **query)
+                return ask()
             except NotRunning:
-                self._await_return()
-            else:
-                return found
-
-    def _insist(self, session: str, command: str, **body: object) -> Mapping[str, Any]:
-        """Give a command that may be given twice, if need be to the next daemon."""
-        while True:
-            try:
-                found: Mapping[str, Any] = self.daemon.post(
-                    "sessions", session, command, channel=CHANNEL, **body
-                )
-            except NotRunning:
-                self._await_return()
-            else:
-                return found
-
-    def _await_return(self) -> None:
-        start = f"Start it:  rookery up  then:  {self._again}"
-        await_return(self.daemon, otherwise=f"while this followed. {start}")
-
-    def _tell(self, front: Front, kind: str, **more: object) -> None:
-        self.tell({"kind": kind, "session": front.id, "name": front.name, **more})
+                start = f"Start it:  rookery up  then:  {self._again}"
+                await_return(self.daemon, otherwise=f"while this followed. {start}")
 
 
-def _options(asked: Sequence[Mapping[str, Any]], message: str) -> list[str]:
-    """Return what a person may choose from; nothing if that is not one list."""
-    meant = [each for each in asked if each["message"] == message] or asked
-    questions = meant[0]["questions"] if meant else []
-    return list(questions[0]["options"]) if len(questions) == 1 else []
+def _options(asked: Sequence[RequestInfo], message: str) -> list[str]:
+    """Return what the user may choose from; nothing if that is not one list."""
+    meant = [each for each in asked if each.message == message] or asked
+    questions = meant[0].questions if meant else ()
+    return list(questions[0].options) if len(questions) == 1 else []

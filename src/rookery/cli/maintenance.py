@@ -1,66 +1,71 @@
-"""The commands that keep Rookery well: counting, checking, tidying, configuring."""
+"""The commands that maintain Rookery: count, check, prune, back up and restore."""
 
 from __future__ import annotations
 
-import importlib
-import json
-import re
 import sys
-from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from functools import partial
+from pathlib import Path
 
 import click
 
-from rookery.cli.exit_codes import NOT_RUNNING
-from rookery.cli.render import count, is_colourful, local, remark, say, show_json
-from rookery.cli.root import as_json, client, home, rookery
+from rookery.cli.exit_codes import FAILED, NOT_RUNNING
+from rookery.cli.options import as_json, home, pass_client
+from rookery.cli.render import count, is_colourful, reply, say, show_json
 from rookery.cli.versions import skew
-from rookery.model.errors import NotRunning
+from rookery.client import Client
+from rookery.client.answers import read
+from rookery.client.daemon import (
+    CheckInfo,
+    CheckupInfo,
+    StatisticsInfo,
+    back_up,
+    run_checks,
+    show_statistics,
+    show_status,
+)
+from rookery.client.daemon import prune as prune_old
+from rookery.model.errors import AlreadyRunning, BadInput, NotRunning
 
-#: Variables of whose values nothing is shown.
-_SECRET = re.compile("KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
 
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
-
-
-@rookery.command()
+@click.command()
 @as_json
-def stats(*, as_json: bool) -> None:
+@pass_client
+def stats(daemon: Client, *, as_json: bool) -> None:
     """Count what there was."""
-    found = client().get("stats")
-    if as_json:
-        show_json(found)
-        return
-    average = found["average_seconds"]
-    launched, turns = count(found["launched"], "session"), count(found["turns"], "turn")
-    others = f", {found['found']} found" if found["found"] else ""
-    say(f"{launched} launched{others}, {found['live']} live, {turns}.")
-    if average is not None:
-        took = f"{_span(found['total_seconds'])}, {_span(average)} on average"
+    found = show_statistics(daemon)
+    reply(found, partial(_show_statistics, found), as_json=as_json)
+
+
+def _show_statistics(found: StatisticsInfo) -> None:
+    launched, turns = count(found.launched, "session"), count(found.turns, "turn")
+    others = f", {found.found} found" if found.found else ""
+    say(f"{launched} launched{others}, {found.live} live, {turns}.")
+    if found.average_seconds is not None:
+        took = f"{_span(found.total_seconds)}, {_span(found.average_seconds)} on average"
         say(f"Those that are over took {took}.")
-    for title, name in (
-        ("By status", "by_status"),
-        ("By agent", "by_agent"),
-        ("By day", "by_day"),
+    for title, numbers in (
+        ("By status", found.by_status),
+        ("By agent", found.by_agent),
+        ("By day", found.by_day),
     ):
-        counted = "  ".join(f"{word} {number}" for word, number in found[name].items())
+        counted = "  ".join(f"{word} {number}" for word, number in numbers.items())
         say(f"{title}: {counted or 'nothing yet'}")
     _show_usage(found)
 
 
-def _show_usage(found: Mapping[str, Any]) -> None:
-    """Say what was used, as far as agents report it."""
-    if dearest := found["most_expensive"]:
-        say(f"Tokens: {found['input_tokens']:,} in, {found['output_tokens']:,} out")
-        for title, name in (("agent", "tokens_by_agent"), ("day", "tokens_by_day")):
-            used = (f"{word} {number:,}" for word, number in found[name].items())
+def _show_usage(found: StatisticsInfo) -> None:
+    """Print tokens and cost, as far as agents report them."""
+    if dearest := found.most_expensive:
+        say(f"Tokens: {found.input_tokens:,} in, {found.output_tokens:,} out")
+        for title, numbers in (("agent", found.tokens_by_agent), ("day", found.tokens_by_day)):
+            used = (f"{word} {number:,}" for word, number in numbers.items())
             say(f"Tokens by {title}: {'  '.join(used)}")
-        say(f"Most expensive: {dearest['name']}, {dearest['tokens']:,} tokens")
-    if found["cost"] is not None:
-        say(f"Cost: {_dollars(found['cost'])}")
-        for title, name in (("agent", "cost_by_agent"), ("day", "cost_by_day")):
-            costs = (f"{word} {_dollars(cost)}" for word, cost in found[name].items())
+        say(f"Most expensive: {dearest.name}, {dearest.tokens:,} tokens")
+    if found.cost is not None:
+        say(f"Cost: {_dollars(found.cost)}")
+        for title, numbers in (("agent", found.cost_by_agent), ("day", found.cost_by_day)):
+            costs = (f"{word} {_dollars(cost)}" for word, cost in numbers.items())
             say(f"Cost by {title}: {'  '.join(costs)}")
 
 
@@ -74,176 +79,118 @@ def _span(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
 
 
-@rookery.command()
+@click.command()
 @click.option("--environment", is_flag=True, help="Also show what agents run in.")
 @click.option("--deep", is_flag=True, help="Read all of the database; a large one takes long.")
 @as_json
-def doctor(*, environment: bool, deep: bool, as_json: bool) -> None:
+@pass_client
+def doctor(daemon: Client, *, environment: bool, deep: bool, as_json: bool) -> None:
     """Look for trouble, and say what to do about it; without a daemon, where it can."""
     try:
-        found = client().get("doctor")
-        if other := skew(client().get("status")["version"]):
-            version = {"name": "version", "ok": False, "detail": other}
-            checks = [*found["checks"], {**version, "advice": "", "items": []}]
-            found = {**found, "ok": False, "checks": checks}
-        code = 0 if found["ok"] else 1
+        found = _with_version(run_checks(daemon), show_status(daemon).version)
+        code = 0 if found.ok else FAILED
     except NotRunning:
-        found, code = _examined_here(), NOT_RUNNING
+        found, code = _checked_here(), NOT_RUNNING
     if deep:
-        found = _examined_deeply(found)
-        code = code or (0 if found["ok"] else 1)
-    if as_json:
-        show_json(found)
-    else:
-        for check in found["checks"]:
-            _show_check(check)
-        if environment:
-            say("\n".join(f"  {name}={value}" for name, value in found["environment"].items()))
+        found = _checked_deeply(found)
+        code = code or (0 if found.ok else FAILED)
+    reply(found, partial(_show_checks, found, environment=environment), as_json=as_json)
     sys.exit(code)
 
 
-def _examined_here() -> Mapping[str, Any]:
-    # Only here: what it needs would slow every other command down.
-    check_agents = importlib.import_module("rookery.daemon").check_agents
-    checks = importlib.import_module("rookery.doctor").examine_alone(home(), check_agents)
-    return {"ok": False, "checks": [asdict(each) for each in checks], "environment": {}}
+def _with_version(found: CheckupInfo, daemon_version: str) -> CheckupInfo:
+    """Add a failed check if this command and the daemon are of different versions."""
+    if not (other := skew(daemon_version)):
+        return found
+    version = {"name": "version", "ok": False, "detail": other, "advice": "", "items": []}
+    checks = [*(each.json for each in found.checks), version]
+    return read(CheckupInfo, {**found.json, "ok": False, "checks": checks})
 
 
-def _examined_deeply(found: Mapping[str, Any]) -> Mapping[str, Any]:
+def _checked_here() -> CheckupInfo:
+    # Here, because they take half a second to load.
+    from rookery.daemon import check_agents  # noqa: PLC0415
+    from rookery.doctor import examine_alone  # noqa: PLC0415
+
+    checks = [asdict(each) for each in examine_alone(home(), check_agents)]
+    return read(CheckupInfo, {"ok": False, "checks": checks, "environment": {}})
+
+
+def _checked_deeply(found: CheckupInfo) -> CheckupInfo:
     """Read the whole database, in place of the check that is quick."""
+    from rookery.doctor import check_deeply  # noqa: PLC0415 - it takes long to load
+
     click.echo("Reading all of the database …", err=True)
-    deep = importlib.import_module("rookery.doctor").check_deeply(home())
-    checks = [asdict(deep) if each["name"] == deep.name else each for each in found["checks"]]
-    return {**found, "ok": found["ok"] and deep.ok is not False, "checks": checks}
+    deep = check_deeply(home())
+    checks = [asdict(deep) if each.name == deep.name else each.json for each in found.checks]
+    is_well = found.ok and deep.ok is not False
+    return read(CheckupInfo, {**found.json, "ok": is_well, "checks": checks})
+
+
+def _show_checks(found: CheckupInfo, *, environment: bool) -> None:
+    for check in found.checks:
+        _show_check(check)
+    if environment:
+        say("\n".join(f"  {name}={value}" for name, value in found.environment.items()))
 
 
 _MARKS = {True: ("ok  ", "green"), False: ("look", "yellow"), None: ("–   ", None)}
 
 
-def _show_check(check: Mapping[str, Any]) -> None:
-    mark, colour = _MARKS[check["ok"]]
+def _show_check(check: CheckInfo) -> None:
+    mark, colour = _MARKS[check.ok]
     click.secho(mark, fg=colour if is_colourful() else None, nl=False)
-    say(f"  {check['name']:14} {check['detail']}")
-    for line in (*check["items"], check["advice"]):
+    say(f"  {check.name:14} {check.detail}")
+    for line in (*check.items, check.advice):
         if line:
             say(f"      {line}")
 
 
-@rookery.command()
+@click.command()
 @click.option("--days", type=click.FloatRange(0), help="Older than this; else as configured.")
 @as_json
-def prune(*, days: float | None, as_json: bool) -> None:
+@pass_client
+def prune(daemon: Client, *, days: float | None, as_json: bool) -> None:
     """Forget what is old, now."""
-    found = client().post("prune", days=days)
-    if as_json:
-        show_json(found)
-    else:
-        say(f"{found['rows']} rows forgotten.")
+    found = prune_old(daemon, days=days)
+    reply(found, f"{found.rows} rows forgotten.", as_json=as_json)
 
 
-@rookery.command()
-@click.argument("what", type=click.Choice(["show", "path", "check"]), default="show")
+@click.command()
 @as_json
-def config(*, what: str, as_json: bool) -> None:
-    """Show what is configured, where the file is, or whether it is right."""
-    file = home().settings
-    if what == "path":
-        _answer(str(file), {"file": str(file)}, as_json=as_json)
+@click.argument("file", type=click.Path(path_type=Path))
+@pass_client
+def backup(daemon: Client, *, file: Path, as_json: bool) -> None:
+    """Copy the database to FILE, while everything goes on."""
+    found = back_up(daemon, str(file.absolute()))
+    reply(found, f"{found.bytes:,} bytes in {found.file}", as_json=as_json)
+
+
+@click.command()
+@as_json
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def restore(*, file: Path, as_json: bool) -> None:
+    """Take FILE, made by backup, as the database. The daemon must be down.
+
+    Nothing that the file asks for is carried out: tokens are void, sessions that were about to
+    start have failed, and messages that were waiting are not delivered.
+    """
+    # Here, because they take half a second to load.
+    from rookery import restoring  # noqa: PLC0415
+    from rookery.clock import WallClock  # noqa: PLC0415
+    from rookery.daemon import READERS  # noqa: PLC0415
+
+    here = home()
+    here.prepare()
+    try:
+        with here.locked():
+            aside = restoring.restore(here, file, [*READERS], WallClock())
+    except AlreadyRunning as running:
+        raise BadInput(f"{running} Stop it first:  rookery down") from running
+    if as_json:
+        show_json({"file": str(here.database), "kept": str(aside) if aside else None})
         return
-    # Only here: what reads it would slow every other command down.
-    settings = importlib.import_module("rookery.config").load(file)
-    if what == "check":
-        importlib.import_module("rookery.daemon").check_agents(settings)
-        right = f"{file} is right." if file.exists() else f"There is no {file}: defaults hold."
-        _answer(right, {"file": str(file), "exists": file.exists()}, as_json=as_json)
-        return
-    shown = masked(settings.model_dump(mode="json"))
-    _answer("\n".join(flat(shown)), shown, as_json=as_json)
-
-
-def _answer(text: str, value: object, *, as_json: bool) -> None:
-    if as_json:
-        show_json(value)
-    else:
-        say(text)
-
-
-def masked(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Hide the values of variables that sound like secrets."""
-    return {
-        name: {each: _mask(each, word) for each, word in value.items()}
-        if name == "environment"
-        else masked(value)
-        if isinstance(value, dict)
-        else value
-        for name, value in settings.items()
-    }
-
-
-def _mask(name: str, value: str) -> str:
-    return "(set)" if _SECRET.search(name) else value
-
-
-def flat(settings: Mapping[str, Any], prefix: str = "") -> list[str]:
-    """Write settings as lines of TOML."""
-    lines: list[str] = []
-    for name, value in settings.items():
-        key = prefix + (name if _BARE.fullmatch(name) else json.dumps(name))
-        if isinstance(value, dict):
-            lines += flat(value, f"{key}.")
-        else:
-            # Of what can be set, JSON is TOML, too.
-            lines.append(f"{key} = {json.dumps(value, ensure_ascii=False)}")
-    return lines
-
-
-@rookery.command()
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def completion(shell: str) -> None:
-    """Print what makes your shell complete rookery's commands; see its head for how."""
-    complete = importlib.import_module("click.shell_completion").get_completion_class(shell)
-    where = {"bash": "~/.bashrc", "zsh": "~/.zshrc", "fish": "~/.config/fish/config.fish"}[
-        shell
-    ]
-    click.echo(f"# rookery completion {shell} >> {where}")
-    click.echo(complete(rookery, {}, "rookery", "_ROOKERY_COMPLETE").source())
-
-
-@rookery.group()
-def token() -> None:
-    """Tokens for programs that cannot use the daemon's socket."""
-
-
-@token.command("mint")
-@click.option("--scope", type=click.Choice(["owner", "reader"]), default="reader")
-@as_json
-def mint(*, scope: str, as_json: bool) -> None:
-    """Make a token; its secret is shown this once."""
-    made = client().post("tokens", scope=scope)
-    if as_json:
-        show_json(made)
-    else:
-        say(made["secret"])
-        remark(f"That is {scope} token {made['token']['id']}; it is not shown again.")
-
-
-@token.command("ls")
-@as_json
-def list_tokens(*, as_json: bool) -> None:
-    """List the valid tokens."""
-    found = client().get("tokens")
-    if as_json:
-        show_json(found)
-        return
-    for each in found["tokens"]:
-        made = local(each["created_at"])
-        say(f"{each['id']}  {each['scope']:8}  {made}  {each['minted_by']}")
-
-
-@token.command("revoke")
-@as_json
-@click.argument("token_id")
-def revoke(*, token_id: str, as_json: bool) -> None:
-    """Take a token back; whoever follows events with it is cut off."""
-    client().post("tokens", token_id, "revoke")
-    _answer(f"Revoked {token_id}.", {"revoked": token_id}, as_json=as_json)
+    if aside:
+        say(f"What was there is kept in {aside}")
+    say("Restored. All tokens are void, and messages that were waiting are not delivered.")
+    say("Start it with:  rookery up")

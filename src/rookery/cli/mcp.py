@@ -1,14 +1,14 @@
-"""The command that agents run to have tools."""
+"""The command that agents run as their MCP server."""
 
 from __future__ import annotations
 
-import importlib
+import click
 
-from rookery.cli.root import home, rookery
+from rookery.cli.options import home
+from rookery.programs import mcp_bridge
 
 
-@rookery.command()
+@click.command()
 def mcp() -> None:
     """Be an MCP server on standard input and output: the tools for agents."""
-    # Only now: no other command needs it.
-    importlib.import_module("rookery.programs.mcp_bridge").serve(str(home().door))
+    mcp_bridge.serve(str(home().door))

@@ -1,66 +1,60 @@
-"""The commands for words: send them, ask for an answer, read what was said."""
+"""The commands for messages: send them, ask for an answer, read the turns."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from time import monotonic
-from typing import IO, Any
 
 import click
 
-from rookery.cli.blocked import how_to_answer, obstacle, open_requests, why_kept
+from rookery.cli.blocked import how_to_answer, open_requests, why_blocked
 from rookery.cli.completion import of_session
-from rookery.cli.render import (
-    HELD,
-    complain,
-    count,
-    cut,
-    first_line,
-    plain,
-    remark,
-    say,
-    show_json,
-)
-from rookery.cli.root import SECONDS, as_json, client, rookery
+from rookery.cli.exit_codes import FAILED
+from rookery.cli.options import SECONDS, as_json, pass_client
+from rookery.cli.prompts import prompt_of
+from rookery.cli.render import HELD, complain, count, plain, remark, reply, say, show_json
+from rookery.cli.tables import cut
 from rookery.cli.waiting import await_return, goes_on, patiently, stoppable
 from rookery.client import Client, CutOff
-from rookery.model.errors import BadInput, NotRunning, TimedOut
-from rookery.model.sessions import HEADLESS
+from rookery.client.messages import (
+    DeliveryInfo,
+    MessageInfo,
+    await_departure,
+    await_outcome,
+    send_message,
+    show_answer,
+)
+from rookery.client.sessions import (
+    MessageProgress,
+    SessionInfo,
+    TurnInfo,
+    TurnsInfo,
+    Undelivered,
+    show_screen,
+    show_turns,
+)
+from rookery.model.errors import NotRunning, TimedOut
+from rookery.model.reasons import first_line
 
-#: Seconds for words to leave, before it is said that they wait.
-LEAVING = 1.0
+#: Seconds for a message to leave, before it is said to wait.
+DEPARTURE_TIMEOUT_S = 1.0
 
-#: What is said of words that no turn has taken up.
+#: What is said of messages that no turn has taken up, by their step.
 UNHEARD = {"failed": "never delivered", "unsure": "it may not have arrived"}
 
-
-def prompt_of(words: tuple[str, ...], file: IO[bytes] | None = None) -> str:
-    """Return what was given as words, in a file, or on standard input."""
-    if file and words:
-        raise BadInput("give a prompt or a file, not both.")
-    if file:
-        return as_text(file.read(), file.name)
-    if words == ("-",):
-        return as_text(sys.stdin.buffer.read(), "the input")
-    # What the system could not decode is in there as halves of characters.
-    return as_text(" ".join(words).encode(errors="surrogateescape"), "the text")
+#: Steps after which a message is not waiting any more.
+_LEFT = frozenset({"submitted", "acknowledged", "unsure", "failed"})
 
 
-def as_text(data: bytes, what: str) -> str:
-    """Decode UTF-8, whatever the locale is. Raises ``BadInput`` for binary data."""
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{what} is not UTF-8 text (byte {error.start}).") from error
-
-
-@rookery.command()
+@click.command()
 @as_json
 @of_session
 @click.argument("words", nargs=-1, required=True)
-def send(*, name: str, words: tuple[str, ...], as_json: bool) -> None:
+@pass_client
+def send(daemon: Client, *, name: str, words: tuple[str, ...], as_json: bool) -> None:
     """Send WORDS to a session; it gets them once it is idle. "-" reads standard input.
 
     Words that wait for the same session are joined and answered in one turn, but for those of
@@ -68,57 +62,74 @@ def send(*, name: str, words: tuple[str, ...], as_json: bool) -> None:
 
     Other users of this computer can see the arguments of a command; standard input they cannot.
     """
-    daemon = client()
-    sent = daemon.post("sessions", name, "messages", words=prompt_of(words))
-    message, told = _see_off(daemon, sent)
-    if as_json:
-        show_json(message)
-        return
-    say(" ".join([told, *_changes(sent)]))
+    sent = send_message(daemon, name, prompt_of(words))
+    seen = _see_off(daemon, sent)
+    reply(seen.message, " ".join([seen.fate, *_changes(sent)]), as_json=as_json)
 
 
-def _changes(sent: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence for each way in which the words do not arrive as they were given."""
-    if removed := sent["removed"]:
-        were = "was" if removed == 1 else "were"
-        yield f"{count(removed, 'control character')} {were} taken out."
-    if sent.get("changed"):
-        yield f"Its program changes them: {sent['changed']}."
+def _changes(sent: MessageInfo) -> Iterator[str]:
+    """Yield a sentence for each way in which the message does not arrive as it was given."""
+    if sent.removed:
+        were = "was" if sent.removed == 1 else "were"
+        yield f"{count(sent.removed, 'control character')} {were} taken out."
+    if sent.changed:
+        yield f"Its program changes them: {sent.changed}."
 
 
-def _see_off(daemon: Client, sent: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
-    """Wait a moment for words to leave; say whether they did."""
+@dataclass(frozen=True, slots=True)
+class _Departure:
+    """What is known of a message a moment after it was sent."""
+
+    message: MessageInfo
+    fate: str
+    waits: bool
+    is_asking: bool = False  #: it waits because its session asks the user something
+
+
+def _see_off(daemon: Client, sent: MessageInfo) -> _Departure:
+    """Wait a moment for a message to leave."""
     try:
-        found = daemon.get("messages", str(sent["id"]), until="left", timeout=LEAVING)
+        found = await_departure(daemon, sent.id, timeout=DEPARTURE_TIMEOUT_S)
     except NotRunning:
-        return sent, "Kept: the daemon has stopped; they go once it is back:  rookery up"
+        stopped = "Kept: the daemon has stopped; they go once it is back:  rookery up"
+        return _Departure(sent, stopped, waits=True)
     except TimedOut:
-        look = f"rookery inbox {sent['recipient']}"
-        return sent, f"Kept: the daemon took them, and does not answer now. Look with:  {look}"
-    return found["message"], fate(found["message"], found["session"], held=found["holding"])
+        look = f"rookery inbox {sent.recipient}"
+        silent = f"Kept: the daemon took them, and does not answer now. Look with:  {look}"
+        return _Departure(sent, silent, waits=True)
+    held = found.holding and found.message.step == "pending"
+    return _Departure(
+        found.message,
+        fate(found.message, found.session, held=found.holding),
+        waits=found.message.step not in _LEFT,
+        is_asking=found.session.is_asking and not held,
+    )
 
 
-def fate(message: Mapping[str, Any], session: Mapping[str, Any], *, held: bool = False) -> str:
-    """Say what became of words, a moment after they were sent."""
-    match message["step"]:
+def fate(message: MessageProgress, session: SessionInfo, *, held: bool = False) -> str:
+    """Say what became of a message, a moment after it was sent."""
+    match message.step:
         case "submitted" | "acknowledged":
             return "Sent."
         case "unsure":
             return "Sent; it may not have arrived."
         case "failed":
-            return f"Not delivered: {why_kept(message) or 'it is over.'}"
+            return f"Not delivered: {message.blocked_by or 'it is over.'}"
         case "pending" if held:
             return f"Kept. {HELD}"
         case _:
-            return f"Kept: {obstacle(session, why_kept(message))}"
+            return f"Kept: {why_blocked(session, message.blocked_by)}"
 
 
-@rookery.command()
+@click.command()
 @click.option("--timeout", type=SECONDS, default=600.0, show_default=True, help="Seconds.")
 @as_json
 @of_session
 @click.argument("words", nargs=-1, required=True)
-def ask(*, name: str, words: tuple[str, ...], timeout: float, as_json: bool) -> None:
+@pass_client
+def ask(
+    daemon: Client, *, name: str, words: tuple[str, ...], timeout: float, as_json: bool
+) -> None:
     """Send WORDS to a session, wait, and print its answer. Exits with 1 if the turn failed.
 
     They are a turn of their own, and not joined with other words that wait.
@@ -126,145 +137,133 @@ def ask(*, name: str, words: tuple[str, ...], timeout: float, as_json: bool) -> 
     "-" reads standard input. Other users of this computer can see the arguments of a command
     for as long as it waits; standard input they cannot.
     """
-    daemon = client()
-    sent = daemon.post("sessions", name, "messages", words=prompt_of(words), alone=True)
+    sent = send_message(daemon, name, prompt_of(words), alone=True)
     _tell_if_kept(daemon, sent)
     with stoppable(name):
-        found = _see_through(daemon, name, str(sent["id"]), timeout)
-        session = found["session"]
-        if _is_obeyed(found):
+        found = _see_through(daemon, name, sent.id, timeout)
+        if found.is_command:
             _tell_of_command(found, as_json=as_json)
             return
-        turn = daemon.get("messages", str(sent["id"]), "answer", timeout=0.1)
+        turn = show_answer(daemon, sent.id, timeout=0.1)
     if as_json:
         show_json(turn)
-    elif turn["how"] != "failed":
-        say(turn["answer"])
-        _tell_if_unread(turn, session)
-    if turn["how"] == "failed":
-        complain(f"the turn failed: {turn['answer'] or first_line(session['reason'])}")
-    elif turn["how"] != "finished":
-        complain(f"the turn was {turn['how']}.")
-    if turn["how"] != "finished":
-        sys.exit(1)
+    elif turn.how != "failed":
+        say(turn.answer)
+        _tell_if_unread(turn, found.session)
+    if turn.how == "failed":
+        complain(f"the turn failed: {turn.answer or first_line(found.session.reason)}")
+    elif turn.how != "finished":
+        complain(f"the turn was {turn.how}.")
+    if turn.how != "finished":
+        sys.exit(FAILED)
 
 
-def _tell_if_unread(turn: Mapping[str, Any], session: Mapping[str, Any]) -> None:
+def _tell_if_unread(turn: TurnInfo, session: SessionInfo) -> None:
     """Say that an agent's answer may be on its screen only; a shell often prints nothing."""
-    if turn["how"] == "finished" and not turn["answer"] and session["agent"] != "shell":
-        name = session["name"]
+    if turn.how == "finished" and not turn.answer and session.agent != "shell":
         remark(
-            f"{name} answered nothing, or nothing that can be read here. Some agents that were"
-            f" started by hand tell their answers by hooks only (rookery hooks install)."
-            f" See:  rookery screen {name}"
+            f"{session.name} answered nothing, or nothing that can be read here. Some agents"
+            " that were started by hand tell their answers by hooks only (rookery hooks"
+            f" install). See:  rookery screen {session.name}"
         )
 
 
-def _tell_if_kept(daemon: Client, sent: Mapping[str, Any]) -> None:
-    """Say what keeps words from being heard; of a dialog more is said below."""
-    _, told = _see_off(daemon, sent)
-    if told.startswith("Kept") and " asks " not in told:
-        remark(told)
+def _tell_if_kept(daemon: Client, sent: MessageInfo) -> None:
+    """Say why a message waits; what its session asks is told later, with how to answer."""
+    seen = _see_off(daemon, sent)
+    if seen.waits and not seen.is_asking:
+        remark(seen.fate)
 
 
-def _see_through(daemon: Client, name: str, message: str, timeout: float) -> Mapping[str, Any]:
-    """Wait until words are answered, and say at once when their session asks its person."""
+def _see_through(daemon: Client, name: str, message: int, timeout: float) -> DeliveryInfo:
+    """Wait until a message is answered, and say at once when its session asks the user."""
     deadline = monotonic() + timeout
-    known: dict[str, Any] = {}
+    known_since: str | None = None
     while True:
-        found: Mapping[str, Any] = patiently(
+        found = patiently(
             daemon,
-            *("messages", message),
+            partial(await_outcome, daemon, message, known_since=known_since),
             timeout=max(deadline - monotonic(), 0.1),
             otherwise=goes_on(name),
-            until="input",
-            **known,
         )
-        session: Mapping[str, Any] = found["session"]
-        if _is_settled(found) or monotonic() > deadline:
+        if found.is_settled or monotonic() > deadline:
             return found
-        if session["activity"] in {"permission", "question"}:
-            known = {"known": session["since"]}
-            _tell_of_dialog(session)
+        if found.session.is_asking:
+            known_since = found.session.since
+            _tell_of_dialog(daemon, found.session)
 
 
-def _is_settled(found: Mapping[str, Any]) -> bool:
-    lost = found["message"]["step"] in {"failed", "unsure"}
-    has_ended = bool(found["turn"] and found["turn"]["ended_at"])
-    return lost or has_ended or _is_obeyed(found)
+def _tell_of_command(found: DeliveryInfo, *, as_json: bool) -> None:
+    """Say that the message was a command, of which the program makes no turn."""
+    name = found.session.name
+    taken = {"message": found.message.json, "session": found.session.json}
+    text = f"{name} has taken the command. See what it shows:  rookery screen {name}"
+    reply({"command": True, **taken}, text, as_json=as_json)
 
 
-def _is_obeyed(found: Mapping[str, Any]) -> bool:
-    """Return whether the words were a command, of which the program makes no turn."""
-    return found["message"]["step"] == "acknowledged" and found["turn"] is None
+def _tell_of_dialog(daemon: Client, session: SessionInfo) -> None:
+    complain(f"{session.name} waits for you: {first_line(session.reason)}")
+    remark(f"  {how_to_answer(session, open_requests(daemon, session.id))}")
 
 
-def _tell_of_command(found: Mapping[str, Any], *, as_json: bool) -> None:
-    name = found["session"]["name"]
-    if as_json:
-        show_json({"command": True, "message": found["message"], "session": found["session"]})
-    else:
-        say(f"{name} has taken the command. See what it shows:  rookery screen {name}")
-
-
-def _tell_of_dialog(session: Mapping[str, Any]) -> None:
-    complain(f"{session['name']} waits for you: {first_line(session['reason'])}")
-    remark(f"  {how_to_answer(session, open_requests(client(), session['id']))}")
-
-
-@rookery.command()
+@click.command()
 @click.option("--follow", "-f", is_flag=True, help="Go on as it answers.")
 @click.option("--last", type=click.IntRange(1), default=None, help="Only the last turns.")
 @as_json
 @of_session
-def output(*, name: str, follow: bool, last: int | None, as_json: bool) -> None:
+@pass_client
+def output(daemon: Client, *, name: str, follow: bool, last: int | None, as_json: bool) -> None:
     """Print what a session was asked and what it answered."""
-    daemon = client()
-    ask = partial(daemon.get, "sessions", name, "turns", last=last or 200)
+    ask = partial(show_turns, daemon, name, last=last or 200)
     try:
         found = ask()
     except CutOff:  # the daemon restarts
         await_return(daemon, otherwise=goes_on(name))
         found = ask()
     if as_json:
-        show_json({"turns": found["turns"], "unheard": found["unheard"]})
+        show_json({part: found.json[part] for part in ("turns", "unheard")})
         return
-    show_turns(found["turns"], found["session"])
+    print_turns(found.turns, found.session)
     if follow:
         found = _follow(daemon, found)
-    elif not found["turns"] and _is_headless(found["session"]):
-        say(f"{found['session']['name']} has no terminal, and has answered nothing yet.")
-    elif not found["turns"] and not _tells_its_screen(found["session"]):
-        screen = daemon.get("sessions", found["session"]["id"], "screen")["lines"]
-        say("\n".join(line.rstrip() for line in screen).strip() or "Nothing yet.")
+    elif not found.turns:
+        _show_screen_instead(daemon, found.session)
     _show_rest(found)
 
 
-def _follow(daemon: Client, found: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Show turns as they end, until the session does."""
-    session = found["session"]
-    begun = {turn["started_at"] for turn in found["turns"] if turn["ended_at"] is None}
-    while not found["session"]["ended_at"]:
-        after = found["count"]
+def _show_screen_instead(daemon: Client, session: SessionInfo) -> None:
+    """Show the screen of a session that has no turns, unless its reason shows it."""
+    if session.is_headless:
+        say(f"{session.name} has no terminal, and has answered nothing yet.")
+    elif session.status != "failed" or "\n" not in session.reason.strip():
+        lines = show_screen(daemon, session.id).lines
+        say("\n".join(line.rstrip() for line in lines).strip() or "Nothing yet.")
+
+
+def _follow(daemon: Client, found: TurnsInfo) -> TurnsInfo:
+    """Print turns as they end, until the session does."""
+    session = found.session
+    begun = {turn.started_at for turn in found.turns if turn.ended_at is None}
+    while not found.session.ended_at:
+        after = found.count
         found = patiently(
             daemon,
-            *("sessions", session["id"], "turns"),
+            partial(show_turns, daemon, session.id, after=after),
             timeout=60.0,
-            otherwise=goes_on(session["name"]),
-            after=after,
+            otherwise=goes_on(session.name),
         )
-        new = found["count"] - after
-        for turn in [turn for turn in found["turns"] if turn["ended_at"]][-new:] if new else []:
-            if turn["started_at"] not in begun:
-                _show_prompt(turn["prompt"])
+        new = found.count - after
+        for turn in [turn for turn in found.turns if turn.ended_at][-new:] if new else []:
+            if turn.started_at not in begun:
+                _show_prompt(turn.prompt)
             _show_answer(turn, session)
         sys.stdout.flush()
     return found
 
 
-def show_turns(turns: Sequence[Mapping[str, Any]], session: Mapping[str, Any]) -> None:
+def print_turns(turns: Iterable[TurnInfo], session: SessionInfo) -> None:
     for turn in turns:
-        _show_prompt(turn["prompt"])
+        _show_prompt(turn.prompt)
         _show_answer(turn, session)
 
 
@@ -273,33 +272,24 @@ def _show_prompt(prompt: str, note: str = "") -> None:
     say(f"  ({note})" if note else "")
 
 
-def _show_answer(turn: Mapping[str, Any], session: Mapping[str, Any]) -> None:
-    if turn["ended_at"]:
-        say(turn["answer"] or f"({turn['how']})")
-    elif session["activity"] in {"permission", "question"}:
-        say(f"… (it waits for you: {first_line(session['reason'])})")
+def _show_answer(turn: TurnInfo, session: SessionInfo) -> None:
+    if turn.ended_at:
+        say(turn.answer or f"({turn.how})")
+    elif session.is_asking:
+        say(f"… (it waits for you: {first_line(session.reason)})")
     else:
         say("… (it is at it)")
     say()
 
 
-def _show_rest(found: Mapping[str, Any]) -> None:
-    """Show the words that nobody heard, and of a session that failed, why."""
-    for each in found["unheard"]:
-        _show_prompt(each["words"], UNHEARD.get(each["step"], _waits(each)))
-    session = found["session"]
-    if session["status"] == "failed":
-        say(f"{session['name']} failed: {session['reason']}")
+def _show_rest(found: TurnsInfo) -> None:
+    """Print the messages that no turn took up, and of a session that failed, why."""
+    for each in found.unheard:
+        _show_prompt(each.words, UNHEARD.get(each.step, _waits(each)))
+    if found.session.status == "failed":
+        say(f"{found.session.name} failed: {found.session.reason}")
 
 
-def _waits(unheard: Mapping[str, Any]) -> str:
-    why = why_kept(unheard)
+def _waits(unheard: Undelivered) -> str:
+    why = unheard.blocked_by
     return f"it waits: {why.removesuffix('.')}" if why else "it waits"
-
-
-def _is_headless(session: Mapping[str, Any]) -> bool:
-    return bool(session["runtime"] == HEADLESS)
-
-
-def _tells_its_screen(session: Mapping[str, Any]) -> bool:
-    return session["status"] == "failed" and "\n" in session["reason"].strip()

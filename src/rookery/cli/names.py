@@ -1,42 +1,54 @@
-"""Sessions by their names: people do not read ids."""
+"""Show sessions by their names: users do not read ids."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any
 
 from rookery.client import Client
+from rookery.client.sessions import SessionInfo, find_sessions, show_session
+from rookery.model.errors import Answered
 
 #: Sessions that are asked for at once: their ids have to fit into a request's first line.
-PAGE = 500
+PAGE_SIZE = 500
 
-#: How a session is called where it did something.
-_DOER = re.compile(r"\bsession ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b")
+#: How the daemon writes which session did something.
+_ACTOR = re.compile(r"\bsession ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b")
 
 
 def known_sessions(
     daemon: Client, ids: Iterable[str], texts: Iterable[str] = ()
-) -> dict[str, Mapping[str, Any]]:
-    """Return what is known of some sessions, and of those that ``texts`` name, by their ids."""
-    named = (found for text in texts for found in _DOER.findall(text))
+) -> dict[str, SessionInfo]:
+    """Return the sessions with these ids, and those that did something in ``texts``, by id."""
+    named = (found for text in texts for found in _ACTOR.findall(text))
     wanted = sorted({*filter(None, ids), *named})
-    pages = (wanted[at : at + PAGE] for at in range(0, len(wanted), PAGE))
-    found = (daemon.get("sessions", ids=tuple(page))["sessions"] for page in pages)
-    return {each["id"]: each for page in found for each in page}
+    pages = (wanted[at : at + PAGE_SIZE] for at in range(0, len(wanted), PAGE_SIZE))
+    return {each.id: each for page in pages for each in find_sessions(daemon, page)}
 
 
-def name_of(session: str, known: Mapping[str, Mapping[str, Any]]) -> str:
-    """Name a session; one that was forgotten, or is not ours to see, by its id's beginning."""
-    return str(known[session]["name"]) if session in known else session[:8]
+def name_of(session: str, known: Mapping[str, SessionInfo]) -> str:
+    """Return a session's name; of one that is not known, the beginning of its id."""
+    return known[session].name if session in known else session[:8]
 
 
-def with_names(text: str, known: Mapping[str, Mapping[str, Any]]) -> str:
-    """Name the sessions of which a text of ours tells that they did something."""
+def with_names(text: str, known: Mapping[str, SessionInfo]) -> str:
+    """Replace the ids of sessions that did something by their names."""
     return with_names_by(text, partial(name_of, known=known))
 
 
 def with_names_by(text: str, name: Callable[[str], str]) -> str:
-    """Do the same where names are found one by one."""
-    return _DOER.sub(lambda found: name(found[1]), text)
+    """Replace the ids of sessions that did something by what ``name`` returns."""
+    return _ACTOR.sub(lambda found: name(found[1]), text)
+
+
+def with_names_from(text: str, daemon: Client) -> str:
+    """Replace the ids of sessions that did something; the daemon is asked for each."""
+
+    def name(session: str) -> str:
+        try:
+            return show_session(daemon, session).name
+        except Answered:  # it was pruned, or this caller may not see it
+            return session[:8]
+
+    return with_names_by(text, name)

@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import partial
 from itertools import zip_longest
-from typing import Any
+from typing import TypedDict, Unpack
 
 import click
 from click.shell_completion import CompletionItem
 
-from rookery.cli.completion import of_session, relay_ids, session_names
+from rookery.cli.completion import completed, of_session, session_names
 from rookery.cli.names import known_sessions, name_of, with_names
-from rookery.cli.render import ago, count, local, say, say_line, show_json
-from rookery.cli.root import as_json, client, examples, rookery
+from rookery.cli.options import as_json, examples, pass_client
+from rookery.cli.render import ago, count, local, reply, say, say_line
+from rookery.client import Client
+from rookery.client.relays import (
+    RelayInfo,
+    RelayList,
+    RelayTalk,
+    SaidInfo,
+    close_relay,
+    join_relay,
+    leave_relay,
+    list_relays,
+    open_relay,
+    show_relay,
+)
 from rookery.model.errors import BadInput
 
-#: Who can talk with each other.
-FEWEST = 2
+#: Members that a relay needs.
+MIN_MEMBERS = 2
 
 
-#: What a new relay is made of.
+#: The sessions of a new relay, as a shell completes them.
 _NAMES = click.Argument(["names"], nargs=-1)
 
 
@@ -42,7 +55,7 @@ class Relays(click.Group):
         return [*super().shell_complete(context, incomplete), *map(CompletionItem, names)]
 
 
-@rookery.group(
+@click.group(
     cls=Relays,
     epilog=examples(
         "rookery relay planner builder",
@@ -57,7 +70,23 @@ def relay() -> None:
     """
 
 
-_of_relay = click.argument("relay", metavar="ID", shell_complete=relay_ids)
+def _relay_ids(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[str]:
+    return completed(
+        incomplete, context, lambda daemon: [each.id for each in list_relays(daemon).relays]
+    )
+
+
+_of_relay = click.argument("relay", metavar="ID", shell_complete=_relay_ids)
+
+
+class RelayOptions(TypedDict):
+    called: tuple[str, ...]
+    max_hops: int | None
+    max_a_minute: int | None
+    as_json: bool
+    names: tuple[str, ...]
 
 
 @relay.command()
@@ -70,44 +99,44 @@ _of_relay = click.argument("relay", metavar="ID", shell_complete=relay_ids)
 @click.option("--max-a-minute", type=click.IntRange(1, 10_000), help="Messages of all of them.")
 @as_json
 @click.argument("names", nargs=-1, required=True, shell_complete=session_names)
-def new(**given: Any) -> None:  # noqa: ANN401 - the options above
+@pass_client
+def new(daemon: Client, **given: Unpack[RelayOptions]) -> None:
     """Let the sessions NAMES talk with each other."""
     names, called = given["names"], given["called"]
-    if len(names) < FEWEST:
+    if len(names) < MIN_MEMBERS:
         raise BadInput("one alone has nobody to talk to: name two sessions, or more.")
     if len(called) > len(names):
         raise BadInput("there are more --as than sessions.")
-    pairs = zip_longest(names, called, fillvalue="")
-    members = [{"session": name, "name": other} for name, other in pairs]
-    limits = {each: given[each] for each in ("max_hops", "max_a_minute")}
-    found = client().post("relays", members=members, **limits)
-    if given["as_json"]:
-        show_json(found)
-        return
-    say(f"{_present(found)} talk in relay {found['id']}.")
-    say(f"Let one begin:  rookery send {names[0]} WORDS  |  rookery relay show {found['id']}")
+    found = open_relay(
+        daemon,
+        zip_longest(names, called, fillvalue=""),
+        max_hops=given["max_hops"],
+        max_a_minute=given["max_a_minute"],
+    )
+    begin = f"rookery send {names[0]} WORDS  |  rookery relay show {found.id}"
+    reply(found, f"{_talk(found)}\nLet one begin:  {begin}", as_json=given["as_json"])
 
 
 @relay.command()
 @click.option("--all", "everything", is_flag=True, help="Also those that ended long ago.")
 @as_json
 @click.argument("name", required=False, default="", shell_complete=session_names)
-def ls(*, name: str, everything: bool, as_json: bool) -> None:
+@pass_client
+def ls(daemon: Client, *, name: str, everything: bool, as_json: bool) -> None:
     """List open relays, and those closed not long ago.
 
     With NAME only those that this session is in.
     """
-    daemon = client()
-    found = daemon.get("relays", session=name, all=everything)
-    if as_json:
-        show_json(found)
-        return
-    known = known_sessions(daemon, (), (each["reason"] for each in found["relays"]))
-    for each in found["relays"]:
-        say_line(
-            f"{each['id']}  {with_names(_state(each), known)}: {_present(each) or _all(each)}"
-        )
-    if not found["relays"]:
+    found = list_relays(daemon, session=name, all=everything)
+    reply(found, partial(_show_list, daemon, found), as_json=as_json)
+
+
+def _show_list(daemon: Client, found: RelayList) -> None:
+    known = known_sessions(daemon, (), (each.reason for each in found.relays))
+    for each in found.relays:
+        members = _present(each) or ", ".join(member.name for member in each.members)
+        say_line(f"{each.id}  {with_names(_state(each), known)}: {members}")
+    if not found.relays:
         say("No sessions talk. Let some:  rookery relay NAME NAME")
 
 
@@ -115,40 +144,41 @@ def ls(*, name: str, everything: bool, as_json: bool) -> None:
 @click.option("--last", type=click.IntRange(1, 10_000), default=200, show_default=True)
 @as_json
 @_of_relay
-def show(*, relay: str, last: int, as_json: bool) -> None:
+@pass_client
+def show(daemon: Client, *, relay: str, last: int, as_json: bool) -> None:
     """Print what was said in a relay.
 
     And who has not got it yet, and why it stopped, if it did.
     """
-    daemon = client()
-    found = daemon.get("relays", relay, last=last)
-    if as_json:
-        show_json(found)
-        return
-    one = found["relay"]
-    members = (each["session"] for each in one["members"])
-    known = known_sessions(daemon, members, (one["created_by"], one["reason"]))
-    called = {each["session"]: each["name"] for each in one["members"]}
-    begun = f"By {one['created_by']}, at {local(one['created_at'])}"
-    say(with_names(f"Relay {one['id']}, {_state(one)}. {begun}.", known))
-    for member in one["members"]:
-        is_gone = member["left_at"] not in {None, one["closed_at"]}
-        left = f", left at {local(member['left_at'])}" if is_gone else ""
-        session = name_of(member["session"], known)
-        say_line(f"  {member['number']}. {member['name']}: {session}{left}")
-    for each in found["said"]:
+    found = show_relay(daemon, relay, last=last)
+    reply(found, partial(_show_talk, daemon, found), as_json=as_json)
+
+
+def _show_talk(daemon: Client, found: RelayTalk) -> None:
+    one = found.relay
+    members = (each.session for each in one.members)
+    known = known_sessions(daemon, members, (one.created_by, one.reason))
+    called = {each.session: each.name for each in one.members}
+    begun = f"By {one.created_by}, at {local(one.created_at)}"
+    say(with_names(f"Relay {one.id}, {_state(one)}. {begun}.", known))
+    for member in one.members:
+        has_left = member.left_at if member.left_at != one.closed_at else None
+        left = f", left at {local(has_left)}" if has_left else ""
+        session = name_of(member.session, known)
+        say_line(f"  {member.number}. {member.name}: {session}{left}")
+    for each in found.said:
         _show_words(each, called)
-    if one["stayed"] and not one["closed_at"]:
-        say(f"\nThe last answer went no further: {one['stayed']}.")
+    if one.stayed and not one.closed_at:
+        say(f"\nThe last answer went no further: {one.stayed}.")
 
 
-def _show_words(said: Mapping[str, Any], called: Mapping[str, str]) -> None:
-    first, _, rest = said["words"].partition("\n")
-    say(f"\n{local(said['at'])}  {first}")
+def _show_words(said: SaidInfo, called: dict[str, str]) -> None:
+    first, _, rest = said.words.partition("\n")
+    say(f"\n{local(said.at)}  {first}")
     say("\n".join(f"    {line}" for line in rest.strip().splitlines()))
-    if said["missing"]:
-        names = ", ".join(called.get(each, each[:8]) for each in said["missing"])
-        have = "has" if len(said["missing"]) == 1 else "have"
+    if said.missing:
+        names = ", ".join(called.get(each, each[:8]) for each in said.missing)
+        have = "has" if len(said.missing) == 1 else "have"
         say(f"    ({names} {have} not got it yet)")
 
 
@@ -157,57 +187,53 @@ def _show_words(said: Mapping[str, Any], called: Mapping[str, str]) -> None:
 @as_json
 @_of_relay
 @of_session
-def join(*, relay: str, name: str, called: str, as_json: bool) -> None:
+@pass_client
+def join(daemon: Client, *, relay: str, name: str, called: str, as_json: bool) -> None:
     """Let one more session talk in a relay."""
-    found = client().post("relays", relay, "join", session=name, name=called)
-    if as_json:
-        show_json(found)
-    else:
-        say(f"{_present(found)} talk in relay {found['id']}.")
+    found = join_relay(daemon, relay, session=name, name=called)
+    reply(found, _talk(found), as_json=as_json)
 
 
 @relay.command()
 @as_json
 @_of_relay
 @of_session
-def leave(*, relay: str, name: str, as_json: bool) -> None:
+@pass_client
+def leave(daemon: Client, *, relay: str, name: str, as_json: bool) -> None:
     """Let a session talk there no more; the others are told."""
-    found = client().post("relays", relay, "leave", session=name)
-    if as_json:
-        show_json(found)
-    elif found["closed_at"]:
-        say(f"{name} has left relay {found['id']}, which is over: {found['reason']}.")
-    else:
-        say(f"{name} has left relay {found['id']}; {_present(found)} go on.")
+    found = leave_relay(daemon, relay, session=name)
+    left = f"{name} has left relay {found.id}"
+    over, goes_on = f", which is over: {found.reason}.", f"; {_present(found)} go on."
+    reply(found, left + (over if found.closed_at else goes_on), as_json=as_json)
 
 
 @relay.command()
 @as_json
 @_of_relay
-def close(*, relay: str, as_json: bool) -> None:
+@pass_client
+def close(daemon: Client, *, relay: str, as_json: bool) -> None:
     """End a relay. Its sessions are told, and go on by themselves."""
-    daemon = client()
-    found = daemon.post("relays", relay, "close")
-    if as_json:
-        show_json(found)
-    else:
-        closed = known_sessions(daemon, (), [found["reason"]])
-        reason = with_names(found["reason"], closed)
-        say(f"Relay {found['id']} is over: {reason}.")
+    found = close_relay(daemon, relay)
+    reply(found, partial(_show_closed, daemon, found), as_json=as_json)
 
 
-def _state(relay: Mapping[str, Any]) -> str:
-    if relay["closed_at"]:
-        return f"over since {ago(relay['closed_at'])} ({relay['reason']})"
-    since = f"open since {ago(relay['created_at'])}"
-    if relay["stayed"]:
-        return f"{since}, silent after {relay['stayed']}"
-    return f"{since}, at most {count(relay['limits']['hops'], 'hop')}"
+def _show_closed(daemon: Client, relay: RelayInfo) -> None:
+    reason = with_names(relay.reason, known_sessions(daemon, (), [relay.reason]))
+    say(f"Relay {relay.id} is over: {reason}.")
 
 
-def _present(relay: Mapping[str, Any]) -> str:
-    return ", ".join(each["name"] for each in relay["members"] if not each["left_at"])
+def _talk(relay: RelayInfo) -> str:
+    return f"{_present(relay)} talk in relay {relay.id}."
 
 
-def _all(relay: Mapping[str, Any]) -> str:
-    return ", ".join(each["name"] for each in relay["members"])
+def _state(relay: RelayInfo) -> str:
+    if relay.closed_at:
+        return f"over since {ago(relay.closed_at)} ({relay.reason})"
+    since = f"open since {ago(relay.created_at)}"
+    if relay.stayed:
+        return f"{since}, silent after {relay.stayed}"
+    return f"{since}, at most {count(relay.limits.hops, 'hop')}"
+
+
+def _present(relay: RelayInfo) -> str:
+    return ", ".join(each.name for each in relay.members if not each.left_at)

@@ -1,33 +1,50 @@
-"""The commands for conversations that ended, or that one wants a branch of."""
+"""The commands that go on with a conversation, or with a branch of one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, TypedDict, TypeVar, Unpack
 
 import click
 
 from rookery.cli.completion import agent_names, session_names
-from rookery.cli.messages import prompt_of
-from rookery.cli.root import SECONDS, as_json, client, examples, not_empty, rookery
-from rookery.cli.sessions import awaited, environment_here, report
+from rookery.cli.options import SECONDS, as_json, examples, not_empty, pass_client
+from rookery.cli.prompts import prompt_of
+from rookery.cli.report import awaited, report
+from rookery.cli.sessions import environment_here
+from rookery.client import Client
+from rookery.client.sessions import ResumeOrder, resume_session
 
 C = TypeVar("C", bound=Callable[..., object])
 
 
+class ResumeOptions(TypedDict):
+    name: str
+    agent: str
+    project: str
+    file: IO[bytes] | None
+    wait: bool
+    timeout: float | None
+    as_json: bool
+    session: str
+    prompt: tuple[str, ...]
+
+
 def _how(command: C) -> C:
-    """Let a command be told what to take up, and how it goes on."""
+    """Add the options that say which conversation goes on, and how."""
     for option in reversed(
         (
             click.option(
-                *("--name", "-n"),
+                "--name",
+                "-n",
                 default="",
                 callback=not_empty,
                 help="Else its old one, if that is free.",
             ),
             click.option(
-                *("--agent", "-a"),
+                "--agent",
+                "-a",
                 default="",
                 shell_complete=agent_names,
                 help="Whose it is, of a conversation that Rookery does not know.",
@@ -47,7 +64,7 @@ def _how(command: C) -> C:
     return command
 
 
-@rookery.command(
+@click.command(
     epilog=examples(
         'rookery resume builder "and now the tests"',
         "rookery resume 0f8a3c1e-58d4-4b5e-9a53-0c8de7d2a111 --agent claude --project .",
@@ -55,28 +72,28 @@ def _how(command: C) -> C:
 )
 @click.option("--fork", is_flag=True, help="A branch of its own; the same as fork.")
 @_how
-def resume(*, fork: bool, **given: Any) -> None:  # noqa: ANN401 - the options above
+@pass_client
+def resume(daemon: Client, *, fork: bool, **given: Unpack[ResumeOptions]) -> None:
     """Go on with the conversation of SESSION, which is over, in a new session.
 
     It goes on as the same agent, in the same folder, with the same model and mode. What
     still lives can only be branched. A conversation's own id, of one that Rookery has never
     seen, is handed to the agent.
     """
-    _take_up(given, fork=fork)
+    _go_on(daemon, given, fork=fork)
 
 
-@rookery.command(epilog=examples('rookery fork builder --name other "without the cache"'))
+@click.command(epilog=examples('rookery fork builder --name other "without the cache"'))
 @_how
-def fork(**given: Any) -> None:  # noqa: ANN401 - the options above
+@pass_client
+def fork(daemon: Client, **given: Unpack[ResumeOptions]) -> None:
     """Begin a new session with a branch of the conversation of SESSION, which may live."""
-    _take_up(given, fork=True)
+    _go_on(daemon, given, fork=True)
 
 
-def _take_up(given: dict[str, Any], *, fork: bool) -> None:
-    daemon = client()
+def _go_on(daemon: Client, given: ResumeOptions, *, fork: bool) -> None:
     project = given["project"]
-    session = daemon.post(
-        *("sessions", given["session"], "resume"),
+    order = ResumeOrder(
         fork=fork,
         prompt=prompt_of(given["prompt"], given["file"]),
         name=given["name"],
@@ -84,7 +101,8 @@ def _take_up(given: dict[str, Any], *, fork: bool) -> None:
         project=str(Path(project).expanduser().absolute()) if project else "",
         environment=environment_here(),
     )
+    session = resume_session(daemon, given["session"], order)
     if given["wait"]:
-        until = "stop" if session["first_prompt"] else "up"
+        until = "stop" if session.first_prompt else "up"
         session = awaited(daemon, session, until, given["timeout"])
-    report(session, as_json=given["as_json"])
+    report(daemon, session, as_json=given["as_json"])

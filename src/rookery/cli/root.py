@@ -1,96 +1,70 @@
-"""The program's root, and what every command begins with."""
+"""The program's root: its commands, and the modules that define them."""
 
 from __future__ import annotations
 
-import math
-import os
-from pathlib import Path
-from typing import Any
-
 import click
-from click.core import ParameterSource
 
 from rookery import __version__
-from rookery.client import Client
-from rookery.home import Home, find_home
 from rookery.importing import import_quickly
 
-
-class _Seconds(click.FloatRange):
-    """A number of seconds; not below zero, and not NaN, which is below nothing."""
-
-    def convert(
-        self,
-        value: Any,  # noqa: ANN401 - click's own
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> float:
-        seconds = float(super().convert(value, param, ctx))
-        if math.isnan(seconds):
-            self.fail(f"{value!r} is not a number of seconds.", param, ctx)
-        return seconds
-
-
-SECONDS = _Seconds(min=0)
-
-
-def not_empty(context: click.Context, option: click.Parameter, value: str) -> str:
-    """Refuse an empty word that was given; without the option there is none."""
-    source = context.get_parameter_source(option.name or "")
-    if not value.strip() and source is ParameterSource.COMMANDLINE:
-        raise click.BadParameter("it must not be empty.", context, option)
-    return value
-
-
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
-
-#: The commands by purpose, then by the module that defines them. Help keeps this order.
-SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
+#: The commands by purpose, each with the module that defines it. Help keeps this order.
+SECTIONS: dict[str, dict[str, str]] = {
     "Sessions": {
-        "sessions": (
-            "start",
-            "ls",
-            "wait",
-            "attach",
-            "screen",
-            "interrupt",
-            "keys",
-            "rename",
-            "end",
-        ),
-        "discovery": ("panes", "discover"),
-        "evidence": ("why",),
-        "resume": ("resume", "fork"),
+        "start": "sessions",
+        "ls": "sessions",
+        "wait": "sessions",
+        "attach": "terminal",
+        "screen": "terminal",
+        "interrupt": "terminal",
+        "keys": "terminal",
+        "rename": "sessions",
+        "end": "end",
+        "panes": "discovery",
+        "discover": "discovery",
+        "why": "evidence",
+        "resume": "resume",
+        "fork": "resume",
     },
-    "Words": {"messages": ("send", "ask", "output")},
+    "Words": {"send": "messages", "ask": "messages", "output": "messages"},
     "Agents together": {
-        "listeners": ("listen", "inbox", "hold", "release"),
-        "relays": ("relay",),
+        "listen": "listeners",
+        "inbox": "listeners",
+        "hold": "listeners",
+        "release": "listeners",
+        "relay": "relays",
     },
     "What agents may do": {
-        "permissions": ("permissions", "allow", "deny", "answer", "mode", "audit"),
+        "permissions": "permissions",
+        "allow": "permissions",
+        "deny": "permissions",
+        "answer": "permissions",
+        "mode": "permissions",
+        "audit": "permissions",
     },
-    "What happens": {"foreground": ("fg", "bg"), "events": ("events",)},
-    "The daemon": {"daemon": ("up", "down", "status", "logs", "service")},
+    "What happens": {"fg": "foreground", "bg": "foreground", "events": "events"},
+    "The daemon": {
+        "up": "daemon",
+        "down": "daemon",
+        "status": "daemon",
+        "logs": "daemon",
+        "service": "service",
+    },
     "Keeping it well": {
-        "maintenance": ("stats", "doctor", "prune", "config", "completion", "token"),
-        "hooks": ("hooks", "uninstall"),
-        "mcp": ("mcp",),
-        "backup": ("backup", "restore"),
+        "stats": "maintenance",
+        "doctor": "maintenance",
+        "prune": "maintenance",
+        "config": "configuration",
+        "completion": "configuration",
+        "token": "tokens",
+        "hooks": "hooks",
+        "uninstall": "hooks",
+        "mcp": "mcp",
+        "backup": "maintenance",
+        "restore": "maintenance",
     },
 }
 
-_MODULES = {
-    command: module
-    for modules in SECTIONS.values()
-    for module, commands in modules.items()
-    for command in commands
-}
-
-
-def examples(*commands: str) -> str:
-    """Write what stands below a command's options: how it is used."""
-    return "\n".join(["\b", "Examples:", *(f"  {each}" for each in commands)])
+_MODULES = {name: module for commands in SECTIONS.values() for name, module in commands.items()}
 
 
 class LazyGroup(click.Group):
@@ -100,9 +74,12 @@ class LazyGroup(click.Group):
         return list(_MODULES)
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name in _MODULES and name not in self.commands:
-            import_quickly(f"rookery.cli.{_MODULES[name]}")
-        return super().get_command(context, name)
+        if name not in _MODULES:
+            return None
+        # By name, because a module that is imported here would slow every command down.
+        command = getattr(import_quickly(f"rookery.cli.{_MODULES[name]}"), name)
+        assert isinstance(command, click.Command)  # noqa: S101 - a test checks the table
+        return command
 
     def resolve_command(
         self, context: click.Context, args: list[str]
@@ -117,10 +94,9 @@ class LazyGroup(click.Group):
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands under the titles of their sections."""
-        for title, modules in SECTIONS.items():
-            names = [name for commands in modules.values() for name in commands]
+        for title, commands in SECTIONS.items():
             with formatter.section(title):
-                formatter.write_dl([(name, self._summary(context, name)) for name in names])
+                formatter.write_dl([(name, self._summary(context, name)) for name in commands])
 
     def _summary(self, context: click.Context, name: str) -> str:
         command = self.get_command(context, name)
@@ -131,17 +107,3 @@ class LazyGroup(click.Group):
 @click.version_option(__version__, message="rookery %(version)s")
 def rookery() -> None:
     """Run, track and connect AI coding-agent sessions. Begin with:  rookery up"""
-
-
-def home() -> Home:
-    return find_home(os.environ)
-
-
-def own_root() -> Path | None:
-    """Return the folder of an instance of its own; none for the usual places."""
-    return home().state if os.environ.get("ROOKERY_HOME") else None
-
-
-def client() -> Client:
-    # Within a session, its badge says who asks: what it may do is less than the user may.
-    return Client(home().door, os.environ.get("ROOKERY_BADGE", ""))

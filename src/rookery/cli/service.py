@@ -1,4 +1,4 @@
-"""Write the systemd unit that starts the daemon, and recognise it."""
+"""The systemd unit that starts the daemon, and the command that writes and removes it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import os
 import sys
 from pathlib import Path
 
+import click
+
+from rookery.cli.options import own_root
+from rookery.cli.render import say
 from rookery.model.errors import BadInput
 
 _UNIT = """\
@@ -58,3 +62,40 @@ def _quoted(word: str) -> str:
         raise BadInput(f"{word!r} cannot be written into a unit of systemd.")
     escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return f'"{escaped}"'
+
+
+def find_unit() -> Path | None:
+    """Return the file by which systemd starts the daemon of this home, if it does."""
+    file = unit_file()
+    try:
+        unit = file.read_text()
+    except OSError:
+        return None
+    return file if is_unit_of(unit, own_root()) else None
+
+
+def remove_unit(file: Path) -> str:
+    """Remove the unit; returns what to tell the user."""
+    file.unlink()
+    return f"Removed: {file}. Type:  systemctl --user daemon-reload"
+
+
+@click.command()
+@click.argument("what", type=click.Choice(["print", "install", "remove"]), default="print")
+def service(what: str) -> None:
+    """Write, show or remove the unit by which systemd starts the daemon when you log in."""
+    unit, file = unit_text(own_root()), unit_file()
+    if what == "print":
+        say(unit.rstrip("\n"))
+    elif what == "install":
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(unit)
+        say(f"Written: {file}")
+        say(
+            "Now type:  systemctl --user daemon-reload && systemctl --user enable --now rookery"
+        )
+        say("To have it run also while you are not logged in:  loginctl enable-linger")
+    elif file.exists():
+        say(remove_unit(file))
+    else:
+        say("There is none.")

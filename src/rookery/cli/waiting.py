@@ -1,55 +1,66 @@
-"""Waiting for what a daemon will say, also while it goes and comes back."""
+"""Wait for answers of the daemon, also while it restarts."""
 
 from __future__ import annotations
 
 import select
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from math import inf
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Protocol, TypeVar
 
 import click
 
-from rookery.cli.blocked import Obstacles
+from rookery.cli.blocked import BlockedNotices
 from rookery.cli.exit_codes import INTERRUPTED
 from rookery.cli.render import complain, remark
 from rookery.client import Client, CutOff
+from rookery.client.daemon import show_status
+from rookery.client.sessions import SessionInfo, wait_for_any
 from rookery.model.errors import Answered, BadInput, NotRunning
 
 C = TypeVar("C", bound=Callable[..., object])
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 #: Seconds for which a daemon may be asked to wait at once.
-DAY = 86_400.0
+MAX_WAIT_S = 86_400.0
 
-#: Seconds after which whoever waits is told what is in the way, and between later looks.
-NOTICE, SELDOM = 3.0, 60.0
+#: Seconds after which a user who waits is told what is in the way, and between later looks.
+FIRST_NOTICE_S, MAX_NOTICE_INTERVAL_S = 3.0, 60.0
 
-#: Seconds for a daemon that went to come back: it may be restarting.
-RETURN = 10.0
+#: Seconds for a daemon that stopped to come back: it may be restarting.
+RETURN_TIMEOUT_S = 10.0
+
+
+class TimedRequest(Protocol[T_co]):
+    """Asks the daemon something that it may wait for, so many seconds."""
+
+    def __call__(self, *, timeout: float) -> T_co: ...
 
 
 def patiently(
     daemon: Client,
-    *path: str,
+    ask: TimedRequest[T],
+    *,
     timeout: float | None,
     otherwise: str,
     meanwhile: Callable[[], None] | None = None,
-    **query: object,
-) -> Any:  # noqa: ANN401 - JSON
-    """Ask what may take long, or for ever, and if the daemon goes meanwhile, ask the next one.
+) -> T:
+    """Ask for what may take long; if the daemon restarts meanwhile, ask again.
 
-    What is to be done ``meanwhile`` is done after a few seconds, and then ever more seldom.
-    Raises ``CutOff`` with the words ``otherwise`` if none comes back soon.
+    ``meanwhile`` is called after a few seconds, and then at growing intervals.
+    Raises ``CutOff`` with the words ``otherwise`` if no daemon comes back soon.
     """
     deadline = monotonic() + (inf if timeout is None else timeout)
-    pace = NOTICE if meanwhile else DAY
+    pace = FIRST_NOTICE_S if meanwhile else MAX_WAIT_S
     while True:
         left = min(max(deadline - monotonic(), 0.1), pace)
         try:
-            return daemon.get(*path, timeout=left, **query)
+            return ask(timeout=left)
         except NotRunning:
             await_return(daemon, otherwise=otherwise)
         except Answered as refusal:
@@ -57,15 +68,17 @@ def patiently(
                 raise
             if meanwhile:
                 meanwhile()
-                pace = min(2 * pace, SELDOM)
+                pace = min(2 * pace, MAX_NOTICE_INTERVAL_S)
 
 
 def await_return(daemon: Client, *, otherwise: str) -> None:
-    """Wait for a daemon that went. Raises ``CutOff`` if it does not come back soon."""
+    """Wait for a daemon that stopped. Raises ``CutOff`` if it does not come back soon."""
     if _is_back(daemon):
         return
-    complain(f"the daemon has stopped; for {RETURN:g} s this waits for it to come back.")
-    deadline = monotonic() + RETURN
+    complain(
+        f"the daemon has stopped; for {RETURN_TIMEOUT_S:g} s this waits for it to come back."
+    )
+    deadline = monotonic() + RETURN_TIMEOUT_S
     while not _is_back(daemon):
         if monotonic() > deadline:
             raise CutOff(otherwise)
@@ -74,7 +87,7 @@ def await_return(daemon: Client, *, otherwise: str) -> None:
 def _is_back(daemon: Client) -> bool:
     pause(0.1)
     try:
-        daemon.get("status")
+        show_status(daemon)
     except NotRunning:
         return False
     return True
@@ -82,50 +95,55 @@ def _is_back(daemon: Client) -> bool:
 
 def gathered(
     daemon: Client, sessions: Sequence[str], *, needed: int, until: str, timeout: float | None
-) -> Iterator[Mapping[str, Any]]:
-    """Give sessions as they get there, until there are enough of them."""
+) -> Iterator[SessionInfo]:
+    """Yield sessions as they stop, or get where ``until`` says, until enough of them have."""
     deadline = monotonic() + (inf if timeout is None else timeout)
     awaited, names, there = tuple(sessions), tuple(sessions), 0
-    obstacles = Obstacles(daemon)
+    notices = BlockedNotices(daemon)
     while awaited and there < needed:
         found = patiently(
             daemon,
-            "wait",
+            partial(wait_for_any, daemon, awaited, until=until),
             timeout=max(deadline - monotonic(), 0.1),
             otherwise=goes_on(*names),
-            meanwhile=partial(obstacles.tell, awaited) if until == "stop" else None,
-            sessions=awaited,
-            needed="any",
-            until=until,
+            meanwhile=partial(notices.tell, awaited) if until == "stop" else None,
         )
-        yield from found["there"]
-        there += len(found["there"])
-        awaited, names = (
-            tuple(each[word] for each in found["awaited"]) for word in ("id", "name")
-        )
+        yield from found.there
+        there += len(found.there)
+        awaited = tuple(each.id for each in found.awaited)
+        names = tuple(each.name for each in found.awaited)
 
 
 def how_many(command: C) -> C:
-    """Let a command say how many of several are enough."""
+    """Let a command say how many of several sessions are enough."""
     several = click.option("--count", "number", type=click.IntRange(1, 100), help="So many.")
     some = click.option("--any", "some", is_flag=True, help="Whichever comes first.")
     every = click.option("--all", "every", is_flag=True, help="All of them.")
     return every(some(several(command)))
 
 
-def needed_of(given: Mapping[str, Any], names: Sequence[str], *, otherwise: str) -> str | int:
-    """Return how many are enough: a number, "all", "any", or what it is without a word."""
-    asked = [word for flag, word in (("every", "all"), ("some", "any")) if given[flag]]
-    asked += [given["number"]] if given["number"] else []
-    if len(asked) > 1:
-        raise BadInput("say one of --all, --any and --count.")
-    if given["number"] and given["number"] > len(names):
-        raise BadInput(f"--count is {given['number']}, of {len(names)} that are named.")
-    return asked[0] if asked else otherwise
+@dataclass(frozen=True, slots=True)
+class Enough:
+    """How many of several sessions a user said are enough."""
+
+    every: bool
+    some: bool
+    number: int | None
+
+    def of(self, names: Sequence[str], *, otherwise: str) -> str | int:
+        """Return a number, "all" or "any", or ``otherwise`` if nothing was said."""
+        asked: list[str | int] = ["all"] if self.every else []
+        asked += ["any"] if self.some else []
+        asked += [self.number] if self.number else []
+        if len(asked) > 1:
+            raise BadInput("say one of --all, --any and --count.")
+        if self.number and self.number > len(names):
+            raise BadInput(f"--count is {self.number}, of {len(names)} that are named.")
+        return asked[0] if asked else otherwise
 
 
 def goes_on(*names: str) -> str:
-    """Say what is true of sessions while no daemon runs, and how one sees them again."""
+    """Say that sessions go on without a daemon, and how to see them again."""
     show = f"rookery output {names[0]}" if len(names) == 1 else "rookery ls"
     return f"while this waited; {_go_on(names)}. Start it:  rookery up  then:  {show}"
 
@@ -136,7 +154,7 @@ def _go_on(names: Sequence[str]) -> str:
 
 @contextmanager
 def stoppable(*names: str) -> Iterator[None]:
-    """Let Ctrl-C end the waiting, and say that it ends nothing else."""
+    """Let Ctrl-C end the wait, and say that the sessions go on."""
     try:
         yield
     except KeyboardInterrupt:

@@ -17,10 +17,10 @@ from rookery.model.errors import Unreadable
 
 JsonObject: TypeAlias = dict[str, object]
 
-A = TypeVar("A", bound="Answer")
+A = TypeVar("A", bound="DaemonAnswer")
 
 
-class Answer(Struct, frozen=True, dict=True):
+class DaemonAnswer(Struct, frozen=True, dict=True):
     """An answer, or a part of one, that also keeps the JSON it was read from."""
 
     @property
@@ -50,8 +50,8 @@ def read(kind: type[A], json: object) -> A:
 
 def _keep_json(value: object, json: object) -> None:
     """Let the parts of an answer keep their JSON, too."""
-    if isinstance(value, Answer):
+    if isinstance(value, DaemonAnswer):
         value.__dict__["json"] = json
-    elif isinstance(value, tuple) and value and isinstance(value[0], Answer):
+    elif isinstance(value, tuple) and value and isinstance(value[0], DaemonAnswer):
         for each, part in zip(value, cast("Sequence[object]", json), strict=True):
             _keep_json(each, part)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from msgspec import field
 
-from rookery.client.answers import Answer, read
+from rookery.client.answers import DaemonAnswer, read
 from rookery.client.transport import Client
 
 
-class Status(Answer, frozen=True):
+class StatusInfo(DaemonAnswer, frozen=True):
     pid: int = 0
     version: str = ""
     home: str = ""
@@ -24,14 +24,15 @@ class Status(Answer, frozen=True):
     http_note: str = ""
     rules_problem: str = ""
     headless_problem: str = ""
+    hooks_problem: str = ""
 
 
-class Expense(Answer, frozen=True):
+class ExpenseInfo(DaemonAnswer, frozen=True):
     name: str = ""
     tokens: int = 0
 
 
-class Statistics(Answer, frozen=True):
+class StatisticsInfo(DaemonAnswer, frozen=True):
     launched: int = 0
     found: int = 0
     live: int = 0
@@ -48,10 +49,10 @@ class Statistics(Answer, frozen=True):
     cost: int | None = None
     cost_by_agent: dict[str, int] = field(default_factory=dict)
     cost_by_day: dict[str, int] = field(default_factory=dict)
-    most_expensive: Expense | None = None
+    most_expensive: ExpenseInfo | None = None
 
 
-class Check(Answer, frozen=True):
+class CheckInfo(DaemonAnswer, frozen=True):
     name: str = ""
     ok: bool | None = None
     detail: str = ""
@@ -59,72 +60,72 @@ class Check(Answer, frozen=True):
     items: tuple[str, ...] = ()
 
 
-class Checkup(Answer, frozen=True):
+class CheckupInfo(DaemonAnswer, frozen=True):
     ok: bool = False
-    checks: tuple[Check, ...] = ()
+    checks: tuple[CheckInfo, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
 
 
-class Pruned(Answer, frozen=True):
+class PrunedInfo(DaemonAnswer, frozen=True):
     rows: int = 0
 
 
-class BackedUp(Answer, frozen=True):
+class BackedUpInfo(DaemonAnswer, frozen=True):
     file: str = ""
     bytes: int = 0
 
 
-class Token(Answer, frozen=True):
+class TokenInfo(DaemonAnswer, frozen=True):
     id: str = ""
     scope: str = ""
     minted_by: str = ""
     created_at: str = ""
 
 
-class Minted(Answer, frozen=True):
-    token: Token = Token()
+class MintedInfo(DaemonAnswer, frozen=True):
+    token: TokenInfo = TokenInfo()
     secret: str | None = None
 
 
-class Tokens(Answer, frozen=True):
-    tokens: tuple[Token, ...] = ()
+class TokensInfo(DaemonAnswer, frozen=True):
+    tokens: tuple[TokenInfo, ...] = ()
 
 
-class Done(Answer, frozen=True):
+class DoneInfo(DaemonAnswer, frozen=True):
     done: bool = True
 
 
-def show_status(daemon: Client) -> Status:
-    return read(Status, daemon.get("status"))
+def show_status(daemon: Client) -> StatusInfo:
+    return read(StatusInfo, daemon.get("status"))
 
 
-def stop_daemon(daemon: Client) -> Status:
-    return read(Status, daemon.post("stop"))
+def stop_daemon(daemon: Client) -> StatusInfo:
+    return read(StatusInfo, daemon.post("stop"))
 
 
-def show_statistics(daemon: Client) -> Statistics:
-    return read(Statistics, daemon.get("stats"))
+def show_statistics(daemon: Client) -> StatisticsInfo:
+    return read(StatisticsInfo, daemon.get("stats"))
 
 
-def run_checks(daemon: Client) -> Checkup:
-    return read(Checkup, daemon.get("doctor"))
+def run_checks(daemon: Client) -> CheckupInfo:
+    return read(CheckupInfo, daemon.get("doctor"))
 
 
-def prune(daemon: Client, *, days: float | None) -> Pruned:
-    return read(Pruned, daemon.post("prune", days=days))
+def prune(daemon: Client, *, days: float | None) -> PrunedInfo:
+    return read(PrunedInfo, daemon.post("prune", days=days))
 
 
-def back_up(daemon: Client, file: str) -> BackedUp:
-    return read(BackedUp, daemon.post("backup", file=file))
+def back_up(daemon: Client, file: str) -> BackedUpInfo:
+    return read(BackedUpInfo, daemon.post("backup", file=file))
 
 
-def mint_token(daemon: Client, scope: str) -> Minted:
-    return read(Minted, daemon.post("tokens", scope=scope))
+def mint_token(daemon: Client, scope: str) -> MintedInfo:
+    return read(MintedInfo, daemon.post("tokens", scope=scope))
 
 
-def list_tokens(daemon: Client) -> Tokens:
-    return read(Tokens, daemon.get("tokens"))
+def list_tokens(daemon: Client) -> TokensInfo:
+    return read(TokensInfo, daemon.get("tokens"))
 
 
-def revoke_token(daemon: Client, token: str) -> Done:
-    return read(Done, daemon.post("tokens", token, "revoke"))
+def revoke_token(daemon: Client, token: str) -> DoneInfo:
+    return read(DoneInfo, daemon.post("tokens", token, "revoke"))

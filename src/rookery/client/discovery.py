@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from rookery.client.answers import Answer, read
-from rookery.client.sessions import Session
+from rookery.client.answers import DaemonAnswer, read
+from rookery.client.sessions import SessionInfo
 from rookery.client.transport import Client
 
 
-class Pane(Answer, frozen=True):
+class PaneInfo(DaemonAnswer, frozen=True):
     session: str = ""
     server: str = ""
     tmux_session: str = ""
@@ -19,18 +19,18 @@ class Pane(Answer, frozen=True):
     command: str = ""
 
 
-class Panes(Answer, frozen=True):
-    panes: tuple[Pane, ...] = ()
+class PanesInfo(DaemonAnswer, frozen=True):
+    panes: tuple[PaneInfo, ...] = ()
 
 
-class Discovered(Answer, frozen=True):
-    sessions: tuple[Session, ...] = ()
+class DiscoveredInfo(DaemonAnswer, frozen=True):
+    sessions: tuple[SessionInfo, ...] = ()
     new: tuple[str, ...] = ()
 
 
-def list_panes(daemon: Client) -> Panes:
-    return read(Panes, daemon.get("panes"))
+def list_panes(daemon: Client) -> PanesInfo:
+    return read(PanesInfo, daemon.get("panes"))
 
 
-def discover_agents(daemon: Client) -> Discovered:
-    return read(Discovered, daemon.post("discover"))
+def discover_agents(daemon: Client) -> DiscoveredInfo:
+    return read(DiscoveredInfo, daemon.post("discover"))

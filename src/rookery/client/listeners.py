@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from msgspec import Struct, structs
 
-from rookery.client.answers import Answer, read
+from rookery.client.answers import DaemonAnswer, read
 from rookery.client.transport import Client
 
 
-class Listener(Answer, frozen=True):
+class ListenerInfo(DaemonAnswer, frozen=True):
     caller: str = ""
     target: str = ""
     until: str = ""
@@ -17,7 +17,7 @@ class Listener(Answer, frozen=True):
     since: str | None = None
 
 
-class CombinedWait(Answer, frozen=True):
+class CombinedWait(DaemonAnswer, frozen=True):
     """Several listeners whose news is told at once."""
 
     id: int = 0
@@ -27,23 +27,23 @@ class CombinedWait(Answer, frozen=True):
     deadline: str | None = None
 
 
-class Listeners(Answer, frozen=True):
-    listeners: tuple[Listener, ...] = ()
+class ListenersInfo(DaemonAnswer, frozen=True):
+    listeners: tuple[ListenerInfo, ...] = ()
     waits: tuple[CombinedWait, ...] = ()
 
 
-class Listening(Answer, frozen=True):
+class ListeningInfo(DaemonAnswer, frozen=True):
     target: str = ""
     listening: bool = False
     reason: str = ""
     ring: str = ""
 
 
-class Listenings(Answer, frozen=True):
-    listeners: tuple[Listening, ...] = ()
+class ListeningsInfo(DaemonAnswer, frozen=True):
+    listeners: tuple[ListeningInfo, ...] = ()
 
 
-class Stopped(Answer, frozen=True):
+class StoppedInfo(DaemonAnswer, frozen=True):
     stopped: bool = False
 
 
@@ -58,13 +58,13 @@ class ListenOrder(Struct, frozen=True, kw_only=True):
     needed: str | int
 
 
-def list_listeners(daemon: Client) -> Listeners:
-    return read(Listeners, daemon.get("listeners"))
+def list_listeners(daemon: Client) -> ListenersInfo:
+    return read(ListenersInfo, daemon.get("listeners"))
 
 
-def listen_to(daemon: Client, order: ListenOrder) -> Listenings:
-    return read(Listenings, daemon.post("listeners", **structs.asdict(order)))
+def listen_to(daemon: Client, order: ListenOrder) -> ListeningsInfo:
+    return read(ListeningsInfo, daemon.post("listeners", **structs.asdict(order)))
 
 
-def stop_listening(daemon: Client, target: str, *, caller: str) -> Stopped:
-    return read(Stopped, daemon.post("listeners", "stop", target=target, caller=caller))
+def stop_listening(daemon: Client, target: str, *, caller: str) -> StoppedInfo:
+    return read(StoppedInfo, daemon.post("listeners", "stop", target=target, caller=caller))

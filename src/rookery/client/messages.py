@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from rookery.client.answers import Answer, read
-from rookery.client.sessions import Session, Turn, Undelivered
+from rookery.client.answers import DaemonAnswer, read
+from rookery.client.sessions import MessageProgress, SessionInfo, TurnInfo, Undelivered
 from rookery.client.transport import Client
 
 
-class Message(Answer, frozen=True):
+class MessageInfo(MessageProgress, frozen=True):
     id: int = 0
     recipient: str = ""
-    step: str = ""
     removed: int = 0
     changed: str = ""
-    waits_for: str = ""
-    obstacle: str | None = None
 
 
-class Delivery(Answer, frozen=True):
-    message: Message = Message()
-    session: Session = Session()
-    turn: Turn | None = None
+class DeliveryInfo(DaemonAnswer, frozen=True):
+    message: MessageInfo = MessageInfo()
+    session: SessionInfo = SessionInfo()
+    turn: TurnInfo | None = None
     holding: bool = False
 
     @property
@@ -34,7 +31,7 @@ class Delivery(Answer, frozen=True):
         return is_lost or self.is_command or bool(self.turn and self.turn.ended_at)
 
 
-class Letter(Undelivered, frozen=True):
+class LetterInfo(Undelivered, frozen=True):
     """A message of the inbox."""
 
     message: int = 0
@@ -43,49 +40,55 @@ class Letter(Undelivered, frozen=True):
     written_at: str = ""
 
 
-class Inbox(Answer, frozen=True):
-    letters: tuple[Letter, ...] = ()
+class InboxInfo(DaemonAnswer, frozen=True):
+    letters: tuple[LetterInfo, ...] = ()
     holding: bool = False
 
 
-class Holding(Answer, frozen=True):
+class HoldingInfo(DaemonAnswer, frozen=True):
     holding: bool = False
 
 
-def send_message(daemon: Client, session: str, words: str) -> Message:
-    return read(Message, daemon.post("sessions", session, "messages", words=words))
+def send_message(
+    daemon: Client, session: str, words: str, *, alone: bool = False
+) -> MessageInfo:
+    """Send a message; ``alone`` gives it a turn of its own."""
+    own_turn = {"alone": True} if alone else {}
+    return read(
+        MessageInfo, daemon.post("sessions", session, "messages", words=words, **own_turn)
+    )
 
 
-def await_departure(daemon: Client, message: int, *, timeout: float) -> Delivery:
+def await_departure(daemon: Client, message: int, *, timeout: float) -> DeliveryInfo:
     """Wait until a message left, or it is known why it did not."""
     answer = daemon.get("messages", str(message), until="left", timeout=timeout)
-    return read(Delivery, answer)
+    return read(DeliveryInfo, answer)
 
 
 def await_outcome(
     daemon: Client, message: int, *, timeout: float, known_since: str | None = None
-) -> Delivery:
+) -> DeliveryInfo:
     """Wait until a message is answered, lost, or its session asks something.
 
     What the session asks since ``known_since`` does not end the wait.
     """
     known = {"known": known_since} if known_since else {}
     answer = daemon.get("messages", str(message), timeout=timeout, until="input", **known)
-    return read(Delivery, answer)
+    return read(DeliveryInfo, answer)
 
 
-def show_answer(daemon: Client, message: int, *, timeout: float) -> Turn:
+def show_answer(daemon: Client, message: int, *, timeout: float) -> TurnInfo:
     """Return the turn that answers a message."""
-    return read(Turn, daemon.get("messages", str(message), "answer", timeout=timeout))
+    return read(TurnInfo, daemon.get("messages", str(message), "answer", timeout=timeout))
 
 
-def show_inbox(daemon: Client, session: str = "") -> Inbox:
-    return read(Inbox, daemon.get("inbox", session=session))
+def show_inbox(daemon: Client, session: str = "") -> InboxInfo:
+    return read(InboxInfo, daemon.get("inbox", session=session))
 
 
-def hold_messages(daemon: Client) -> Holding:
-    return read(Holding, daemon.post("hold"))
+def hold_messages(daemon: Client) -> HoldingInfo:
+    return read(HoldingInfo, daemon.post("hold"))
 
 
-def release_messages(daemon: Client) -> Holding:
-    return read(Holding, daemon.post("release"))
+def release_messages(daemon: Client) -> HoldingInfo:
+    return read(HoldingInfo, daemon.post("release"))

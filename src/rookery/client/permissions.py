@@ -6,18 +6,18 @@ from collections.abc import Iterable
 
 from msgspec import Struct, field, structs
 
-from rookery.client.answers import Answer, read
+from rookery.client.answers import DaemonAnswer, read
 from rookery.client.transport import Client
 
 
-class Question(Answer, frozen=True):
+class QuestionInfo(DaemonAnswer, frozen=True):
     text: str = ""
     options: tuple[str, ...] = ()
     takes_several: bool = False
     descriptions: tuple[str, ...] = ()
 
 
-class Request(Answer, frozen=True):
+class RequestInfo(DaemonAnswer, frozen=True):
     """What an agent asks for: a permission, or the answer to questions."""
 
     id: str = ""
@@ -25,13 +25,14 @@ class Request(Answer, frozen=True):
     kind: str = ""
     tool: str = ""
     input: dict[str, object] = field(default_factory=dict)
-    questions: tuple[Question, ...] = ()
+    questions: tuple[QuestionInfo, ...] = ()
     message: str = ""
     outcome: str = ""
     asked_at: str = ""
     deadline: str | None = None
     source: str = ""
     has_dialog: bool = True
+    takes_text: bool = True
     missed: bool = False
     delivery: str = ""
     answers: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -44,38 +45,40 @@ class Request(Answer, frozen=True):
         return self.outcome == "open"
 
 
-class RequestList(Answer, frozen=True):
+class RequestListInfo(DaemonAnswer, frozen=True):
     trouble: str = ""
-    requests: tuple[Request, ...] = ()
+    requests: tuple[RequestInfo, ...] = ()
     on_timeout: str = ""
+    store_trouble: str = ""
 
 
-class Seen(Answer, frozen=True):
+class SeenInfo(DaemonAnswer, frozen=True):
     count: int = 0
 
 
-class RuleTest(Answer, frozen=True):
+class RuleTest(DaemonAnswer, frozen=True):
     decision: str = ""
     rule: str = ""
     reason: str = ""
 
 
-class Mode(Answer, frozen=True):
+class Mode(DaemonAnswer, frozen=True):
     mode: str = ""
 
 
-class Decision(Answer, frozen=True):
+class Decision(DaemonAnswer, frozen=True):
     at: str = ""
     session: str = ""
     tool: str = ""
     input: dict[str, object] = field(default_factory=dict)
+    folder: str = ""
     decision: str = ""
     by: str = ""
     rule: str = ""
     reason: str = ""
 
 
-class Audit(Answer, frozen=True):
+class AuditInfo(DaemonAnswer, frozen=True):
     decisions: tuple[Decision, ...] = ()
 
 
@@ -86,49 +89,50 @@ class RuleTestCall(Struct, frozen=True, kw_only=True):
     input: object
     agent: str
     project: str
+    folder: str  #: that the call is made in; empty for the project's
     session: str
 
 
-def list_requests(daemon: Client, *, all: bool = False) -> RequestList:  # noqa: A002 - its name
+def list_requests(daemon: Client, *, all: bool = False) -> RequestListInfo:  # noqa: A002 - its name
     """List what agents ask for now; with ``all`` also what is decided."""
     found = daemon.get("permissions", all=all) if all else daemon.get("permissions")
-    return read(RequestList, found)
+    return read(RequestListInfo, found)
 
 
-def open_requests_of(daemon: Client, session: str) -> list[Request]:
+def open_requests_of(daemon: Client, session: str) -> list[RequestInfo]:
     """Return what a session, given by its id, asks for now."""
     asked = list_requests(daemon).requests
     return [each for each in asked if each.session == session and each.is_open]
 
 
-def show_request(daemon: Client, request: str, *, timeout: float = 0.0) -> Request:
+def show_request(daemon: Client, request: str, *, timeout: float = 0.0) -> RequestInfo:
     """Return a request; with ``timeout`` wait until its answer has reached the agent."""
-    return read(Request, daemon.get("permissions", request, timeout=timeout))
+    return read(RequestInfo, daemon.get("permissions", request, timeout=timeout))
 
 
-def allow_request(daemon: Client, request: str, *, for_session: bool) -> Request:
+def allow_request(daemon: Client, request: str, *, for_session: bool) -> RequestInfo:
     return _decide(daemon, request, decision="allow", for_session=for_session)
 
 
-def deny_request(daemon: Client, request: str, *, reason: str) -> Request:
+def deny_request(daemon: Client, request: str, *, reason: str) -> RequestInfo:
     return _decide(daemon, request, decision="deny", reason=reason)
 
 
 def answer_request(
     daemon: Client, request: str, answers: Iterable[str], *, own_words: bool
-) -> Request:
+) -> RequestInfo:
     """Answer questions by options, or with ``own_words`` by free text."""
     given = list(answers)
     return _decide(daemon, request, decision="answer", answers=given, own_words=own_words)
 
 
-def _decide(daemon: Client, request: str, **verdict: object) -> Request:
-    return read(Request, daemon.post("permissions", request, "answer", **verdict))
+def _decide(daemon: Client, request: str, **verdict: object) -> RequestInfo:
+    return read(RequestInfo, daemon.post("permissions", request, "answer", **verdict))
 
 
-def mark_seen(daemon: Client, requests: Iterable[str]) -> Seen:
+def mark_seen(daemon: Client, requests: Iterable[str]) -> SeenInfo:
     """Tell the daemon that the user has seen which requests were not answered in time."""
-    return read(Seen, daemon.post("permissions", "seen", requests=list(requests)))
+    return read(SeenInfo, daemon.post("permissions", "seen", requests=list(requests)))
 
 
 def run_rule_test(daemon: Client, call: RuleTestCall) -> RuleTest:
@@ -143,5 +147,5 @@ def set_mode(daemon: Client, mode: str) -> Mode:
     return read(Mode, daemon.post("mode", mode=mode))
 
 
-def show_audit(daemon: Client, *, session: str, limit: int) -> Audit:
-    return read(Audit, daemon.get("audit", session=session, limit=limit))
+def show_audit(daemon: Client, *, session: str, limit: int) -> AuditInfo:
+    return read(AuditInfo, daemon.get("audit", session=session, limit=limit))

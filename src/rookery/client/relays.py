@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rookery.client.answers import Answer, read
+from rookery.client.answers import DaemonAnswer, read
 from rookery.client.transport import Client
 
 
-class RelayLimits(Answer, frozen=True):
+class RelayLimits(DaemonAnswer, frozen=True):
     hops: int = 0
 
 
-class Member(Answer, frozen=True):
+class MemberInfo(DaemonAnswer, frozen=True):
     session: str = ""
     name: str = ""
     number: int = 0
     left_at: str | None = None
 
 
-class Relay(Answer, frozen=True):
+class RelayInfo(DaemonAnswer, frozen=True):
     id: str = ""
-    members: tuple[Member, ...] = ()
+    members: tuple[MemberInfo, ...] = ()
     limits: RelayLimits = RelayLimits()
     created_at: str = ""
     created_by: str = ""
@@ -30,19 +30,19 @@ class Relay(Answer, frozen=True):
     stayed: str = ""
 
 
-class RelayList(Answer, frozen=True):
-    relays: tuple[Relay, ...] = ()
+class RelayList(DaemonAnswer, frozen=True):
+    relays: tuple[RelayInfo, ...] = ()
 
 
-class Said(Answer, frozen=True):
+class SaidInfo(DaemonAnswer, frozen=True):
     at: str = ""
     words: str = ""
     missing: tuple[str, ...] = ()
 
 
-class RelayTalk(Answer, frozen=True):
-    relay: Relay = Relay()
-    said: tuple[Said, ...] = ()
+class RelayTalk(DaemonAnswer, frozen=True):
+    relay: RelayInfo = RelayInfo()
+    said: tuple[SaidInfo, ...] = ()
 
 
 def list_relays(daemon: Client, *, session: str = "", all: bool = False) -> RelayList:  # noqa: A002 - its name
@@ -60,20 +60,20 @@ def open_relay(
     *,
     max_hops: int | None,
     max_a_minute: int | None,
-) -> Relay:
+) -> RelayInfo:
     """Let sessions talk. A member is a session and the name that the others know it by."""
     named = [{"session": session, "name": name} for session, name in members]
     answer = daemon.post("relays", members=named, max_hops=max_hops, max_a_minute=max_a_minute)
-    return read(Relay, answer)
+    return read(RelayInfo, answer)
 
 
-def join_relay(daemon: Client, relay: str, *, session: str, name: str) -> Relay:
-    return read(Relay, daemon.post("relays", relay, "join", session=session, name=name))
+def join_relay(daemon: Client, relay: str, *, session: str, name: str) -> RelayInfo:
+    return read(RelayInfo, daemon.post("relays", relay, "join", session=session, name=name))
 
 
-def leave_relay(daemon: Client, relay: str, *, session: str) -> Relay:
-    return read(Relay, daemon.post("relays", relay, "leave", session=session))
+def leave_relay(daemon: Client, relay: str, *, session: str) -> RelayInfo:
+    return read(RelayInfo, daemon.post("relays", relay, "leave", session=session))
 
 
-def close_relay(daemon: Client, relay: str) -> Relay:
-    return read(Relay, daemon.post("relays", relay, "close"))
+def close_relay(daemon: Client, relay: str) -> RelayInfo:
+    return read(RelayInfo, daemon.post("relays", relay, "close"))

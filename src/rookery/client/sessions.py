@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from msgspec import Struct, field, structs
 
-from rookery.client.answers import Answer, read
+from rookery.client.answers import DaemonAnswer, read
 from rookery.client.transport import Client
 
 
-class Session(Answer, frozen=True):
+class SessionInfo(DaemonAnswer, frozen=True):
     id: str = ""
     name: str = ""
     agent: str = ""
@@ -36,6 +36,10 @@ class Session(Answer, frozen=True):
         return self.activity or self.status
 
     @property
+    def is_headless(self) -> bool:
+        return self.runtime == "headless"
+
+    @property
     def is_asking(self) -> bool:
         return self.activity in {"permission", "question"}
 
@@ -45,15 +49,20 @@ class Session(Answer, frozen=True):
         return (self.activity, self.reason) == ("idle", "failed")
 
 
-class Waiting(Answer, frozen=True):
+class WaitingInfo(DaemonAnswer, frozen=True):
     """The messages that wait for one session."""
 
     messages: int = 0
     why: str = ""
-    obstacle: str | None = None  #: what ``why`` says, without its introduction
+    obstacle: str | None = None  #: unknown to an older daemon
+
+    @property
+    def blocked_by(self) -> str:
+        """Return what keeps the messages from being typed."""
+        return self.why if self.obstacle is None else self.obstacle
 
 
-class Pending(Answer, frozen=True):
+class PendingInfo(DaemonAnswer, frozen=True):
     """The request of a session that has a deadline, or was not answered in time."""
 
     deadline: str | None = None
@@ -61,33 +70,34 @@ class Pending(Answer, frozen=True):
     fallback: str = "dialog"
 
 
-class SessionList(Answer, frozen=True):
-    sessions: tuple[Session, ...] = ()
-    kept: dict[str, Waiting] = field(default_factory=dict)
+class SessionList(DaemonAnswer, frozen=True):
+    sessions: tuple[SessionInfo, ...] = ()
+    kept: dict[str, WaitingInfo] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
     holding: bool = False
     rules_problem: str = ""
-    pending: dict[str, Pending] = field(default_factory=dict)
+    pending: dict[str, PendingInfo] = field(default_factory=dict)
     on_timeout: str = ""
     trouble: str = ""
+    hooks_problem: str = ""
 
 
-class Ended(Answer, frozen=True):
+class EndedInfo(DaemonAnswer, frozen=True):
     ended: tuple[str, ...] = ()
 
 
-class Reached(Answer, frozen=True):
+class Reached(DaemonAnswer, frozen=True):
     """The sessions that are where a caller waits for them to be, and the others."""
 
-    there: tuple[Session, ...] = ()
-    awaited: tuple[Session, ...] = ()
+    there: tuple[SessionInfo, ...] = ()
+    awaited: tuple[SessionInfo, ...] = ()
 
 
-class Screen(Answer, frozen=True):
+class ScreenInfo(DaemonAnswer, frozen=True):
     lines: tuple[str, ...] = ()
 
 
-class Turn(Answer, frozen=True):
+class TurnInfo(DaemonAnswer, frozen=True):
     number: int = 0
     prompt: str = ""
     answer: str = ""
@@ -96,23 +106,33 @@ class Turn(Answer, frozen=True):
     how: str = ""
 
 
-class Undelivered(Answer, frozen=True):
+class MessageProgress(DaemonAnswer, frozen=True):
+    """How far a message has come."""
+
+    step: str = ""
+    waits_for: str = ""
+    obstacle: str | None = None  #: unknown to an older daemon
+
+    @property
+    def blocked_by(self) -> str:
+        """Return what kept the message from being typed at the last attempt."""
+        return self.waits_for if self.obstacle is None else self.obstacle
+
+
+class Undelivered(MessageProgress, frozen=True):
     """A message that did not arrive, or is not known to have arrived."""
 
     words: str = ""
-    step: str = ""
-    waits_for: str = ""
-    obstacle: str | None = None
 
 
-class Turns(Answer, frozen=True):
-    session: Session = Session()
-    turns: tuple[Turn, ...] = ()
+class TurnsInfo(DaemonAnswer, frozen=True):
+    session: SessionInfo = SessionInfo()
+    turns: tuple[TurnInfo, ...] = ()
     count: int = 0
     unheard: tuple[Undelivered, ...] = ()
 
 
-class Claim(Answer, frozen=True):
+class ClaimInfo(DaemonAnswer, frozen=True):
     """What one source said last of a session."""
 
     source: str = ""
@@ -121,11 +141,13 @@ class Claim(Answer, frozen=True):
     detail: str = ""
 
 
-class Evidence(Answer, frozen=True):
-    session: Session = Session()
+class EvidenceInfo(DaemonAnswer, frozen=True):
+    session: SessionInfo = SessionInfo()
     confidence: str = ""
-    evidence: tuple[Claim, ...] = ()
+    evidence: tuple[ClaimInfo, ...] = ()
     hooks_off: str = ""
+    hooks_problem: str = ""
+    trouble: str = ""
     shares_with: tuple[str, ...] = ()
     has_terminal: bool = True
 
@@ -161,27 +183,33 @@ def list_sessions(daemon: Client, *, all: bool = False) -> SessionList:  # noqa:
     return read(SessionList, daemon.get("sessions", all=all) if all else daemon.get("sessions"))
 
 
-def find_sessions(daemon: Client, ids: Iterable[str]) -> tuple[Session, ...]:
+def find_sessions(daemon: Client, ids: Iterable[str]) -> tuple[SessionInfo, ...]:
     """Return the sessions with these ids, whenever they ended."""
     return read(SessionList, daemon.get("sessions", ids=tuple(ids))).sessions
 
 
-def show_session(daemon: Client, name: str) -> Session:
-    return read(Session, daemon.get("sessions", name))
+def show_session(daemon: Client, name: str) -> SessionInfo:
+    return read(SessionInfo, daemon.get("sessions", name))
 
 
-def start_session(daemon: Client, order: StartOrder) -> Session:
-    return read(Session, daemon.post("sessions", **structs.asdict(order)))
+def start_session(daemon: Client, order: StartOrder) -> SessionInfo:
+    return read(SessionInfo, daemon.post("sessions", **structs.asdict(order)))
 
 
-def resume_session(daemon: Client, session: str, order: ResumeOrder) -> Session:
+def resume_session(daemon: Client, session: str, order: ResumeOrder) -> SessionInfo:
     """Go on with the conversation of a session, or of an agent's own id, in a new session."""
-    return read(Session, daemon.post("sessions", session, "resume", **structs.asdict(order)))
+    return read(
+        SessionInfo, daemon.post("sessions", session, "resume", **structs.asdict(order))
+    )
 
 
-def wait_for_session(daemon: Client, session: str, *, until: str, timeout: float) -> Session:
+def wait_for_session(
+    daemon: Client, session: str, *, until: str, timeout: float
+) -> SessionInfo:
     """Wait until a session is up, stops or ends. Raises ``Answered`` if it does not in time."""
-    return read(Session, daemon.get("sessions", session, "wait", until=until, timeout=timeout))
+    return read(
+        SessionInfo, daemon.get("sessions", session, "wait", until=until, timeout=timeout)
+    )
 
 
 def wait_for_any(
@@ -199,36 +227,36 @@ def show_turns(
     last: int | None = None,
     after: int | None = None,
     timeout: float = 0.0,
-) -> Turns:
+) -> TurnsInfo:
     """Return the last turns; with ``after`` and ``timeout`` wait for more turns to end."""
     limits = {"last": last, "after": after}
     given = {name: value for name, value in limits.items() if value is not None}
-    return read(Turns, daemon.get("sessions", session, "turns", timeout=timeout, **given))
+    return read(TurnsInfo, daemon.get("sessions", session, "turns", timeout=timeout, **given))
 
 
-def show_screen(daemon: Client, session: str, *, history: bool = False) -> Screen:
-    return read(Screen, daemon.get("sessions", session, "screen", history=history))
+def show_screen(daemon: Client, session: str, *, history: bool = False) -> ScreenInfo:
+    return read(ScreenInfo, daemon.get("sessions", session, "screen", history=history))
 
 
-def show_evidence(daemon: Client, session: str) -> Evidence:
-    return read(Evidence, daemon.get("sessions", session, "why"))
+def show_evidence(daemon: Client, session: str) -> EvidenceInfo:
+    return read(EvidenceInfo, daemon.get("sessions", session, "why"))
 
 
-def end_session(daemon: Client, session: str, *, force: bool) -> Session:
-    return read(Session, daemon.post("sessions", session, "end", force=force))
+def end_session(daemon: Client, session: str, *, force: bool) -> SessionInfo:
+    return read(SessionInfo, daemon.post("sessions", session, "end", force=force))
 
 
-def end_all_sessions(daemon: Client) -> Ended:
-    return read(Ended, daemon.post("sessions", "end"))
+def end_all_sessions(daemon: Client) -> EndedInfo:
+    return read(EndedInfo, daemon.post("sessions", "end"))
 
 
-def rename_session(daemon: Client, session: str, name: str) -> Session:
-    return read(Session, daemon.post("sessions", session, "name", name=name))
+def rename_session(daemon: Client, session: str, name: str) -> SessionInfo:
+    return read(SessionInfo, daemon.post("sessions", session, "name", name=name))
 
 
-def press_keys(daemon: Client, session: str, keys: Iterable[str]) -> Session:
-    return read(Session, daemon.post("sessions", session, "keys", keys=list(keys)))
+def press_keys(daemon: Client, session: str, keys: Iterable[str]) -> SessionInfo:
+    return read(SessionInfo, daemon.post("sessions", session, "keys", keys=list(keys)))
 
 
-def interrupt_session(daemon: Client, session: str) -> Session:
-    return read(Session, daemon.post("sessions", session, "interrupt"))
+def interrupt_session(daemon: Client, session: str) -> SessionInfo:
+    return read(SessionInfo, daemon.post("sessions", session, "interrupt"))

@@ -1,13 +1,13 @@
-"""Show requests for permission: in a line that says what it leaves out, and whole."""
+"""Print requests for permission: in a line that says what it leaves out, and whole."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from rookery.cli.render import plain, say
+from rookery.client.permissions import RequestInfo
 from rookery.model.permissions import DIALOG
 
 #: Characters of what is asked, in a list.
@@ -27,12 +27,12 @@ def in_one_line(text: str, limit: int = MAX_LINE_CHARACTERS) -> str:
     return whole if left_out <= 0 else f"{whole[:limit]}… ({left_out:,} more characters)"
 
 
-def hidden_fields(request: Mapping[str, Any]) -> list[str]:
+def hidden_fields(request: RequestInfo) -> list[str]:
     """Name the fields of the input that the line about a request does not show."""
-    given = request["input"]
-    if request["questions"] or given.get("plan"):
+    given = request.input
+    if request.questions or given.get("plan"):
         return []
-    shown = in_one_line(request["message"], _UNLIMITED)
+    shown = in_one_line(request.message, _UNLIMITED)
     comments = _COMMENTS if "command" in given else frozenset()
     return [
         name
@@ -46,19 +46,19 @@ def _is_in(shown: str, value: str) -> bool:
     return whole in shown or json.dumps(value, ensure_ascii=False) in shown
 
 
-def is_partial(request: Mapping[str, Any]) -> bool:
+def is_partial(request: RequestInfo) -> bool:
     """Return whether the line about a request leaves out some of what it asks for."""
-    if in_one_line(request["message"]) != in_one_line(request["message"], _UNLIMITED):
+    if in_one_line(request.message) != in_one_line(request.message, _UNLIMITED):
         return True
-    has_lines = any("\n" in _text(each).strip() for each in request["input"].values())
-    return not request["questions"] and (has_lines or bool(hidden_fields(request)))
+    has_lines = any("\n" in _text(each).strip() for each in request.input.values())
+    return not request.questions and (has_lines or bool(hidden_fields(request)))
 
 
-def show_input(request: Mapping[str, Any]) -> None:
+def show_input(request: RequestInfo) -> None:
     """Print all fields of what a request asks for, each whole."""
-    say(f"    tool: {in_one_line(request['tool'])}")
-    for name, value in request["input"].items():
-        if (request["tool"], name) == (DIALOG, "subjects"):
+    say(f"    tool: {in_one_line(request.tool)}")
+    for name, value in request.input.items():
+        if (request.tool, name) == (DIALOG, "subjects"):
             continue  # parts of its text, by which it is recognised
         for each in _field(plain(name), plain(_text(value))):
             say(each)

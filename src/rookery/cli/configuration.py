@@ -1,0 +1,82 @@
+"""The commands that show the configuration, and set up the user's shell."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+
+import click
+from click.shell_completion import get_completion_class
+
+from rookery.cli.options import as_json, home
+from rookery.cli.render import reply
+
+#: Names of variables whose values are not shown.
+_SECRET = re.compile("KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+#: The file that each shell reads when it starts.
+_START_FILES = {"bash": "~/.bashrc", "zsh": "~/.zshrc", "fish": "~/.config/fish/config.fish"}
+
+
+@click.command()
+@click.argument("what", type=click.Choice(["show", "path", "check"]), default="show")
+@as_json
+def config(*, what: str, as_json: bool) -> None:
+    """Show what is configured, where the file is, or whether it is right."""
+    file = home().settings
+    if what == "path":
+        reply({"file": str(file)}, str(file), as_json=as_json)
+        return
+    # Here, because it takes long to load.
+    from rookery.config import load  # noqa: PLC0415
+
+    settings = load(file)
+    if what == "check":
+        from rookery.daemon import check_agents  # noqa: PLC0415 - likewise
+
+        check_agents(settings)
+        right = f"{file} is right." if file.exists() else f"There is no {file}: defaults hold."
+        reply({"file": str(file), "exists": file.exists()}, right, as_json=as_json)
+        return
+    shown = masked(settings.model_dump(mode="json"))
+    reply(shown, "\n".join(flat(shown)), as_json=as_json)
+
+
+def masked(settings: Mapping[str, object]) -> dict[str, object]:
+    """Hide the values of environment variables whose names sound like secrets."""
+    return {name: _masked(name, value) for name, value in settings.items()}
+
+
+def _masked(name: str, value: object) -> object:
+    if not isinstance(value, dict):
+        return value
+    if name == "environment":
+        return {each: "(set)" if _SECRET.search(each) else word for each, word in value.items()}
+    return masked(value)
+
+
+def flat(settings: Mapping[str, object], prefix: str = "") -> list[str]:
+    """Write settings as lines of TOML."""
+    lines: list[str] = []
+    for name, value in settings.items():
+        key = prefix + (name if _BARE.fullmatch(name) else json.dumps(name))
+        if isinstance(value, dict):
+            lines += flat(value, f"{key}.")
+        else:
+            # Of what can be set, JSON is TOML, too.
+            lines.append(f"{key} = {json.dumps(value, ensure_ascii=False)}")
+    return lines
+
+
+@click.command()
+@click.argument("shell", type=click.Choice([*_START_FILES]))
+def completion(shell: str) -> None:
+    """Print what makes your shell complete rookery's commands; see its head for how."""
+    complete = get_completion_class(shell)
+    assert complete is not None  # noqa: S101 - click knows the shells that may be given
+    root = click.get_current_context().find_root().command
+    click.echo(f"# rookery completion {shell} >> {_START_FILES[shell]}")
+    click.echo(complete(root, {}, "rookery", "_ROOKERY_COMPLETE").source())

@@ -1,0 +1,82 @@
+"""The command that ends sessions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypedDict, Unpack
+
+import click
+
+from rookery.cli.completion import session_names
+from rookery.cli.endings import ended_by
+from rookery.cli.names import with_names_from
+from rookery.cli.options import SECONDS, as_json, pass_client
+from rookery.cli.render import count, say, show_json
+from rookery.client import Client
+from rookery.client.sessions import (
+    SessionInfo,
+    end_all_sessions,
+    end_session,
+    show_turns,
+    wait_for_session,
+)
+from rookery.model.errors import BadInput
+from rookery.model.reasons import first_line
+
+
+class EndOptions(TypedDict):
+    name: str | None
+    everything: bool
+    force: bool
+    timeout: float
+    as_json: bool
+
+
+@click.command()
+@click.option("--all", "everything", is_flag=True, help="Every session that Rookery started.")
+@click.option("--force", is_flag=True, help="Also one that Rookery did not start.")
+@click.option("--timeout", type=SECONDS, default=30.0, show_default=True, help="Seconds.")
+@as_json
+@click.argument("name", required=False, shell_complete=session_names)
+@pass_client
+def end(daemon: Client, **given: Unpack[EndOptions]) -> None:
+    """End a session: asked first, then told, then made to."""
+    name, everything = given["name"], given["everything"]
+    if (name is None) != everything:
+        raise BadInput("say which session, or --all.")
+    names = [name] if name else end_all_sessions(daemon).ended
+    endings = [_end(daemon, each, given["timeout"], force=given["force"]) for each in names]
+    if given["as_json"]:
+        ended = [each.session.json for each in endings]
+        show_json({"sessions": ended} if everything else ended[0])
+        return
+    for ending in endings:
+        say(ending.told(daemon, by_all=everything))
+    if not endings:
+        say("No session of ours lives.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    session: SessionInfo
+    was_over: bool
+    undelivered: int
+
+    def told(self, daemon: Client, *, by_all: bool) -> str:
+        name, status = self.session.name, self.session.status
+        if self.was_over and not by_all:
+            if ended := ended_by(self.session):
+                return f"{name} was over already: {with_names_from(ended, daemon)}."
+            why = first_line(self.session.reason).removesuffix(".")
+            return f"{name} was over already: {status}, {why}."
+        were = "was" if self.undelivered == 1 else "were"
+        lost = f" {count(self.undelivered, 'message')} {were} never delivered."
+        return f"{name} is ended." + (lost if self.undelivered else "")
+
+
+def _end(daemon: Client, name: str, timeout: float, *, force: bool) -> _Ending:
+    asked = end_session(daemon, name, force=force)
+    found = wait_for_session(daemon, asked.id, until="end", timeout=timeout)
+    unheard = show_turns(daemon, asked.id, last=1).unheard
+    undelivered = sum(each.step == "failed" for each in unheard)
+    return _Ending(found, bool(asked.ended_at), undelivered)

@@ -1,0 +1,178 @@
+"""Plan, show and make changes to the settings of agents.
+
+Loads what reads and writes settings; the commands import it when they run.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+import click
+
+from rookery.cli.exit_codes import FAILED
+from rookery.cli.hook_options import Consent, Where
+from rookery.cli.render import count, plain, say, say_line, short, show_json
+from rookery.cli.tables import cut, width_here
+from rookery.home import Home
+from rookery.hook_setup import places, plans, record
+from rookery.hook_setup.apply import apply_plan
+from rookery.hook_setup.files import Change
+from rookery.hook_setup.places import HookPlace
+from rookery.hook_setup.plans import HookState, SetupPlan
+from rookery.hook_setup.record import InstallRecord
+from rookery.model.errors import BadInput
+
+#: Lines of a difference that show what kind of change it is.
+SHOWN_DIFF_LINES = 12
+
+
+def plan_install(here: Home, where: Where, *, trust: bool) -> SetupPlan:
+    return plans.install(here, record.load(here), chosen_places(where), trust=trust)
+
+
+def plan_uninstall(here: Home, where: Where) -> SetupPlan:
+    known = record.load(here)
+    return plans.uninstall(here, known, known_places(where, known))
+
+
+def plan_uninstall_everywhere(here: Home, supported: Sequence[str]) -> SetupPlan:
+    known = record.load(here)
+    return plans.uninstall(here, known, all_places(known, supported))
+
+
+def find_states(here: Home, where: Where) -> list[HookState]:
+    """Return how our hooks stand in each place."""
+    return [plans.look(here, place) for place in known_places(where, record.load(here))]
+
+
+def chosen_places(where: Where) -> list[HookPlace]:
+    if sum([where.user, bool(where.project), bool(where.folders)]) > 1:
+        raise BadInput("say only one of --user, --project and --config-dir.")
+    agents = where.agents or [
+        each for each in _possible(where.supported) if places.is_used(each, os.environ)
+    ]
+    if not agents:
+        raise BadInput("no agent was found here; name one:  --agent claude")
+    _check(agents, where.supported)
+    if where.folders:
+        if len(agents) > 1 or not where.agents:
+            raise BadInput("say whose --config-dir that is:  --agent claude")
+        return [places.of_folder(agents[0], Path(each)) for each in where.folders]
+    if where.project:
+        folder = Path(where.project)
+        if not folder.is_dir():
+            raise BadInput(f"there is no folder {folder}")
+        return [places.of_project(each, folder, os.environ) for each in agents]
+    return [places.of_user(each, os.environ) for each in agents]
+
+
+def _check(agents: Collection[str], supported: Sequence[str]) -> None:
+    for each in set(agents) - set(_possible(supported)):
+        raise BadInput(f"there are no hooks for {each} yet.")
+
+
+def known_places(where: Where, known: InstallRecord) -> list[HookPlace]:
+    """Return the places that the user named, or all where the agents may have our hooks."""
+    _check(where.agents, where.supported)
+    if where.is_one_place:
+        return chosen_places(where)
+    agents = where.agents or where.supported
+    return [place for place in all_places(known, where.supported) if place.agent in agents]
+
+
+def all_places(known: InstallRecord, supported: Sequence[str]) -> list[HookPlace]:
+    """Return each agent's usual place, and the other places where hooks were installed."""
+    usual = [places.of_user(each, os.environ) for each in _possible(supported)]
+    return list(dict.fromkeys([*usual, *known.places()]))
+
+
+def _possible(supported: Sequence[str]) -> list[str]:
+    return [each for each in supported if plans.is_possible(each)]
+
+
+def is_agreed(plan: SetupPlan, consent: Consent, *, also: Sequence[str] = ()) -> bool:
+    """Show the planned changes, and ask the user. False if they are only to be shown."""
+    remarks = [*plan.remarks, *also]
+    if not consent.as_json:
+        _show(plan.changes, remarks, whole=consent.diff)
+    elif consent.dry_run:
+        show_json(_changes([(change, None) for change in plan.changes], remarks))
+    if consent.dry_run:
+        return False
+    if plan.changes or also:
+        _ask(consent)
+    return True
+
+
+def _show(changes: Sequence[Change], remarks: Sequence[str], *, whole: bool) -> None:
+    for change in changes:
+        say(f"{short(str(change.file))}: {_hooks_of(change, 'to be ') or 'to be changed'}")
+        if change.link:
+            say_line(f"It is a link; what is changed is {change.link}")
+        say(change.difference.rstrip("\n") if whole else _beginning(change))
+    for remark in remarks:
+        say(remark)
+    if not changes and not remarks:
+        say("Nothing is to be changed.")
+
+
+def _hooks_of(change: Change, to_be: str = "") -> str:
+    """Say how many hooks are added to a file or taken out; empty if none are."""
+    done = "added" if change.hooks > 0 else "taken out"
+    return f"{count(abs(change.hooks), 'hook')} {to_be}{done}" if change.hooks else ""
+
+
+def _beginning(change: Change) -> str:
+    """Return the first changed lines, cut to the terminal, and whether there are more."""
+    lines = change.with_context(1).rstrip("\n").split("\n")
+    names, first = lines[:2], lines[2:SHOWN_DIFF_LINES]
+    shown = [*names, *(cut(plain(line), width_here()) for line in first)]
+    if left := len(lines) - len(shown):
+        shown.append(f"… and {count(left, 'line')} more; all of it with:  --diff")
+    elif shown != lines:
+        shown.append("… where a line is cut, all of it with:  --diff")
+    return "\n".join(shown)
+
+
+def _ask(consent: Consent) -> None:
+    """Exit unless the user agrees."""
+    if consent.yes:
+        return
+    if consent.as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise BadInput("nothing was changed; if it is all right, say:  --yes")
+    if not click.confirm("Change it so?"):
+        say("Nothing was changed.")
+        sys.exit(FAILED)
+
+
+def carry_out(here: Home, plan: SetupPlan, consent: Consent) -> None:
+    """Change the files as planned, and print what was done."""
+    done = apply_plan(here, plan) if plan.changes else []
+    if consent.as_json:
+        show_json(_changes([(each.change, each.backup) for each in done], plan.remarks))
+        return
+    for each in done:
+        what = ", ".join(filter(None, [str(each.change.file), _hooks_of(each.change)]))
+        if each.change.before is None:
+            say(f"Made: {what}")
+        else:
+            verb = "Removed" if each.change.after is None else "Changed"
+            say(f"{verb}: {what}; as it was, it is kept in {each.backup}")
+
+
+def _changes(
+    changes: Sequence[tuple[Change, Path | None]], remarks: Sequence[str]
+) -> dict[str, object]:
+    told = [
+        {
+            "agent": change.agent,
+            "file": str(change.file),
+            "difference": change.difference,
+            "backup": str(backup) if backup else None,
+        }
+        for change, backup in changes
+    ]
+    return {"changes": told, "remarks": list(remarks)}

@@ -1,0 +1,90 @@
+"""The options of the commands that change settings of agents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial, wraps
+from typing import TypeAlias
+
+import click
+
+from rookery.cli.options import as_json
+
+Command: TypeAlias = Callable[..., None]
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """In which settings of which agents."""
+
+    agents: tuple[str, ...]
+    user: bool
+    project: str | None
+    folders: tuple[str, ...]
+    supported: tuple[str, ...]  #: all agents that there are hooks for
+
+    @property
+    def is_one_place(self) -> bool:
+        return bool(self.user or self.project or self.folders)
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """How the user agrees to changes, and how they are shown."""
+
+    yes: bool
+    dry_run: bool
+    diff: bool  #: show changes in full
+    as_json: bool
+
+
+def with_places(agents: Sequence[str]) -> Callable[[Command], Command]:
+    """Add the options that say in which settings of which agents."""
+    return partial(_with_places, agents)
+
+
+def _with_places(known: Sequence[str], command: Command) -> Command:
+
+    @click.option(
+        "--agent",
+        "agents",
+        multiple=True,
+        type=click.Choice(known),
+        help="Of this agent; may be said again. Else of all that you have.",
+    )
+    @click.option("--user", is_flag=True, help="In your own settings; this is the default.")
+    @click.option("--project", metavar="DIR", help="In those for a project, not shared.")
+    @click.option(
+        "--config-dir",
+        "folders",
+        multiple=True,
+        metavar="DIR",
+        help="In those of another home of the agent; may be said again.",
+    )
+    @wraps(command)
+    def told(
+        agents: tuple[str, ...],
+        folders: tuple[str, ...],
+        *,
+        user: bool,
+        project: str | None,
+        **rest: object,
+    ) -> None:
+        command(where=Where(agents, user, project, folders, tuple(known)), **rest)
+
+    return told
+
+
+def with_consent(command: Command) -> Command:
+    """Add the options to agree to changes beforehand, or only to show them."""
+
+    @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+    @click.option("--dry-run", is_flag=True, help="Only show what would be changed.")
+    @click.option("--diff", is_flag=True, help="Show all of it, not only how it begins.")
+    @as_json
+    @wraps(command)
+    def told(*, yes: bool, dry_run: bool, diff: bool, as_json: bool, **rest: object) -> None:
+        command(consent=Consent(yes, dry_run, diff, as_json), **rest)
+
+    return told

@@ -1,0 +1,156 @@
+"""Print notices of sessions in the foreground: for a user, or as lines of JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from dataclasses import dataclass
+from datetime import datetime
+
+import click
+
+from rookery.cli.endings import ended_by
+from rookery.cli.names import with_names_from
+from rookery.cli.notices import (
+    AsksNotice,
+    BackgroundNotice,
+    EndedNotice,
+    FollowNotice,
+    ForegroundNotice,
+    NothingNotice,
+    PromptNotice,
+    StateNotice,
+    ToolNotice,
+    TurnNotice,
+    WordsNotice,
+)
+from rookery.cli.render import count, does, is_colourful, local, plain, remark, say
+from rookery.cli.tables import cut, folded, width_here
+from rookery.client import Client
+from rookery.client.sessions import SessionInfo
+from rookery.model.reasons import first_line
+
+#: Cells of a tool's name, and of why a session has ended.
+MAX_TOOL_CELLS, MAX_REASON_CELLS = 60, 400
+
+
+def print_json(notice: FollowNotice) -> None:
+    click.echo(json.dumps(notice.json))
+    sys.stdout.flush()
+
+
+@dataclass(slots=True)
+class NoticePrinter:
+    """Prints notices below a line that names their session."""
+
+    daemon: Client
+    speaker: str = ""  #: the session that the last lines are about
+
+    def tell(self, notice: FollowNotice) -> None:
+        match notice:
+            case NothingNotice():
+                remark("Nothing is in the foreground yet. Bring something:  rookery fg NAME")
+                remark("This waits for what an agent brings; Ctrl-C stops it.")
+            case ForegroundNotice(name=name, omitted=omitted) if omitted:
+                say(f"({count(omitted, 'earlier turn')}: rookery output {name})\n")
+            case StateNotice(name=name, state=state):
+                remark(f"{name} {does(state)}; it is shown here as it goes on.")
+            case BackgroundNotice():
+                self._tell_left(notice)
+            case EndedNotice():
+                self._tell_end(notice)
+            case _:
+                self._tell_of_turn(notice)
+        sys.stdout.flush()
+
+    def _tell_of_turn(self, notice: FollowNotice) -> None:
+        match notice:
+            case PromptNotice():
+                self.speaker = ""
+                self._head(notice)
+                _show_prompt(notice.prompt)
+            case TurnNotice():
+                self._tell_turn(notice)
+            case WordsNotice():
+                self._head(notice)
+                _show_words(notice.words)
+            case ToolNotice():
+                self._head(notice)
+                say(f"🔧 {_line(notice.tool, MAX_TOOL_CELLS)}")
+            case AsksNotice():
+                self._tell_asked(notice)
+
+    def _tell_asked(self, notice: AsksNotice) -> None:
+        self._head(notice)
+        asked = f"{notice.name} waits for you: {first_line(notice.message)}"
+        say(_line(asked, width_here()))
+        for number, option in enumerate(notice.options, 1):
+            say(f"  {_line(f'{number}. {option}', width_here() - 2)}")
+        say(f"  {notice.answer}")
+
+    def _head(
+        self, notice: PromptNotice | TurnNotice | WordsNotice | ToolNotice | AsksNotice
+    ) -> None:
+        """Name the session of the next lines, unless it is that of the last ones."""
+        if self.speaker != notice.session:
+            self.speaker = notice.session
+            click.secho(plain(f"{notice.name}  {_when(notice.at)}"), bold=is_colourful())
+
+    def _tell_turn(self, notice: TurnNotice) -> None:
+        turn = notice.turn
+        if not notice.is_begun:
+            self.speaker = ""
+        if not (notice.is_begun and notice.is_same):
+            self._head(notice)
+        if not notice.is_begun and turn.prompt:
+            _show_prompt(turn.prompt)
+        if notice.is_same:
+            if not notice.is_begun:
+                say("  (answered with the one before)\n")
+            return
+        if turn.how != "finished":
+            say(f"  ({turn.how})")
+        _show_words(turn.answer)
+        self.speaker = ""
+
+    def _tell_left(self, notice: BackgroundNotice) -> None:
+        self.speaker = ""
+        name = notice.name
+        by = "by an agent" if notice.by.startswith("session ") else "by another command"
+        remark(f"{name} was put into the background, {by}. Come back:  rookery fg {name}")
+
+    def _tell_end(self, notice: EndedNotice) -> None:
+        self.speaker = ""
+        why = _line(first_line(notice.reason), MAX_REASON_CELLS).removesuffix(".")
+        how = f"{notice.status}, {why}" if why else notice.status
+        if ended := ended_by(SessionInfo(status=notice.status, ended_by=notice.ended_by)):
+            say(f"{notice.name} was {with_names_from(ended, self.daemon)}.")
+            return
+        say(f"{notice.name} has ended: {how}.")
+
+
+def _show_prompt(prompt: str) -> None:
+    click.secho(f"❯ {_line(prompt, width_here() - 2)}", bold=is_colourful())
+
+
+def _show_words(words: str) -> None:
+    """Show what an agent said; set in, so that none of it looks like a line of ours.
+
+    That holds in a terminal, too, where long lines would go on at its edge.
+    """
+    words = plain(words).expandtabs(4)
+    if sys.stdout.isatty():
+        words = folded(words, width_here() - 2)
+    say(textwrap.indent(words, "  ") + "\n" if words else "")
+
+
+def _line(text: str, width: int) -> str:
+    return cut(" ".join(plain(text).split()), width)
+
+
+def _when(at: str) -> str:
+    """Say when it was; of today only the time."""
+    moment = local(at)
+    today = datetime.now().astimezone().strftime("%Y-%m-%d ")
+    return moment.removeprefix(today)

@@ -1,0 +1,90 @@
+"""What ``rookery fg`` tells of sessions in the foreground, one notice after the other."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import Struct
+
+from rookery.client.answers import JsonObject
+from rookery.client.sessions import TurnInfo
+
+
+class FollowNotice(Struct, frozen=True, tag_field="kind"):
+    """Something to show; ``kind`` tells programs what."""
+
+    @property
+    def json(self) -> JsonObject:
+        found: JsonObject = msgspec.to_builtins(self)
+        return found
+
+
+class NothingNotice(FollowNotice, frozen=True, tag="nothing"):
+    """No session is in the foreground yet."""
+
+
+class SessionNotice(FollowNotice, frozen=True, tag="session"):
+    """A notice about one session."""
+
+    session: str
+    name: str
+
+
+class ForegroundNotice(SessionNotice, frozen=True, tag="foreground"):
+    """The session came to the foreground."""
+
+    missed: int
+    omitted: int  #: turns before those that were missed and are shown
+
+
+class StateNotice(SessionNotice, frozen=True, tag="state"):
+    state: str
+
+
+class BackgroundNotice(SessionNotice, frozen=True, tag="background"):
+    """Another command or an agent put the session into the background."""
+
+    at: str
+    by: str
+
+
+class EndedNotice(SessionNotice, frozen=True, tag="ended"):
+    at: str
+    status: str
+    reason: str
+    ended_by: str
+
+
+class PromptNotice(SessionNotice, frozen=True, tag="prompt"):
+    at: str
+    prompt: str
+
+
+class ToolNotice(SessionNotice, frozen=True, tag="tool"):
+    at: str
+    tool: str
+
+
+class AsksNotice(SessionNotice, frozen=True, tag="asks"):
+    at: str
+    activity: str
+    message: str
+    options: list[str]
+    answer: str  #: the commands that answer
+
+
+class WordsNotice(SessionNotice, frozen=True, tag="words"):
+    """Words that came a moment after the turn was seen to be over."""
+
+    at: str
+    words: str
+
+
+class TurnNotice(SessionNotice, frozen=True, tag="turn"):
+    at: str
+    turn: TurnInfo
+    is_begun: bool  #: its prompt was shown
+    is_same: bool  #: it was answered together with the turn before
+
+    @property
+    def json(self) -> JsonObject:
+        return {**super().json, "turn": self.turn.json}

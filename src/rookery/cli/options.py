@@ -1,0 +1,80 @@
+"""What commands share: their options, the home they work on, and the client they use."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from rookery.client import Client
+from rookery.home import Home, find_home
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class _Seconds(click.FloatRange):
+    """A number of seconds; not below zero, and not NaN, which is below nothing."""
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401 - as in click
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> float:
+        seconds = float(super().convert(value, param, ctx))
+        if math.isnan(seconds):
+            self.fail(f"{value!r} is not a number of seconds.", param, ctx)
+        return seconds
+
+
+SECONDS = _Seconds(min=0)
+
+
+def not_empty(context: click.Context, option: click.Parameter, value: str) -> str:
+    """Refuse an empty word that was given; without the option there is none."""
+    source = context.get_parameter_source(option.name or "")
+    if not value.strip() and source is ParameterSource.COMMANDLINE:
+        raise click.BadParameter("it must not be empty.", context, option)
+    return value
+
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+
+
+def examples(*commands: str) -> str:
+    """Write what stands below a command's options: how it is used."""
+    return "\n".join(["\b", "Examples:", *(f"  {each}" for each in commands)])
+
+
+def home() -> Home:
+    return find_home(os.environ)
+
+
+def own_root() -> Path | None:
+    """Return the folder of an instance of its own; none for the usual places."""
+    return home().state if os.environ.get("ROOKERY_HOME") else None
+
+
+def pass_client(command: Callable[Concatenate[Client, P], R]) -> Callable[P, R]:
+    """Give a command the client of its context, or one for the home of this process."""
+
+    @wraps(command)
+    def run(*args: P.args, **options: P.kwargs) -> R:
+        return command(context_client(click.get_current_context()), *args, **options)
+
+    return run
+
+
+def context_client(context: click.Context, **settings: float) -> Client:
+    """Return the client that the program was given, or one for the home of this process."""
+    if given := context.find_object(Client):
+        return given
+    # Within a session, its badge says who asks: what it may do is less than the user may.
+    return Client(home().door, os.environ.get("ROOKERY_BADGE", ""), **settings)

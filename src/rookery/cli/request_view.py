@@ -1,0 +1,96 @@
+"""Print a request of an agent, with its state and how to answer it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rookery.cli.names import name_of, with_names
+from rookery.cli.render import ago, at_deadline, plain, say, say_line
+from rookery.cli.request_text import hidden_fields, in_one_line, is_partial
+from rookery.client.permissions import QuestionInfo, RequestInfo
+from rookery.client.sessions import SessionInfo
+from rookery.model.permissions import STOP
+
+
+def show_request(
+    request: RequestInfo,
+    known: Mapping[str, SessionInfo],
+    on_timeout: str,
+) -> None:
+    """Print a request, and how to answer it by its id.
+
+    By the session's name, another request that came meanwhile would be answered.
+    """
+    name, since = name_of(request.session, known), ago(request.asked_at)
+    say_line(f"{request.id}  {name}  {since} ago  {_state(request, known, on_timeout)}")
+    if len(request.questions) <= 1 and not request.input.get("plan"):
+        also = ", ".join(map(in_one_line, hidden_fields(request)))
+        say(f"    {in_one_line(request.message)}" + (f"  (also: {also})" if also else ""))
+    elif request.input.get("plan"):
+        say("    May it carry out its plan?")
+        for line in plain(str(request.input["plan"])).splitlines():
+            say(f"      {line}".rstrip())
+    several = len(request.questions) > 1
+    for number, question in enumerate(request.questions, 1):
+        if several:
+            say(f"    {number}) {in_one_line(question.text)}")
+        _show_options(question)
+    if request.is_open:
+        if request.reason:
+            say(f"    The last answer was not given: {in_one_line(request.reason)}.")
+        whole = f"rookery permissions show {request.id}  |  " if is_partial(request) else ""
+        say(f"    {whole}{_how_to_answer(request, name)}")
+
+
+def _state(request: RequestInfo, known: Mapping[str, SessionInfo], on_timeout: str) -> str:
+    outcome, by = request.outcome, with_names(request.answered_by, known)
+    missed = "missed: not answered in time; " if request.missed else ""
+    if outcome == "open":
+        deadline = request.deadline
+        fallback = _fallback(request, known)
+        left = f", {at_deadline(deadline, on_timeout, fallback)}" if deadline else ""
+        seen = ", seen on its screen" if request.source == "screen" else ""
+        return f"{missed}open{left}{seen}"
+    if outcome == "gone":
+        return f"{missed}{request.reason or f'gone by {by}'}"
+    return f"{missed}denied (timed out)" if by == "the clock" else f"{missed}{outcome} by {by}"
+
+
+def _fallback(request: RequestInfo, known: Mapping[str, SessionInfo]) -> str:
+    """Return what can happen to a request at its deadline."""
+    if request.tool == STOP:
+        return "stop"
+    session = known.get(request.session)
+    is_headless = session is not None and session.is_headless
+    return "dialog" if request.has_dialog and not is_headless else "denial"
+
+
+def _show_options(question: QuestionInfo) -> None:
+    described = question.descriptions
+    for number, option in enumerate(question.options, 1):
+        about = described[number - 1] if number <= len(described) else ""
+        more = f": {in_one_line(about)}" if about else ""
+        say(f"      {number}. {in_one_line(option)}{more}")
+
+
+def _how_to_answer(request: RequestInfo, session: str) -> str:  # noqa: PLR0911 - a table
+    questions, is_seen, id_ = request.questions, request.source == "screen", request.id
+    if request.kind == "permission" and not is_seen:
+        return f"rookery allow {id_}  |  rookery deny {id_} --reason WORDS"
+    if is_seen and not questions[0].options:
+        keys = "  |  ".join(f"rookery keys {session} {key}" for key in ("enter", "escape"))
+        return f"rookery attach {session}  |  {keys}"
+    if request.kind == "permission":
+        return f"rookery allow {id_}  |  rookery deny {id_}  |  rookery answer {id_} NUMBER"
+    if len(questions) > 1:
+        each = " ".join(f"ANSWER{number}" for number in range(1, len(questions) + 1))
+        return f"rookery answer {id_} {each}   (one for each question, in their order)"
+    question = questions[0]
+    if not question.options:
+        return f"rookery answer {id_} WORDS"
+    if is_seen:
+        return f"rookery answer {id_} NUMBER"
+    several = " [NUMBER …]" if question.takes_several else ""
+    own = f"rookery answer {id_} --text WORDS"
+    free = own if request.takes_text else f"rookery attach {session}"
+    return f"rookery answer {id_} NUMBER{several}  |  {free}"

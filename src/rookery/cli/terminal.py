@@ -1,0 +1,91 @@
+"""The commands that look at a session's terminal and type into it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import click
+
+from rookery.cli.completion import of_session
+from rookery.cli.options import as_json, pass_client
+from rookery.cli.render import reply
+from rookery.client import Client
+from rookery.client.daemon import show_status
+from rookery.client.sessions import (
+    interrupt_session,
+    press_keys,
+    show_screen,
+    show_session,
+)
+from rookery.model.errors import BadInput
+
+
+@click.command()
+@click.option("--history", is_flag=True, help="Also what has scrolled away.")
+@as_json
+@of_session
+@pass_client
+def screen(daemon: Client, *, name: str, history: bool, as_json: bool) -> None:
+    """Print what stands on a session's screen; of one that is over, what stood there last."""
+    found = show_screen(daemon, name, history=history)
+    text = "\n".join(line.rstrip() for line in found.lines).rstrip("\n")
+    reply(found, text, as_json=as_json)
+
+
+@click.command()
+@of_session
+@pass_client
+def attach(daemon: Client, name: str) -> None:
+    """Watch a session in this terminal and type into it; leave it running with C-b d.
+
+    Within a tmux of your own, that is C-b C-b d.
+    """
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise BadInput("attach needs a terminal; `rookery output` does not.")
+    session = show_session(daemon, name)
+    if session.tmux_session is None or session.ended_at:
+        raise BadInput(f"{session.name} is not in a pane now. See:  rookery output {name}")
+    socket = session.tmux_server or show_status(daemon).tmux_socket
+    os.environ.pop("TMUX", None)  # in somebody's own tmux it is attached inside
+    target = _present_session(socket, session.tmux_pane) or session.tmux_session
+    try:
+        os.execvp("tmux", ["tmux", "-u", "-S", socket, "attach-session", "-t", f"={target}"])  # noqa: S606
+    except OSError as error:
+        raise BadInput(f"tmux cannot be run here: {error.strerror}.") from error
+
+
+def _present_session(socket: str, pane: str | None) -> str:
+    """Return the window that shows a pane now: it may have been renamed or moved."""
+    shown = "#{pane_id} #{session_name}:#{window_index}"
+    words = ["tmux", "-u", "-S", socket, "list-panes", "-a", "-F", shown]
+    try:
+        listed = subprocess.run(words, capture_output=True, text=True, check=False).stdout
+    except OSError as error:
+        raise BadInput(f"tmux cannot be run here: {error.strerror}.") from error
+    rows = (each.partition(" ") for each in listed.splitlines())
+    windows = [window for found, _, window in rows if found == pane]
+    # The daemon's own session shows the windows of all agents.
+    return next((each for each in windows if not each.startswith("rookery:")), "")
+
+
+@click.command()
+@as_json
+@of_session
+@pass_client
+def interrupt(daemon: Client, *, name: str, as_json: bool) -> None:
+    """Stop what a session is doing, as pressing its interrupt key would."""
+    session = interrupt_session(daemon, name)
+    reply(session, f"Interrupted {session.name}.", as_json=as_json)
+
+
+@click.command()
+@as_json
+@of_session
+@click.argument("keys", nargs=-1, required=True)
+@pass_client
+def keys(daemon: Client, *, name: str, keys: tuple[str, ...], as_json: bool) -> None:
+    """Press KEYS in a session: 1, y, up, enter, escape, shift-tab, ctrl-c …"""
+    session = press_keys(daemon, name, keys)
+    reply(session, f"Pressed {' '.join(keys)} in {session.name}.", as_json=as_json)
