@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import re
 import socket
@@ -74,6 +75,21 @@ def test_of_a_command_that_was_cut_off_it_is_not_known_whether_it_was_taken(
 def test_an_answer_of_another_program_makes_no_sense(tmp_path: Path) -> None:
     with answering(tmp_path, b"220 mail\r\n\r\nhello") as client, pytest.raises(Unreadable):
         client.get("status")
+
+
+@pytest.mark.spec("I5")
+@pytest.mark.parametrize("details", [{}, {"missing": "caller"}])
+def test_a_refusal_keeps_what_it_tells_programs(
+    tmp_path: Path, details: dict[str, str]
+) -> None:
+    error = {"code": "bad-input", "message": "No.", **({"details": details} if details else {})}
+    body = json.dumps({"error": error}).encode()
+
+    with answering(tmp_path, refusal(body)) as client, pytest.raises(Answered) as refused:
+        client.get("status")
+
+    assert (refused.value.code, str(refused.value)) == ("bad-input", "No.")
+    assert refused.value.details == details
 
 
 @pytest.mark.spec("I4")

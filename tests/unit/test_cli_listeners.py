@@ -137,6 +137,34 @@ def test_waiting_for_nothing_new_is_a_failure_that_says_why(
     assert capsys.readouterr().out == "worker: it is over\n"
 
 
+class Refusing(Scripted):
+    """A client whose daemon refuses what it is asked, and says what is missing."""
+
+    def __init__(self, **details: str) -> None:
+        super().__init__()
+        self.details = details
+
+    def post(self, *path: str, **body: object) -> Any:  # noqa: ANN401 - JSON
+        raise Answered("bad-input", "Refused.", **self.details)
+
+
+@pytest.mark.spec("E1", "I5")
+@pytest.mark.parametrize("words", [["worker"], ["worker", "--stop"]])
+@pytest.mark.parametrize(
+    ("details", "said"),
+    [({"missing": "caller"}, "Refused. Name it:  --for SESSION"), ({}, "Refused.")],
+)
+def test_a_person_is_told_how_to_name_the_session_that_waits(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    details: dict[str, str],
+    said: str,
+) -> None:
+    assert typed(monkeypatch, Refusing(**details), "listen", *words) == 2
+    assert capsys.readouterr().err == f"rookery: {said}\n"
+
+
 @pytest.mark.spec("E5", "I5")
 def test_of_one_that_is_over_a_person_is_told_no_ids(
     daemon: Scripted, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

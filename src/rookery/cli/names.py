@@ -17,6 +17,11 @@ PAGE_SIZE = 500
 _ACTOR = re.compile(r"\bsession ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b")
 
 
+def is_session(actor: str) -> bool:
+    """Return whether it was a session that did something."""
+    return _ACTOR.fullmatch(actor) is not None
+
+
 def known_sessions(
     daemon: Client, ids: Iterable[str], texts: Iterable[str] = ()
 ) -> dict[str, SessionInfo]:

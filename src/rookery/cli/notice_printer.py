@@ -11,7 +11,7 @@ from datetime import datetime
 import click
 
 from rookery.cli.endings import ended_by
-from rookery.cli.names import with_names_from
+from rookery.cli.names import is_session, with_names_from
 from rookery.cli.notices import (
     AsksNotice,
     BackgroundNotice,
@@ -117,7 +117,7 @@ class NoticePrinter:
     def _tell_left(self, notice: BackgroundNotice) -> None:
         self.speaker = ""
         name = notice.name
-        by = "by an agent" if notice.by.startswith("session ") else "by another command"
+        by = "by an agent" if is_session(notice.by) else "by another command"
         remark(f"{name} was put into the background, {by}. Come back:  rookery fg {name}")
 
     def _tell_end(self, notice: EndedNotice) -> None:

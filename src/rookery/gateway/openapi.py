@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, Field, TypeAdapter
 from pydantic.json_schema import JsonSchemaMode
 
 from rookery import __version__
@@ -22,6 +22,9 @@ _REFERENCE = "#/components/schemas/{model}"
 class ErrorDetail(BaseModel):
     code: str
     message: str
+    details: dict[str, str] = Field(
+        default_factory=dict, description="for programs, of errors that have any"
+    )
 
 
 class ErrorAnswer(BaseModel):
