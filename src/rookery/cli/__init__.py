@@ -1,4 +1,4 @@
-"""The command line: a face that asks the daemon and shows what it says."""
+"""The command line: it asks the daemon and prints the answers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def explain(error: RookeryError, here: Home) -> str:
 
 
 def _give_up_output() -> None:
-    """Let Python not try again, when it leaves, to write what could not be written."""
+    """Keep Python from writing again, at its exit, what could not be written."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -71,7 +71,7 @@ def main(client: Client | None = None) -> None:
         complain(explain(error, home()))
         sys.exit(_code_of(error))
     except BrokenPipeError:
-        sys.stderr.close()  # who read us has left: as with any other program, that is all right
+        sys.stderr.close()  # the reader of a pipe has left, which is no failure
     except OSError as error:
         _give_up_output()
         what = error.filename or "the output cannot be written"

@@ -111,13 +111,13 @@ def _greet(here: Home) -> None:
 
 
 def _say_http_note(status: StatusInfo | None) -> None:
-    """Say if HTTP is on another port than configured, or could not be opened."""
+    """Print whether HTTP is on another port than configured, or could not be opened."""
     if status and status.http_note:
         say(status.http_note)
 
 
 def _next(status: StatusInfo | None, *, are: str) -> str:
-    """Say what to do next: to a beginner, or to who has sessions already."""
+    """Return what to do next: for a beginner, or for a user who has sessions already."""
     if not status or not status.sessions:
         return NEXT.format(rookery=_program())
     waiting = status.waiting
@@ -127,7 +127,7 @@ def _next(status: StatusInfo | None, *, are: str) -> str:
 
 
 def _program() -> str:
-    """Say how this program is called from where the user stands."""
+    """Return how the user calls this program in this folder."""
     program = Path(sys.argv[0])
     on_path = shutil.which("rookery")
     if on_path and Path(on_path).resolve() == program.resolve():
@@ -189,7 +189,7 @@ def _wait_for_other(here: Home, pid: int, errors: Path) -> None:
 
 
 def _last_line(errors: Path) -> str:
-    """Return what the daemon that is starting said last, with a blank; empty if nothing."""
+    """Return a sentence with the last line of a starting daemon; empty if there is none."""
     try:
         said = errors.read_text(errors="replace").splitlines()
     except OSError:
@@ -198,7 +198,7 @@ def _last_line(errors: Path) -> str:
 
 
 def _warn(status: StatusInfo | None) -> None:
-    """Say on standard error if rules are not in force, or not for every agent."""
+    """Print on standard error if rules are not in force, or not for every agent."""
     if status and status.rules_problem:
         complain(rules_warning(status.rules_problem))
     if status and status.hooks_problem:
@@ -208,7 +208,7 @@ def _warn(status: StatusInfo | None) -> None:
 
 
 def _waits_until(is_so: Callable[[], bool]) -> bool:
-    """Look again and again, 20 times a second. False if it was not so in time."""
+    """Look 20 times a second. False if it was not so in time."""
     for _ in range(int(START_STOP_TIMEOUT_S * 20)):
         if is_so():
             return True

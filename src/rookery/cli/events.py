@@ -122,7 +122,7 @@ class _Parser:
 
 @dataclass(frozen=True, slots=True)
 class _Printer:
-    """Shows events as people read them: sessions by their names."""
+    """Prints events for a user: sessions by their names."""
 
     daemon: Client
     names: dict[str, str] = field(default_factory=dict)
@@ -164,7 +164,7 @@ class _Printer:
 
 
 def _second(moment: str) -> str:
-    """Cut the fraction of a second off: 2026-01-31T12:00:00.123456+00:00."""
+    """Return a time without its fraction of a second: 2026-01-31T12:00:00+00:00."""
     return moment[:19] + moment[-6:]
 
 

@@ -1,4 +1,4 @@
-"""The exit codes: what a script may rely on. They are listed in docs/reference/commands.md."""
+"""The exit codes that scripts may rely on; docs/reference/commands.md lists them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ FAILED, USAGE, NOT_RUNNING, NOT_DONE_IN_TIME, UNKNOWN = 1, 2, 3, 4, 5
 #: Stopped with Ctrl-C.
 INTERRUPTED = 130
 
-#: What a refusal of the daemon comes to; any other is a failure.
+#: The exit code of each refusal of the daemon; any other refusal is a failure.
 OF_REFUSALS = {
     "still-working": NOT_DONE_IN_TIME,
     "session-unknown": UNKNOWN,

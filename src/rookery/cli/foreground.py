@@ -47,7 +47,7 @@ def fg(daemon: Client, *, name: str, as_json: bool) -> None:
 
 @contextmanager
 def _stoppable(follower: Follower) -> Iterator[None]:
-    """Put back what was brought, however this ends; after Ctrl-C say how to come back."""
+    """Put back what this command brought, however it ends; after Ctrl-C say how to return."""
     ends = [each for each in ENDING_SIGNALS if signal.getsignal(each) is signal.SIG_DFL]
     for each in ends:
         signal.signal(each, _interrupt)

@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 
 class _Seconds(click.FloatRange):
-    """A number of seconds; not below zero, and not NaN, which is below nothing."""
+    """A number of seconds: not negative, and not NaN, which no comparison excludes."""
 
     def convert(
         self,
@@ -38,7 +38,7 @@ SECONDS = _Seconds(min=0)
 
 
 def not_empty(context: click.Context, option: click.Parameter, value: str) -> str:
-    """Refuse an empty word that was given; without the option there is none."""
+    """Refuse an option that was given with an empty value."""
     source = context.get_parameter_source(option.name or "")
     if not value.strip() and source is ParameterSource.COMMANDLINE:
         raise click.BadParameter("it must not be empty.", context, option)
@@ -49,7 +49,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for 
 
 
 def examples(*commands: str) -> str:
-    """Write what stands below a command's options: how it is used."""
+    """Return the examples that help shows below a command's options."""
     return "\n".join(["\b", "Examples:", *(f"  {each}" for each in commands)])
 
 
@@ -58,7 +58,7 @@ def home() -> Home:
 
 
 def own_root() -> Path | None:
-    """Return the folder of an instance of its own; none for the usual places."""
+    """Return the folder that ROOKERY_HOME names; ``None`` for the usual places."""
     return home().state if os.environ.get("ROOKERY_HOME") else None
 
 
@@ -76,5 +76,5 @@ def context_client(context: click.Context, **settings: float) -> Client:
     """Return the client that the program was given, or one for the home of this process."""
     if given := context.find_object(Client):
         return given
-    # Within a session, its badge says who asks: what it may do is less than the user may.
+    # Within a session its badge limits the command to what the session may do.
     return Client(home().door, os.environ.get("ROOKERY_BADGE", ""), **settings)

@@ -20,7 +20,7 @@ _COMMENTS = frozenset({"description"})
 
 
 def in_one_line(text: str, limit: int = MAX_LINE_CHARACTERS) -> str:
-    """Return a text in one line, in which line breaks are seen and a cut is marked."""
+    """Return a text in one line, with its line breaks and a cut marked."""
     lines = (" ".join(each.split()) for each in plain(text).splitlines())
     whole = " ↵ ".join(each for each in lines if each)
     left_out = len(whole) - limit
@@ -28,7 +28,7 @@ def in_one_line(text: str, limit: int = MAX_LINE_CHARACTERS) -> str:
 
 
 def hidden_fields(request: RequestInfo) -> list[str]:
-    """Name the fields of the input that the line about a request does not show."""
+    """Return the fields of the input that the line about a request does not show."""
     given = request.input
     if request.questions or given.get("plan"):
         return []
@@ -55,7 +55,7 @@ def is_partial(request: RequestInfo) -> bool:
 
 
 def show_input(request: RequestInfo) -> None:
-    """Print all fields of what a request asks for, each whole."""
+    """Print all fields of a request's input in full."""
     say(f"    tool: {in_one_line(request.tool)}")
     for name, value in request.input.items():
         if (request.tool, name) == (DIALOG, "subjects"):

@@ -57,7 +57,7 @@ def _environment(root: Path) -> str:
 
 
 def _quoted(word: str) -> str:
-    """Quote a word for systemd, which would else split it or replace parts of it."""
+    """Quote a word so that systemd does not split it or replace parts of it."""
     if any(not each.isprintable() for each in word):
         raise BadInput(f"{word!r} cannot be written into a unit of systemd.")
     escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")

@@ -48,7 +48,7 @@ def attach(daemon: Client, name: str) -> None:
     if session.tmux_session is None or session.ended_at:
         raise BadInput(f"{session.name} is not in a pane now. See:  rookery output {name}")
     socket = session.tmux_server or show_status(daemon).tmux_socket
-    os.environ.pop("TMUX", None)  # in somebody's own tmux it is attached inside
+    os.environ.pop("TMUX", None)  # to attach also within the user's own tmux
     target = _present_session(socket, session.tmux_pane) or session.tmux_session
     try:
         os.execvp("tmux", ["tmux", "-u", "-S", socket, "attach-session", "-t", f"={target}"])  # noqa: S606

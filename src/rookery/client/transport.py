@@ -1,4 +1,7 @@
-"""Speaks to a daemon through its unix socket; small, because every command waits for it."""
+"""Send requests to the daemon through its unix socket.
+
+Without an HTTP library, because each command would wait for it to load.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +21,11 @@ from urllib.parse import quote, urlencode
 from rookery.model.errors import Answered, HomeUnusable, NotRunning, TimedOut, Unreadable
 
 #: Seconds to wait for an answer, beyond what a request itself waits for.
-PATIENCE = 30.0
+ANSWER_TIMEOUT_S = 30.0
 
-#: The last words of commands that the daemon cannot do under a key so that a second request
-#: changes nothing: keys would be pressed twice, and the secret of a token would be stored.
-UNREPEATABLE = frozenset(
+#: The last part of the paths of commands that are not repeated under a key: keys would be
+#: pressed twice, and the secret of a token would be stored.
+_UNREPEATABLE = frozenset(
     {"keys", "interrupt", "stop", "backup", "discover", "prune", "tokens", "revoke"}
 )
 
@@ -35,14 +38,14 @@ class CutOff(NotRunning):
 
 @dataclass(frozen=True)
 class Client:
-    """Every question and every command raises ``NotRunning`` if nobody is there to answer."""
+    """Sends requests as untyped JSON. Each raises ``NotRunning`` if no daemon answers."""
 
     door: Path
-    badge: str = ""  #: of the session that asks; without, it is the user
-    patience: float = PATIENCE
+    badge: str = ""  #: of the session that asks; empty for the user
+    patience: float = ANSWER_TIMEOUT_S  #: seconds for an answer
 
     def get(self, *path: str, timeout: float = 0.0, **query: object) -> Any:  # noqa: ANN401 - JSON
-        """Ask a question. ``timeout`` is how long the daemon itself may wait for the answer."""
+        """Ask a question. The daemon itself may wait ``timeout`` seconds for the answer."""
         if timeout:
             query["timeout"] = timeout
         words = _query(query)
@@ -54,7 +57,7 @@ class Client:
         If no answer comes in time it is sent once more under the same key, so that it is done
         once. Raises ``TimedOut`` if that is not answered either.
         """
-        key = "" if path[-1] in UNREPEATABLE else os.urandom(16).hex()
+        key = "" if path[-1] in _UNREPEATABLE else os.urandom(16).hex()
         try:
             try:
                 return self._ask("POST", _path(path), body, self.patience, key)
@@ -89,13 +92,13 @@ class Client:
         return _read(answer)
 
     def lines(self, *path: str, **query: object) -> Iterator[str]:
-        """Follow a stream, line by line, for as long as it lasts."""
+        """Yield the lines of a stream."""
         for text in self.texts(*path, **query):
             for line in text.split("\n"):
                 yield line.rstrip("\r")
 
     def texts(self, *path: str, **query: object) -> Iterator[str]:
-        """Follow a stream: the lines that came at once, without the end of the last one."""
+        """Yield the lines of a stream that came together, without the last line break."""
         words = _query(query)
         try:
             with self._connected() as connection, connection.makefile("rb") as answer:
@@ -121,7 +124,7 @@ class Client:
         return connection
 
     def _check_peer(self, connection: socket.socket) -> None:
-        """Refuse to speak to a program of another user, who may have swapped the home."""
+        """Refuse to send anything to a program of another user. Raises ``HomeUnusable``."""
         if hasattr(socket, "SO_PEERCRED"):
             told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
             _, user, _ = struct.unpack("3i", told)
@@ -147,7 +150,7 @@ class Client:
         with self._connected() as connection:
             connection.settimeout(patience)
             parts: list[bytes] = []
-            # A request that is too big is answered, and hung up on, before all of it is sent.
+            # The daemon answers a request that is too big before it has read all of it.
             with suppress(BrokenPipeError, ConnectionResetError):
                 connection.sendall(request)
             with suppress(ConnectionResetError):
@@ -161,7 +164,7 @@ def _path(words: tuple[str, ...]) -> str:
 
 
 def _where_to_look(path: tuple[str, ...]) -> str:
-    """Return the command that shows whether a command was taken."""
+    """Name the command that shows whether the daemon took a request."""
     match path:
         case ("sessions", name, "messages"):
             return f"rookery inbox {shlex.quote(name)}"
@@ -176,7 +179,7 @@ def _where_to_look(path: tuple[str, ...]) -> str:
 
 
 def _query(query: Mapping[str, object]) -> str:
-    """Write a question's words; a tuple is one of them for each of its own."""
+    """Write a query string; a tuple is one parameter for each of its items."""
     several = {
         name: value if isinstance(value, tuple) else (value,) for name, value in query.items()
     }
@@ -192,7 +195,7 @@ def _cut_off() -> CutOff:
 
 
 def _read(answer: bytes) -> Any:  # noqa: ANN401 - JSON
-    """Take an answer apart; an error is raised as what it is."""
+    """Return the JSON of an answer. Raises ``Answered`` if it is an error."""
     head, end, body = answer.partition(b"\r\n\r\n")
     length = _LENGTH.search(head)
     if not end or (length and len(body) < int(length[1])):
@@ -223,7 +226,7 @@ def _details(value: object) -> dict[str, str]:
 
 
 def _unchunked(answer: IO[bytes]) -> Iterator[bytes]:
-    """Give the whole lines of a body that comes in chunks, as they come."""
+    """Yield the complete lines of a chunked body as they come."""
     while answer.readline().strip():
         pass  # the rest of the head
     waiting = b""
@@ -238,7 +241,7 @@ def _unchunked(answer: IO[bytes]) -> Iterator[bytes]:
 
 
 def _size(line: bytes) -> int:
-    """Read how long the next chunk is; the last one is empty, and says so."""
+    """Return the size of the next chunk; the last one has 0 bytes."""
     if not line:
         raise _cut_off()
     return int(line.split(b";")[0], 16)
