@@ -78,7 +78,8 @@ def test_a_wait_with_queued_words_is_over_when_a_dialog_is_open(rookery: Rookery
     assert "worker waits for your answer: May it use Bash? rm -r build" in waited.stdout
     (asked,) = rookery.client.get("permissions")["requests"]
     assert f"rookery allow {asked['id']}  |  rookery deny {asked['id']}" in waited.stdout
-    assert [*kept.values()] == [{"messages": 1, "why": "it asks for permission"}]
+    why = "it asks for permission"
+    assert [*kept.values()] == [{"messages": 1, "why": why, "obstacle": why}]
 
 
 @pytest.mark.spec("A2", "E6")

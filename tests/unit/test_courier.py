@@ -276,7 +276,8 @@ async def test_words_behind_others_that_are_under_way_say_so(
         await house.rest()
         kept = await database.read(kept_words)
 
-    assert kept == {worker: Kept(1, "words before them are on their way")}
+    why = "words before them are on their way"
+    assert kept == {worker: Kept(1, why, obstacle=why)}
 
 
 @pytest.mark.spec("B2")
