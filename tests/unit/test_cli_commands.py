@@ -85,11 +85,10 @@ def test_asking_says_that_no_answer_could_be_read(
     answer: str,
     is_said: bool,
 ) -> None:
-    monkeypatch.setattr(messages, "client", Answering)
     monkeypatch.setattr(Answering, "agent", agent)
     monkeypatch.setattr(Answering, "answer", answer)
 
-    typed(monkeypatch, "ask", "anna", "is it?")
+    typed(monkeypatch, Answering(), "ask", "anna", "is it?")
 
     told = capsys.readouterr()
     assert told.out == f"{answer}\n"
