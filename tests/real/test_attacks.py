@@ -265,7 +265,8 @@ def short_folder() -> Iterator[Path]:
 
 @pytest.mark.spec("K1", "K2")
 def test_a_home_with_shell_characters_in_its_name_runs_nothing(
-    cold: Rookery, short_folder: Path
+    short_folder: Path,
+    cold: Rookery,  # it ends its tmux server first, whose socket is in that folder
 ) -> None:
     proof = cold.folder / "proof"
     name = "a $(touch proof) `touch proof` 'q' \"d\" ;touch proof; & | > proof #{x} %h \\"
