@@ -13,6 +13,7 @@ from rookery.daemon import AGENTS
 from rookery.gateway.asking import ask
 from rookery.gateway.operations import OPERATIONS
 from rookery.gateway.table import House
+from rookery.home import find_home
 from rookery.model.facts import SessionFound, SessionId
 from rookery.model.scopes import Identity, Scope
 from rookery.model.sessions import Session
@@ -57,6 +58,7 @@ class Desk:
             "holder_of": self.runtime.holder_of,
             "agents": AGENTS,
             "commands": {},
+            "home": find_home({"ROOKERY_HOME": "/nowhere"}),
             "login": {"PATH": "/usr/bin:/bin"},
             "settings": with_programs(self.settings),
             "permissions": Permissions(self.journal, Rulebook(NO_RULES), timedelta(minutes=5)),
