@@ -216,7 +216,7 @@ class Permissions:
             now = requests.get(db, request.id)
             raise RequestClosed(f"{now.outcome} by {now.answered_by}.")
         session = sessions.get(db, request.session)
-        call = Call(request.tool, request.input, request.questions, folder=request.folder)
+        call = Call(request.tool, request.input, request.questions, folder=request.made_in)
         decided = replace(self._decided(session, call, verdict), request=request.id)
         seq = self._keep(db, decided)
         if request.by_keys:
@@ -247,7 +247,7 @@ class Permissions:
         decided = Verdict(Outcome.GONE, by, why)
         kept = self._decided(
             sessions.get(db, request.session),
-            Call(request.tool, request.input, folder=request.folder),
+            Call(request.tool, request.input, folder=request.made_in),
             decided,
         )
         pressed = dialogs.was_pressed(db, request.id) > 0

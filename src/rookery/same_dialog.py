@@ -62,7 +62,7 @@ def shows(request: Request, call: Call) -> bool:
 
 
 def _call_of(request: Request) -> Call:
-    return Call(request.tool, request.input, request.questions, folder=request.folder)
+    return Call(request.tool, request.input, request.questions, folder=request.made_in)
 
 
 def _is_open(request: Request) -> bool:

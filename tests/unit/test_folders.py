@@ -155,6 +155,7 @@ def ask(db: Connection, clock: FakeClock, call: Call) -> tuple[Permissions, Requ
         ({}, "/srv/web", "May it use Bash in /srv/web? ls"),
         ({}, "/code/api/sub", "May it use Bash in /code/api/sub? ls"),
         ({"workdir": "../web"}, "/code/api", "May it use Bash in /code/web? ls"),
+        ({"workdir": "sub"}, "/code/api", "May it use Bash in /code/api/sub? ls"),
     ],
 )
 def test_a_person_is_shown_the_folder_of_a_command_that_is_not_the_projects(
