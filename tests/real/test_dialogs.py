@@ -10,8 +10,7 @@ import pytest
 
 from rookery.hook_setup import programs
 from tests.models.server import ModelServer
-from tests.real.agents import configure
-from tests.real.quick_hooks import wait_for_quick_hook
+from tests.real.agents import PROGRAMS, configure
 from tests.real.rookery import Rookery, eventually
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
@@ -257,18 +256,29 @@ def test_a_request_outlives_a_screen_on_which_its_dialog_cannot_be_read(
 
 
 def hold_hooks(rookery: Rookery, event: str) -> None:
-    """Make the hook programs of one event late: they wait for the file ``gate``."""
-    wait_for_quick_hook(rookery)
-    program = programs.script_path(rookery.home)
-    real = program.with_name("real-hook")
-    program.rename(real)
+    """Make Claude's hook programs of one event late: they wait for the file ``gate``.
+
+    Claude is started with another hook script, since the daemon restores its own.
+    """
+    real, late = programs.script_path(rookery.home), rookery.folder / "late-hook"
     gate, kept = rookery.folder / "gate", rookery.folder / "payload"
-    program.write_text(
+    late.write_text(
         f"payload={kept}.$$; cat > $payload\n"
         f"if grep -q '\"{event}\"' $payload; then\n"
         f"  while [ ! -e {gate} ]; do sleep 0.1; done\n"
         f'fi\nsh {real} "$1" < $payload\n'
     )
+    claude = rookery.folder / "late" / "claude"
+    claude.parent.mkdir()
+    claude.write_text(
+        f'#!/bin/sh\nfor each; do case $each in */settings.json) sed -i "s#{real}#{late}#g"'
+        f' "$each" ;; esac; done\nexec {PROGRAMS / "claude"} "$@"\n'
+    )
+    claude.chmod(0o700)
+    config = rookery.home.settings
+    config.write_text(config.read_text().replace(str(PROGRAMS / "claude"), str(claude)))
+    rookery.stop()
+    rookery.up()
 
 
 @pytest.mark.spec("D5")

@@ -18,6 +18,7 @@ from rookery.daemon import AGENTS, lay_hooks
 from rookery.home import Home, find_home
 from rookery.hook_protocol import read_call, with_checksum
 from rookery.hook_setup import programs, quick_hook
+from tests.fakes.clock import FakeClock
 
 PAYLOAD = b'{"hook_event_name": "Stop", "session_id": "n1", "cwd": "/"}'
 
@@ -196,3 +197,32 @@ def test_it_is_private_and_laid_only_once(home: Home) -> None:
     assert [each.st_ino for each in first] == [each.st_ino for each in again]
     assert {each.st_mode & 0o777 for each in again} == {0o600}
     assert [each for each in os.listdir(home.state) if each.endswith(".new")] == []  # noqa: PTH208
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("C3", "K4")
+@pytest.mark.skipif(shutil.which("cc") is None, reason="the quick program needs a compiler")
+async def test_a_quick_program_that_is_emptied_while_it_is_laid_is_laid_again(
+    tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = find_home({"ROOKERY_HOME": str(tmp_path / "home")})
+    home.prepare()
+    build = quick_hook.build
+    emptied: list[int] = []
+
+    async def build_and_empty_once(home: Home) -> bool:
+        is_built = await build(home)
+        if not emptied:
+            emptied.append(quick_hook.path(home).write_bytes(b""))
+        return is_built
+
+    monkeypatch.setattr(quick_hook, "build", build_and_empty_once)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(programs.HookPrograms(home, AGENTS).keep, clock)
+        with anyio.fail_after(40):
+            while not quick_hook.runs(quick_hook.path(home)):
+                await clock.someone_sleeps()
+                clock.skip()
+        tasks.cancel_scope.cancel()
+
+    assert emptied

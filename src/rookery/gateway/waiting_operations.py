@@ -112,7 +112,9 @@ def _has_got(db: Connection, session: SessionId, goal: Goal) -> bool:
     if now.status.is_over:
         return True
     if goal == "up":
-        return now.status is Status.RUNNING
+        # Its hook may be faster than the note of the pane that it was started in.
+        is_placed = now.tmux_pane is not None or not (now.is_ours and now.has_terminal)
+        return now.status is Status.RUNNING and is_placed
     if goal == "stop":
         # Words that are queued for it cannot leave before its person has answered.
         is_idle = now.activity is Activity.IDLE

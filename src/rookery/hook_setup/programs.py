@@ -152,7 +152,8 @@ class HookPrograms:
                 await self._write()
             laid = _states(self.home)
             # One may have been damaged just now: then its state is none to be kept.
-            self._seen = [] if find_problem(self.home) else laid
+            is_used = not is_built or quick_hook.path(self.home) in _laid(self.home)
+            self._seen = laid if is_used and not find_problem(self.home) else []
 
     async def _write(self) -> None:
         if problem := find_problem(self.home):
