@@ -10,7 +10,7 @@ import pytest
 
 from rookery.daemon import READERS
 from rookery.model.facts import (
-    HOUSE,
+    NO_SESSION,
     DeliveriesHeld,
     Fact,
     Noted,
@@ -43,7 +43,7 @@ async def database(database: ObservedDatabase, journal: Journal) -> ObservedData
         (Noted(ANNA, "x"), {"any", "anna"}),
         (ToolCalled(ANNA, "Bash"), {"any", "work", "anna"}),
         (TurnStarted(BERT, "go"), {"any", "work", "turns", "bert"}),
-        (DeliveriesHeld(HOUSE, "person"), {"any", "work", "anna", "bert"}),
+        (DeliveriesHeld(NO_SESSION, "person"), {"any", "work", "anna", "bert"}),
     ],
 )
 async def test_an_entry_wakes_those_who_wait_for_its_session_or_its_kind(

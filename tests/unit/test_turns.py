@@ -341,12 +341,12 @@ def test_facts_that_turns_do_not_follow_change_no_turn(
     db: Connection, journal: Journal, fact: Fact
 ) -> None:
     """The journal does not even show them to the turns."""
-    if type(fact) in turn_changes.FOLLOWED:
+    if type(fact) in turn_changes.PROJECTED:
         return
     journal.append(db, begin("Go on."))
     before = [tuple(row) for row in db.execute("select * from turns")]
     about = structs.replace(fact, session=WORKER)
 
-    turn_changes.follow(db, about, turn_changes.Circumstances(9, journal.clock.now()))
+    turn_changes.project(db, about, turn_changes.FactContext(9, journal.clock.now()))
 
     assert [tuple(row) for row in db.execute("select * from turns")] == before

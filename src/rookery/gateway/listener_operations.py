@@ -23,7 +23,7 @@ from rookery.gateway.table import (
 )
 from rookery.gateway.waiting_operations import MOST, Number, enough
 from rookery.model.errors import BadInput, CommandRefused, SessionOver
-from rookery.model.facts import HOUSE, DeliveriesHeld, DeliveriesReleased, SessionId
+from rookery.model.facts import NO_SESSION, DeliveriesHeld, DeliveriesReleased, SessionId
 from rookery.model.listeners import Listener, Until
 from rookery.model.scopes import Need
 from rookery.model.sessions import Session
@@ -217,7 +217,7 @@ async def _switch(house: House, caller: Caller, *, on: bool) -> Holding:
     def write(db: Connection) -> Holding:
         if switches.hold(db, on=on):
             fact = DeliveriesHeld if on else DeliveriesReleased
-            house.journal.append(db, fact(HOUSE, caller.name))
+            house.journal.append(db, fact(NO_SESSION, caller.name))
         return Holding(on)
 
     return await house.database.write(write)

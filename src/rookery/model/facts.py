@@ -19,7 +19,7 @@ SessionId = NewType("SessionId", str)
 How: TypeAlias = Literal["finished", "interrupted", "failed"]
 
 #: Of no session in particular.
-HOUSE = SessionId("")
+NO_SESSION = SessionId("")
 
 
 class _Fact(Struct, frozen=True):

@@ -13,7 +13,7 @@ from sqlite3 import Connection
 from typing import NamedTuple
 from weakref import WeakSet
 
-from rookery.model.facts import HOUSE, KINDS, Fact, Noted, UsageReported
+from rookery.model.facts import KINDS, NO_SESSION, Fact, Noted, UsageReported
 
 _NAMES = {fact: name for name, fact in KINDS.items()}
 
@@ -57,7 +57,7 @@ class Bells:
 
     def of_sessions(self, sessions: Iterable[str]) -> asyncio.Event:
         """Return an event that is set at the next entry about one of ``sessions``, or all."""
-        return _hung(self._sessions, [*sessions, HOUSE])
+        return _hung(self._sessions, [*sessions, NO_SESSION])
 
     def of_kinds(self, kinds: Iterable[type[Fact]]) -> asyncio.Event:
         """Return an event that is set at the next entry of one of ``kinds``."""

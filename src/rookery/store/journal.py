@@ -12,11 +12,10 @@ from typing import TypeAlias
 
 import msgspec
 
-from rookery.model.facts import HOUSE, KINDS, Fact, UsageReported
-from rookery.model.lifecycle import Activity
+from rookery.model.facts import KINDS, Fact
 from rookery.ports.clock import Clock
-from rookery.store import messages, sessions, tracking, turn_changes
 from rookery.store.database import Database, savepoint
+from rookery.store.projections import project
 from rookery.store.times import stamp
 
 _NAMES = {fact: name for name, fact in KINDS.items()}
@@ -68,20 +67,7 @@ class Journal:
         for fact in facts:
             entry = self._enter(db, fact, at or self.clock.now())
             seq = entry.seq
-            # What a fact proves of a message is state too, not some reader's decision:
-            # readers may rely on it in whatever order they run.
-            if fact.session == HOUSE:
-                pass  # of all sessions: nobody moves
-            elif before := sessions.move(db, fact, at=entry.at):
-                parcel = messages.witness(db, seq, fact)
-                if type(fact) in turn_changes.FOLLOWED:
-                    was_idle = before.activity is Activity.IDLE
-                    known = turn_changes.Circumstances(seq, entry.at, was_idle, parcel)
-                    turn_changes.follow(db, fact, known)
-                tracking.follow(db, fact)
-            elif isinstance(fact, UsageReported):
-                # What its last turn used is known only once it is over.
-                tracking.follow(db, fact)
+            project(db, fact, seq=seq, at=entry.at)
             self._show_to_those_abreast(db, entry)
         return seq
 

@@ -294,7 +294,7 @@ def under_way(db: Connection, recipient: SessionId) -> Parcel | None:
     return next(parcels, None)
 
 
-def witness(db: Connection, seq: int, fact: facts.Fact) -> int | None:
+def project(db: Connection, seq: int, fact: facts.Fact) -> int | None:
     """Settle the messages of which ``fact`` proves something. Returns the parcel it proved."""
     match fact:
         case facts.TurnStarted(session, prompt):

@@ -12,15 +12,12 @@ from typing import Any
 
 import msgspec
 
-from rookery.model import facts
 from rookery.model.errors import SessionAmbiguous, SessionUnknown
-from rookery.model.facts import Fact, SessionId
-from rookery.model.lifecycle import Activity, SessionState, Status, advance
+from rookery.model.facts import SessionId
 from rookery.model.names import SHOWN
 from rookery.model.sessions import HEADLESS, OBSERVED, TMUX, Badge, NativeId, Sender, Session
 from rookery.ports.runtime import Place
 from rookery.store import relays
-from rookery.store.times import stamp
 from rookery.store.tokens import digest
 
 _TIMES = ("since", "created_at", "started_at", "last_activity_at", "ended_at")
@@ -195,83 +192,6 @@ def tmux_sessions(db: Connection) -> set[str]:
         " where tmux_session is not null and tmux_server is null"
     )
     return {row["tmux_session"] for row in rows}
-
-
-def move(db: Connection, fact: Fact, *, at: datetime) -> SessionState | None:
-    """Bring a session to where ``fact`` leads it. Returns where it was; none if it is over."""
-    query = "select status, activity, reason from sessions where id = ?"
-    if (row := db.execute(query, (fact.session,)).fetchone()) is None:
-        raise SessionUnknown(fact.session)
-    state, now = _state(row), stamp(at)
-    if state.status.is_over:
-        return None
-    after = advance(state, fact)
-    if after == state:
-        query = "update sessions set last_activity_at = ? where id = ?"
-        db.execute(query, (now, fact.session))
-    elif after.status is state.status:
-        # Most facts: and without a word of the status, whose indexes then stay untouched.
-        db.execute(
-            "update sessions set activity = ?, reason = ?, since = ?3, last_activity_at = ?3"
-            " where id = ?",
-            (after.activity, after.reason, now, fact.session),
-        )
-    else:
-        # Whatever a headless agent tells first proves that it is up; its start may be missed.
-        # In a terminal, a dialog can be seen before the agent is up.
-        db.execute(
-            "update sessions set status = :status, activity = :activity, reason = :reason,"
-            " since = :now, last_activity_at = :now, ended_at = iif(:over, :now, null),"
-            " started_at = iif(:status = 'running' and runtime = :headless,"
-            " coalesce(started_at, :now), started_at) where id = :id",
-            {
-                **_words(after),
-                "now": now,
-                "id": fact.session,
-                "over": after.status.is_over,
-                "headless": HEADLESS,
-            },
-        )
-    _learn(db, fact, now)
-    return state
-
-
-def _learn(db: Connection, fact: Fact, now: str) -> None:  # noqa: C901 - a table
-    """Keep what a fact tells of a session besides its state."""
-    match fact:
-        case facts.SessionStarted(session, model, transcript):
-            db.execute(
-                "update sessions set started_at = coalesce(started_at, ?),"
-                " model = case when ? = '' then model else ? end,"
-                " transcript_path = case when ? = '' then transcript_path else ? end"
-                " where id = ?",
-                (now, model, model, transcript, transcript, session),
-            )
-        case facts.TranscriptFound(session, path):
-            db.execute("update sessions set transcript_path = ? where id = ?", (path, session))
-        case facts.SessionFound(session):
-            db.execute("update sessions set started_at = ? where id = ?", (now, session))
-        case facts.ModelChosen(session, model):
-            db.execute("update sessions set model = ? where id = ?", (model, session))
-        case facts.ConversationLeft(session):
-            db.execute("update sessions set native_id = null where id = ?", (session,))
-        case facts.SessionRenamed(session, name):
-            relays.rename(db, session, before=get(db, session).name, name=name)
-            relays.give_up_aliases(db, session, name)
-            db.execute(
-                "update sessions set label = iif(label = name, ?, label), name = ?"
-                " where id = ?",
-                (name, name, session),
-            )
-        case facts.EndRequested(session, by):
-            db.execute("update sessions set ended_by = ? where id = ?", (by, session))
-        case facts.SessionEnded(session):
-            db.execute(
-                "update sessions set ended_by = 'itself' where id = ? and ended_by = ''",
-                (session,),
-            )
-        case _:
-            pass
 
 
 def place(db: Connection, session: SessionId, place: Place) -> None:
@@ -522,17 +442,3 @@ def late(db: Connection, badge: Badge, sender: Sender) -> SessionId | None:
         (digest(badge), sender.agent, sender.native_id, sender.native_id),
     ).fetchone()
     return SessionId(row["id"]) if row else None
-
-
-def _words(state: SessionState) -> dict[str, str | None]:
-    return {"status": state.status, "activity": state.activity, "reason": state.reason}
-
-
-#: To call an enumeration takes ten times as long.
-_STATUSES = {each.value: each for each in Status}
-_ACTIVITIES: dict[str | None, Activity] = {each.value: each for each in Activity}
-
-
-def _state(row: Row) -> SessionState:
-    activity = _ACTIVITIES.get(row["activity"])
-    return SessionState(_STATUSES[row["status"]], activity, row["reason"])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from sqlite3 import Connection
 
-from rookery.model.facts import HOUSE
+from rookery.model.facts import NO_SESSION
 from rookery.store.times import read_stamp
 
 
@@ -39,7 +39,8 @@ def count_entries(db: Connection) -> int:
 def held_since(db: Connection) -> datetime | None:
     """Return when deliveries were last held; none if that is forgotten."""
     (since,) = db.execute(
-        "select max(at) from entries where session = ? and kind = 'deliveries-held'", (HOUSE,)
+        "select max(at) from entries where session = ? and kind = 'deliveries-held'",
+        (NO_SESSION,),
     ).fetchone()
     return read_stamp(since)
 

@@ -26,7 +26,7 @@ RECENT = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Circumstances:
+class FactContext:
     """What is known of a fact besides what it tells."""
 
     seq: int  #: its entry
@@ -35,8 +35,8 @@ class Circumstances:
     parcel: int | None = None  #: whose arrival it proves
 
 
-#: The facts that ``follow`` does something about; most others come far more often.
-FOLLOWED: frozenset[type[Fact]] = frozenset(
+#: The facts that change turns; most others come far more often.
+PROJECTED: frozenset[type[Fact]] = frozenset(
     {
         *(facts.TurnStarted, facts.TurnPaused, facts.TurnEnded),
         *(facts.ToolUsed, facts.PromptFound, facts.SessionEnded),
@@ -44,7 +44,7 @@ FOLLOWED: frozenset[type[Fact]] = frozenset(
 )
 
 
-def follow(db: Connection, fact: Fact, known: Circumstances) -> None:
+def project(db: Connection, fact: Fact, known: FactContext) -> None:
     """Open and close turns as ``fact`` tells."""
     match fact:
         case facts.TurnStarted():
@@ -73,7 +73,7 @@ def follow(db: Connection, fact: Fact, known: Circumstances) -> None:
             pass
 
 
-def _begin(db: Connection, fact: facts.TurnStarted, known: Circumstances) -> None:
+def _begin(db: Connection, fact: facts.TurnStarted, known: FactContext) -> None:
     """Open a turn, unless the prompt is part of one that is open already."""
     if fact.prompt and not fact.resumes:
         _note_first_prompt(db, fact.session, fact.prompt)
@@ -114,7 +114,7 @@ def _note_typed(db: Connection, session: SessionId) -> None:
     )
 
 
-def _joins_one_that_runs(db: Connection, fact: facts.TurnStarted, known: Circumstances) -> bool:
+def _joins_one_that_runs(db: Connection, fact: facts.TurnStarted, known: FactContext) -> bool:
     """Return whether a prompt is part of a turn that is open already."""
     if not fact.resumes:
         return not known.was_idle and _complete(db, fact, known)
@@ -130,7 +130,7 @@ def _joins_one_that_runs(db: Connection, fact: facts.TurnStarted, known: Circums
     return True
 
 
-def _complete(db: Connection, fact: facts.TurnStarted, known: Circumstances) -> bool:
+def _complete(db: Connection, fact: facts.TurnStarted, known: FactContext) -> bool:
     """Add the words to a turn that was seen to begin a moment before they were told."""
     if not fact.prompt:
         return False

@@ -8,7 +8,7 @@ from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
 
 
-def follow(db: Connection, fact: Fact) -> None:
+def project(db: Connection, fact: Fact) -> None:
     """Count what ``fact`` tells."""
     match fact:
         case facts.ToolCalled(session, tool):

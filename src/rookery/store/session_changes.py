@@ -1,0 +1,105 @@
+"""Changes the row of a session as facts say."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from sqlite3 import Connection, Row
+
+from rookery.model import facts
+from rookery.model.errors import SessionUnknown
+from rookery.model.facts import Fact
+from rookery.model.lifecycle import Activity, SessionState, Status, advance
+from rookery.model.sessions import HEADLESS
+from rookery.store import relays, sessions
+from rookery.store.times import stamp
+
+
+def project(db: Connection, fact: Fact, *, at: datetime) -> SessionState | None:
+    """Change a session's row as a fact says. Returns its state before; none if it is over."""
+    query = "select status, activity, reason from sessions where id = ?"
+    if (row := db.execute(query, (fact.session,)).fetchone()) is None:
+        raise SessionUnknown(fact.session)
+    state, now = _state(row), stamp(at)
+    if state.status.is_over:
+        return None
+    after = advance(state, fact)
+    if after == state:
+        query = "update sessions set last_activity_at = ? where id = ?"
+        db.execute(query, (now, fact.session))
+    elif after.status is state.status:
+        # Most facts: and without a word of the status, whose indexes then stay untouched.
+        db.execute(
+            "update sessions set activity = ?, reason = ?, since = ?3, last_activity_at = ?3"
+            " where id = ?",
+            (after.activity, after.reason, now, fact.session),
+        )
+    else:
+        # Whatever a headless agent tells first proves that it is up; its start may be missed.
+        # In a terminal, a dialog can be seen before the agent is up.
+        db.execute(
+            "update sessions set status = :status, activity = :activity, reason = :reason,"
+            " since = :now, last_activity_at = :now, ended_at = iif(:over, :now, null),"
+            " started_at = iif(:status = 'running' and runtime = :headless,"
+            " coalesce(started_at, :now), started_at) where id = :id",
+            {
+                **_words(after),
+                "now": now,
+                "id": fact.session,
+                "over": after.status.is_over,
+                "headless": HEADLESS,
+            },
+        )
+    _keep(db, fact, now)
+    return state
+
+
+def _keep(db: Connection, fact: Fact, now: str) -> None:  # noqa: C901 - a table
+    """Keep what a fact tells of a session besides its state."""
+    match fact:
+        case facts.SessionStarted(session, model, transcript):
+            db.execute(
+                "update sessions set started_at = coalesce(started_at, ?),"
+                " model = case when ? = '' then model else ? end,"
+                " transcript_path = case when ? = '' then transcript_path else ? end"
+                " where id = ?",
+                (now, model, model, transcript, transcript, session),
+            )
+        case facts.TranscriptFound(session, path):
+            db.execute("update sessions set transcript_path = ? where id = ?", (path, session))
+        case facts.SessionFound(session):
+            db.execute("update sessions set started_at = ? where id = ?", (now, session))
+        case facts.ModelChosen(session, model):
+            db.execute("update sessions set model = ? where id = ?", (model, session))
+        case facts.ConversationLeft(session):
+            db.execute("update sessions set native_id = null where id = ?", (session,))
+        case facts.SessionRenamed(session, name):
+            relays.rename(db, session, before=sessions.get(db, session).name, name=name)
+            relays.give_up_aliases(db, session, name)
+            db.execute(
+                "update sessions set label = iif(label = name, ?, label), name = ?"
+                " where id = ?",
+                (name, name, session),
+            )
+        case facts.EndRequested(session, by):
+            db.execute("update sessions set ended_by = ? where id = ?", (by, session))
+        case facts.SessionEnded(session):
+            db.execute(
+                "update sessions set ended_by = 'itself' where id = ? and ended_by = ''",
+                (session,),
+            )
+        case _:
+            pass
+
+
+def _words(state: SessionState) -> dict[str, str | None]:
+    return {"status": state.status, "activity": state.activity, "reason": state.reason}
+
+
+#: To call an enumeration takes ten times as long.
+_STATUSES = {each.value: each for each in Status}
+_ACTIVITIES: dict[str | None, Activity] = {each.value: each for each in Activity}
+
+
+def _state(row: Row) -> SessionState:
+    activity = _ACTIVITIES.get(row["activity"])
+    return SessionState(_STATUSES[row["status"]], activity, row["reason"])
