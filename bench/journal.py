@@ -20,6 +20,7 @@ from bench.figures import Figure
 from bench.homes import scratch
 from bench.sizes import Sizes
 from rookery.clock import WallClock
+from rookery.model.actors import PERSON
 from rookery.model.facts import Fact, SessionId, SessionStarted, TurnEnded, TurnStarted
 from rookery.model.messages import Origin, Words
 from rookery.model.sessions import TMUX, Session
@@ -115,7 +116,7 @@ def tell_the_neighbour(db: Connection, entry: Entry) -> None:
     row = neighbour.fetchone()
     if row:
         words = Words(f"Session {entry.fact.session} finished its turn.", 0)
-        messages.add(db, SessionId(row["id"]), words, Origin("bench", entry.seq))
+        messages.add(db, SessionId(row["id"]), words, Origin(PERSON, entry.seq))
 
 
 READERS = {"bench": Reader(frozenset({TurnEnded}), tell_the_neighbour)}

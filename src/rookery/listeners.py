@@ -11,6 +11,7 @@ from sqlite3 import Connection
 
 from rookery import supervise
 from rookery.model import facts
+from rookery.model.actors import LISTENERS
 from rookery.model.errors import BadInput, SessionOver
 from rookery.model.facts import Fact, SessionId
 from rookery.model.listeners import (
@@ -40,7 +41,7 @@ from rookery.store.journal import Entry, Journal, Reader
 _log = logging.getLogger(__name__)
 
 #: Under which name its messages are written.
-AUTHOR = "listeners"
+AUTHOR = LISTENERS
 
 #: Seconds between two looks at the clock.
 ROUND = 1.0

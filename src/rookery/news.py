@@ -9,13 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from sqlite3 import Connection
 
+from rookery.model.actors import LISTENERS, Actor
 from rookery.model.envelopes import envelope
 from rookery.model.facts import SessionId
 from rookery.model.messages import Origin, clean
 from rookery.store import limits, messages, sessions
 
 #: Under which name merged news is written; to the store it is a listener's.
-MERGED = "listeners"
+MERGED = LISTENERS
 
 #: What merged news is about.
 ABOUT_MERGED = "what you wait for, and your relays"
@@ -30,7 +31,7 @@ LEFT_OUT = "Earlier news is left out."
 class News:
     words: str
     about: str  #: as the envelope says it
-    author: str
+    author: Actor
     cause: int  #: the entry that tells of it
     hops: int = 0
     subject: str = ""  #: stands before the words where the envelope is another

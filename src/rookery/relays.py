@@ -10,10 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
+from itertools import compress
 from sqlite3 import Connection
 from uuid import uuid4
 
 from rookery.model import facts
+from rookery.model.actors import Actor, ActorKind
 from rookery.model.aliases import checked_alias
 from rookery.model.envelopes import attributed
 from rookery.model.errors import BadInput, CommandRefused, SessionOver, WordsRefused
@@ -61,7 +63,7 @@ def join_pair(
     key = relays.pair_of(pair)
     if found := relays.of_pair(db, key):
         return found
-    made = _new(journal, f"session {pair[0]}", limits)
+    made = _new(journal, str(Actor.of_session(pair[0])), limits)
     relays.add(db, made, pair=key)
     for session in pair:
         join(db, journal, made.id, session)
@@ -123,7 +125,9 @@ def close(db: Connection, journal: Journal, relay_id: RelayId, *, by: str, reaso
     if relay.closed_at:
         return False
     relays.close(db, relay.id, at=journal.clock.now(), reason=reason)
-    closer = next((each for each in relay.present if f"session {each.session}" == by), None)
+    actor = Actor.read(by)
+    is_closer = (Actor.of_session(each.session) == actor for each in relay.present)
+    closer = next(compress(relay.present, is_closer), None)
     hops = messages.hops_of(db, closer.session) if closer else 0
     for member in relay.present:
         seq = journal.append(db, facts.RelayLeft(member.session, relay.id, reason))
@@ -171,7 +175,7 @@ def _pass_on(db: Connection, entry: Entry, relay: Relay, last_words: str) -> Non
     except WordsRefused:
         return
     relays.note_limit(db, relay.id, "")  # whatever kept an earlier one from it
-    origin = Origin(f"relay {relay.id}", entry.seq, hops=hops, relay=relay.id)
+    origin = Origin(Actor(ActorKind.RELAY, relay.id), entry.seq, hops=hops, relay=relay.id)
     for member in relay.present:
         if member.session == author.session:
             continue
@@ -212,7 +216,6 @@ def _part(db: Connection, relay: Relay, gone: Member, parting: _Parting) -> None
 
 
 def _tell(db: Connection, relay: Relay, member: Member, words: str, parting: _Parting) -> None:
-    # In the plural it is news of ours, which counts otherwise than what members say.
-    author, about = f"relays {relay.id}", f"your relay {relay.id}"
+    author, about = Actor(ActorKind.RELAY_NEWS, relay.id), f"your relay {relay.id}"
     news = News(words, about, author, parting.cause, parting.hops, subject=f"relay {relay.id}")
     tell(db, member.session, news)

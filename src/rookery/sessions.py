@@ -11,6 +11,7 @@ from pathlib import Path
 from sqlite3 import Connection
 from uuid import uuid4
 
+from rookery.model.actors import Actor
 from rookery.model.envelopes import envelope, quoted
 from rookery.model.errors import (
     AgentUnknown,
@@ -296,13 +297,15 @@ def _write(  # noqa: PLR0913 - a message
         raise BacklogFull(f"{why} for {name}. See them with:  rookery inbox {name}")
     cause = journal.append(db, MessageWritten(recipient, speaker.name, alone))
     if speaker.session is None or speaker.is_command:
-        return messages.add(db, recipient, words, Origin(speaker.name, cause))
+        return messages.add(db, recipient, words, Origin(Actor.read(speaker.name), cause))
     by, to = sessions.get(db, speaker.session), sessions.get(db, recipient)
     who = f"session {by.name} ({by.id})"
     above = envelope(speaker=who, recipient=to.name, about="a message")
     hops = 0 if speaker.is_direct else messages.hops_of(db, by.id)
     said = replace(words, text=quoted(words.text))
-    return messages.add(db, recipient, said, Origin(speaker.name, cause, above, hops))
+    return messages.add(
+        db, recipient, said, Origin(Actor.read(speaker.name), cause, above, hops)
+    )
 
 
 def rename(db: Connection, journal: Journal, session: SessionId, *, name: str) -> None:

@@ -6,6 +6,7 @@ from sqlite3 import Connection, IntegrityError
 import pytest
 
 from rookery import sessions as commands
+from rookery.model.actors import Actor
 from rookery.model.facts import SessionEnded, SessionId, TurnEnded, TurnStarted
 from rookery.model.messages import Message, MessageId, Origin, Parcel, Step, Words
 from rookery.sessions import Speaker
@@ -256,7 +257,7 @@ def test_only_what_we_have_put_together_ourselves_may_be_folded(
     db: Connection, journal: Journal
 ) -> None:
     person = take_up(db, journal, "one\ntwo")
-    relayed = Origin("relay r", 1, relay="r")
+    relayed = Origin(Actor.read("relay r"), 1, relay="r")
     messages.add(db, ANNA, Words("[bert] (2):\n\nhello", 0), relayed)
     spoken = Speaker(f"session {ANNA}", ANNA)
     commands.send(db, journal, speaker=spoken, recipient=BERT, words=Words("hello", 0))
@@ -276,7 +277,7 @@ def test_news_of_rookery_are_its_own_input_and_words_their_authors(
     db: Connection, author: str, shown: str
 ) -> None:
     for cause in (1, 2):  # also where the last input was the same
-        number = messages.add(db, ANNA, Words("News.", 0), Origin(author, cause))
+        number = messages.add(db, ANNA, Words("News.", 0), Origin(Actor.read(author), cause))
         said = messages.get(db, number)
 
         assert said

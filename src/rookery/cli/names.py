@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from rookery.client import Client
 from rookery.client.sessions import SessionInfo, find_sessions, show_session
+from rookery.model.actors import SESSION_IN_TEXT
 from rookery.model.errors import Answered
 
 #: Sessions that are asked for at once: their ids have to fit into a request's first line.
 PAGE_SIZE = 500
 
-#: How the daemon writes which session did something.
-_ACTOR = re.compile(r"\bsession ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b")
-
 
 def is_session(actor: str) -> bool:
     """Return whether it was a session that did something."""
-    return _ACTOR.fullmatch(actor) is not None
+    return SESSION_IN_TEXT.fullmatch(actor) is not None
 
 
 def known_sessions(
     daemon: Client, ids: Iterable[str], texts: Iterable[str] = ()
 ) -> dict[str, SessionInfo]:
     """Return the sessions with these ids, and those that did something in ``texts``, by id."""
-    named = (found for text in texts for found in _ACTOR.findall(text))
+    named = (found for text in texts for found in SESSION_IN_TEXT.findall(text))
     wanted = sorted({*filter(None, ids), *named})
     pages = (wanted[at : at + PAGE_SIZE] for at in range(0, len(wanted), PAGE_SIZE))
     return {each.id: each for page in pages for each in find_sessions(daemon, page)}
@@ -44,7 +41,7 @@ def with_names(text: str, known: Mapping[str, SessionInfo]) -> str:
 
 def with_names_by(text: str, name: Callable[[str], str]) -> str:
     """Replace the ids of sessions that did something by what ``name`` returns."""
-    return _ACTOR.sub(lambda found: name(found[1]), text)
+    return SESSION_IN_TEXT.sub(lambda found: name(found[1]), text)
 
 
 def with_names_from(text: str, daemon: Client) -> str:

@@ -19,6 +19,7 @@ from rookery.gateway.table import (
     reach,
     target,
 )
+from rookery.model.actors import Actor, ActorKind
 from rookery.model.errors import BadInput, Forbidden
 from rookery.model.facts import ForegroundEntered, ForegroundLeft, SessionId
 from rookery.model.names import SHOWN
@@ -200,7 +201,7 @@ def _require_a_channel(channel: str) -> None:
 def _require_a_bringer(caller: Caller, by: str | None) -> None:
     """Let no agent take away what its person looks at. Raises ``Forbidden``."""
     is_agent = caller.identity.scope is not Scope.OWNER
-    if is_agent and by is not None and not by.startswith("session "):
+    if is_agent and by is not None and Actor.read(by).kind is not ActorKind.SESSION:
         raise Forbidden("a person has brought it to the foreground, and puts it back.")
 
 

@@ -11,6 +11,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import NewType
 
+from rookery.model.actors import Actor, ActorKind
 from rookery.model.errors import Occupied, WordsRefused
 from rookery.model.facts import SessionId
 from rookery.model.rewriting import essence, from_first_visible
@@ -48,15 +49,37 @@ class Words:
     changed: str = ""  #: what the recipient's program changes of the rest
 
 
+class MessageKind(StrEnum):
+    """Whose words a message has."""
+
+    PERSON = "person"
+    SESSION = "session"  #: that was told to send them
+    RELAY = "relay"  #: of a member of a relay
+    NEWS = "news"  #: Rookery's own
+
+
+#: What an author writes; all others write as a person does.
+_KINDS = {
+    ActorKind.SESSION: MessageKind.SESSION,
+    ActorKind.RELAY: MessageKind.RELAY,
+    ActorKind.RELAY_NEWS: MessageKind.NEWS,
+    ActorKind.LISTENERS: MessageKind.NEWS,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Where words come from: who wrote them, and because of what."""
 
-    author: str  #: a person, a session, or a reader of the journal
+    author: Actor
     cause: int  #: an entry
     envelope: str = ""  #: the line above them that says so
     hops: int = 0  #: relays since a person or a direct message spoke
     relay: str | None = None
+
+    @property
+    def kind(self) -> MessageKind:
+        return _KINDS.get(self.author.kind, MessageKind.PERSON)
 
 
 @dataclass(frozen=True, slots=True)

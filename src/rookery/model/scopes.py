@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+from rookery.model.actors import PERSON, Actor
 from rookery.model.facts import SessionId
 
 #: How deep sessions may start sessions, and how many of them may live.
@@ -47,5 +48,9 @@ class Identity:
     token: str | None = None  #: the digest of what they showed
 
     @property
+    def actor(self) -> Actor:
+        return Actor.of_session(self.session) if self.session else PERSON
+
+    @property
     def name(self) -> str:
-        return f"session {self.session}" if self.session else "person"
+        return str(self.actor)

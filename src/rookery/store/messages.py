@@ -38,7 +38,7 @@ _ASKED = (
 _ALONE = f"({_COMMAND} or {_ASKED})"
 
 #: Matches news of Rookery's own, as opposed to the words of a person or a session.
-NEWS = "(author = 'listeners' or author like 'relays %')"
+NEWS = "kind = 'news'"
 
 #: Waits for the same session, behind the first.
 _WAITS_ON = "recipient = :recipient and step = 'pending' and id > :first"
@@ -46,17 +46,17 @@ _WAITS_ON = "recipient = :recipient and step = 'pending' and id > :first"
 
 def add(db: Connection, recipient: SessionId, words: Words, origin: Origin) -> MessageId:
     added = db.execute(
-        "insert into messages (recipient, words, removed, changed, author, cause, envelope,"
-        " hops, relay, written_at)"
-        " values (?, ?, ?, ?, ?, ?, ?, ?, ?, (select at from entries where seq = ?))",
+        "insert into messages (recipient, words, removed, changed, author, kind, cause,"
+        " envelope, hops, relay, written_at)"
+        " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (select at from entries where seq = ?))",
         (
             *(recipient, words.text, words.removed, words.changed),
-            *(origin.author, origin.cause),
+            *(str(origin.author), origin.kind, origin.cause),
             *(origin.envelope, origin.hops, origin.relay, origin.cause),
         ),
     )
     number = MessageId(added.lastrowid or 0)
-    by = "rookery" if _is_news(origin.author) else origin.author
+    by = "rookery" if origin.author.is_rookery else str(origin.author)
     db.execute(
         "update sessions set last_input_origin = ?1 where id = ?2 and last_input_origin <> ?1",
         (by, recipient),
@@ -87,11 +87,6 @@ def rewrite(db: Connection, message: MessageId, words: str, *, hops: int) -> Non
         "update messages set words = ?, hops = max(hops, ?) where id = ? and step = 'pending'",
         (words, hops, message),
     )
-
-
-def _is_news(author: str) -> bool:
-    """Return what ``NEWS`` says of a row."""
-    return author == "listeners" or author.startswith("relays ")
 
 
 def hops_of(db: Connection, session: SessionId, *, stop: datetime | None = None) -> int:
@@ -212,7 +207,7 @@ def take_up(
 
 def is_by_session(db: Connection, parcel: Parcel) -> bool:
     """Return whether a session has written words of a parcel."""
-    query = "select 1 from messages where parcel = ? and author like 'session %'"
+    query = "select 1 from messages where parcel = ? and kind = 'session'"
     return db.execute(query, (parcel.id,)).fetchone() is not None
 
 

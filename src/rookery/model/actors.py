@@ -1,0 +1,52 @@
+"""Who did something: a person, a session, or a part of Rookery."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from rookery.model.facts import SessionId
+
+#: How a session is written in a text that says who did something.
+SESSION_IN_TEXT = re.compile(r"\bsession ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b")
+
+
+class ActorKind(StrEnum):
+    PERSON = "person"
+    SESSION = "session"
+    LISTENERS = "listeners"  #: Rookery, which tells that another session has stopped
+    RELAY = "relay"  #: the members of a relay
+    RELAY_NEWS = "relays"  #: Rookery, which tells what becomes of a relay
+    OTHER = "other"  #: a rule, a deadline, the agent itself
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    kind: ActorKind
+    id: str = ""  #: of the session or the relay; of others, their name
+
+    @staticmethod
+    def of_session(session: SessionId) -> Actor:
+        return Actor(ActorKind.SESSION, session)
+
+    @staticmethod
+    def read(text: str) -> Actor:
+        """Read what ``str`` has written; it is in the journal and in the tables."""
+        kind, _, name = text.partition(" ")
+        known = {each.value: each for each in ActorKind if each is not ActorKind.OTHER}
+        return Actor(known[kind], name) if kind in known else Actor(ActorKind.OTHER, text)
+
+    @property
+    def is_rookery(self) -> bool:
+        """Whether Rookery itself speaks: its news are counted apart from others' words."""
+        return self.kind in {ActorKind.LISTENERS, ActorKind.RELAY_NEWS}
+
+    def __str__(self) -> str:
+        if self.kind is ActorKind.OTHER:
+            return self.id
+        return f"{self.kind} {self.id}".rstrip()
+
+
+PERSON = Actor(ActorKind.PERSON)
+LISTENERS = Actor(ActorKind.LISTENERS)
