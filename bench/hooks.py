@@ -30,7 +30,7 @@ import uvloop
 from bench.figures import Figure
 from bench.homes import a_home, scratch
 from bench.sizes import Sizes
-from rookery.daemon import AGENTS
+from rookery.agents.catalog import AGENTS
 from rookery.hook_protocol import with_checksum
 from rookery.hook_setup import programs
 from rookery.programs.hook import TAKEN

@@ -22,7 +22,7 @@ from bench.figures import Figure, percentile
 from bench.homes import SOON, end_server, scratch, undisturbed
 from bench.panes import TICK, panes_of, poll, ticker
 from bench.sizes import Sizes
-from rookery.agents.shell import Shell
+from rookery.agents.shell import SHELL
 from rookery.clock import WallClock
 from rookery.config import Limits
 from rookery.model.facts import SessionId
@@ -117,7 +117,7 @@ async def _watch(socket: Path, sizes: Sizes) -> Seen:
 
 
 def _launch(command: tuple[str, ...], folder: Path) -> Launch:
-    return Launch(SessionId(str(uuid4())), Shell(), command, {"PATH": os.defpath}, folder)
+    return Launch(SessionId(str(uuid4())), SHELL, command, {"PATH": os.defpath}, folder)
 
 
 def _poll(socket: Path, sizes: Sizes) -> Seen:

@@ -76,7 +76,7 @@ def _keys(model: type[BaseModel], prefix: str) -> Iterator[str]:
             above = re.search(rf"^    #: (.*)\n    {name}: ", source, re.MULTILINE)
             meaning = (said or above or [""] * 2)[1]
             default = "the host's name" if name == "computer" else repr(_default(field))
-            yield f"| `{prefix}{name}` | {default} | {meaning} |"
+            yield f"| `{prefix}{field.alias or name}` | {default} | {meaning} |"
 
 
 def _default(field: object) -> object:

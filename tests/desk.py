@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rookery.agents.catalog import AGENTS
 from rookery.config import AgentSettings, Settings
-from rookery.daemon import AGENTS
 from rookery.gateway.asking import ask
 from rookery.gateway.operations import OPERATIONS
 from rookery.gateway.table import House

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
@@ -11,15 +11,17 @@ from pathlib import Path
 import anyio
 
 from rookery import sessions
+from rookery.agents.catalog import AGENTS
 from rookery.conversations import Conversations
 from rookery.courier import Courier
-from rookery.daemon import AGENTS, READERS
+from rookery.daemon import READERS
 from rookery.intake import Intake
 from rookery.keeper import Deadlines, Keeper, Surroundings
 from rookery.model.facts import SessionId
 from rookery.model.messages import MessageId, clean
 from rookery.model.sessions import Session
 from rookery.permissions import Permissions
+from rookery.ports.agent import Agent
 from rookery.ports.runtime import Runtime
 from rookery.rulebook import Rulebook
 from rookery.sessions import Plan, Speaker, Start
@@ -134,14 +136,17 @@ class House:
 
 @asynccontextmanager
 async def running(
-    database: ObservedDatabase, world: World, runtime: Runtime | None = None
+    database: ObservedDatabase,
+    world: World,
+    runtime: Runtime | None = None,
+    agents: Mapping[str, Agent] = AGENTS,
 ) -> AsyncIterator[House]:
     """Run what the daemon runs, in the order in which it does."""
     world.runtime.begin_life()
     runtime = runtime or world.runtime
     journal = Journal("here", world.clock, READERS)
-    intake = Intake(database, journal, AGENTS, world.permissions(journal), no_policy(journal))
-    keeper = Keeper(database, journal, runtime, AGENTS, DEADLINES, world.surroundings)
+    intake = Intake(database, journal, agents, world.permissions(journal), no_policy(journal))
+    keeper = Keeper(database, journal, runtime, agents, DEADLINES, world.surroundings)
     await journal.catch_up(database)
     await world.agents.drain(intake)
     async with anyio.create_task_group() as tasks:
@@ -149,10 +154,10 @@ async def running(
         await keeper.recover()
         conversations = Conversations({}, world.clock)
         tasks.start_soon(
-            Watch(database, journal, runtime, AGENTS, conversations, intake.permissions).watch
+            Watch(database, journal, runtime, agents, conversations, intake.permissions).watch
         )
         tasks.start_soon(keeper.tend)
-        tasks.start_soon(Courier(database, journal, runtime, AGENTS).deliver)
+        tasks.start_soon(Courier(database, journal, runtime, agents).deliver)
         yield House(database, keeper, world)
         tasks.cancel_scope.cancel()
 

@@ -102,20 +102,23 @@ class Absence:
     def _told(
         self, agent: Agent, now: Situation, when_away: WhenAway, denial: Verdict
     ) -> Iterator[dict[str, object]]:
+        if agent.hooks is None:
+            return
+        traits = agent.hooks.traits
         rules = [rule for rule in self.rulebook.rules if rule.decision != "allow"]
         names = {agent.name, *now.agents_above.get(agent.name, ())}
         restricted = [rule.tool for rule in _of_agents(rules, names)]
-        loading = skill_commands.tools_that_load(agent.name, restricted)
+        loading = skill_commands.tools_that_load(agent, restricted)
         tools = sorted({*map(_glob, restricted), *loading})
-        if agent.hook_before_tool and tools:
-            event = {"hook_event_name": agent.hook_before_tool}
-            asks = when_away == "ask" and agent.asks_when_told
-            said = agent.answer(event, None if asks else denial)
-            yield {"event": agent.hook_before_tool, "tools": tools, "say": said}
-        if agent.hook_when_asked and now.mode == "remote" and when_away == "deny":
-            event = {"hook_event_name": agent.hook_when_asked}
-            said = agent.answer(event, denial)
-            yield {"event": agent.hook_when_asked, "tools": ["*"], "say": said}
+        if traits.before_tool and tools:
+            event = {"hook_event_name": traits.before_tool}
+            asks = when_away == "ask" and traits.asks_when_told
+            said = agent.hooks.answer(event, None if asks else denial)
+            yield {"event": traits.before_tool, "tools": tools, "say": said}
+        if traits.permission and now.mode == "remote" and when_away == "deny":
+            event = {"hook_event_name": traits.permission}
+            said = agent.hooks.answer(event, denial)
+            yield {"event": traits.permission, "tools": ["*"], "say": said}
 
 
 def _content(file: Path) -> bytes | None:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import partial
 from sqlite3 import Connection
 
-from rookery.agents.shared import keys
 from rookery.dialogs import about, call_of
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import KeysPressed, KeysWithheld, SessionId
@@ -152,7 +151,7 @@ class Answers:
                 course.looks = MOST_LOOKS
             return False
         fits = await self.database.read(partial(about, session=request.session, dialog=dialog))
-        is_next = bool(standing.presses) and keys.asks_back(dialog)
+        is_next = bool(standing.presses) and dialog.asks_back
         if not is_next and request.id not in {each.id for each in fits}:
             if standing.presses:  # ours is gone; another one came
                 await self.database.write(partial(self._note, request=request))
@@ -169,10 +168,11 @@ class Answers:
         is_still, course.seen = dialog == course.seen, dialog
         if course.step is not None and not is_still:
             return  # it shows the last step, or goes away: look once more
-        step = agent.keys_for(dialog, call_of(request), standing.verdict)
+        keys = agent.screen.keys if agent.screen else None
+        step = keys.keys_for(dialog, call_of(request), standing.verdict) if keys else None
         if step is None:
             course.why = NO_KEY
-        elif standing.presses and not step.is_last and not keys.asks_back(dialog):
+        elif standing.presses and not step.is_last and not dialog.asks_back:
             # The key that ends the dialog was pressed: what is left of it takes no other step.
             course.why = NOT_TAKEN
         elif step.is_last and standing.presses >= MOST_PRESSES:

@@ -18,12 +18,15 @@ from pydantic import (
     field_validator,
 )
 
+from rookery.agents.names import FOLDERS_KEY
 from rookery.model.errors import ConfigBroken
 from rookery.model.patterns import compile_regex
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, allow_inf_nan=False, serialize_by_alias=True
+    )
 
 
 def _check_words(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -152,7 +155,7 @@ class Discovery(_Section):
     enabled: bool = True  #: look for them in the user's own tmux
     tmux_sockets: tuple[str, ...] = ()  #: of these servers only; else of the usual ones
     #: Claude's configuration folders, besides the usual one and those that are set for it here.
-    claude_config_dirs: tuple[str, ...] = ()
+    session_file_folders: tuple[str, ...] = Field((), alias=FOLDERS_KEY)
 
 
 class Price(_Section):

@@ -14,8 +14,7 @@ from typing import TypeVar
 import anyio
 from msgspec import structs
 
-from rookery.agents.conversations import Kind, Passage, place_of
-from rookery.agents.shared.usage import is_named_after, is_of_subagent
+from rookery.agents.transcripts import is_named_after, is_of_subagent, place_of
 from rookery.model.facts import (
     Fact,
     How,
@@ -27,6 +26,7 @@ from rookery.model.facts import (
 )
 from rookery.model.sessions import Session
 from rookery.ports.clock import Clock
+from rookery.ports.transcript import Kind, Passage
 from rookery.store import sessions, transcripts, turns
 from rookery.store.database import Database
 from rookery.transcript_files import ALL, END, Span, passages
@@ -199,7 +199,7 @@ class Conversations:
         """Return what was said last, as much as there is room for; oldest first."""
         known = await database.read(partial(transcripts.of_session, session=session.id))
         latest = sorted(known, key=lambda each: each.until or each.since)
-        names = [each.path for each in latest if not is_of_subagent(each.path)]
+        names = [each.path for each in latest if not is_of_subagent(session.agent, each.path)]
 
         def found() -> list[Passage]:
             paths = names[-MOST_FILES:] or [path for path in (self.find(session),) if path]

@@ -80,10 +80,10 @@ class Courier:
     async def _begin(self, session: Session) -> bool:
         """Take up what waits for an idle session. False if nothing does."""
         agent = self.agents[session.agent]
-        if agent.lists_tools and await self._wait_for_tools(session):
+        if agent.abilities.lists_tools and await self._wait_for_tools(session):
             return True  # words may be held by now
         # Two lines are two commands to a plain program, and each has an answer of its own.
-        alone, now = not agent.has_box, self._clock.now()
+        alone, now = agent.screen is None, self._clock.now()
         take_up = partial(messages.take_up, recipient=session.id, at=now, alone=alone)
         parcel = await self.database.write(take_up)
         if parcel is None:
@@ -157,7 +157,7 @@ class Courier:
         def confirm(db: Connection) -> None:
             moved = messages.move(db, parcel, Step.SUBMITTED)
             now = sessions.get(db, parcel.recipient)
-            if moved and not (agent.has_hooks and observed.tells_turns(db, now)):
+            if moved and not (agent.hooks and observed.tells_turns(db, now, agent.abilities)):
                 self.journal.append(db, TurnStarted(parcel.recipient, parcel.words))
                 if observed.has_rested(db, now.id, since=entered_at):
                     # So short a turn that its end was told before we came to its beginning.

@@ -29,12 +29,7 @@ from rookery import (
     transcripts,
 )
 from rookery.absence import STEP, Absence, Situation
-from rookery.agents.claude.agent import Claude
-from rookery.agents.codex.agent import Codex
-from rookery.agents.demo import Demo
-from rookery.agents.gemini.agent import Gemini
-from rookery.agents.opencode.agent import OpenCode
-from rookery.agents.shell import Shell
+from rookery.agents.catalog import AGENTS
 from rookery.answers import Answers
 from rookery.attention import Attention
 from rookery.clock import WallClock
@@ -76,6 +71,7 @@ from rookery.model.facts import (
 from rookery.permissions import Permissions
 from rookery.ports.agent import Agent
 from rookery.ports.runtime import Runtime
+from rookery.ports.transcript import FolderSources
 from rookery.processes import Kernel
 from rookery.registry import Registry
 from rookery.rulebook import Rulebook
@@ -109,10 +105,6 @@ READERS: Mapping[str, Reader] = {
     "transcripts": transcripts.READER,
     "listeners": listeners.READER,
     "relays": relays.READER,
-}
-
-AGENTS: Mapping[str, Agent] = {
-    agent.name: agent for agent in (Claude(), Codex(), Demo(), Gemini(), OpenCode(), Shell())
 }
 
 #: Characters of the owner's token; a shorter one was not made by us.
@@ -319,8 +311,12 @@ def _set_to_work(house: House, tasks: TaskGroup) -> None:
     tasks.start_soon(Dialogs(database, house.runtime, AGENTS, decider).watch)
     tasks.start_soon(house.discovery.run)
     corrections = Corrections(database, journal, conversations)
-    registry = Registry(database, journal, conversations, corrections)
-    tasks.start_soon(registry.watch, conversations.folders["claude"])
+    for agent in AGENTS.values():
+        if agent.transcript and (files := agent.transcript.session_files):
+            registry = Registry(
+                database, journal, conversations, corrections, agent.name, files
+            )
+            tasks.start_soon(registry.watch, conversations.folders[agent.name])
     tasks.start_soon(HeadlessWatch(database, journal).watch)
     tasks.start_soon(decider.keep_time, database)
     tasks.start_soon(LostHooks(database, decider).watch)
@@ -428,24 +424,22 @@ def _conversations(
     settings: Settings, login: Mapping[str, str], clock: WallClock
 ) -> Conversations:
     """Say where agents keep what they write down; for those that may not tell it."""
-    folders = {"claude": claude_folders, "gemini": gemini_folders}
-    found = {agent: [*of(settings, login)] for agent, of in folders.items()}
+    found = {name: [*folders_of(agent, settings, login)] for name, agent in AGENTS.items()}
     return Conversations(found, clock)
 
 
-def gemini_folders(settings: Settings, login: Mapping[str, str]) -> set[Path]:
-    ours = {**login, **settings.environment, **settings.agent("gemini").environment}
-    homes = (each.get("GEMINI_CLI_HOME") or each.get("HOME") for each in (login, ours))
-    return {Path(each, ".gemini") for each in homes if each}
-
-
-def claude_folders(settings: Settings, login: Mapping[str, str]) -> set[Path]:
-    """Say where Claude keeps what it knows of itself, for whomever it may run."""
-    own = settings.agent("claude").environment
-    given = (each.get("CLAUDE_CONFIG_DIR") for each in (login, settings.environment, own))
-    named = [*filter(None, given), *settings.discovery.claude_config_dirs]
-    home = Path(login.get("HOME") or Path.home())
-    return {home / ".claude", *expanded(named)}
+def folders_of(agent: Agent, settings: Settings, login: Mapping[str, str]) -> set[Path]:
+    """Return the folders in which an agent keeps its own files, started by us or by hand."""
+    if agent.transcript is None or agent.transcript.folders is None:
+        return set()
+    has_session_files = agent.transcript.session_files is not None
+    sources = FolderSources(
+        login=login,
+        shared=settings.environment,
+        own=settings.agent(agent.name).environment,
+        listed=settings.discovery.session_file_folders if has_session_files else (),
+    )
+    return set(expanded(agent.transcript.folders(sources)))
 
 
 def _permissions(home: Home, settings: Settings, journal: Journal) -> Permissions:

@@ -12,7 +12,6 @@ from datetime import datetime, timedelta
 from functools import partial
 from sqlite3 import Connection
 
-from rookery.agents.shared import keys
 from rookery.agents.shared.subjects import is_about
 from rookery.model.facts import InputAsked, SessionId, TurnEnded
 from rookery.model.lifecycle import Activity
@@ -107,7 +106,7 @@ def note(
 
     ``is_told`` is whether it is known already that something is asked.
     """
-    if about(db, session.id, dialog) or keys.asks_back(dialog):
+    if about(db, session.id, dialog) or dialog.asks_back:
         return False
     for stale in requests.open_of(db, session.id):
         if stale.source == "screen":
@@ -173,7 +172,10 @@ class Dialogs:
     @property
     def _untold(self) -> list[str]:
         """The agents whose hooks tell of a dialog, but not of its end."""
-        told_by = {name: agent.hook_when_asked for name, agent in self.agents.items()}
+        told_by = {
+            name: agent.hooks.traits.permission if agent.hooks else ""
+            for name, agent in self.agents.items()
+        }
         return [name for name, hook in told_by.items() if not hook]
 
     async def _take_a_step(self, session: SessionId) -> bool:
@@ -224,7 +226,9 @@ class Dialogs:
         """Return whether a turn runs of which no hook will tell that a refusal has ended it."""
         is_working = session.activity is Activity.WORKING
         return (
-            is_working and session.agent in self._untold and observed.tells_turns(db, session)
+            is_working
+            and session.agent in self._untold
+            and observed.tells_turns(db, session, self.agents[session.agent].abilities)
         )
 
     def _gone(self, db: Connection, session: SessionId, view: View) -> list[RequestId]:

@@ -11,6 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
+from rookery.agents.names import OWN_VARIABLES
+
 #: What a caller's terminal knows better than the login shell. Nothing that could turn an
 #: agent to another server or another configuration.
 FROM_CALLER = (
@@ -32,7 +34,7 @@ _SEED = (
 
 #: Of the terminal or the agent that the daemon happened to be started in.
 _FOREIGN = (
-    *("TERM", "TERM_PROGRAM", "TMUX", "TMUX_PANE", "CLAUDECODE"),
+    *("TERM", "TERM_PROGRAM", "TMUX", "TMUX_PANE", *OWN_VARIABLES),
     *("PWD", "OLDPWD", "SHLVL", "PS1", "_"),
 )
 

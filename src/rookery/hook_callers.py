@@ -14,9 +14,6 @@ from rookery.model.facts import SessionId
 from rookery.ports.agent import Agent
 from rookery.processes import Process, caller_of, is_shared, run_as
 
-#: Agents that make a daemon of themselves. What calls itself one could speak for anybody.
-SHARING = frozenset({"codex"})
-
 #: Sessions of unknown processes that calls from one session of the kernel may make.
 MAX_UNIDENTIFIED = 20
 
@@ -98,9 +95,14 @@ class Caller:
 
     @cached_property
     def is_shared(self) -> bool:
-        """Whether a daemon that speaks for many sessions made it; not every agent has one."""
-        pid = self.hook.pid
-        return self.agent.name in SHARING and pid is not None and is_shared(pid)
+        """Whether a server made it that speaks for several sessions; not every agent has one.
+
+        Of other agents, a process that only looks like such a server could speak for any
+        session.
+        """
+        pid, argument = self.hook.pid, self.agent.abilities.server_argument
+        servers = {self.agent.program: argument}
+        return bool(argument) and pid is not None and is_shared(pid, servers)
 
     @property
     def to_learn(self) -> Process | None:

@@ -40,7 +40,7 @@ from rookery.model.rules import needs_folder, path_fields
 from rookery.model.sessions import HEADLESS, Sender
 from rookery.path_resolver import PathResolver
 from rookery.permissions import Pass, Permissions, Ruling, Wait
-from rookery.ports.agent import Agent
+from rookery.ports.agent import Agent, HookDialect
 from rookery.processes import run_as
 from rookery.prompt_names import rename_after_prompt
 from rookery.skill_commands import with_inline_commands
@@ -82,7 +82,7 @@ Taking: TypeAlias = Callable[[Connection], Ruling | GoOn | Context]
 class _Read(NamedTuple):
     """What a hook call says, before its session is known."""
 
-    agent: Agent
+    hooks: HookDialect
     sender: Sender
     call: Call | None
 
@@ -123,16 +123,16 @@ class Intake:
         return await self._prepare(hook, await self._read(hook))
 
     async def _read(self, hook: Hook) -> _Read:
-        agent = self.agent(hook)
-        sender = agent.identify(hook.payload)
-        return _Read(agent, sender, await self._read_call(agent, sender, hook))
+        hooks = self.hooks(hook)
+        sender = hooks.identify(hook.payload)
+        return _Read(hooks, sender, await self._read_call(hooks, sender, hook))
 
     async def _prepare(self, hook: Hook, read: _Read) -> Taking:
-        agent, sender, call = read
+        hooks, sender, call = read
         now = self.journal.clock.now()
         at = min(hook.at or now, now)  # a spooled one waited for long
-        caller = self._look_at_caller(hook, agent, sender)
-        ending = await self._unsaid_ending(agent, sender, hook)
+        caller = self._look_at_caller(hook, sender)
+        ending = await self._unsaid_ending(hooks, sender, hook)
 
         def take_in(db: Connection) -> Ruling | GoOn | Context:
             if not hook_calls.add(db, hook.key, at=at):
@@ -140,21 +140,21 @@ class Intake:
             if ends_an_earlier_conversation(db, sender, caller):
                 return Pass()
             sending = self._senders.resolve(db, sender, caller, at)
-            if _works_on(sending, hook, agent, call):
+            if _works_on(sending, hook, hooks, call):
                 sending = self._senders.revive(db, sending, sender, caller, at)
             session = sending.session
             self._learn(db, sending, sender)
             identify(db, sending, sender, caller)
-            if agent.doubles_hooks and self._is_echo(db, hook, at):
+            if hooks.traits.doubles_hooks and self._is_echo(db, hook, at):
                 return self._repeat(db, session, call)
-            if held := self._hold(db, agent, hook, session):
+            if held := self._hold(db, hooks, hook, session):
                 return held
-            told = [_explain(fact, ending) for fact in agent.read_hook(hook.payload, session)]
+            told = [_explain(fact, ending) for fact in hooks.read(hook.payload, session)]
             for fact in told:
                 self._write(db, fact, at=at)
             self.permissions.ask_again(db, session)
             self._bring_up(db, sending)
-            ruling = self._consider(db, agent, hook, session, call)
+            ruling = self._consider(db, hooks, hook, session, call)
             evidence.note_state(db, session, "hook", at=at, detail=sender.event)
             return self._context(db, session) if _is_prompt(told) else ruling
 
@@ -172,29 +172,35 @@ class Intake:
         return denied
 
     def agent(self, hook: Hook) -> Agent:
-        """Return the dialect that a hook speaks. Raises ``HookUnreadable``."""
+        """Return the agent that a hook names. Raises ``HookUnreadable``."""
         if (agent := self.agents.get(hook.agent)) is None:
             raise HookUnreadable(f"no agent is called {hook.agent!r}")
         return agent
+
+    def hooks(self, hook: Hook) -> HookDialect:
+        """Return what reads and answers a hook. Raises ``HookUnreadable``."""
+        if (hooks := self.agent(hook).hooks) is None:
+            raise HookUnreadable(f"a {hook.agent} has no hooks")
+        return hooks
 
     def with_process(self, hook: Hook) -> Hook:
         """Add the agent's process to a spooled call, as the call names it. Reads /proc."""
         program = run_as(self.agent(hook))
         return replace(hook, process=agent_in_lineage(hook.named, program))
 
-    async def _read_call(self, agent: Agent, sender: Sender, hook: Hook) -> Call | None:
+    async def _read_call(self, hooks: HookDialect, sender: Sender, hook: Hook) -> Call | None:
         """Return the tool call that a hook wants decided, with all that rules look at.
 
         The rules and the links of paths are read here, before the transaction.
         """
         if hook.pid is None:
-            spooled = agent.read_call(hook.payload)
+            spooled = hooks.read_call(hook.payload)
             if spooled is None:
                 return None
             return replace(spooled, is_exact=not hook.is_altered, folder=sender.cwd)
-        if sender.event == agent.hook_before_tool:
+        if sender.event == hooks.traits.before_tool:
             require_tool(hook.payload)
-        if (call := agent.read_call(hook.payload)) is None:
+        if (call := hooks.read_call(hook.payload)) is None:
             return None
         call = await with_inline_commands(replace(call, folder=sender.cwd), sender)
         rulebook = self.permissions.rulebook
@@ -206,22 +212,26 @@ class Intake:
         fields = path_fields(rulebook.rules)
         return await self.paths.resolve(call, folder=sender.cwd, fields=fields)
 
-    def _look_at_caller(self, hook: Hook, agent: Agent, sender: Sender) -> Caller:
+    def _look_at_caller(self, hook: Hook, sender: Sender) -> Caller:
         """Read from /proc what the transaction will ask; a badge proves most without it."""
-        caller = Caller(hook, agent)
+        caller = Caller(hook, self.agent(hook))
         caller.look_at_group()
         if hook.badge is None or may_change_conversations(sender):
             caller.look(self.strangers)
         return caller
 
-    async def _unsaid_ending(self, agent: Agent, sender: Sender, hook: Hook) -> Answer:
+    async def _unsaid_ending(self, hooks: HookDialect, sender: Sender, hook: Hook) -> Answer:
         """Read from the transcript how a turn ended, or what it said, where the hook errs."""
         # Not for a spooled call: calls must reach the writer in the order of the spool.
         is_live = hook.pid is not None
-        if not is_live or self.conversations is None or sender.event != agent.silent_stop:
+        if (
+            not is_live
+            or self.conversations is None
+            or sender.event != hooks.traits.silent_stop
+        ):
             return NOTHING
         session = await self.database.read(partial(sessions.known, sender=sender))
-        told = agent.read_hook(hook.payload, session) if session else ()
+        told = hooks.read(hook.payload, session) if session else ()
         ended = next((fact for fact in told if isinstance(fact, TurnEnded)), None)
         if session is None or ended is None:
             return NOTHING
@@ -234,7 +244,7 @@ class Intake:
     def _consider(
         self,
         db: Connection,
-        agent: Agent,
+        hooks: HookDialect,
         hook: Hook,
         session_id: SessionId,
         call: Call | None,
@@ -248,7 +258,7 @@ class Intake:
                 return Pass()
             return self.permissions.note(db, session, call, hook=hook.key)
         return self.permissions.consider(
-            db, session, call, hook=hook.key, can_ask=agent.asks_when_told
+            db, session, call, hook=hook.key, can_ask=hooks.traits.asks_when_told
         )
 
     def _context(self, db: Connection, session: SessionId) -> Context | Pass:
@@ -257,10 +267,10 @@ class Intake:
         return Context(f"{TYPED_BY_US} {'; '.join(origins)}") if origins else Pass()
 
     def _hold(
-        self, db: Connection, agent: Agent, hook: Hook, session_id: SessionId
+        self, db: Connection, hooks: HookDialect, hook: Hook, session_id: SessionId
     ) -> GoOn | Wait | None:
         """Keep an agent from stopping, if that is its owner's policy."""
-        stop = agent.read_stop(hook.payload) if hook.pid is not None else None
+        stop = hooks.read_stop(hook.payload) if hook.pid is not None else None
         if stop is None or self.stops.policy == "off":
             return None
         session = sessions.get(db, session_id)
@@ -270,11 +280,11 @@ class Intake:
 
     async def answer(self, hook: Hook, request: RequestId) -> str:
         """Return what a hook says once somebody has answered."""
-        verdict, agent = await self._verdict(request), self.agent(hook)
+        verdict, hooks = await self._verdict(request), self.hooks(hook)
         if verdict is None:
-            return agent.answer(hook.payload, None)
-        if (stop := agent.read_stop(hook.payload)) is None:
-            return agent.answer(hook.payload, verdict)
+            return hooks.answer(hook.payload, None)
+        if (stop := hooks.read_stop(hook.payload)) is None:
+            return hooks.answer(hook.payload, verdict)
 
         def conclude(db: Connection) -> None:
             # Once only: a hook program comes again if the daemon dies before it is told.
@@ -284,7 +294,7 @@ class Intake:
 
         await self.database.write(conclude)
         reason = reason_to_go_on(verdict)
-        return agent.go_on(hook.payload, reason) if reason else ""
+        return hooks.go_on(hook.payload, reason) if reason else ""
 
     async def _verdict(self, request: RequestId) -> Verdict | None:
         """Wait for the answer to a request; none if its agent's own dialog takes over."""
@@ -371,7 +381,7 @@ class Intake:
             self.journal.append(db, SessionFound(sending.session))
 
 
-def _works_on(sending: Sending, hook: Hook, agent: Agent, call: Call | None) -> bool:
+def _works_on(sending: Sending, hook: Hook, hooks: HookDialect, call: Call | None) -> bool:
     """Return whether a live agent begins something although its record has ended.
 
     A record ends without its agent when nothing was heard of it for long, or by a restore.
@@ -379,7 +389,7 @@ def _works_on(sending: Sending, hook: Hook, agent: Agent, call: Call | None) -> 
     """
     if sending.is_live or hook.pid is None:
         return False
-    return call is not None or _is_prompt(agent.read_hook(hook.payload, sending.session))
+    return call is not None or _is_prompt(hooks.read(hook.payload, sending.session))
 
 
 def _is_unexplained(fact: Fact) -> TypeGuard[TurnEnded]:

@@ -38,7 +38,7 @@ from rookery.model.lifecycle import Status
 from rookery.model.names import distinct, usable
 from rookery.model.screens import tail
 from rookery.model.sessions import OBSERVED, Badge, NativeId, Session, tmux_name
-from rookery.ports.agent import Agent, Order
+from rookery.ports.agent import Agent, LaunchSpec
 from rookery.ports.clock import Clock
 from rookery.ports.runtime import Launch, Place, Runtime, StopMethod
 from rookery.processes import Process, is_running
@@ -270,7 +270,7 @@ class Keeper:
             badge = tokens.give_badge(db, session.id, at=self._clock.now())
             sessions.hold(db, session.id)
             asked = sessions.launch_of(db, session.id)
-            if agent.lists_tools and self._tools(asked):
+            if agent.abilities.lists_tools and self._tools(asked):
                 sessions.await_tools(db, session.id)
             return badge, asked
 
@@ -289,7 +289,7 @@ class Keeper:
         assert isinstance(caller, dict)  # noqa: S101
         environment = self.surroundings.environment(agent.name, caller)
         line = agent.command_line(
-            Order(
+            LaunchSpec(
                 command=tuple(command),
                 native_id=session.native_id or NativeId(""),
                 model=session.model,

@@ -113,17 +113,24 @@ def run_as(agent: Agent) -> str:
     return agent.program or f"rookery.programs.{agent.name}"
 
 
-def is_shared(pid: int) -> bool:
+def is_shared(pid: int, servers: Mapping[str, str]) -> bool:
     """Whether a process was started by a daemon that an agent has made of itself.
 
     It speaks for many sessions, with the environment of whoever started it first.
     """
-    return any(is_shared_server(each.pid) for each in islice(_upwards(pid), 1, 3))
+    return any(is_shared_server(each.pid, servers) for each in islice(_upwards(pid), 1, 3))
 
 
-def is_shared_server(pid: int) -> bool:
-    """Whether a process is Codex's server: by the file that it runs, as argv proves nothing."""
-    return _SERVER in _argv(pid) and _executable(pid) == _SHARING
+def is_shared_server(pid: int, servers: Mapping[str, str]) -> bool:
+    """Return whether a process is a program that serves several sessions.
+
+    ``servers`` maps the program's file to the argument that makes it a server: argv alone
+    proves nothing.
+    """
+    words = _argv(pid)
+    if not any(argument in words for argument in servers.values()):
+        return False
+    return servers.get(_executable(pid)) in words
 
 
 def _executable(pid: int) -> str:
@@ -134,10 +141,6 @@ def _executable(pid: int) -> str:
     with suppress(psutil.Error):
         return PurePath(psutil.Process(pid).exe()).name
     return ""
-
-
-#: The only program that makes a server of itself for many sessions, and how it is called then.
-_SHARING, _SERVER = "codex", "app-server"
 
 
 @dataclass(frozen=True, slots=True)

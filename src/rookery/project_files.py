@@ -16,11 +16,10 @@ from typing import TypeVar
 
 import anyio
 
+from rookery.agents.catalog import AGENTS
 from rookery.agents.shared import project_commands
-from rookery.agents.shared.hook_switches import SWITCHES
 from rookery.model.errors import Forbidden
 from rookery.model.sessions import Session
-from rookery.store.observed import UNGIVEN
 
 #: Settings files are far smaller; the rest of a larger one is not looked at.
 MAX_FILE_BYTES = 1_000_000
@@ -43,9 +42,10 @@ async def in_thread(look: Callable[[], T], otherwise: T) -> T:
 
 def hooks_switched_off(session: Session) -> str:
     """Name the project file that switches a session's hooks off; empty if none does."""
-    if session.is_ours and session.agent not in UNGIVEN:
+    agent = AGENTS[session.agent]
+    if session.is_ours and not agent.abilities.needs_installed_hooks:
         return ""  # what it was given wins over the project's settings
-    switch = SWITCHES.get(session.agent)
+    switch = agent.settings.switch if agent.settings else None
     if switch is None or not session.project_path:
         return ""
     folder = Path(session.project_path, session.subdir)
@@ -72,14 +72,15 @@ async def require_own_command(session: Session, words: str) -> None:
 def command_defined_by(session: Session, name: str) -> str:
     """Name the file of a session's project that defines a slash command; empty if none does."""
     folder = Path(session.project_path, session.subdir)
-    own = project_commands.FOLDERS.get(session.agent)
-    if own is None or not session.project_path:
+    settings = AGENTS[session.agent].settings
+    commands = settings.commands if settings else None
+    if commands is None or not session.project_path:
         return ""
     for each in _holding_commands(folder):
-        for settings in project_commands.SETTINGS.get(session.agent, ()):
-            if project_commands.is_configured(read_text(each / settings), name):
-                return str(each / settings)
-        if found := next(definitions_in(each / own, name), ""):
+        for file in commands.settings:
+            if project_commands.is_configured(read_text(each / file), name):
+                return str(each / file)
+        if found := next(definitions_in(each / commands.folder, name), ""):
             return found
     return ""
 

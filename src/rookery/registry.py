@@ -1,4 +1,4 @@
-"""Claude's files on its live sessions are watched: they find it, and correct what we think.
+"""Watch the files in which an agent describes its live sessions: they find and correct them.
 
 No hook tells of an interruption or of a refusal at the keyboard; these files do, at once.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -21,8 +20,6 @@ from anyio.abc import TaskGroup
 from watchfiles import awatch
 
 from rookery import arrivals, endings, supervise
-from rookery.agents.claude import session_files as files
-from rookery.agents.claude.session_files import Entry
 from rookery.arrivals import Arrival
 from rookery.conversations import NOTHING, Answer, Conversations
 from rookery.corrections import LATE, Corrections, Doubt
@@ -35,6 +32,7 @@ from rookery.model.facts import (
 )
 from rookery.model.lifecycle import Activity
 from rookery.model.sessions import Session
+from rookery.ports.transcript import SessionEntry, SessionFiles
 from rookery.processes import Process, is_running
 from rookery.store import evidence, sessions
 from rookery.store.database import Database
@@ -42,16 +40,13 @@ from rookery.store.journal import Journal
 
 _log = logging.getLogger(__name__)
 
-#: Beside them lie files that hold secrets: those are never opened.
-_NAME = re.compile(r"\d+\.json")
-
 #: Bytes of one file; it has a few hundred.
 LARGEST = 64 * 1024
 
 #: Seconds before a file that was read half written is read again.
 AGAIN = 0.03
 
-#: How often the last words of a turn are looked for: Claude writes them down a tenth of a
+#: How often the last words of a turn are looked for: Claude Code writes them down a tenth of a
 #: second after it says in its file that it rests.
 TRIES = 10
 
@@ -69,18 +64,20 @@ class Registry:
     journal: Journal
     conversations: Conversations
     corrections: Corrections
-    #: Those of which we know, by their files.
-    entries: dict[Path, Entry] = field(default_factory=dict)
+    agent: str
+    files: SessionFiles
+    #: The live sessions that are known, by their files.
+    entries: dict[Path, SessionEntry] = field(default_factory=dict)
 
     async def watch(self, folders: Iterable[Path]) -> None:
         """Follow the files of these configuration folders; for ever."""
         async with anyio.create_task_group() as tasks:
             for folder in folders:
-                tasks.start_soon(self._follow, tasks, folder / "sessions")
+                tasks.start_soon(self._follow, tasks, folder / self.files.folder)
 
     async def _follow(self, tasks: TaskGroup, folder: Path) -> None:
         async def follow() -> None:
-            # Without the folder, Claude was never run with it; it makes it when it is.
+            # The agent makes the folder when it is first run with it.
             with suppress(FileNotFoundError):
                 await self._look_at(tasks, _listed(folder))
                 await self._wait_for_changes(tasks, folder)
@@ -107,7 +104,7 @@ class Registry:
     async def _look_at(self, tasks: TaskGroup, paths: Iterable[Path]) -> None:
         for path in paths:
             try:
-                if _NAME.fullmatch(path.name) and (entry := await self._read(path)):
+                if self.files.name.fullmatch(path.name) and (entry := await self._read(path)):
                     answer = await self._answer(entry)
                     take_in = partial(self._take_in, entry=entry, answer=answer)
                     doubt = await self.database.write(take_in)
@@ -117,20 +114,20 @@ class Registry:
             except (ValueError, ArithmeticError) as error:
                 _log.warning("%s makes no sense: %s", path, error)
 
-    async def _read(self, path: Path) -> Entry | None:
+    async def _read(self, path: Path) -> SessionEntry | None:
         """Read a file, which may be in the midst of being written."""
         for _ in range(2):
             try:
                 text = _text(path)
             except OSError:
                 return None
-            if entry := files.read(text):
+            if entry := self.files.read(text):
                 running = is_running(Process(entry.pid, entry.started))
                 return entry if running else None
             await self.journal.clock.sleep(AGAIN)
         return None
 
-    async def _answer(self, entry: Entry) -> Answer:
+    async def _answer(self, entry: SessionEntry) -> Answer:
         """Read what a turn has answered that is over by its file, where no hook tells."""
         session = await self.database.read(partial(_unheard, entry=entry))
         if session is None:
@@ -141,14 +138,14 @@ class Registry:
         )
         return answer or NOTHING
 
-    def _take_in(self, db: Connection, entry: Entry, answer: Answer) -> Doubt | None:
+    def _take_in(self, db: Connection, entry: SessionEntry, answer: Answer) -> Doubt | None:
         """Note what a file says. Returns what is to be settled a moment later, if anything."""
         session = sessions.get(db, self._find(db, entry))
         if entry.claim is None or session.status.is_over:
             return None
         before, hook = (evidence.last(db, session.id, each) for each in ("registry", "hook"))
         said = Activity(before.claim) if before else None
-        was_menu = before is not None and before.detail == files.MENU
+        was_menu = before is not None and before.detail == self.files.menu
         doubt = Doubt(session.id, entry.claim, said, was_menu)
         if before and before.at == entry.claim.at:
             # A daemon that died before it had settled this leaves it to the next one.
@@ -170,13 +167,13 @@ class Registry:
         if session.background and has_none and claim.at > hooked:
             self.journal.append(db, BackgroundEnded(session.id))
 
-    def _find(self, db: Connection, entry: Entry) -> SessionId:
+    def _find(self, db: Connection, entry: SessionEntry) -> SessionId:
         """Find the session of a process; one that nobody knows is made known."""
         process = Process(entry.pid, entry.started).word
-        if known := sessions.of_process(db, "claude", process, entry.native_id):
+        if known := sessions.of_process(db, self.agent, process, entry.native_id):
             return known
         arrival = Arrival(
-            agent="claude",
+            agent=self.agent,
             native_id=entry.native_id,
             folder=entry.cwd,
             origin="registry",
@@ -205,7 +202,7 @@ class Registry:
         endings.end(db, self.journal, session, outcome=outcome, reason=reason)
 
 
-def _unheard(db: Connection, entry: Entry) -> SessionId | None:
+def _unheard(db: Connection, entry: SessionEntry) -> SessionId | None:
     """Name the session of a file that tells of a turn's beginning or end, if no hook does."""
     if entry.claim is None:
         return None

@@ -142,11 +142,12 @@ def plan(
 
 def addressed(words: Words, agent: Agent) -> Words:
     """Note what an agent's program will change of the words."""
-    return replace(words, changed=agent.rewriting.changes(words.text))
+    return replace(words, changed=agent.input.rewriting.changes(words.text))
 
 
 def _check_ability(agent: Agent, wanted: Conversation) -> None:
-    if not (agent.can_fork if wanted.is_branch else agent.can_resume):
+    can = agent.abilities
+    if not (can.can_fork if wanted.is_branch else can.can_resume):
         does = "branch" if wanted.is_branch else "go on with"
         raise CommandRefused(f"{agent.name} cannot {does} a conversation.")
 
@@ -223,7 +224,11 @@ def _require_over(db: Connection, plan: Plan) -> None:
     if wanted is None or wanted.is_branch:
         return
     if holder := sessions.in_conversation(db, plan.agent.name, wanted.native_id):
-        verb = "Branch it:  rookery fork" if plan.agent.can_fork else "First:  rookery end"
+        verb = (
+            "Branch it:  rookery fork"
+            if plan.agent.abilities.can_fork
+            else "First:  rookery end"
+        )
         why = f"{holder.name} lives, and two programs would spoil one conversation"
         raise CommandRefused(f"{why}. {verb} {holder.name}")
 
@@ -232,7 +237,7 @@ def _native_id(plan: Plan, session: SessionId) -> NativeId | None:
     wanted = plan.start.conversation
     if wanted and not wanted.is_branch:
         return wanted.native_id
-    return NativeId(session) if plan.agent.takes_id else None
+    return NativeId(session) if plan.agent.abilities.takes_id else None
 
 
 def _launch(plan: Plan) -> dict[str, object]:

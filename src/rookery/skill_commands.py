@@ -1,4 +1,4 @@
-"""Find the shell commands that a call of Claude's Skill tool runs without a hook."""
+"""Find the shell commands that a tool runs, without a hook, when it loads a skill."""
 
 from __future__ import annotations
 
@@ -7,44 +7,51 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from rookery.agents import claude_skills
+from rookery.agents.catalog import AGENTS
 from rookery.model.patterns import Pattern
 from rookery.model.permissions import Call
 from rookery.model.rules import SHELL
 from rookery.model.sessions import Sender
+from rookery.ports.agent import Agent
+from rookery.ports.settings import CommandFiles, SkillDialect
 from rookery.project_files import MAX_FILE_BYTES, definitions_in, in_thread, read_text
 
-#: The agent whose skills have inline commands.
-AGENT = "claude"
 
-
-def tools_that_load(agent: str, restricted: Iterable[Pattern]) -> frozenset[str]:
+def tools_that_load(agent: Agent, restricted: Iterable[Pattern]) -> frozenset[str]:
     """Return the tools that may run commands by themselves, if rules restrict commands."""
-    is_restricted = agent == AGENT and any(each.matches(SHELL) for each in restricted)
-    return claude_skills.TOOLS if is_restricted else frozenset()
+    commands = agent.settings.commands if agent.settings else None
+    skills = commands.skills if commands else None
+    is_restricted = any(each.matches(SHELL) for each in restricted)
+    return skills.tools if skills and is_restricted else frozenset()
 
 
 async def with_inline_commands(call: Call, sender: Sender) -> Call:
     """Add the inline commands of the skill that a call loads; other calls stay as they are."""
-    if sender.agent != AGENT or not claude_skills.loads_file(call.tool):
+    agent = AGENTS.get(sender.agent)
+    files = agent.settings.commands if agent and agent.settings else None
+    if files is None or files.skills is None or call.tool not in files.skills.tools:
         return call
-    commands = await in_thread(partial(_commands, call, sender), otherwise=None)
+    look = partial(_commands, call, sender, files, files.skills)
+    commands = await in_thread(look, otherwise=None)
     # The file may change: what is answered now holds for no later call.
     is_exact = call.is_exact and commands == ()
     return replace(call, commands=commands, is_exact=is_exact)
 
 
-def _commands(call: Call, sender: Sender) -> tuple[str, ...] | None:
+def _commands(
+    call: Call, sender: Sender, files: CommandFiles, skills: SkillDialect
+) -> tuple[str, ...] | None:
     """Return the commands in all files that the call may mean; ``None`` if one is unclear."""
-    name = claude_skills.named_file(call.tool, call.input)
+    name = skills.named_file(call.tool, call.input)
     given = [each for each in call.input.values() if isinstance(each, str)]
     # With a colon it is a plugin's, or of a folder below: another of that name may be found.
     is_plain = name and ":" not in name
-    texts = [_text(file) for file in _files(name, sender)] if is_plain else []
+    folders = _folders(sender, files, skills)
+    texts = [_text(file) for file in _files(name, folders)] if is_plain else []
     if not texts:
-        return None  # perhaps a plugin's, or one of Claude's own
-    found = [text and claude_skills.inline_commands(text) for text in texts]
-    found += [claude_skills.inline_commands(text) for text in given]
+        return None  # perhaps a plugin's, or one of the agent's own
+    found = [text and skills.inline_commands(text) for text in texts]
+    found += [skills.inline_commands(text) for text in given]
     if any(each is None for each in found):
         return None
     return tuple(dict.fromkeys(command for each in found if each for command in each))
@@ -56,12 +63,16 @@ def _text(file: str) -> str | None:
     return text if 0 < len(text.encode()) < MAX_FILE_BYTES else None
 
 
-def _files(name: str, sender: Sender) -> Iterator[str]:
+def _folders(sender: Sender, files: CommandFiles, skills: SkillDialect) -> Iterator[Path]:
+    """Yield the agent's folders of commands: those of its project, and its user's."""
+    project = Path(sender.cwd)
+    yield from (each / files.folder for each in (project, *project.parents))
+    if user := skills.user_folder(sender.transcript_path):
+        yield user
+
+
+def _files(name: str, folders: Iterable[Path]) -> Iterator[str]:
     """Yield the files that define a skill or command, as the agent in its folder finds them."""
-    project, written = Path(sender.cwd), Path(sender.transcript_path)
-    folders = [each / ".claude" for each in (project, *project.parents)]
-    if len(written.parents) > 2 and written.parents[1].name == "projects":  # noqa: PLR2004
-        folders.append(written.parents[2])  # its user's
     for folder in dict.fromkeys(folders):
         for place in ("commands", "skills"):
             yield from definitions_in(folder, name, place=place)

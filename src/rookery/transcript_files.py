@@ -12,8 +12,9 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import NamedTuple
 
-from rookery.agents.conversations import Passage, Written, read_line
+from rookery.agents.transcripts import read_line
 from rookery.model.sessions import Session
+from rookery.ports.transcript import Passage, Written
 
 _log = logging.getLogger(__name__)
 

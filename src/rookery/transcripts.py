@@ -16,10 +16,7 @@ from sqlite3 import Connection
 
 import anyio
 
-from rookery.agents.shared.usage import (
-    SUBAGENT,
-    Tokens,
-    Usage,
+from rookery.agents.transcripts import (
     folder_of_subagents,
     is_named_after,
     is_of_subagent,
@@ -39,6 +36,7 @@ from rookery.model.facts import (
     UsageReported,
 )
 from rookery.model.sessions import Session
+from rookery.ports.transcript import Tokens, Usage
 from rookery.store import evidence, sessions, transcripts, turns
 from rookery.store.database import Database
 from rookery.store.journal import Entry, Journal, Reader
@@ -226,14 +224,14 @@ def _read_files(session: Session, files: Sequence[Progress]) -> list[Slice]:
 def _subagents(agent: str, path: str) -> list[str]:
     """Name the transcripts of the subagents of the session that has this one."""
     folder = folder_of_subagents(agent, path)
-    if folder is None or is_of_subagent(path):
+    if folder is None or is_of_subagent(agent, path):
         return []
     try:
         with os.scandir(folder) as found:
             names = [each.name for each in islice(found, MOST_FILES)]
     except (OSError, ValueError):
         return []
-    return sorted(str(folder / name) for name in names if SUBAGENT.fullmatch(name))
+    return sorted(str(folder / name) for name in names if is_of_subagent(agent, name))
 
 
 def _read_file(session: Session, progress: Progress) -> Slice | None:

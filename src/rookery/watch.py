@@ -17,7 +17,6 @@ import anyio
 
 from rookery import dialogs, endings, supervise, terminal_jobs
 from rookery.agents import shell
-from rookery.agents.shared.spoken import read_off, read_prompt_off, shows_interruption
 from rookery.conversations import NOTHING, Answer, Conversations
 from rookery.missed_stops import MissedStops
 from rookery.model import facts
@@ -150,18 +149,25 @@ class Watch:
 
     async def _read_screen(self, session_id: SessionId) -> None:
         """Take from the screen what no hook tells: that it is up, or asks something first."""
-        session, word = await self.database.read(partial(_look_up, session=session_id))
+        session, word = await self.database.read(
+            partial(_look_up, session=session_id, agents=self.agents)
+        )
         agent = self.agents[session.agent]
         if _tells_all_without_screen(session, agent, word):
             self.runtime.terminal(session_id).report_changes(wanted=False)
-        elif session.started_at and agent.has_hooks and word.of_hooks:
+        elif session.started_at and agent.hooks and word.of_hooks:
             pass  # its hooks tell what it does; only a screen at rest would say more
-        elif agent.has_box and not word.of_file:
+        elif agent.screen and not word.of_file:
             view = await self.runtime.terminal(session_id).view()
             # A box that is drawn may not listen yet: its own word is better, if it has one.
-            if view.dialog or session.started_at or not agent.tells_start:
+            if (
+                view.dialog
+                or session.started_at
+                or not agent.hooks
+                or not agent.hooks.traits.tells_start
+            ):
                 await self._tell(session_id, view)
-        elif not agent.has_box and tail(await self.runtime.terminal(session_id).read()):
+        elif agent.screen is None and tail(await self.runtime.terminal(session_id).read()):
             await self._tell(session_id, PRINTED)
 
     async def _tell(self, session: SessionId, view: View) -> None:
@@ -183,12 +189,15 @@ class Watch:
         if answer := await self.conversations.answer(self.database, session):
             return answer
         found = await self.database.read(partial(sessions.get, session=session))
+        screen = self.agents[found.agent].screen
+        if screen is None or (speech := screen.speech) is None:
+            return NOTHING
         last = await self.database.read(partial(turns.of_session, session=session, last=1))
         lines = await self.runtime.terminal(session).read(history=True)
         is_asked = bool(last and last[0].prompt)
-        prompt = "" if is_asked else read_prompt_off(found.agent, lines)
-        how: facts.How = "interrupted" if shows_interruption(found.agent, lines) else "finished"
-        return Answer(read_off(found.agent, lines), how=how, prompt=prompt)
+        prompt = "" if is_asked else speech.last_prompt(lines)
+        how: facts.How = "interrupted" if speech.shows_interruption(lines) else "finished"
+        return Answer(speech.last_answer(lines), how=how, prompt=prompt)
 
     def _write_down(
         self, db: Connection, session: SessionId, view: View, answer: Answer | None = None
@@ -216,11 +225,13 @@ class Watch:
         return bool(last) and self.at_work.get(session.id) == last[0].started_at
 
     async def _note_quiet(self, session_id: SessionId) -> None:
-        session, word = await self.database.read(partial(_look_up, session=session_id))
+        session, word = await self.database.read(
+            partial(_look_up, session=session_id, agents=self.agents)
+        )
         agent = self.agents[session.agent]
         if _tells_all_without_screen(session, agent, word):
             self.runtime.terminal(session_id).report_changes(wanted=False)
-        if not agent.has_box:
+        if agent.screen is None:
             if session.activity in {None, Activity.WORKING}:
                 await self._end_quiet_turn(session)
         elif session.started_at is None:
@@ -254,7 +265,8 @@ class Watch:
             return  # a prompt came in this very moment; or background subagents work unseen
         if now.status is not Status.RUNNING or now.activity is Activity.IDLE:
             return
-        if self.agents[now.agent].has_hooks and observed.tells_turns(db, now):
+        agent = self.agents[now.agent]
+        if agent.hooks and observed.tells_turns(db, now, agent.abilities):
             interrupted = facts.TurnEnded(session, "", "interrupted")
             self.journal.append(db, *(ending or [interrupted]))
         elif not view.box or self._is_known_to_work(db, now, view):
@@ -303,9 +315,12 @@ class Word:
     may_stop_untold: bool  #: a turn runs in a pane of the user's, and may end without a hook
 
 
-def _look_up(db: Connection, session: SessionId) -> tuple[Session, Word]:
+def _look_up(
+    db: Connection, session: SessionId, agents: Mapping[str, Agent]
+) -> tuple[Session, Word]:
     found = sessions.get(db, session)
-    hooks, file = observed.tells_turns(db, found), observed.has_better_word(db, found)
+    abilities, file = agents[found.agent].abilities, observed.has_better_word(db, found)
+    hooks = observed.tells_turns(db, found, abilities)
     return found, Word(hooks, file, observed.may_stop_untold(db, found))
 
 
@@ -313,8 +328,8 @@ def _tells_all_without_screen(session: Session, agent: Agent, word: Word) -> boo
     """Return whether changes of its screen say nothing that is not told otherwise."""
     if session.status.is_over:
         return True
-    is_hooked = agent.has_hooks and word.of_hooks and not word.may_stop_untold
-    return session.started_at is not None and (is_hooked or not agent.has_box)
+    is_hooked = bool(agent.hooks) and word.of_hooks and not word.may_stop_untold
+    return session.started_at is not None and (is_hooked or agent.screen is None)
 
 
 #: A turn whose end is only seen, not told, lasts at least so long.

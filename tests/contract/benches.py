@@ -12,7 +12,7 @@ from typing import Protocol
 
 import anyio
 
-from rookery.agents.demo import Demo
+from rookery.agents import demo
 from rookery.model.facts import SessionId
 from rookery.model.screens import View
 from rookery.ports.runtime import Launch, Place, Runtime
@@ -144,7 +144,7 @@ class TmuxBench:
 def launch_of(session: SessionId, folder: Path) -> Launch:
     environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "LC_ALL": "C.UTF-8"}
     environment["PS1"] = "$ "  # a shell's prompt, whoever runs it
-    return Launch(session, Demo(), DEMO, environment, folder)
+    return Launch(session, demo.DEMO, DEMO, environment, folder)
 
 
 async def started(runtime: Runtime, session: SessionId, folder: Path) -> Place:

@@ -14,7 +14,7 @@ from uuid import uuid4
 import anyio
 import pytest
 
-from rookery.agents.demo import Demo
+from rookery.agents import demo
 from rookery.clock import WallClock
 from rookery.model.errors import NoTerminal, RuntimeFailed
 from rookery.model.facts import SessionId
@@ -112,7 +112,7 @@ async def observed(folder: Path) -> AsyncIterator[Subject]:
         session = new_session()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(runtime.keep)
-            runtime.hold(session, Demo(), Spot(str(site.socket), pane), process)
+            runtime.hold(session, demo.DEMO, Spot(str(site.socket), pane), process)
             await seen(runtime, session, lambda view: view.is_resting)
             yield Subject(runtime, session)
             tasks.cancel_scope.cancel()

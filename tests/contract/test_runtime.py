@@ -14,8 +14,7 @@ from uuid import uuid4
 import anyio
 import pytest
 
-from rookery.agents.demo import Demo
-from rookery.agents.shell import Shell
+from rookery.agents import demo, shell
 from rookery.model.errors import Occupied, RuntimeFailed, WordsRefused
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel, Step
@@ -125,7 +124,7 @@ async def test_what_lived_on_is_adopted_and_its_end_is_seen(
 ) -> None:
     await bench.begin_life()
 
-    await bench.runtime.adopt(session, Demo(), place)
+    await bench.runtime.adopt(session, demo.DEMO, place)
     await bench.leave(session, 3)
 
     end = await ending(bench.runtime)
@@ -141,7 +140,7 @@ async def test_what_ended_while_nobody_looked_is_told_once_it_is_adopted(
     await ending(bench.runtime)
     await bench.begin_life()
 
-    await bench.runtime.adopt(session, Demo(), place)
+    await bench.runtime.adopt(session, demo.DEMO, place)
 
     end = await ending(bench.runtime)
     assert isinstance(end, Exited)
@@ -155,7 +154,7 @@ async def test_what_has_gone_cannot_be_adopted_and_is_told_of(
     await bench.runtime.release(session)
 
     with pytest.raises(RuntimeFailed):
-        await bench.runtime.adopt(session, Demo(), place)
+        await bench.runtime.adopt(session, demo.DEMO, place)
 
     assert await ending(bench.runtime) == Vanished(session)
 
@@ -192,7 +191,7 @@ async def test_that_words_were_typed_is_known_to_the_next_daemon(
     await bench.typing(session).is_shown(parcel, within=SOON)
 
     await bench.begin_life()
-    await bench.runtime.adopt(session, Demo(), place)
+    await bench.runtime.adopt(session, demo.DEMO, place)
 
     assert await bench.typing(session).look(parcel) is DeliveryState.IN_BOX
     assert await bench.typing(session).look(parcel_for(session)) is DeliveryState.NOT_TYPED
@@ -206,7 +205,7 @@ async def test_words_that_were_taken_out_of_the_box_are_told_from_such_as_never_
     await bench.typing(session).paste(parcel)
     await bench.typing(session).is_shown(parcel, within=SOON)
     await bench.begin_life()
-    await bench.runtime.adopt(session, Demo(), place)
+    await bench.runtime.adopt(session, demo.DEMO, place)
 
     await bench.typing(session).clear(parcel)
     await seen(bench.runtime, session, lambda view: view.box == "")
@@ -313,7 +312,7 @@ async def test_nothing_is_typed_into_a_dialog(
 
 @pytest.mark.spec("B0")
 @pytest.mark.parametrize(
-    ("agent", "argv"), [(Demo(), DEMO), (Shell(), ("cat",))], ids=["demo", "shell"]
+    ("agent", "argv"), [(demo.DEMO, DEMO), (shell.SHELL, ("cat",))], ids=["demo", "shell"]
 )
 async def test_nothing_is_typed_where_a_program_has_ended(
     bench: Bench, session: SessionId, agent: Agent, argv: tuple[str, ...], tmp_path: Path
@@ -403,8 +402,8 @@ async def test_what_a_plain_program_newly_printed_is_known_also_to_the_next_daem
     bench: Bench, session: SessionId, tmp_path: Path
 ) -> None:
     runtime, parcel = bench.runtime, parcel_for(session, "echo new")
-    shell = ("sh", "-c", "echo old; exec sh")
-    launch = replace(launch_of(session, tmp_path), agent=Shell(), argv=shell)
+    argv = ("sh", "-c", "echo old; exec sh")
+    launch = replace(launch_of(session, tmp_path), agent=shell.SHELL, argv=argv)
     place = await runtime.start(launch)
     await bench.printed(session, "old", "$")
     untouched = await runtime.terminal(session).printed()
@@ -414,7 +413,7 @@ async def test_what_a_plain_program_newly_printed_is_known_also_to_the_next_daem
     await bench.printed(session, "old", "$ echo new", "new", "$")
     before = await runtime.terminal(session).printed()
     await bench.begin_life()
-    await bench.runtime.adopt(session, Shell(), place)
+    await bench.runtime.adopt(session, shell.SHELL, place)
     after = await bench.runtime.terminal(session).printed()
 
     assert untouched == Printed()

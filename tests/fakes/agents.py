@@ -56,14 +56,14 @@ class FakeAgents:
         program.screen = [f"{launch.agent.name} starts"]
         if not program.manner.comes_up or program.manner.exits_with is not None:
             return
-        if launch.agent.has_hooks:
+        if launch.agent.hooks:
             self.hook(session, "SessionStart", model="dream-1")
         else:
             program.screen = ["$"]
             self._runtime.see_again(Changed(session))
 
     def _hear(self, session: SessionId, words: str) -> None:
-        if not self._launches[session].agent.has_hooks or not self.tells_of_prompts:
+        if not self._launches[session].agent.hooks or not self.tells_of_prompts:
             return
         self.hook(session, "UserPromptSubmit", prompt=words)
         if self.answers_at_once:

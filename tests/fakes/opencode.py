@@ -13,7 +13,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from rookery.agents import installations
+from rookery.agents.shared.hook_settings import fill_in
 from rookery.hook_protocol import read_call, with_checksum
 from rookery.programs import hook
 
@@ -195,7 +195,7 @@ class Setting:
             "rookery-door": str(self.door),
             "rookery-spool": str(self.spool),
         }
-        return installations.plugin(template, values)
+        return fill_in(template, values)
 
     def spooled(self) -> list[str]:
         files = sorted(self.spool.iterdir())

@@ -93,7 +93,7 @@ class Program:
 
     @property
     def has_box(self) -> bool:
-        return self.launch is not None and self.launch.agent.has_box
+        return self.launch is not None and self.launch.agent.screen is not None
 
     @property
     def occupied(self) -> str:
@@ -357,7 +357,7 @@ class FakeRuntime:
 
     async def deliver(self, parcel: Parcel, log: DeliveryLog, *, is_new: bool) -> Delivery:
         program = self._find(parcel.recipient)
-        pause = program.launch.agent.pause if program.launch else 0.0
+        pause = program.launch.agent.input.pause if program.launch else 0.0
         typed = TypedDelivery(self, self.clock, pause)
         delivery = await typed.deliver(parcel, log, is_new=is_new)
         if isinstance(delivery, Submitted) and delivery.is_final:
@@ -366,13 +366,13 @@ class FakeRuntime:
 
     async def interrupt(self, session: SessionId) -> None:
         program = self._find(session)
-        for key in program.launch.agent.interrupt if program.launch else ():
+        for key in program.launch.agent.input.interrupt if program.launch else ():
             await self.press(session, key)
 
     async def stop(self, session: SessionId, method: StopMethod) -> None:
         launch = self._find(session).launch
         match method:
-            case StopMethod.ASK if launch and launch.agent.quit:
+            case StopMethod.ASK if launch and launch.agent.input.quit:
                 await self.quit(session)
             case StopMethod.ASK:
                 await self.signal(session, signal.SIGHUP)

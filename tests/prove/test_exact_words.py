@@ -14,14 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from rookery.agents.shell import Shell
+from rookery.agents.shell import SHELL
 from rookery.model.messages import same_words
 from rookery.ports.agent import Agent
 from tests.models.server import ModelServer
 from tests.real.agents import configure
 from tests.real.rookery import Rookery
 from tests.real.test_agents import prompts
-from tests.real.test_exact_words import AWKWARD, ODD, Boxed, kept, send_many
+from tests.real.test_exact_words import AWKWARD, BOXED, ODD, kept, send_many
 
 pytestmark = pytest.mark.prove
 
@@ -30,7 +30,7 @@ SEED = int(os.environ.get("ROOKERY_SEED", "0")) or random.SystemRandom().randran
 
 @pytest.mark.timeout(3_600)
 @pytest.mark.spec("B2")
-@pytest.mark.parametrize("dialect", [Shell(), Boxed()], ids=["unboxed", "boxed"])
+@pytest.mark.parametrize("dialect", [SHELL, BOXED], ids=["unboxed", "boxed"])
 def test_two_thousand_texts_arrive_exactly_and_once(dialect: Agent, tmp_path: Path) -> None:
     print(f"\nseed {SEED}")  # noqa: T201 - to repeat it
 

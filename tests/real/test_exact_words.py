@@ -14,7 +14,7 @@ import sys
 import unicodedata
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
@@ -25,7 +25,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
-from rookery.agents.shell import Shell
+from rookery.agents.shell import SHELL
 from rookery.model.errors import WordsRefused
 from rookery.model.facts import SessionId
 from rookery.model.messages import LONGEST, Parcel, Step, Words, clean
@@ -36,6 +36,7 @@ from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.runtime import TmuxRuntime
 from rookery.runtimes.tmux.server import Site
 from tests.contract.tmux import holding, site_in
+from tests.dialects import screen_of
 
 pytestmark = pytest.mark.real
 
@@ -54,14 +55,12 @@ AWKWARD = "-;:'\"\\`$(){}[]<>|&#~%*?!@=^/ \t\n\r\x1b\x7f\x9b"
 ODD = "e\u0301א\u202e\u2066\u200b\u200d\ufeff\u00ad漢👩🏽🇩🇪\ue000\U0010fffd\uffff\U0010ffff"
 
 
-class Boxed(Shell):
-    """The dialect of a program whose box can be read off its screen, as an agent's can."""
+def read_box(screen: Screen) -> View:
+    return View({"box: empty": "", "box: full": "words"}.get(screen.lines[0]))
 
-    name = "boxed"
-    has_box = True
 
-    def read_screen(self, screen: Screen) -> View:
-        return View({"box: empty": "", "box: full": "words"}.get(screen.lines[0]))
+#: A program whose box can be read off its screen, as an agent's can.
+BOXED = replace(SHELL, name="boxed", screen=replace(screen_of("demo"), read=read_box))
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +203,7 @@ def kept(text: str) -> str:
 
 def pasted(text: str, dialect: Agent) -> bytes:
     """Return what a program gets. A blank ends what Enter would complete, in a box."""
-    unfinished = dialect.has_box and re.search(r"(\\|(^|\s)@\S*)\Z", text)
+    unfinished = dialect.screen and re.search(r"(\\|(^|\s)@\S*)\Z", text)
     return b"\x1b[200~" + text.encode() + (b" " if unfinished else b"") + b"\x1b[201~\r"
 
 
@@ -239,7 +238,7 @@ def send_many(
 
 
 @pytest.mark.spec("B2")
-@pytest.mark.parametrize("dialect", [Shell(), Boxed()], ids=["unboxed", "boxed"])
+@pytest.mark.parametrize("dialect", [SHELL, BOXED], ids=["unboxed", "boxed"])
 def test_whatever_may_be_said_arrives_exactly_and_once(dialect: Agent, tmp_path: Path) -> None:
     sizes = (100_000, 100_000, 100_000, 1_000_000)
 
@@ -259,7 +258,7 @@ async def test_a_program_without_brackets_gets_a_line_exactly(
     words = of_size("-x", 4_000 - len(tail.encode())) + tail
 
     with site_in(tmp_path) as site:
-        async with writing(site, Shell()) as writer:
+        async with writing(site, SHELL) as writer:
             arrived = await writer.send(words)
 
     assert arrived == words.encode() + b"\r"
@@ -273,7 +272,7 @@ async def test_a_program_without_brackets_gets_nothing_of_what_it_cannot_take(
     too_long, too_many = "ä" * 2_000 + "x", "one\ntwo"
 
     with site_in(tmp_path) as site:
-        async with writing(site, Shell()) as writer:
+        async with writing(site, SHELL) as writer:
             for words in (too_long, too_many, "one\n"):
                 with pytest.raises(WordsRefused, match="at a time"):
                     await writer.runtime.typist(writer.session).paste(writer.parcel(words))

@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from rookery.agents.shell import Shell
+from rookery.agents.shell import SHELL
 from rookery.clock import WallClock
 from rookery.model.facts import SessionId
 from rookery.ports.runtime import FellQuiet, Launch, Skipped
@@ -55,7 +55,7 @@ async def runtime(tmp_path: Path, clock: Clock) -> AsyncIterator[TmuxRuntime]:
 
 async def start(runtime: TmuxRuntime, folder: Path, script: str) -> None:
     environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "LC_ALL": "C.UTF-8"}
-    await runtime.start(Launch(ONE, Shell(), ("/bin/sh", "-c", script), environment, folder))
+    await runtime.start(Launch(ONE, SHELL, ("/bin/sh", "-c", script), environment, folder))
 
 
 @pytest.mark.spec("B3")

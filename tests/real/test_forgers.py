@@ -188,7 +188,8 @@ def test_an_agent_in_somebodys_own_pane_speaks_for_itself(
     cold: Rookery, tmp_path: Path
 ) -> None:
     own, settings = OwnTmux(tmp_path), tmp_path / "hooks.json"
-    settings.write_text(hooks.settings(programs.hook_command(cold.home, "demo"), EVENTS))
+    command = programs.hook_command(cold.home, "demo")
+    settings.write_text(hooks.hook_settings(command, EVENTS))
     cold.configure(own.settings)
     cold.up()
     try:

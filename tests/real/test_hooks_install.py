@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from rookery.agents.claude.agent import EVENTS
+from rookery.agents.claude.hooks import EVENTS
 from rookery.agents.shared import jsonc_edit as json_text
 from tests.models.server import ModelServer
 from tests.real.agents import PROGRAMS, configure, seed_claude, seed_codex

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from rookery.daemon import AGENTS
+from rookery.agents.catalog import AGENTS
 from rookery.hook_setup import programs, quick_hook
 from tests.real.quick_hooks import is_used
 from tests.real.rookery import Rookery, eventually

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from rookery.agents.claude.agent import Claude
-from rookery.agents.codex.agent import Codex
+from rookery.agents.catalog import AGENTS
+from rookery.agents.claude.agent import CLAUDE
+from rookery.agents.codex.agent import CODEX
 from rookery.config import load
-from rookery.daemon import AGENTS
 from rookery.hook_setup.programs import hook_command, write
 from rookery.model.sessions import NativeId
-from rookery.ports.agent import Agent, Order
+from rookery.ports.agent import Agent, LaunchSpec
 from tests.models.server import ModelServer
 from tests.real.agents import PROGRAMS, configure
 from tests.real.by_hand import ByHand
@@ -169,11 +169,11 @@ def test_a_conversation_that_is_resumed_is_not_added_twice(
 
 def resume(rookery: Rookery, own: ByHand, agent: str, native_id: str) -> str:
     """Go on with a conversation by hand, in a pane that is none of Rookery's."""
-    dialects: dict[str, Agent] = {"claude": Claude(), "codex": Codex()}
+    dialects: dict[str, Agent] = {"claude": CLAUDE, "codex": CODEX}
     write(rookery.home, AGENTS)
     settings = load(rookery.home.settings).agent(agent)
     line = dialects[agent].command_line(
-        Order(
+        LaunchSpec(
             command=settings.command,
             native_id=NativeId(native_id),
             model="",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rookery.agents.claude.agent import Claude
+from rookery.agents.claude.agent import CLAUDE
 from rookery.model.errors import Answered
 from rookery.model.messages import same_words
 from tests.models.server import ModelServer
@@ -117,9 +117,9 @@ def test_words_that_claude_rewrites_are_acknowledged_and_the_receipt_says_what_i
         receipts.append(sent["changed"])
     found = prompts(rookery, "it")
 
-    assert found == [Claude.rewriting.rewritten(each) for each in REWRITTEN]
+    assert found == [CLAUDE.input.rewriting.rewritten(each) for each in REWRITTEN]
     assert all(map(same_words, found, REWRITTEN))
-    assert receipts == [Claude.rewriting.changes(each) for each in REWRITTEN]
+    assert receipts == [CLAUDE.input.rewriting.changes(each) for each in REWRITTEN]
     assert all(receipts[:-1])
     assert rookery.run("send", "it", "say: x\u200by").stdout.endswith(
         "Its program changes them: 1 invisible character is removed.\n"

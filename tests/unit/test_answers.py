@@ -10,9 +10,10 @@ from sqlite3 import Connection
 import pytest
 
 from rookery import answers, endings, lost_hooks
-from rookery.agents.demo import Demo
+from rookery.agents.catalog import AGENTS
+from rookery.agents.demo import DEMO
+from rookery.agents.shared.claude_style_hooks import ClaudeStyleHooks
 from rookery.answers import Answers
-from rookery.daemon import AGENTS
 from rookery.dialogs import LINGERING_SECONDS, SETTLE_SECONDS, Dialogs
 from rookery.model.facts import InputAsked, KeysWithheld, SessionId, TurnEnded
 from rookery.model.lifecycle import Activity
@@ -27,6 +28,7 @@ from rookery.model.permissions import (
 )
 from rookery.model.screens import Dialog, Press, View
 from rookery.permissions import Permissions
+from rookery.ports.agent import HookTraits
 from rookery.ports.runtime import FellQuiet, Sighting
 from rookery.store import dialogs, requests, sessions
 from rookery.store.journal import read_entry
@@ -517,10 +519,8 @@ async def test_a_dialog_whose_hook_was_killed_stays_a_request(bench: Bench) -> N
     assert (found.outcome, found.by_keys) == ("open", True)
 
 
-class Untold(Demo):
-    """An agent whose hooks tell of a dialog, but not of its end."""
-
-    hook_when_asked = ""
+#: An agent whose hooks tell of a dialog, but not of its end.
+UNTOLD = replace(DEMO, hooks=ClaudeStyleHooks("demo", HookTraits(before_tool="PreToolUse")))
 
 
 @pytest.mark.spec("C8", "D5")
@@ -533,7 +533,7 @@ async def test_a_dialog_whose_end_no_hook_tells_is_over_once_its_screen_shows_no
     request = await bench.ask()
     bench.program.asks = asks_for("ls")
     world, database = bench.house.world, bench.house.database
-    watcher = Dialogs(database, world.runtime, {"demo": Untold()}, bench.permissions)
+    watcher = Dialogs(database, world.runtime, {"demo": UNTOLD}, bench.permissions)
 
     async with bench.house.beside(watcher.watch):
         await bench.house.rest()
@@ -558,7 +558,7 @@ async def test_a_list_that_is_closed_while_no_turn_runs_interrupts_nothing(
     world.runtime.see_again(FellQuiet(bench.session))
     await bench.house.rest()
     listed = await bench.house.session(bench.session)
-    watcher = Dialogs(database, world.runtime, {"demo": Untold()}, bench.permissions)
+    watcher = Dialogs(database, world.runtime, {"demo": UNTOLD}, bench.permissions)
 
     async with bench.house.beside(watcher.watch):
         await bench.house.rest()
@@ -578,7 +578,7 @@ async def test_a_list_that_is_closed_while_no_turn_runs_interrupts_nothing(
 async def test_a_dialog_that_is_not_drawn_yet_is_not_over(bench: Bench) -> None:
     request = await bench.ask()
     world, database = bench.house.world, bench.house.database
-    watcher = Dialogs(database, world.runtime, {"demo": Untold()}, bench.permissions)
+    watcher = Dialogs(database, world.runtime, {"demo": UNTOLD}, bench.permissions)
 
     async with bench.house.beside(watcher.watch):
         await bench.house.pass_time(1.0)

@@ -10,8 +10,8 @@ from time import monotonic
 import pytest
 
 from rookery import relays
+from rookery.agents.catalog import AGENTS
 from rookery.courier import PAUSE
-from rookery.daemon import AGENTS
 from rookery.gateway.mcp.seen import seen_all
 from rookery.listeners import listen_to_several
 from rookery.model import facts

@@ -12,7 +12,7 @@ from sqlite3 import Connection
 import pytest
 
 from rookery.absence import Absence, situation
-from rookery.daemon import AGENTS
+from rookery.agents.catalog import AGENTS
 from rookery.model.facts import SessionId
 from rookery.model.permissions import Call, Outcome, Verdict
 from rookery.model.sessions import HEADLESS

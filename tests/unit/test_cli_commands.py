@@ -10,7 +10,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from rookery.cli import completion, exit_codes
+from rookery.agents.catalog import AGENTS
+from rookery.agents.names import NAMES
+from rookery.cli import exit_codes
 from rookery.cli.blocked import how_to_answer
 from rookery.cli.configuration import flat, masked
 from rookery.cli.messages import fate
@@ -21,7 +23,6 @@ from rookery.client import CutOff
 from rookery.client.permissions import RequestInfo
 from rookery.client.sessions import MessageProgress
 from rookery.config import Settings
-from rookery.daemon import AGENTS
 from rookery.gateway.http import STATUS, code_of
 from rookery.model.errors import (
     MessageUnknown,
@@ -402,7 +403,7 @@ def test_a_misspelt_command_is_told_the_nearest_one() -> None:
 
 @pytest.mark.spec("I5")
 def test_all_agents_are_completed() -> None:
-    assert sorted(AGENTS) == list(completion.AGENTS)
+    assert sorted(AGENTS) == list(NAMES)
 
 
 class Hostile(Telling):

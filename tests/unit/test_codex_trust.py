@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.agents import codex_trust
-from rookery.agents.installations import Found
+from rookery.agents.codex import trust
 from rookery.agents.shared import toml_edit as toml_text
 from rookery.model.errors import ConfigBroken
+from rookery.ports.settings import FoundHook
 from tests import written
 
 FILE = "/home/anna/.codex/hooks.json"
@@ -29,10 +29,10 @@ BY_CODEX = "\n[hooks.state]\n" + "".join(
 @pytest.mark.spec("C1")
 @given(written.as_toml())
 def test_what_we_grant_can_be_withdrawn_to_the_byte(text: str) -> None:
-    new, fragments = codex_trust.grant(text, TRUSTED)
+    new, fragments = trust.grant(text, TRUSTED)
 
-    assert codex_trust.standing(new, TRUSTED) == "trusted"
-    assert codex_trust.withdraw(new, TRUSTED, fragments) == text
+    assert trust.standing(new, TRUSTED) == "trusted"
+    assert trust.withdraw(new, TRUSTED, fragments) == text
 
 
 @pytest.mark.spec("C1")
@@ -40,15 +40,15 @@ def test_what_we_grant_can_be_withdrawn_to_the_byte(text: str) -> None:
 def test_what_codex_wrote_can_be_withdrawn_to_the_byte(before: str, later: str) -> None:
     text = before.replace("\r\n", "\n") + "\n"
 
-    left = codex_trust.withdraw(text + BY_CODEX + later, TRUSTED, ())
+    left = trust.withdraw(text + BY_CODEX + later, TRUSTED, ())
 
-    assert codex_trust.withdraw_head(left) == text + later
+    assert trust.withdraw_head(left) == text + later
 
 
 def test_a_head_stays_that_something_stands_below() -> None:
     text = BY_CODEX + '\n[hooks.state."mine"]\ntrusted_hash = "x"\n'
 
-    left = codex_trust.withdraw_head(codex_trust.withdraw(text, TRUSTED, ()))
+    left = trust.withdraw_head(trust.withdraw(text, TRUSTED, ()))
 
     assert left == '\n[hooks.state]\n\n[hooks.state."mine"]\ntrusted_hash = "x"\n'
 
@@ -59,7 +59,7 @@ def test_it_is_said_how_codex_takes_them() -> None:
     table = f"[hooks.state.{toml_text.string(key)}]\n"
 
     def standing(said: str) -> str:
-        return codex_trust.standing(said, {key: "sha256:1"})
+        return trust.standing(said, {key: "sha256:1"})
 
     assert standing("") == "untrusted"
     assert standing("hooks = 1") == "untrusted"
@@ -73,7 +73,7 @@ def test_what_was_trusted_otherwise_is_trusted_anew_and_what_is_off_stays_off() 
     text = f'[hooks.state."{old}"]\ntrusted_hash = "sha256:0"\n\n'
     text += f'[hooks.state."{off}"]\nenabled = false\n'
 
-    new, _ = codex_trust.grant(text, {old: "sha256:1", off: "sha256:2"})
+    new, _ = trust.grant(text, {old: "sha256:1", off: "sha256:2"})
 
     state = toml_text.parse(new)["hooks"]["state"]
     assert state == {off: {"enabled": False}, old: {"trusted_hash": "sha256:1"}}
@@ -81,21 +81,21 @@ def test_what_was_trusted_otherwise_is_trusted_anew_and_what_is_off_stays_off() 
 
 def test_what_cannot_be_added_to_is_refused() -> None:
     with pytest.raises(ConfigBroken, match="let Codex ask"):
-        codex_trust.grant("hooks = {}\n", TRUSTED)
+        trust.grant("hooks = {}\n", TRUSTED)
 
 
 def test_a_hook_is_named_by_where_it_stands() -> None:
     found = [
-        Found("Stop", 1, 0, "sh x", 20, "x"),
-        Found("SessionEnd", 0, 2, "sh x", 60, "x"),
-        Found("PreToolUse", 0, 0, "sh x", None, "x"),
-        Found("Unheard", 0, 0, "sh x", 20, "x"),
+        FoundHook("Stop", 1, 0, "sh x", 20, "x"),
+        FoundHook("SessionEnd", 0, 2, "sh x", 60, "x"),
+        FoundHook("PreToolUse", 0, 0, "sh x", None, "x"),
+        FoundHook("Unheard", 0, 0, "sh x", 20, "x"),
     ]
 
-    named = codex_trust.hashes(FILE, found)
+    named = trust.hashes(FILE, found)
 
     assert named == {
-        f"{FILE}:stop:1:0": codex_trust.digest("stop", "sh x", 20),
-        f"{FILE}:session_end:0:2": codex_trust.digest("session_end", "sh x", 3),
-        f"{FILE}:pre_tool_use:0:0": codex_trust.digest("pre_tool_use", "sh x", 600),
+        f"{FILE}:stop:1:0": trust.digest("stop", "sh x", 20),
+        f"{FILE}:session_end:0:2": trust.digest("session_end", "sh x", 3),
+        f"{FILE}:pre_tool_use:0:0": trust.digest("pre_tool_use", "sh x", 600),
     }

@@ -5,6 +5,7 @@ import socket
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from rookery.config import AgentSettings, Limits, Settings, load
 from rookery.model.errors import ConfigBroken
@@ -213,3 +214,15 @@ def test_a_configuration_that_is_no_regular_file_is_refused_unread(path: Path) -
 
     with pytest.raises(ConfigBroken, match="not a regular file"):
         load(path)
+
+
+@pytest.mark.spec("B6")
+def test_the_key_for_more_folders_of_an_agent_is_its_own() -> None:
+    listed = {"discovery": {"claude_config_dirs": ["~/other"]}}
+
+    settings = Settings.model_validate(listed)
+
+    assert settings.discovery.session_file_folders == ("~/other",)
+    assert settings.model_dump()["discovery"]["claude_config_dirs"] == ("~/other",)
+    with pytest.raises(ValidationError):
+        Settings.model_validate({"discovery": {"session_file_folders": ["~/other"]}})

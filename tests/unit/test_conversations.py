@@ -10,11 +10,11 @@ from sqlite3 import Connection
 import pytest
 
 from rookery import sessions as commands
-from rookery.daemon import AGENTS
+from rookery.agents.catalog import AGENTS
 from rookery.model import facts
 from rookery.model.errors import CommandRefused
 from rookery.model.sessions import NativeId, Session
-from rookery.ports.agent import Order
+from rookery.ports.agent import LaunchSpec
 from rookery.sessions import Conversation, Plan, Speaker, Start, accept, plan
 from rookery.store import sessions as known
 from rookery.store.journal import Journal
@@ -23,7 +23,7 @@ from tests.house import PROGRAM, World, passing_time, running
 from tests.sessions import WORKER, make
 
 TALK = NativeId("n1")
-ORDER = Order(("program",), NativeId("n2"), "", "", "hook", Path("/s"))
+ORDER = LaunchSpec(("program",), NativeId("n2"), "", "", "hook", Path("/s"))
 
 
 def over(db: Connection, journal: Journal, **more: str) -> Session:
@@ -141,7 +141,7 @@ def test_a_branch_is_asked_for_in_each_agents_own_words(agent: str, words: list[
 def test_whoever_can_go_on_is_told_with_what(agent: str, words: str) -> None:
     argv = AGENTS[agent].command_line(replace(ORDER, resumes=True)).argv
 
-    assert AGENTS[agent].can_resume
+    assert AGENTS[agent].abilities.can_resume
     assert words in " ".join(argv)
 
 

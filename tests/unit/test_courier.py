@@ -9,6 +9,7 @@ from sqlite3 import Connection
 import anyio
 import pytest
 
+from rookery.agents.demo import DEMO
 from rookery.courier import COMMAND, PATIENCE, PAUSE, TOOLS_TIMEOUT_S
 from rookery.gateway.mcp.listing import note_listing
 from rookery.keeper import Surroundings
@@ -708,10 +709,10 @@ async def test_a_turn_whose_quiet_came_before_its_beginning_was_known_is_looked_
 
 @pytest.mark.spec("B2")
 async def test_an_agents_own_pause_comes_between_paste_and_enter(
-    database: ObservedDatabase, world: World, monkeypatch: pytest.MonkeyPatch
+    database: ObservedDatabase, world: World
 ) -> None:
-    monkeypatch.setattr("rookery.agents.demo.Demo.pause", 0.5)
-    async with running(database, world) as house:
+    slow = replace(DEMO, input=replace(DEMO.input, pause=0.5))
+    async with running(database, world, agents={"demo": slow}) as house:
         worker = await house.start("Build it.")
         before = (list(world.runtime.pasted), list(world.runtime.heard))
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from rookery.agents.shared.subjects import is_about
-from rookery.daemon import AGENTS
 from rookery.model.permissions import Call, Outcome, Verdict
 from rookery.model.screens import MAX_DIALOG_CHARACTERS, Dialog, Screen
+from tests.dialects import screen_of
 
 COMMAND = " ".join(["echo", *(f"w{number}" for number in range(40)), "> made"])
 CALL = Call("Bash", {"command": COMMAND})
@@ -122,13 +122,13 @@ def test_a_dialog_that_shows_only_a_part_of_a_call_can_be_answered(
 ) -> None:
     lines = tuple(screen.split("\n"))
 
-    dialog = AGENTS[agent].read_screen(Screen(lines, lines)).dialog
+    dialog = screen_of(agent).read(Screen(lines, lines)).dialog
 
     assert dialog is not None
     assert (dialog.kind, dialog.is_cut) == ("permission", True)
     assert is_about(dialog, CALL)
     keys = [
-        AGENTS[agent].keys_for(dialog, CALL, Verdict(outcome, "anna"))
+        screen_of(agent).keys.keys_for(dialog, CALL, Verdict(outcome, "anna"))
         for outcome in (Outcome.ALLOWED, Outcome.DENIED)
     ]
     assert [each and each.keys for each in keys] == [(yes,), ("escape",)]
@@ -142,7 +142,7 @@ def test_a_part_of_another_call_is_not_about_this_one(
     assert yes
     lines = tuple(screen.split("\n"))
 
-    dialog = AGENTS[agent].read_screen(Screen(lines, lines)).dialog
+    dialog = screen_of(agent).read(Screen(lines, lines)).dialog
 
     assert dialog is not None
     assert not is_about(dialog, Call("Bash", {"command": "rm -rf build"}))
@@ -221,7 +221,7 @@ def command_dialog(agent: str, rows: list[str]) -> str:
 
 def read(agent: str, screen: str) -> Dialog:
     lines = tuple(screen.split("\n"))
-    dialog = AGENTS[agent].read_screen(Screen(lines, lines)).dialog
+    dialog = screen_of(agent).read(Screen(lines, lines)).dialog
     assert dialog is not None
     return dialog
 

@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from rookery import endings
-from rookery.daemon import AGENTS
+from rookery.agents.catalog import AGENTS
 from rookery.discovery import ROUND, Discovery
 from rookery.model.facts import SessionId, SessionStarted
 from rookery.model.sessions import Session, Spot

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rookery.agents.claude.agent import Claude
+from rookery.agents.claude.hooks import HOOKS
 from rookery.model.facts import InputSettled, SessionId
 from rookery.model.permissions import Outcome, Question, Verdict
 
@@ -37,13 +37,13 @@ FORM = {
 
 
 def said(payload: dict[str, Any], verdict: Verdict | None) -> Any:  # noqa: ANN401 - JSON
-    answer = Claude().answer(payload, verdict)
+    answer = HOOKS.answer(payload, verdict)
     return json.loads(answer)["hookSpecificOutput"] if answer else None
 
 
 @pytest.mark.spec("D5")
 def test_a_form_of_one_field_is_one_question() -> None:
-    call = Claude().read_call(ASKED)
+    call = HOOKS.read_call(ASKED)
 
     assert call
     assert call.questions == (Question("Your name?"),)
@@ -61,7 +61,7 @@ def test_what_was_answered_is_filled_in() -> None:
 @pytest.mark.spec("D5")
 def test_each_field_is_filled_in_as_it_wants_it() -> None:
     payload = {**ASKED, "message": "About you:", "requested_schema": FORM}
-    call = Claude().read_call(payload)
+    call = HOOKS.read_call(payload)
     assert call
     texts = [each.text for each in call.questions]
     given = zip(texts, (("41",), ("a lot",), ("Yes",), ("blue",)), strict=True)
@@ -110,5 +110,5 @@ def test_what_is_no_answer_fills_in_nothing(
 def test_an_answer_at_the_keyboard_settles_it() -> None:
     told = {**ASKED, "hook_event_name": "ElicitationResult", "action": "accept"}
 
-    facts = list(Claude().read_hook(told, SessionId("s1")))
+    facts = list(HOOKS.read(told, SessionId("s1")))
     assert facts == [InputSettled(SessionId("s1"), "terminal")]

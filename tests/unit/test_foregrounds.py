@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from rookery.agents.catalog import AGENTS
 from rookery.config import Settings
-from rookery.daemon import AGENTS
 from rookery.gateway.asking import ask
 from rookery.gateway.foreground_operations import MOST, OPERATIONS
 from rookery.gateway.table import House

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from rookery.agents.gemini.agent import EVENTS, Gemini
-from rookery.agents.installations import SHAPES
-from rookery.agents.shared import claude_style_hooks as hooks
+from rookery.agents.gemini import screen
+from rookery.agents.gemini.agent import GEMINI, command_line
+from rookery.agents.gemini.hooks import EVENTS, HOOKS
+from rookery.agents.shared.claude_style_hooks import DECISION_TIMEOUT_S, HOOK_TIMEOUT_S
 from rookery.model import facts
-from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import (
     INEXACT,
     Call,
@@ -18,220 +18,80 @@ from rookery.model.permissions import (
     Question,
     Stop,
     Verdict,
-    digest,
 )
 from rookery.model.screens import View, read_styled
 from rookery.model.sessions import NativeId
-from rookery.ports.agent import Order
-
-RECORDINGS = Path(__file__).parents[1] / "recordings" / "gemini-0.61.0"
-
-S = SessionId("s")
-NATIVE = "4928bf68-5714-484d-afd2-70167ff2e21d"
-LATER = "3719c0fb-2a17-402e-8437-a377fd82a544"
-CHATS = "/home/person/.gemini/tmp/project/chats"
-TRANSCRIPT = f"{CHATS}/session-2026-11-15T12-55-{NATIVE[:8]}.jsonl"
-LATER_TRANSCRIPT = f"{CHATS}/session-2026-11-15T12-58-{LATER[:8]}.jsonl"
-
-#: What names the recorded call, whatever it is told with.
-TOUCH = INEXACT + digest("run_shell_command", {"command": "touch one.txt"})
-
-WRAPPED = "\n".join(["say:", *["x" * 114] * 3, "x" * 58])
-
-#: What stands in the box, and whether it works, in each recording that shows the box.
-BOXES = {
-    # Of a terminal without true colour, where the box is a background colour only.
-    "plain-answered": View(""),
-    "plain-draft": View("half a thou"),
-    "plain-idle": View(""),
-    "plain-pasted-lines": View("a b c\nd e f"),
-    "plain-working": View("", is_working=True),
-    "answered": View(""),
-    "bang-pasted": View("!touch made"),
-    "clean-ui": View(""),
-    "clean-ui-draft": View("half a thou"),
-    "clean-ui-working": View("", is_working=True),
-    "draft": View("half a thou"),
-    "failed": View(""),
-    "history-search": View(obstacle="its history search is open"),
-    "idle": View(""),
-    "interrupted": View(""),
-    "mode-yolo": View(""),
-    "narrow-working": View("", is_working=True),
-    "no-colour-answered": View(""),
-    "no-colour-draft": View("half a thou"),
-    "pasted-lines": View("a b c\nd e f\n\ng h i"),
-    "pasted-long": View("[Pasted Text: 21 lines]"),
-    "pasted-wrapped": View(WRAPPED),
-    "permitted": View(""),
-    "quit-typed": View("/quit"),
-    "refused": View(""),
-    "shell-draft": View("!touch made"),
-    "shell-mode": View("!"),
-    "slash-list": View("/mod", instead="/model"),
-    "shortcuts": View(""),
-    "start-banner": View(""),
-    "vim-insert": View(""),
-    "vim-normal": View(""),
-    "working": View("", is_working=True),
-    "working-draft": View("draft while working", is_working=True),
-    "working-in-tool": View("", is_working=True),
-    "working-queued": View("", is_working=True),
-}
-
-#: The kind of what is asked in each recording that shows a dialog, and how it begins.
-DIALOGS = {
-    "at-list": ("question", "It offers to complete a word: codebase_investigator"),
-    "dialog-model": ("question", "Select Model"),
-    "permission-above-the-box": (
-        "permission",
-        "? Shell  touch made touch made Allow execution",
-    ),
-    "permission-edit": ("permission", "? WriteFile  Writing to foo.txt 1 hello there Apply"),
-    "permission-shell": ("permission", "? Shell  touch made touch made Allow execution of"),
-    "question": ("question", "Answer Questions Which colour?"),
-    "start-api-key": ("question", "Enter Gemini API Key"),
-    "start-auth": ("question", "? Get started How would you like to authenticate"),
-    "start-trust": ("question", "Do you trust the files in this folder?"),
-}
-
-#: What each recorded hook tells.
-TOLD: dict[str, list[Fact]] = {
-    "AfterAgent": [facts.TurnEnded(S, "hello gem")],
-    "AfterModel": [facts.Noted(S, "AfterModel")],
-    "AfterTool": [facts.ToolUsed(S, "run_shell_command", TOUCH)],
-    "AfterTool.ask_user": [facts.ToolUsed(S, "ask_user")],
-    "BeforeAgent": [facts.TurnStarted(S, "say: hello gem", is_only_one=True)],
-    "BeforeModel": [facts.Noted(S, "BeforeModel")],
-    "BeforeTool": [facts.ToolCalled(S, "run_shell_command")],
-    "BeforeTool.ask_user": [facts.ToolCalled(S, "ask_user")],
-    "BeforeToolSelection": [facts.Noted(S, "BeforeToolSelection")],
-    "Notification.ToolPermission.ask_user": [],
-    "Notification.ToolPermission.exec": [],
-    "Notification.ToolPermission.info": [],
-    "PreCompress": [facts.Noted(S, "PreCompress", "auto")],
-    "SessionEnd.clear": [facts.ConversationLeft(S, "clear")],
-    "SessionEnd.exit": [facts.SessionEnded(S, "it ended: exit")],
-    "SessionStart.clear": [facts.SessionStarted(S, "", LATER_TRANSCRIPT)],
-    "SessionStart.resume": [facts.SessionStarted(S, "", LATER_TRANSCRIPT)],
-    "SessionStart.startup": [facts.SessionStarted(S, "", TRANSCRIPT)],
-}
+from rookery.ports.agent import LaunchSpec
+from tests.contract.cases.case import S
+from tests.contract.cases.gemini import RECORDED, TOUCH, WRAPPED
+from tests.dialects import shape_of
 
 
 def read(name: str) -> View:
-    return Gemini().read_screen(read_styled((RECORDINGS / f"{name}.txt").read_text()))
-
-
-def hook(name: str) -> dict[str, Any]:
-    payload: dict[str, Any] = json.loads((RECORDINGS / "hooks" / f"{name}.json").read_text())
-    return payload
+    return screen.read(RECORDED.screen(name))
 
 
 def about(**details: object) -> dict[str, Any]:
     """Return what Gemini tells of a dialog before it is drawn."""
-    return {**hook("Notification.ToolPermission.exec"), "details": details}
+    return {**RECORDED.hook("Notification.ToolPermission.exec"), "details": details}
 
 
-def order(*, model: str = "", permission_mode: str = "", resumes: bool = False) -> Order:
+def order(*, model: str = "", permission_mode: str = "", resumes: bool = False) -> LaunchSpec:
     native_id = NativeId("11111111-2222-4333-8444-555555555555")
-    return Order(("gemini",), native_id, model, permission_mode, "hook", Path("/s"), resumes)
-
-
-def test_every_recording_is_read() -> None:
-    assert {file.stem for file in RECORDINGS.glob("*.txt")} == {*BOXES, *DIALOGS}
-    assert {file.stem for file in RECORDINGS.glob("hooks/*.json")} == {*TOLD}
-
-
-@pytest.mark.spec("C8")
-@pytest.mark.parametrize(("name", "view"), BOXES.items())
-def test_a_screen_shows_what_is_typed_and_whether_it_works(name: str, view: View) -> None:
-    assert read(name) == view
-
-
-@pytest.mark.spec("C8")
-@pytest.mark.parametrize(("name", "asked"), DIALOGS.items())
-def test_a_screen_shows_what_is_asked(name: str, asked: tuple[str, str]) -> None:
-    view = read(name)
-
-    kind, beginning = asked
-    assert view.dialog
-    assert view.box is None
-    assert view.dialog.kind == kind
-    assert view.dialog.text.startswith(beginning)
+    return LaunchSpec(
+        ("gemini",), native_id, model, permission_mode, "hook", Path("/s"), resumes
+    )
 
 
 def test_words_that_were_sent_are_not_taken_for_the_box() -> None:
-    sent = (RECORDINGS / "working.txt").read_text().split("\n")
+    sent = RECORDED.text("working").split("\n")
     cut_short = "\n".join(sent[: next(n for n, line in enumerate(sent) if "Thinking" in line)])
 
     assert "gate: a" in cut_short
-    assert Gemini().read_screen(read_styled(cut_short)) == View()
+    assert screen.read(read_styled(cut_short)) == View()
 
 
 def test_words_that_were_sent_are_not_taken_for_the_box_above_what_is_asked() -> None:
-    asking = (RECORDINGS / "permission-shell.txt").read_text()
+    asking = RECORDED.text("permission-shell")
 
-    view = Gemini().read_screen(read_styled("\n" + asking))
+    view = screen.read(read_styled("\n" + asking))
 
     assert (view.box, view.dialog) == (None, read("permission-shell").dialog)
 
 
 def test_what_was_asked_before_something_was_said_is_over() -> None:
-    asking = (RECORDINGS / "permission-shell.txt").read_text()
+    asking = RECORDED.text("permission-shell")
 
-    assert Gemini().read_screen(read_styled(asking + "✦ It\nhas\nrun.")) == View()
+    assert screen.read(read_styled(asking + "✦ It\nhas\nrun.")) == View()
 
 
 def test_a_last_line_without_labels_is_no_list() -> None:
-    lines = read_styled((RECORDINGS / "draft.txt").read_text()).lines
+    lines = read_styled(RECORDED.text("draft")).lines
     unlabelled = [line for line in lines if "(/directory)" not in line]
 
     assert len(unlabelled) == len(lines) - 1
-    assert Gemini().read_screen(read_styled("\n".join(unlabelled))) == View("half a thou")
-
-
-@pytest.mark.parametrize("screen", ["", "\n\n", "Loading extensions...", "▄" * 40])
-def test_a_screen_that_is_not_drawn_yet_shows_nothing(screen: str) -> None:
-    assert Gemini().read_screen(read_styled(screen)) == View()
+    assert screen.read(read_styled("\n".join(unlabelled))) == View("half a thou")
 
 
 def test_a_list_that_is_still_loading_hides_the_box() -> None:
-    screen = (RECORDINGS / "at-list.txt").read_text()
+    recorded = RECORDED.text("at-list")
     first, second = " codebase_investigator [Agent]", "notes.md"
-    plain = "\n".join(read_styled(screen).lines)
+    plain = "\n".join(read_styled(recorded).lines)
 
     loading = plain.replace(first, " Loading suggestions...").replace(second, "")
 
-    assert Gemini().read_screen(read_styled(loading)) == View()
+    assert screen.read(read_styled(loading)) == View()
 
 
 @pytest.mark.spec("B2")
-@pytest.mark.parametrize(
-    ("box", "words", "holds"),
-    [
-        ("Build it.", "Build it.", True),
-        (WRAPPED, "say: " + "x" * 400, True),
-        ("[Pasted Text: 21 lines]", "anything", True),
-        ("[Pasted Text: 700 chars #2]", "anything", True),
-        ("[Pasted Text: 21 lines] and more", "anything", False),
-        ("Build it. And", "Build it.", False),
-        ("", "Build it.", False),
-    ],
-)
-def test_a_box_holds_words_as_gemini_shows_them(box: str, words: str, *, holds: bool) -> None:
-    assert Gemini().holds(box, words) is holds
-
-
-@pytest.mark.spec("B2")
-@pytest.mark.parametrize("words", ["Build it.", "!touch made", " !touch made", "/etc is full"])
-def test_nothing_that_is_pasted_would_be_run(words: str) -> None:
-    assert Gemini().why_not(words) == ""
+def test_a_box_holds_words_that_it_wraps() -> None:
+    assert GEMINI.input.holds(WRAPPED, "say: " + "x" * 400)
 
 
 def test_its_command_line_names_the_session_the_model_and_the_mode() -> None:
-    plain = Gemini().command_line(order())
-    full = Gemini().command_line(order(model="gemini-2.5-flash", permission_mode="auto_edit"))
-    again = Gemini().command_line(order(resumes=True))
+    plain = command_line(order())
+    full = command_line(order(model="gemini-2.5-flash", permission_mode="auto_edit"))
+    again = command_line(order(resumes=True))
 
     native_id = "11111111-2222-4333-8444-555555555555"
     assert plain.argv == ("gemini", "--session-id", native_id)
@@ -240,47 +100,28 @@ def test_its_command_line_names_the_session_the_model_and_the_mode() -> None:
     assert not plain.files
 
 
-@pytest.mark.spec("C2")
-@pytest.mark.parametrize(("name", "told"), TOLD.items())
-def test_a_hook_as_gemini_sends_it_becomes_facts(name: str, told: list[Fact]) -> None:
-    assert list(Gemini().read_hook(hook(name), S)) == told
-
-
-@pytest.mark.spec("C4")
-def test_a_hook_as_gemini_sends_it_says_who_sent_it() -> None:
-    started = Gemini().identify(hook("SessionStart.startup"))
-    stopped = Gemini().identify(hook("AfterAgent"))
-
-    assert (started.agent, started.native_id, started.cwd, started.event) == (
-        *("gemini", NATIVE, "/code/project"),
-        "SessionStart",
-    )
-    assert started.is_new
-    assert (stopped.agent, stopped.native_id, stopped.cwd, stopped.event) == (
-        *("gemini", NATIVE, "/code/project"),
-        "AfterAgent",
-    )
-
-
 @pytest.mark.spec("A2")
 def test_a_turn_that_ends_without_a_word_has_failed() -> None:
-    nothing = {**hook("AfterAgent"), "prompt_response": "[no response text]"}
+    nothing = {**RECORDED.hook("AfterAgent"), "prompt_response": "[no response text]"}
 
-    assert list(Gemini().read_hook(nothing, S)) == [facts.TurnEnded(S, "", "failed")]
+    assert list(HOOKS.read(nothing, S)) == [facts.TurnEnded(S, "", "failed")]
 
 
 @pytest.mark.spec("B2")
 def test_the_contents_of_mentioned_files_are_no_part_of_the_prompt() -> None:
     added = "\n--- Content from referenced files ---\nContent from @a.txt:\nhello\n"
-    told = {**hook("BeforeAgent"), "prompt": f"Read @a.txt{added}--- End of content ---"}
+    told = {
+        **RECORDED.hook("BeforeAgent"),
+        "prompt": f"Read @a.txt{added}--- End of content ---",
+    }
 
-    (started,) = Gemini().read_hook(told, S)
+    (started,) = HOOKS.read(told, S)
     assert started == facts.TurnStarted(S, "Read @a.txt", is_only_one=True)
 
 
 @pytest.mark.spec("D1", "D3")
 def test_what_it_is_about_to_do_can_be_decided_and_is_not_asked_for() -> None:
-    call = Gemini().read_call(hook("BeforeTool"))
+    call = HOOKS.read_call(RECORDED.hook("BeforeTool"))
 
     given = {"command": "touch one.txt", "description": "scripted"}
     assert call == Call("run_shell_command", given, is_asked=False, mark=TOUCH)
@@ -288,8 +129,8 @@ def test_what_it_is_about_to_do_can_be_decided_and_is_not_asked_for() -> None:
 
 @pytest.mark.spec("D2")
 def test_what_its_dialog_asks_is_the_call_that_it_told_of_and_takes_keys() -> None:
-    before = Gemini().read_call(hook("BeforeTool"))
-    shown = Gemini().read_call(hook("Notification.ToolPermission.exec"))
+    before = HOOKS.read_call(RECORDED.hook("BeforeTool"))
+    shown = HOOKS.read_call(RECORDED.hook("Notification.ToolPermission.exec"))
 
     command = {"command": "touch one.txt"}
     assert shown == Call("run_shell_command", command, by_keys=True, mark=TOUCH)
@@ -304,10 +145,10 @@ def test_what_its_dialog_asks_is_the_call_that_it_told_of_and_takes_keys() -> No
 def test_an_edit_is_known_by_its_file_however_that_is_called(title: str, tool: str) -> None:
     file = "/code/project/a.txt"
     told = {"tool_name": tool, "tool_input": {"file_path": "a.txt", "content": "x"}}
-    before = Gemini().read_call({**hook("BeforeTool"), **told})
-    after = list(Gemini().read_hook({**hook("AfterTool"), **told}, S))
+    before = HOOKS.read_call({**RECORDED.hook("BeforeTool"), **told})
+    after = list(HOOKS.read({**RECORDED.hook("AfterTool"), **told}, S))
 
-    shown = Gemini().read_call(about(type="edit", title=title, filePath=file, newContent="x"))
+    shown = HOOKS.read_call(about(type="edit", title=title, filePath=file, newContent="x"))
 
     assert before
     assert shown
@@ -318,7 +159,9 @@ def test_an_edit_is_known_by_its_file_however_that_is_called(title: str, tool: s
 
 def before(tool: str, **given: str) -> Call:
     """Return the call that Gemini is about to make."""
-    call = Gemini().read_call({**hook("BeforeTool"), "tool_name": tool, "tool_input": given})
+    call = HOOKS.read_call(
+        {**RECORDED.hook("BeforeTool"), "tool_name": tool, "tool_input": given}
+    )
     assert call
     return call
 
@@ -330,10 +173,10 @@ def before(tool: str, **given: str) -> Call:
         before("run_shell_command", command="ls", dir_path="/x"),
         before("run_shell_command", command="ls"),
         before("replace", file_path="a", old_string="x", new_string="y"),
-        Gemini().read_call(about(type="exec", command="ls")),
-        Gemini().read_call(about(type="edit", title="", filePath="/a", newContent="x")),
-        Gemini().read_call(about(type="mcp", serverName="web", toolName="get")),
-        Gemini().read_call(about(type="info", title="Confirm: ReadFolder", prompt=".")),
+        HOOKS.read_call(about(type="exec", command="ls")),
+        HOOKS.read_call(about(type="edit", title="", filePath="/a", newContent="x")),
+        HOOKS.read_call(about(type="mcp", serverName="web", toolName="get")),
+        HOOKS.read_call(about(type="info", title="Confirm: ReadFolder", prompt=".")),
     ],
 )
 def test_what_is_not_told_as_a_whole_is_never_granted(call: Call) -> None:
@@ -344,7 +187,7 @@ def test_what_is_not_told_as_a_whole_is_never_granted(call: Call) -> None:
 def test_a_file_is_written_again_unasked_only_with_the_same_content() -> None:
     written = before("write_file", file_path="a.txt", content="x")
     other = before("write_file", file_path="a.txt", content="y")
-    shown = Gemini().read_call(
+    shown = HOOKS.read_call(
         about(
             type="edit",
             title="Confirm Write: a.txt",
@@ -370,7 +213,7 @@ def test_a_file_is_written_again_unasked_only_with_the_same_content() -> None:
     ],
 )
 def test_a_dialog_is_asked_about_whatever_it_is(details: dict[str, str], tool: str) -> None:
-    shown = Gemini().read_call(about(**details))
+    shown = HOOKS.read_call(about(**details))
 
     assert shown
     assert (shown.tool, shown.kind, shown.by_keys) == (tool, "permission", True)
@@ -378,8 +221,8 @@ def test_a_dialog_is_asked_about_whatever_it_is(details: dict[str, str], tool: s
 
 @pytest.mark.spec("D5")
 def test_a_question_is_asked_once_before_its_dialog() -> None:
-    asked = Gemini().read_call(hook("BeforeTool.ask_user"))
-    shown = Gemini().read_call(hook("Notification.ToolPermission.ask_user"))
+    asked = HOOKS.read_call(RECORDED.hook("BeforeTool.ask_user"))
+    shown = HOOKS.read_call(RECORDED.hook("Notification.ToolPermission.ask_user"))
 
     assert asked
     assert asked.questions == (
@@ -391,7 +234,7 @@ def test_a_question_is_asked_once_before_its_dialog() -> None:
 
 @pytest.mark.parametrize("name", ["AfterTool", "AfterAgent", "SessionEnd.exit"])
 def test_other_hooks_only_tell(name: str) -> None:
-    assert Gemini().read_call(hook(name)) is None
+    assert HOOKS.read_call(RECORDED.hook(name)) is None
 
 
 @pytest.mark.spec("D2", "D3")
@@ -408,42 +251,42 @@ def test_other_hooks_only_tell(name: str) -> None:
 def test_a_decision_is_written_as_gemini_reads_it(
     verdict: Verdict | None, said: dict[str, str] | None
 ) -> None:
-    written = Gemini().answer(hook("BeforeTool"), verdict)
+    written = HOOKS.answer(RECORDED.hook("BeforeTool"), verdict)
 
     assert (json.loads(written) if written else None) == said
-    assert Gemini().answer(hook("Notification.ToolPermission.exec"), verdict) == ""
+    assert HOOKS.answer(RECORDED.hook("Notification.ToolPermission.exec"), verdict) == ""
 
 
 @pytest.mark.spec("D5")
 def test_an_answer_is_given_instead_of_the_dialog_and_where_there_is_none_it_is_shown() -> None:
     blue = Verdict(Outcome.ANSWERED, "person", answers={"Which colour?": ("Blue",)})
 
-    said = json.loads(Gemini().answer(hook("BeforeTool.ask_user"), blue))
+    said = json.loads(HOOKS.answer(RECORDED.hook("BeforeTool.ask_user"), blue))
 
     reason = "The person has answered: Which colour? Blue"
     assert said == {"decision": "deny", "reason": reason}
-    assert Gemini().answer(hook("BeforeTool.ask_user"), None) == ""
+    assert HOOKS.answer(RECORDED.hook("BeforeTool.ask_user"), None) == ""
 
 
 @pytest.mark.spec("D6")
 def test_it_can_be_made_to_go_on_when_it_stops() -> None:
-    stop = Gemini().read_stop(hook("AfterAgent"))
+    stop = HOOKS.read_stop(RECORDED.hook("AfterAgent"))
 
-    said = json.loads(Gemini().go_on(hook("AfterAgent"), "Try again."))
+    said = json.loads(HOOKS.go_on(RECORDED.hook("AfterAgent"), "Try again."))
 
     assert stop == Stop("hello gem", goes_on=False)
     assert said == {"decision": "deny", "reason": "Try again."}
-    assert Gemini().read_stop(hook("BeforeAgent")) is None
+    assert HOOKS.read_stop(RECORDED.hook("BeforeAgent")) is None
 
 
 @pytest.mark.spec("C1")
 def test_its_hooks_are_installed_for_the_events_that_it_is_read_by() -> None:
-    shape = SHAPES["gemini"]
+    shape = shape_of("gemini")
 
     assert set(shape.timeouts) == set(EVENTS)
     assert set(EVENTS) == {
         *("SessionStart", "BeforeAgent", "BeforeTool", "Notification", "AfterTool"),
         *("AfterAgent", "SessionEnd"),
     }
-    assert EVENTS["BeforeTool"] == hooks.LONG_TIMEOUT * 1000
-    assert EVENTS["Notification"] == hooks.TIMEOUT * 1000
+    assert EVENTS["BeforeTool"] == DECISION_TIMEOUT_S * 1000
+    assert EVENTS["Notification"] == HOOK_TIMEOUT_S * 1000

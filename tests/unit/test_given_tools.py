@@ -10,19 +10,21 @@ from typing import Any
 
 import pytest
 
-from rookery.agents.claude.agent import Claude
-from rookery.agents.codex.agent import Codex
-from rookery.agents.opencode.agent import SETTINGS, OpenCode
-from rookery.daemon import AGENTS
+from rookery.agents.catalog import AGENTS
+from rookery.agents.claude.agent import CLAUDE
+from rookery.agents.codex.agent import CODEX
+from rookery.agents.opencode.agent import CONFIG_VARIABLE, OPENCODE
 from rookery.model.sessions import NativeId
-from rookery.ports.agent import Agent, Order
+from rookery.ports.agent import Agent, LaunchSpec
 
 TOOLS = ("/bin/sh", "/home/anna/it's mine/rookery-mcp")
 BADGE = "a-secret-badge"
 
 
-def order(tools: tuple[str, ...] = TOOLS, environment: dict[str, str] | None = None) -> Order:
-    return Order(
+def order(
+    tools: tuple[str, ...] = TOOLS, environment: dict[str, str] | None = None
+) -> LaunchSpec:
+    return LaunchSpec(
         command=("it",),
         native_id=NativeId("n1"),
         model="",
@@ -37,7 +39,7 @@ def order(tools: tuple[str, ...] = TOOLS, environment: dict[str, str] | None = N
 
 @pytest.mark.spec("I2", "K5")
 def test_claude_gets_them_in_a_file_of_its_own_and_need_not_ask() -> None:
-    line = Claude().command_line(order())
+    line = CLAUDE.command_line(order())
 
     file = Path("/sessions/n1/mcp.json")
     server = json.loads(line.files[file])["mcpServers"]["rookery"]
@@ -50,7 +52,7 @@ def test_claude_gets_them_in_a_file_of_its_own_and_need_not_ask() -> None:
 
 @pytest.mark.spec("I2", "K5")
 def test_codex_gets_them_as_settings_of_its_command_line() -> None:
-    argv = Codex().command_line(order()).argv
+    argv = CODEX.command_line(order()).argv
 
     given = [word for word in argv if word.startswith("mcp_servers.")]
     server = tomllib.loads("\n".join(given))["mcp_servers"]["rookery"]
@@ -68,9 +70,9 @@ def test_codex_gets_them_as_settings_of_its_command_line() -> None:
     ],
 )
 def test_opencode_gets_them_beside_its_users_own(before: str, kept: dict[str, object]) -> None:
-    line = OpenCode().command_line(order(environment={SETTINGS: before}))
+    line = OPENCODE.command_line(order(environment={CONFIG_VARIABLE: before}))
 
-    servers = json.loads(line.environment[SETTINGS])["mcp"]
+    servers = json.loads(line.environment[CONFIG_VARIABLE])["mcp"]
     ours = servers.pop("rookery")
     assert ours == {"type": "local", "command": [*TOOLS]}
     assert servers == kept
@@ -88,7 +90,7 @@ def test_no_badge_stands_on_a_command_line(agent: Agent, how: dict[str, Any]) ->
 
 
 @pytest.mark.spec("I2")
-@pytest.mark.parametrize("agent", [Claude(), Codex(), OpenCode()], ids=lambda each: each.name)
+@pytest.mark.parametrize("agent", [CLAUDE, CODEX, OPENCODE], ids=lambda each: each.name)
 def test_who_is_to_have_none_gets_none(agent: Agent) -> None:
     line = agent.command_line(order(tools=()))
 

@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from rookery import endings
-from rookery.daemon import AGENTS
+from rookery.agents.catalog import AGENTS
 from rookery.gateway.daemon_operations import find_trouble
 from rookery.headless import HeadlessWatch
 from rookery.hook_callers import MAX_UNIDENTIFIED

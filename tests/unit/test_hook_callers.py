@@ -11,7 +11,7 @@ from datetime import timedelta
 import pytest
 
 from rookery import processes
-from rookery.daemon import AGENTS
+from rookery.agents.catalog import AGENTS
 from rookery.hook_callers import MAX_STRANGERS, Caller, Strangers
 from rookery.hook_protocol import Hook
 from rookery.intake import Intake

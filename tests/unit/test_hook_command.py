@@ -14,10 +14,12 @@ from pathlib import Path
 import anyio
 import pytest
 
-from rookery.daemon import AGENTS, lay_hooks
+from rookery.agents.catalog import AGENTS
+from rookery.daemon import lay_hooks
 from rookery.home import Home, find_home
 from rookery.hook_protocol import read_call, with_checksum
 from rookery.hook_setup import programs, quick_hook
+from tests.dialects import hooks_of
 from tests.fakes.clock import FakeClock
 
 PAYLOAD = b'{"hook_event_name": "Stop", "session_id": "n1", "cwd": "/"}'
@@ -44,7 +46,7 @@ def run(
 
 def before_tool(home: Home, agent: str) -> str:
     """Return what an agent's hook says before a tool runs."""
-    event = AGENTS[agent].hook_before_tool
+    event = hooks_of(agent).traits.before_tool
     payload = {"hook_event_name": event, "tool_name": "Bash", "session_id": "n1", "cwd": "/"}
     words = ["/bin/sh", "-c", programs.hook_command(home, agent)]
     done = run(words, folder=home.state, payload=json.dumps(payload).encode())

@@ -20,7 +20,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from rookery.agents.shared.claude_style_hooks import LONG_TIMEOUT
+from rookery.agents.shared.claude_style_hooks import DECISION_TIMEOUT_S
 from rookery.home import find_home
 from rookery.hook_protocol import read_call, read_head, with_checksum
 from rookery.hook_setup import quick_hook
@@ -208,7 +208,7 @@ def test_it_says_what_it_was_told_to_before_its_agent_gives_it_up(setting: Setti
     done = setting.run_python(str(setting.door), str(setting.spool), "demo", *told)
 
     assert (done.returncode, done.stdout) == (0, b"ask")
-    assert hook.PATIENCE + hook.DEADLINE < LONG_TIMEOUT
+    assert hook.PATIENCE + hook.DEADLINE < DECISION_TIMEOUT_S
 
 
 @pytest.mark.spec("C3", "D3")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from rookery.agents.installations import SHAPES
-from rookery.daemon import AGENTS
+from rookery.agents.catalog import AGENTS
+from rookery.agents.names import WITH_SETTINGS
 from rookery.home import Home, find_home
 from rookery.hook_setup import apply, files, places, plans, programs, record
 from rookery.hook_setup.apply import AppliedChange
@@ -18,6 +18,7 @@ from rookery.hook_setup.files import Change
 from rookery.hook_setup.places import HookPlace
 from rookery.hook_setup.plans import HookState, SetupPlan
 from rookery.model.errors import BadInput, CommandRefused, ConfigBroken
+from tests.dialects import shape_of
 
 USERS = """{
     "model": "opus",
@@ -354,7 +355,7 @@ def test_hooks_are_counted_as_they_come_and_go(setting: Setting, agent: str, tex
     (change,) = setting.plan(agent).changes
 
     back = Change(agent, file, change.after, change.before)
-    number = len(SHAPES[agent].timeouts)
+    number = len(shape_of(agent).timeouts)
     assert (change.hooks, back.hooks) == (number, -number)
 
 
@@ -455,7 +456,7 @@ def test_places_are_found_by_what_the_agents_themselves_look_at(tmp_path: Path) 
     }
 
     def folders(known: dict[str, str]) -> list[str]:
-        return [str(places.of_user(each, known).folder) for each in places.AGENTS]
+        return [str(places.of_user(each, known).folder) for each in WITH_SETTINGS]
 
     assert folders({"HOME": "/h"}) == [
         "/h/.claude",
@@ -546,7 +547,7 @@ def test_the_folders_to_be_made_are_known_the_innermost_first(tmp_path: Path) ->
 
 
 @pytest.mark.spec("C1", "K1")
-@pytest.mark.parametrize("agent", places.AGENTS)
+@pytest.mark.parametrize("agent", WITH_SETTINGS)
 @pytest.mark.parametrize("way", ["file", "new", "folder"])
 def test_a_link_that_leads_out_of_a_project_is_refused(
     setting: Setting, agent: str, way: str

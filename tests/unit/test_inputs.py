@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from rookery.agents.demo import Demo
-from rookery.agents.shell import Shell
+from rookery.agents.demo import DEMO
+from rookery.agents.shell import SHELL
 from rookery.model.errors import WordsRefused
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel, Step
@@ -31,22 +31,22 @@ def parcel(words: str, *, is_composed: bool) -> Parcel:
 def test_relayed_words_become_one_line_only_where_no_more_is_taken() -> None:
     relayed = parcel(RELAYED, is_composed=True)
 
-    assert fitted(pane_of(Shell()), relayed) == "[bob] (2): one two"
-    assert fitted(pane_of(Shell(), takes_brackets=True), relayed) == RELAYED
-    assert fitted(pane_of(Demo()), relayed) == RELAYED
+    assert fitted(pane_of(SHELL), relayed) == "[bob] (2): one two"
+    assert fitted(pane_of(SHELL, takes_brackets=True), relayed) == RELAYED
+    assert fitted(pane_of(DEMO), relayed) == RELAYED
 
 
 @pytest.mark.spec("B2")
 def test_a_persons_lines_are_typed_as_they_are_or_not_at_all() -> None:
     lines = parcel("rm a\nrm b", is_composed=False)
 
-    assert fitted(pane_of(Shell(), takes_brackets=True), lines) == "rm a\nrm b"
+    assert fitted(pane_of(SHELL, takes_brackets=True), lines) == "rm a\nrm b"
     with pytest.raises(WordsRefused, match="one line"):
-        fitted(pane_of(Shell()), lines)
+        fitted(pane_of(SHELL), lines)
 
 
 def test_a_pane_knows_that_what_scrolled_away_was_cleared_also_in_two_pieces() -> None:
-    pane = pane_of(Shell())
+    pane = pane_of(SHELL)
     pane.ring_size = 100
 
     pane.take(b"\x1b[H\x1b[2J\x1b[", 1.0)
@@ -57,10 +57,10 @@ def test_a_pane_knows_that_what_scrolled_away_was_cleared_also_in_two_pieces() -
 
 
 def test_a_pane_that_ends_no_line_for_a_while_may_only_draw_something_again() -> None:
-    pane = pane_of(Shell())
+    pane = pane_of(SHELL)
     pane.take(b"a line\n", 1.0)
     pane.take(b"\r12:01", 2.4)
 
     assert not pane.only_redraws(2.4)
     assert pane.only_redraws(2.5)
-    assert not pane_of(Demo()).only_redraws(100.0)
+    assert not pane_of(DEMO).only_redraws(100.0)

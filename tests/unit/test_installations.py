@@ -11,10 +11,12 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from rookery.agents import installations
-from rookery.agents.installations import SHAPES, Found, Json, Toml
+from rookery.agents.shared import hook_settings
+from rookery.agents.shared.hook_settings import Json, Toml
 from rookery.model.errors import ConfigBroken
+from rookery.ports.settings import FoundHook
 from tests import written
+from tests.dialects import shape_of
 
 PROGRAM = "/home/anna/.local/state/rookery/rookery-hook"
 COMMAND = f'/bin/sh -c \'[ -r "$0" ] && . "$0" || :\' {PROGRAM} claude'
@@ -25,7 +27,7 @@ OTHERS = "/bin/sh /srv/rookery-hook claude"
 LOOKS = (None, 0, 2, 4)
 
 
-def is_ours(found: Found) -> bool:
+def is_ours(found: FoundHook) -> bool:
     return found.program == PROGRAM
 
 
@@ -45,8 +47,8 @@ def merged(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def standing(settings: dict[str, Any], command: str = COMMAND) -> str:
-    shape = SHAPES["claude"]
-    return installations.standing(settings, shape, command, program=PROGRAM)
+    shape = shape_of("claude")
+    return hook_settings.standing(settings, shape, command, program=PROGRAM)
 
 
 @pytest.mark.spec("C1")
@@ -58,8 +60,8 @@ def test_json_is_the_same_after_install_and_uninstall(
     text = drawn.draw(written.as_json(settings, comments=comments))
     language = Json(comments)
 
-    new, fragments = installations.add(text, language, groups())
-    left = installations.take_out(new, language, is_ours, fragments)
+    new, fragments = hook_settings.add(text, language, groups())
+    left = hook_settings.take_out(new, language, is_ours, fragments)
 
     assert language.parse(new) == merged(settings)
     assert left == text
@@ -71,8 +73,8 @@ def test_json_is_the_same_after_install_and_uninstall(
 def test_toml_is_the_same_after_install_and_uninstall(text: str) -> None:
     language = Toml()
 
-    new, fragments = installations.add(text, language, groups())
-    left = installations.take_out(new, language, is_ours, fragments)
+    new, fragments = hook_settings.add(text, language, groups())
+    left = hook_settings.take_out(new, language, is_ours, fragments)
 
     assert language.parse(new) == merged(language.parse(text))
     assert left == text
@@ -83,10 +85,10 @@ def test_toml_is_the_same_after_install_and_uninstall(text: str) -> None:
 def test_ours_are_taken_out_of_settings_that_their_agent_has_saved_anew(
     settings: dict[str, Any], before: int | None, after: int | None
 ) -> None:
-    text, fragments = installations.add(json.dumps(settings, indent=before), Json(), groups())
+    text, fragments = hook_settings.add(json.dumps(settings, indent=before), Json(), groups())
     saved = json.dumps({**json.loads(text), "new": 1}, indent=after, ensure_ascii=False)
 
-    left = json.loads(installations.take_out(saved, Json(), is_ours, fragments))
+    left = json.loads(hook_settings.take_out(saved, Json(), is_ours, fragments))
 
     assert without_empty(left) == without_empty({**settings, "new": 1})
 
@@ -104,20 +106,20 @@ def test_only_ours_go_if_others_were_changed_meanwhile(drawn: st.DataObject) -> 
     settings = drawn.draw(written.settings())
     text = drawn.draw(written.as_json(settings))
     assume(settings)
-    new, fragments = installations.add(text, Json(), groups())
+    new, fragments = hook_settings.add(text, Json(), groups())
 
     changed = new.replace("{", '{"mine" : 1,', 1)
-    left = installations.take_out(changed, Json(), is_ours, fragments)
+    left = hook_settings.take_out(changed, Json(), is_ours, fragments)
 
     assert left == text.replace("{", '{"mine" : 1,', 1)
 
 
 @pytest.mark.spec("C1")
 def test_what_was_added_after_ours_stays_whole() -> None:
-    text, fragments = installations.add("{\n}", Json(), groups())
+    text, fragments = hook_settings.add("{\n}", Json(), groups())
     changed = text[: text.rindex("\n}")] + ',\n  "mine": 1\n}'
 
-    left = installations.take_out(changed, Json(), is_ours, fragments)
+    left = hook_settings.take_out(changed, Json(), is_ours, fragments)
 
     assert left == '{\n  "mine": 1\n}'
 
@@ -152,18 +154,18 @@ def test_without_a_record_ours_are_known_by_what_they_run(changed: str, left: st
         other = json.dumps({"type": "command", "command": "echo rookery-hook-not"})
         return text.replace("OURS", ours).replace("OTHER", other)
 
-    found = installations.take_out(written_out(changed), Json(), is_ours, ())
+    found = hook_settings.take_out(written_out(changed), Json(), is_ours, ())
 
     assert found == written_out(left)
 
 
 @pytest.mark.spec("C1")
 def test_tables_that_were_moved_and_changed_are_still_found() -> None:
-    text, fragments = installations.add('model = "x"\n', Toml(), groups())
+    text, fragments = hook_settings.add('model = "x"\n', Toml(), groups())
     changed = text.replace("timeout = 20", "timeout = 21")
     moved = changed.replace("[[hooks.Stop]]", "# mine\n[[hooks.Stop]]")
 
-    left = installations.take_out(moved + '\n[a]\nb = "c"\n', Toml(), is_ours, fragments)
+    left = hook_settings.take_out(moved + '\n[a]\nb = "c"\n', Toml(), is_ours, fragments)
 
     assert left == 'model = "x"\n\n# mine\n\n[a]\nb = "c"\n'
 
@@ -173,18 +175,18 @@ def test_hooks_written_as_values_are_refused_with_advice() -> None:
     text = '[hooks]\nStop = [{hooks = [{type = "command", command = "true"}]}]\n'
 
     with pytest.raises(ConfigBroken, match=r"\[\[hooks.Stop\]\]"):
-        installations.add(text, Toml(), groups())
+        hook_settings.add(text, Toml(), groups())
 
 
 @pytest.mark.parametrize("text", ['{"hooks": 1}', '{"hooks": {"Stop": {}}}', "[]"])
 def test_what_has_another_form_is_refused(text: str) -> None:
     with pytest.raises(ConfigBroken, match="line 1"):
-        installations.add(text, Json(), groups())
+        hook_settings.add(text, Json(), groups())
 
 
 @pytest.mark.spec("C1")
 def test_it_is_said_how_ours_stand() -> None:
-    shape = SHAPES["claude"]
+    shape = shape_of("claude")
     whole: dict[str, Any] = {"hooks": {e: [g] for e, g in shape.groups(COMMAND).items()}}
     lacking = {"hooks": {**whole["hooks"], "Stop": []}}
     other = {"hooks": {"Stop": [{"hooks": [{"command": OTHERS}]}]}}
@@ -207,7 +209,7 @@ def test_it_is_said_how_ours_stand() -> None:
     ],
 )
 def test_what_looks_like_no_hook_is_passed_over(settings: dict[str, Any]) -> None:
-    assert list(installations.find(settings)) == []
+    assert list(hook_settings.find(settings)) == []
 
 
 def test_it_is_seen_that_hooks_of_others_come_after_ours() -> None:
@@ -215,7 +217,7 @@ def test_it_is_seen_that_hooks_of_others_come_after_ours() -> None:
 
     def comes_before(*listed: object) -> bool:
         settings = {"hooks": {"Stop": list(listed), "Start": [other]}}
-        return installations.comes_before_others(settings, is_ours)
+        return hook_settings.comes_before_others(settings, is_ours)
 
     assert comes_before(ours, other)
     assert not comes_before(other, ours)
@@ -237,7 +239,7 @@ def test_it_is_seen_that_hooks_of_others_come_after_ours() -> None:
 def test_a_hook_that_may_ask_a_person_has_long_enough(
     agent: str, event: str, timeout: int
 ) -> None:
-    (hook,) = SHAPES[agent].groups("x")[event]["hooks"]
+    (hook,) = shape_of(agent).groups("x")[event]["hooks"]
 
     assert hook["timeout"] == timeout
 
@@ -245,10 +247,10 @@ def test_a_hook_that_may_ask_a_person_has_long_enough(
 def test_a_file_of_ours_is_filled_in_and_known_again() -> None:
     template = 'const HOOK = "@rookery-hook@"\n'
 
-    text = installations.plugin(template, {"rookery-hook": ["/bin/sh", PROGRAM]})
+    text = hook_settings.fill_in(template, {"rookery-hook": ["/bin/sh", PROGRAM]})
 
     def stands(found: str | None) -> str | None:
-        return installations.standing_of_plugin(found, text, program=PROGRAM)
+        return hook_settings.standing_of_plugin(found, text, program=PROGRAM)
 
     assert text == f'const HOOK = ["/bin/sh", "{PROGRAM}"]\n'
     assert stands(text) == "installed"

@@ -16,9 +16,9 @@ import pytest
 
 from rookery import endings
 from rookery.absence import Absence
+from rookery.agents.catalog import AGENTS
 from rookery.clock import WallClock
 from rookery.conversations import Conversations
-from rookery.daemon import AGENTS
 from rookery.gateway.hooks import HookDoor
 from rookery.hook_protocol import Hook, read_call
 from rookery.intake import TYPED_BY_US, Context, Intake

@@ -1,26 +1,24 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from rookery.agents.claude.agent import Claude
-from rookery.agents.codex.agent import Codex
-from rookery.agents.gemini.agent import Gemini
-from rookery.agents.opencode.agent import OpenCode
-from rookery.agents.shared import keys, subjects
+from rookery.agents.shared import choices, subjects
 from rookery.model.permissions import DIALOG, PLAN, Call, Outcome, Question, Verdict
 from rookery.model.screens import Dialog, Press, read_styled
-from rookery.ports.agent import Agent
+from tests.dialects import screen_of
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 
-AGENTS: dict[str, tuple[Agent, str]] = {
-    "claude": (Claude(), "claude-2.1.325"),
-    "codex": (Codex(), "codex-0.166.0"),
-    "gemini": (Gemini(), "gemini-0.61.0"),
-    "opencode": (OpenCode(), "opencode-1.18.33"),
+#: The folder of each agent's recordings.
+FOLDERS = {
+    "claude": "claude-2.1.325",
+    "codex": "codex-0.166.0",
+    "gemini": "gemini-0.61.0",
+    "opencode": "opencode-1.18.33",
 }
 
 YES = Verdict(Outcome.ALLOWED, "person")
@@ -79,26 +77,34 @@ PLANS = ("plan", "plan-change", "plan-changed", "plan-short")
 
 def dialog_of(agent: str, name: str) -> Dialog:
     """Read a recorded dialog, with what it offers."""
-    dialect, folder = AGENTS[agent]
-    screen = read_styled((RECORDINGS / folder / f"{name}.txt").read_text())
-    dialog = dialect.read_screen(screen).dialog
+    screen = read_styled((RECORDINGS / FOLDERS[agent] / f"{name}.txt").read_text())
+    dialog = screen_of(agent).read(screen).dialog
     assert dialog
-    return dialog if dialog.options else replace(dialog, options=keys.options(screen.lines))
+    return dialog if dialog.options else replace(dialog, options=options_of(screen.lines))
+
+
+def options_of(lines: Sequence[str]) -> tuple[str, ...]:
+    """Read the numbered options of a dialog."""
+    found = choices.read(lines)
+    return found.options if found.is_numbered else ()
+
+
+def keys_for(agent: str, dialog: Dialog, call: Call, verdict: Verdict) -> Press | None:
+    return screen_of(agent).keys.keys_for(dialog, call, verdict)
 
 
 def permissions(agent: str) -> set[str]:
     """Name the recordings in which it asks for something, but for those of its start."""
-    dialect, folder = AGENTS[agent]
     screens = {
-        file.stem: dialect.read_screen(read_styled(file.read_text())).dialog
-        for file in (RECORDINGS / folder).glob("*.txt")
+        file.stem: screen_of(agent).read(read_styled(file.read_text())).dialog
+        for file in (RECORDINGS / FOLDERS[agent]).glob("*.txt")
         if not file.stem.startswith("start-")
     }
     return {name for name, dialog in screens.items() if dialog and dialog.kind == "permission"}
 
 
 def test_every_recorded_permission_is_looked_at() -> None:
-    found = {(agent, name) for agent in AGENTS for name in permissions(agent)}
+    found = {(agent, name) for agent in FOLDERS for name in permissions(agent)}
 
     assert found == {*OFFERED, *(("claude", name) for name in PLANS)}
 
@@ -113,8 +119,8 @@ def test_a_permission_is_answered_by_the_keys_of_what_it_offers(
 
     first, last, yes, no = offered
     assert (shown.options[0], shown.options[-1]) == (first, last)
-    assert keys.keys_for(agent, shown, CALL, YES) == press(yes)
-    assert keys.keys_for(agent, shown, CALL, NO) == press(no)
+    assert keys_for(agent, shown, CALL, YES) == press(yes)
+    assert keys_for(agent, shown, CALL, NO) == press(no)
 
 
 @pytest.mark.spec("D3")
@@ -126,7 +132,6 @@ def test_a_permission_is_answered_by_the_keys_of_what_it_offers(
         ("codex", ("Yes, proceed", "No (esc)")),
         ("gemini", ("Allow for this session", "Modify with external editor")),
         ("opencode", ("Allow always", "Allow once")),
-        ("shell", ("Yes", "No")),
     ],
 )
 def test_what_does_not_read_as_expected_is_not_answered(
@@ -134,8 +139,8 @@ def test_what_does_not_read_as_expected_is_not_answered(
 ) -> None:
     shown = Dialog("permission", "Do you want to proceed?", options)
 
-    assert keys.keys_for(agent, shown, CALL, YES) is None
-    assert agent == "claude" or keys.keys_for(agent, shown, CALL, NO) is None
+    assert keys_for(agent, shown, CALL, YES) is None
+    assert agent == "claude" or keys_for(agent, shown, CALL, NO) is None
 
 
 @pytest.mark.spec("D3")
@@ -143,15 +148,15 @@ def test_what_does_not_read_as_expected_is_not_answered(
 def test_only_yes_and_no_are_keys(outcome: Outcome) -> None:
     shown = dialog_of("gemini", "permission-shell")
 
-    assert keys.keys_for("gemini", shown, CALL, Verdict(outcome, "person")) is None
+    assert keys_for("gemini", shown, CALL, Verdict(outcome, "person")) is None
 
 
 @pytest.mark.spec("D3")
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", FOLDERS)
 def test_a_question_takes_no_keys_for_yes(agent: str) -> None:
     asked = Dialog("question", "Which?", ("Yes", "No"))
 
-    assert keys.keys_for(agent, asked, CALL, YES) is None
+    assert keys_for(agent, asked, CALL, YES) is None
 
 
 @pytest.mark.spec("D2")
@@ -159,9 +164,16 @@ def test_a_refusal_that_opencode_asks_back_about_is_confirmed_unless_somebody_wr
     back = Dialog("permission", "Reject permission Tell OpenCode what to do differently")
     written = replace(back, text=f"{back.text} Please do not")
 
-    assert keys.keys_for("opencode", back, CALL, NO) == press("enter")
-    assert keys.keys_for("opencode", back, CALL, YES) == press("escape")
-    assert keys.keys_for("opencode", written, CALL, NO) is None
+    assert keys_for("opencode", back, CALL, NO) == press("enter")
+    assert keys_for("opencode", back, CALL, YES) == press("escape")
+    assert keys_for("opencode", written, CALL, NO) is None
+
+
+@pytest.mark.spec("D2")
+def test_a_dialog_says_whether_it_asks_back() -> None:
+    asked = {name: dialog_of("opencode", name) for name in permissions("opencode")}
+
+    assert {name for name, each in asked.items() if each.asks_back} == {"permission-always"}
 
 
 @pytest.mark.spec("D2")
@@ -180,7 +192,7 @@ def test_a_refusal_that_opencode_asks_back_about_is_confirmed_unless_somebody_wr
 def test_numbered_answers_are_read_in_their_order(
     lines: list[str], options: tuple[str, ...]
 ) -> None:
-    assert keys.options(lines) == options
+    assert options_of(lines) == options
 
 
 @pytest.mark.spec("D2", "D3")
@@ -293,7 +305,7 @@ def test_a_plan_is_approved_without_freer_hands_or_sent_back_with_a_reason(
     shown = dialog_of("claude", name)
 
     assert subjects.is_about(shown, PLANNED)
-    assert keys.keys_for("claude", shown, PLANNED, verdict) == step
+    assert keys_for("claude", shown, PLANNED, verdict) == step
 
 
 @pytest.mark.spec("D2")
@@ -306,7 +318,7 @@ def test_a_plan_is_approved_without_freer_hands_or_sent_back_with_a_reason(
     ],
 )
 def test_a_reason_is_typed_where_claude_takes_one(name: str, step: Press) -> None:
-    assert keys.keys_for("claude", dialog_of("claude", name), CALL, WHY_NOT) == step
+    assert keys_for("claude", dialog_of("claude", name), CALL, WHY_NOT) == step
 
 
 @pytest.mark.spec("D5")
@@ -348,7 +360,7 @@ def test_several_questions_are_answered_one_after_the_other(
     call, shown = Call("AskUserQuestion", {}, (COLOUR, TESTS)), dialog_of(agent, name)
 
     assert subjects.is_about(shown, call)
-    assert keys.keys_for(agent, shown, call, verdict) == step
+    assert keys_for(agent, shown, call, verdict) == step
 
 
 @pytest.mark.spec("D5")
@@ -371,7 +383,7 @@ def test_a_question_is_answered_by_the_key_of_its_option_or_by_words(
 
     assert subjects.is_about(shown, call)
     assert not subjects.is_about(shown, Call("AskUserQuestion", {}, (Question("Which?"),)))
-    assert keys.keys_for(agent, shown, call, chose(colour=(answer,))) == step
+    assert keys_for(agent, shown, call, chose(colour=(answer,))) == step
 
 
 @pytest.mark.spec("D5")
@@ -397,15 +409,14 @@ def test_a_dialog_that_only_the_screen_tells_of_is_answered_by_its_options(
 
     assert subjects.is_about(shown, asked)
     assert not subjects.is_about(replace(shown, text="another"), asked)
-    assert keys.keys_for(agent, shown, asked, verdict) == step
+    assert keys_for(agent, shown, asked, verdict) == step
 
 
 def test_gemini_takes_no_keys_while_it_starts_itself_again() -> None:
-    dialect, folder = AGENTS["gemini"]
-    text = (RECORDINGS / folder / "start-trust.txt").read_text().rstrip()
+    text = (RECORDINGS / FOLDERS["gemini"] / "start-trust.txt").read_text().rstrip()
     again = f"{text}\n Gemini CLI is restarting to apply the trust changes...\n"
 
-    assert dialect.read_screen(read_styled(again)).dialog is None
+    assert screen_of("gemini").read(read_styled(again)).dialog is None
 
 
 @pytest.mark.spec("D2")
@@ -413,7 +424,7 @@ def test_gemini_takes_no_keys_while_it_starts_itself_again() -> None:
 def test_a_plan_dialog_without_a_plan_takes_no_reason(
     given: dict[str, str], *, carries: bool
 ) -> None:
-    assert keys.carries_reason("claude", Call(PLAN, given)) is carries
+    assert (screen_of("claude").keys.reason_note(Call(PLAN, given)) == "") is carries
 
 
 @pytest.mark.spec("D2")
@@ -424,6 +435,6 @@ def test_a_plan_dialog_without_a_plan_takes_no_reason(
 def test_a_reason_that_a_dialog_does_not_take_is_said_not_to_arrive(
     agent: str, said: str
 ) -> None:
-    note = keys.reason_note(agent, CALL)
+    note = screen_of(agent).keys.reason_note(CALL)
 
     assert (said in note, bool(note)) == (True, bool(said))

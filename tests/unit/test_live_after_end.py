@@ -13,7 +13,7 @@ from sqlite3 import Connection
 import pytest
 
 from rookery import endings
-from rookery.daemon import AGENTS
+from rookery.agents.catalog import AGENTS
 from rookery.hook_protocol import Hook
 from rookery.intake import Intake
 from rookery.model.facts import SessionId

@@ -9,8 +9,8 @@ from sqlite3 import Connection
 
 import pytest
 
+from rookery.agents.catalog import AGENTS
 from rookery.answers import Answers
-from rookery.daemon import AGENTS
 from rookery.hook_waits import HOOK_RETURN_TIMEOUT
 from rookery.lost_hooks import LostHooks, hang_up, leave
 from rookery.model.facts import SessionId, ToolUsed

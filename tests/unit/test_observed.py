@@ -11,7 +11,7 @@ import anyio
 import psutil
 import pytest
 
-from rookery.agents.demo import Demo
+from rookery.agents.demo import DEMO
 from rookery.model.errors import Occupied, RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel, Step
@@ -59,7 +59,7 @@ async def runtime(tmp_path: Path, clock: FakeClock) -> AsyncIterator[ObservedRun
 def hold(runtime: ObservedRuntime, folder: Path, pid: int) -> None:
     process = Process.of(pid)
     assert process
-    runtime.hold(IT, Demo(), Spot(str(folder / "none.sock"), "%1"), process)
+    runtime.hold(IT, DEMO, Spot(str(folder / "none.sock"), "%1"), process)
 
 
 async def end_of(runtime: ObservedRuntime) -> object:
@@ -85,7 +85,7 @@ async def test_what_has_ended_before_is_told_too(
 ) -> None:
     spot = Spot(str(tmp_path / "none.sock"), "%1")
 
-    runtime.hold(IT, Demo(), spot, Process(os.getpid(), "another time"))
+    runtime.hold(IT, DEMO, spot, Process(os.getpid(), "another time"))
 
     assert await end_of(runtime) == Vanished(IT)
 
@@ -121,12 +121,12 @@ async def test_nothing_is_started_adopted_or_asked_to_leave(
     runtime: ObservedRuntime, program: subprocess.Popen[bytes], tmp_path: Path
 ) -> None:
     hold(runtime, tmp_path, program.pid)
-    launch = Launch(IT, Demo(), ("demo",), {}, tmp_path)
+    launch = Launch(IT, DEMO, ("demo",), {}, tmp_path)
 
     with pytest.raises(RuntimeFailed):
         await runtime.start(launch)
     with pytest.raises(RuntimeFailed):
-        await runtime.adopt(IT, Demo(), Place("own", "%1", 1))
+        await runtime.adopt(IT, DEMO, Place("own", "%1", 1))
     with pytest.raises(RuntimeFailed):
         await runtime.stop(IT, StopMethod.ASK)
 
@@ -163,7 +163,7 @@ async def test_nothing_is_typed_where_keys_would_reach_a_shell(
     table = FakeTable()
     runtime = ObservedRuntime("tmux", tmp_path, clock, table, typing=2.0)
     process = table.run(2**22 + 1, "demo", is_in_front=bool(is_in_front))
-    runtime.hold(IT, Demo(), Spot(str(tmp_path / "none.sock"), "%1"), process)
+    runtime.hold(IT, DEMO, Spot(str(tmp_path / "none.sock"), "%1"), process)
     if is_in_front is None:
         table.end(process.pid)
     parcel = Parcel(1, IT, "rm -rf /", Step.SENDING, clock.now())

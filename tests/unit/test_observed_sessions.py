@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from rookery import sessions as commands
-from rookery.agents.demo import Demo
+from rookery.agents.demo import DEMO
 from rookery.attention import Attention
 from rookery.model import facts
 from rookery.model.errors import CommandRefused, RuntimeFailed
@@ -91,7 +91,7 @@ async def theirs(database: ObservedDatabase, world: World) -> AsyncIterator[Thei
         program = world.runtime.put("rk_it")
         world.runtime.on_submit = lambda session, words: None  # it has no hooks
         await add(house, tmux_session="own")
-        await world.runtime.adopt(IT, Demo(), program.place)
+        await world.runtime.adopt(IT, DEMO, program.place)
         yield Theirs(house, program)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.agents.opencode.agent import OpenCode
+from rookery.agents.opencode.hooks import HOOKS
 from rookery.hook_protocol import read_call, with_checksum
 from rookery.model.permissions import Outcome, Verdict
 from rookery.programs import hook
@@ -136,7 +136,7 @@ def test_a_call_says_whose_it_is(program: Program, daemon: Daemon) -> None:
     assert (call.agent, call.badge) == ("opencode", "b-1")
     assert call.pane
     assert (call.pane.server, call.pane.pane) == ("/run/a b", "%7")
-    assert OpenCode().identify(call.payload).native_id == ROOT
+    assert HOOKS.identify(call.payload).native_id == ROOT
 
 
 @pytest.mark.spec("C2")
@@ -155,7 +155,7 @@ def test_a_tool_that_is_denied_does_not_run_and_its_model_reads_why(
     prompted: Program, daemon: Daemon
 ) -> None:
     no = Verdict(Outcome.DENIED, "rule", "Not by this rule.")
-    said = OpenCode().answer(recorded("hooks", "PreToolUse"), no)
+    said = HOOKS.answer(recorded("hooks", "PreToolUse"), no)
     daemon.says["PreToolUse"] = hook.TAKEN + said.encode()
 
     assert prompted.has_done(prompted.tool()) == "Not by this rule."
@@ -240,7 +240,7 @@ def test_what_a_person_decides_reaches_its_dialog(
     prompted.has_done(prompted.tool())
     daemon.events(1)
     daemon.says["PermissionRequest"] = ASKED
-    said = OpenCode().answer(recorded("hooks", "PermissionRequest"), verdict)
+    said = HOOKS.answer(recorded("hooks", "PermissionRequest"), verdict)
 
     asked = prompted.call("event", {"event": recorded("events", "permission.asked")})
     assert daemon.told() == recorded("hooks", "PermissionRequest")
@@ -258,7 +258,7 @@ def test_what_a_person_decides_reaches_its_dialog(
 def test_what_a_person_answers_reaches_its_question(prompted: Program, daemon: Daemon) -> None:
     daemon.says["PermissionRequest"] = ASKED
     blue = Verdict(Outcome.ANSWERED, "person", answers={"Which colour?": ("Blue",)})
-    said = OpenCode().answer(recorded("hooks", "PermissionRequest.question"), blue)
+    said = HOOKS.answer(recorded("hooks", "PermissionRequest.question"), blue)
 
     prompted.call("event", {"event": recorded("events", "question.asked")})
     assert daemon.told() == recorded("hooks", "PermissionRequest.question")
@@ -406,7 +406,7 @@ def test_without_a_daemon_it_says_what_was_left_for_such_a_call(
     program: Program, setting: Setting, globs: list[str], refused: str
 ) -> None:
     no = Verdict(Outcome.DENIED, "absence", "Away.")
-    said = OpenCode().answer({"hook_event_name": "PreToolUse"}, no)
+    said = HOOKS.answer({"hook_event_name": "PreToolUse"}, no)
     left = [{"event": "PreToolUse", "tools": globs, "say": said}]
     setting.absence.write_bytes(with_checksum(json.dumps({"opencode": left}).encode()))
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from rookery.daemon import AGENTS
+from rookery.agents.catalog import AGENTS
 from rookery.processes import (
     Found,
     Kernel,

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
+from rookery.agents.catalog import AGENTS
 from rookery.config import Settings, Trust
-from rookery.daemon import AGENTS
 from rookery.model.errors import BadInput, Forbidden, NameTaken, RateExceeded
 from rookery.model.facts import SessionEnded
 from rookery.model.reach import Held, Reach, mode_within
 from rookery.model.scopes import Identity, Scope
 from rookery.model.sessions import NativeId
-from rookery.ports.agent import CommandLine, Order
+from rookery.ports.agent import CommandLine, LaunchSpec
 from rookery.store import senders, sessions
 from rookery.store.journal import Journal
 from tests.desk import Desk, session_caller
@@ -33,7 +33,7 @@ NAMES = [name for name in AGENTS if name != "shell"]
 
 def line_of(agent: str, mode: str, environment: dict[str, str] | None = None) -> CommandLine:
     return AGENTS[agent].command_line(
-        Order(
+        LaunchSpec(
             *((agent,), NativeId("n-1"), "", mode, "hook", Path("/s")),
             environment=environment or {},
         )

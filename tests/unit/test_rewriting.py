@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.agents.claude.agent import Claude
-from rookery.agents.codex.agent import Codex
+from rookery.agents.claude.agent import CLAUDE
+from rookery.agents.codex.agent import CODEX
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel, Step, same_words
 from rookery.model.rewriting import EXACT
+from rookery.ports.agent import Agent
 
 #: Blanks and hidden characters of many kinds, and several of them together.
 UNSEEN = (
@@ -66,44 +67,42 @@ SEEN = {
 @pytest.mark.spec("B2")
 @pytest.mark.parametrize(("words", "seen", "receipt"), SEEN.values(), ids=SEEN)
 def test_a_receipt_says_what_claude_changes(words: str, seen: str, receipt: str) -> None:
-    assert Claude.rewriting.rewritten(words) == seen
-    assert Claude.rewriting.changes(words) == receipt
+    assert CLAUDE.input.rewriting.rewritten(words) == seen
+    assert CLAUDE.input.rewriting.changes(words) == receipt
 
 
 @pytest.mark.spec("B2")
 @pytest.mark.parametrize(("words", "seen", "receipt"), SEEN.values(), ids=SEEN)
 def test_words_are_proved_whatever_claude_changes(words: str, seen: str, receipt: str) -> None:
     assert same_words(words, seen)
-    assert Claude().holds(seen, words)
+    assert CLAUDE.input.holds(seen, words)
 
 
 @pytest.mark.spec("B2")
 def test_what_claude_would_have_reviewed_is_not_typed() -> None:
-    assert Claude.rewriting.typed("a\u202eb\u2066c\u2069 \u200b\t") == "abc \u200b\t"
-    assert Codex.rewriting.typed("a\u202eb") == "a\u202eb"
+    assert CLAUDE.input.rewriting.typed("a\u202eb\u2066c\u2069 \u200b\t") == "abc \u200b\t"
+    assert CODEX.input.rewriting.typed("a\u202eb") == "a\u202eb"
 
 
 @pytest.mark.spec("B2")
 def test_words_of_which_claude_leaves_nothing_are_refused() -> None:
-    assert "nothing else in them" in Claude().why_not("\u200b \u202e")
-    assert Claude().why_not("\u200b x") == ""
+    assert "nothing else in them" in CLAUDE.input.why_not("\u200b \u202e")
+    assert CLAUDE.input.why_not("\u200b x") == ""
 
 
 @pytest.mark.spec("B2")
-@pytest.mark.parametrize("agent", [Claude(), Codex()], ids=["claude", "codex"])
+@pytest.mark.parametrize("agent", [CLAUDE, CODEX], ids=["claude", "codex"])
 @pytest.mark.parametrize("unseen", UNSEEN, ids=ascii)
-def test_nothing_unseen_before_it_hides_a_shell_command(
-    agent: Claude | Codex, unseen: str
-) -> None:
-    assert "shell command" in agent.why_not(f"{unseen}!touch made")
-    assert agent.why_not(f"{unseen}Build it!") == ""
+def test_nothing_unseen_before_it_hides_a_shell_command(agent: Agent, unseen: str) -> None:
+    assert "shell command" in agent.input.why_not(f"{unseen}!touch made")
+    assert agent.input.why_not(f"{unseen}Build it!") == ""
 
 
 @pytest.mark.spec("B2")
 @given(st.text(st.characters(categories=["Cf", "Zs", "Zl", "Zp", "Mn"])))
 def test_no_text_without_anything_visible_hides_a_shell_command(unseen: str) -> None:
-    assert Claude().why_not(f"{unseen}!touch made")
-    assert Codex().why_not(f"{unseen}!touch made")
+    assert CLAUDE.input.why_not(f"{unseen}!touch made")
+    assert CODEX.input.why_not(f"{unseen}!touch made")
 
 
 @pytest.mark.spec("B2")
@@ -119,7 +118,7 @@ def test_a_command_is_one_whatever_unseen_is_before_it(unseen: str) -> None:
 @pytest.mark.spec("B2")
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_words_are_the_same_before_and_after_a_rewriting(words: str) -> None:
-    assert same_words(words, Claude.rewriting.rewritten(words))
+    assert same_words(words, CLAUDE.input.rewriting.rewritten(words))
     assert EXACT.rewritten(words) == EXACT.typed(words) == words
     assert EXACT.changes(words) == ""
 

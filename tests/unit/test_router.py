@@ -3,7 +3,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from rookery.agents.demo import Demo
+from rookery.agents.demo import DEMO
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.ports.runtime import Vanished
@@ -28,7 +28,7 @@ class Two:
     async def hold(self, runtime: FakeRuntime, session: str) -> Program:
         name = f"rk_{session}"
         program = runtime.put(name, screen=session)
-        await runtime.adopt(SessionId(session), Demo(), program.place)
+        await runtime.adopt(SessionId(session), DEMO, program.place)
         return program
 
 

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from rookery import sessions
-from rookery.daemon import AGENTS
+from rookery.agents.catalog import AGENTS
 from rookery.model import facts
 from rookery.model.errors import (
     AgentUnknown,

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from rookery import config, daemon
 from rookery.absence import Absence
+from rookery.agents.catalog import AGENTS
 from rookery.clock import WallClock
 from rookery.gateway.links import limits_of
 from rookery.home import Home, find_home
@@ -111,7 +112,7 @@ def observed(parts: Parts) -> ObservedRuntime:
 
 def deadlines(parts: Parts) -> Deadlines:
     held = (parts.database, parts.journal, FakeRuntime())
-    programs = HookPrograms(parts.home, daemon.AGENTS)
+    programs = HookPrograms(parts.home, AGENTS)
     return daemon._keeper(parts.home, parts.settings, {}, held, programs).deadlines
 
 

@@ -5,12 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from rookery.agents.shell import LONGEST, Shell, answer
-from rookery.model.errors import HookUnreadable
-from rookery.model.facts import SessionId
+from rookery.agents.shell import LONGEST, SHELL, answer
 from rookery.model.messages import folded
 from rookery.model.sessions import NativeId
-from rookery.ports.agent import Order
+from rookery.ports.agent import LaunchSpec
 from rookery.ports.terminal import Printed
 
 
@@ -135,19 +133,13 @@ def test_that_the_beginning_has_scrolled_away_is_said() -> None:
 
 
 def test_a_shell_runs_what_it_was_told_and_nothing_is_added() -> None:
-    order = Order(("/bin/sh", "-c", "x"), NativeId(""), "", "", "hook", Path("/s"))
+    order = LaunchSpec(("/bin/sh", "-c", "x"), NativeId(""), "", "", "hook", Path("/s"))
 
-    line = Shell().command_line(order)
+    line = SHELL.command_line(order)
 
     assert (line.argv, line.files) == (("/bin/sh", "-c", "x"), {})
 
 
 def test_a_shell_has_no_hooks_and_its_screen_cannot_be_read() -> None:
-    shell = Shell()
-
-    with pytest.raises(HookUnreadable):
-        shell.identify({"session_id": "n1"})
-    assert list(shell.read_hook({}, SessionId("s"))) == []
-    assert not shell.has_box
-    assert not shell.holds("ls", "ls")
-    assert shell.why_not("!rm") == ""
+    assert (SHELL.hooks, SHELL.screen, SHELL.transcript, SHELL.settings) == (None,) * 4
+    assert SHELL.input.why_not("!rm") == ""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rookery.agents.claude_skills import inline_commands
+from rookery.agents.claude.skills import inline_commands
 from rookery.model.patterns import Pattern
 from rookery.model.permissions import Call
 from rookery.model.rules import Circumstances, Rule, decide

@@ -99,8 +99,8 @@ DESCRIBED = {"computer": "the host's name", "stops.pattern": "a regular expressi
 
 def defaults_of(settings: BaseModel, prefix: str = "") -> Iterator[tuple[str, str]]:
     """Return each key of the configuration with its default, as the table writes it."""
-    for name in type(settings).model_fields:
-        value, key = getattr(settings, name), f"{prefix}{name}"
+    for name, field in type(settings).model_fields.items():
+        value, key = getattr(settings, name), f"{prefix}{field.alias or name}"
         if isinstance(value, BaseModel):
             yield from defaults_of(value, f"{key}.")
         else:

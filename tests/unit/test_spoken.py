@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rookery.agents.shared.spoken import read_off, read_prompt_off, shows_interruption
 from rookery.model.screens import read_styled
+from tests.dialects import screen_of, speech_of
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 
@@ -37,14 +37,13 @@ GEMINI_BOX = [
         ("gemini-0.61.0/refused", ""),
         ("gemini-0.61.0/interrupted", ""),
         ("gemini-0.61.0/failed", ""),
-        ("claude-2.1.325/answered", ""),  # of which its file tells
     ],
 )
 def test_the_screen_of_a_real_one_tells_what_it_said_last(recording: str, said: str) -> None:
     agent, _, _ = recording.partition("-")
     screen = read_styled((RECORDINGS / f"{recording}.txt").read_text())
 
-    assert read_off(agent, screen.lines) == said
+    assert speech_of(agent).last_answer(screen.lines) == said
 
 
 @pytest.mark.spec("F3")
@@ -77,7 +76,7 @@ def test_the_screen_of_a_real_one_tells_what_it_said_last(recording: str, said: 
 def test_only_what_came_last_is_an_answer(agent: str, rows: list[str], said: str) -> None:
     box = CODEX_BOX if agent == "codex" else GEMINI_BOX
 
-    assert read_off(agent, [*rows, *box]) == said
+    assert speech_of(agent).last_answer([*rows, *box]) == said
 
 
 @pytest.mark.spec("C8")
@@ -92,7 +91,6 @@ def test_only_what_came_last_is_an_answer(agent: str, rows: list[str], said: str
         ("gemini-0.61.0/refused", True),
         ("gemini-0.61.0/answered", False),
         ("gemini-0.61.0/idle", False),
-        ("claude-2.1.325/interrupted", False),  # of which its file tells
     ],
 )
 def test_the_screen_of_a_real_one_tells_that_its_turn_was_stopped(
@@ -101,13 +99,18 @@ def test_the_screen_of_a_real_one_tells_that_its_turn_was_stopped(
     agent, _, _ = recording.partition("-")
     screen = read_styled((RECORDINGS / f"{recording}.txt").read_text())
 
-    assert shows_interruption(agent, screen.lines) is is_interrupted
+    assert speech_of(agent).shows_interruption(screen.lines) is is_interrupted
 
 
-@pytest.mark.parametrize("agent", ["codex", "gemini", "opencode", "shell"])
+@pytest.mark.parametrize("agent", ["codex", "gemini"])
 def test_a_screen_without_a_box_tells_nothing(agent: str) -> None:
-    assert read_off(agent, ["• words", "✦ words"]) == ""
-    assert read_off(agent, []) == ""
+    assert speech_of(agent).last_answer(["• words", "✦ words"]) == ""
+    assert speech_of(agent).last_answer([]) == ""
+
+
+@pytest.mark.parametrize("agent", ["claude", "opencode"])
+def test_no_words_are_read_off_a_screen_whose_agent_tells_them_itself(agent: str) -> None:
+    assert screen_of(agent).speech is None
 
 
 @pytest.mark.spec("C8")
@@ -118,7 +121,6 @@ def test_a_screen_without_a_box_tells_nothing(agent: str) -> None:
         ("codex-0.166.0/idle", ""),
         ("gemini-0.61.0/answered", "say: queued words"),
         ("gemini-0.61.0/idle", ""),
-        ("claude-2.1.325/answered", ""),  # of which its file tells
     ],
 )
 def test_the_screen_of_a_real_one_tells_what_it_was_asked_last(
@@ -127,11 +129,11 @@ def test_the_screen_of_a_real_one_tells_what_it_was_asked_last(
     agent, _, _ = recording.partition("-")
     screen = read_styled((RECORDINGS / f"{recording}.txt").read_text())
 
-    assert read_prompt_off(agent, screen.lines) == asked
+    assert speech_of(agent).last_prompt(screen.lines) == asked
 
 
 @pytest.mark.spec("C8")
 def test_a_prompt_that_goes_over_several_rows_is_read_as_a_whole() -> None:
     rows = ["› first, and", "  second", "", "• Yes.", *CODEX_BOX]
 
-    assert read_prompt_off("codex", rows) == "first, and\nsecond"
+    assert speech_of("codex").last_prompt(rows) == "first, and\nsecond"

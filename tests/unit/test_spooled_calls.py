@@ -13,7 +13,7 @@ from sqlite3 import Connection, OperationalError
 import pytest
 
 from rookery.absence import Absence
-from rookery.daemon import AGENTS
+from rookery.agents.catalog import AGENTS
 from rookery.gateway.hooks import HookDoor
 from rookery.intake import Intake
 from rookery.permissions import Permissions

@@ -13,11 +13,14 @@ import anyio
 import pytest
 
 from rookery import supervise
+from rookery.agents.catalog import AGENTS
+from rookery.agents.claude.agent import CLAUDE
+from rookery.agents.claude.session_files import SESSION_FILES
 from rookery.answers import Answers
 from rookery.config import Settings
 from rookery.conversations import Conversations
 from rookery.corrections import Corrections
-from rookery.daemon import AGENTS, claude_folders
+from rookery.daemon import folders_of
 from rookery.discovery import Discovery
 from rookery.model.errors import CommitFailed, RuntimeFailed, SessionUnknown
 from rookery.model.evidence import Evidence
@@ -248,7 +251,9 @@ async def test_a_full_disk_does_not_keep_a_registry_file_from_being_believed_lat
     async with anyio.create_task_group() as tasks:
         conversations = Conversations({}, clock)
         corrections = Corrections(database, journal, conversations)
-        registry = Registry(database, journal, conversations, corrections)
+        registry = Registry(
+            database, journal, conversations, corrections, "claude", SESSION_FILES
+        )
         tasks.start_soon(registry.watch, [tmp_path])
         await clock.someone_sleeps()
         database.failing_writes = 2
@@ -314,4 +319,4 @@ def test_the_home_of_a_user_who_does_not_exist_is_passed_over(tmp_path: Path) ->
     settings = Settings.model_validate({"discovery": {"claude_config_dirs": [nowhere]}})
 
     assert find_sockets(tmp_path, listed=[nowhere], own=tmp_path / "own") == []
-    assert claude_folders(settings, {"HOME": "/home/me"}) == {Path("/home/me/.claude")}
+    assert folders_of(CLAUDE, settings, {"HOME": "/home/me"}) == {Path("/home/me/.claude")}

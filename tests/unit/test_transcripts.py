@@ -14,11 +14,11 @@ import anyio
 import pytest
 
 from rookery import transcripts as room
-from rookery.agents.shared.usage import Usage
 from rookery.config import Price
 from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
 from rookery.model.sessions import NativeId, Session
+from rookery.ports.transcript import Usage
 from rookery.store import evidence, retention, sessions, transcripts, turns
 from rookery.store.journal import Journal
 from rookery.store.transcripts import Progress

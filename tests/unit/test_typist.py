@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rookery.agents.claude.agent import Claude
+from rookery.agents.claude.agent import CLAUDE
+from rookery.agents.claude.screen import read
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel, Step
 from rookery.model.screens import Screen, read_styled
@@ -72,7 +73,7 @@ async def test_only_words_that_we_typed_and_no_person_touched_are_cleared(
     clock = FakeClock()
     taken_up = clock.now()
     clock.advance(600)
-    words = Claude().read_screen(screen("draft")).box or ""
+    words = read(screen("draft")).box or ""
     parcel = Parcel(1, SessionId("s"), words, Step.SENDING, taken_up)
     typed_at = None if typed_after_s is None else taken_up + timedelta(seconds=typed_after_s)
     server = FakeServer(
@@ -86,7 +87,7 @@ async def test_only_words_that_we_typed_and_no_person_touched_are_cleared(
         )
     )
     monkeypatch.setattr(captures, "look_around", server.look_around)
-    pane = Pane(SessionId("s"), Claude(), Place("rk_1", "%1", 1), ring_size=0)
+    pane = Pane(SessionId("s"), CLAUDE, Place("rk_1", "%1", 1), ring_size=0)
     typist = Typist(server, pane, clock, typing=2.0, note_enter=lambda: None)
 
     cleared = await typist.clear(parcel)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rookery.agents.shared.usage import Tokens, Usage, is_named_after, read_usage
+from rookery.agents.transcripts import is_named_after, read_usage
+from rookery.ports.transcript import Tokens, Usage
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 NATIVE = "11111111-2222-3333-4444-555555555555"

@@ -14,11 +14,13 @@ from typing import Any, Literal
 
 import pytest
 
-from rookery.agents.conversations import LONGEST_RESULT, Passage, place_of, read_line
+from rookery.agents.shared.transcript_lines import MAX_RESULT_CHARS
+from rookery.agents.transcripts import place_of, read_line
 from rookery.conversations import FRAME, Answer, Conversations, Wanted, read
 from rookery.model import facts
 from rookery.model.facts import SessionId
 from rookery.model.sessions import NativeId
+from rookery.ports.transcript import Passage
 from rookery.registry import TRIES
 from rookery.store import sessions
 from rookery.store.journal import Journal
@@ -178,7 +180,7 @@ def test_what_a_tool_gave_back_is_shortened(tmp_path: Path) -> None:
 
     (found,) = texts(path, EVERYTHING)
 
-    assert found == f"{'r' * LONGEST_RESULT}… (4,000 characters more)"
+    assert found == f"{'r' * MAX_RESULT_CHARS}… (4,000 characters more)"
 
 
 def test_what_a_program_says_to_itself_is_not_returned(tmp_path: Path) -> None:

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from rookery.agents.shared import choices, keys
-from rookery.agents.shared import claude_style_hooks as hooks
-from rookery.model.facts import Fact, SessionId
-from rookery.model.permissions import Call, Stop, Verdict
+from rookery.agents.shared import choices
+from rookery.agents.shared.claude_style_hooks import ClaudeStyleHooks, hook_settings
+from rookery.agents.shared.keys import DialogKeys
 from rookery.model.reach import Reach
-from rookery.model.rewriting import EXACT
-from rookery.model.screens import Dialog, Press, Screen, View, bounded, squeeze
-from rookery.model.sessions import Sender
-from rookery.ports.agent import CommandLine, Order, Payload
+from rookery.model.screens import Dialog, Screen, View, bounded
+from rookery.ports.agent import (
+    Abilities,
+    Agent,
+    CommandLine,
+    HookTraits,
+    InputDialect,
+    LaunchSpec,
+    ScreenDialect,
+)
+from rookery.ports.transcript import Kind, Line, Said, TranscriptDialect
+
+NAME = "demo"
 
 EVENTS = (
     *("SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse"),
@@ -32,87 +40,31 @@ _OPTION = re.compile(r"\s*(?:❯ )?\d+\. ")
 _WORKING = "esc to interrupt)"
 #: The last line of a permission, above its options.
 _PROMPT = "Do you want to proceed?"
-_PASTED = re.compile(r"\[Pasted text #\d+(?: \+(\d+) lines)?\]")
 
 
-class Demo:
-    name = "demo"
-    program = ""
-    has_hooks = True
-    has_box = True
-    tells_start = True
-    hook_before_tool = "PreToolUse"
-    hook_when_asked = "PermissionRequest"
-    silent_stop = ""
-    asks_when_told = True
-    doubles_hooks = False
-    lists_tools = False
-    takes_id = True
-    can_resume = True
-    can_fork = False
-    modes = MODES
-    pause = 0.0
-    quiet = 5.0
-    interrupt = ("escape",)
-    clearing = ("ctrl-u",)
-    quit = "/exit"
-    rewriting = EXACT
+def command_line(spec: LaunchSpec) -> CommandLine:
+    file = spec.folder / "settings.json"
+    how = "--resume" if spec.resumes else "--session-id"
+    argv = [*spec.command, how, spec.native_id, "--settings", str(file)]
+    if spec.model:
+        argv += ["--model", spec.model]
+    if spec.permission_mode:
+        argv += ["--permission-mode", spec.permission_mode]
+    return CommandLine(tuple(argv), {file: hook_settings(spec.hook, EVENTS)})
 
-    def command_line(self, order: Order) -> CommandLine:
-        settings = order.folder / "settings.json"
-        how = "--resume" if order.resumes else "--session-id"
-        argv = [*order.command, how, order.native_id, "--settings", str(settings)]
-        if order.model:
-            argv += ["--model", order.model]
-        if order.permission_mode:
-            argv += ["--permission-mode", order.permission_mode]
-        return CommandLine(tuple(argv), {settings: hooks.settings(order.hook, EVENTS)})
 
-    def identify(self, payload: Payload) -> Sender:
-        return hooks.identify_with_mode(self.name, payload)
-
-    def read_hook(self, payload: Payload, session: SessionId) -> Iterable[Fact]:
-        return hooks.read(payload, session)
-
-    def read_call(self, payload: Payload) -> Call | None:
-        return hooks.read_call(payload)
-
-    def answer(self, payload: Payload, verdict: Verdict | None) -> str:
-        return hooks.answer(payload, verdict)
-
-    def read_stop(self, payload: Payload) -> Stop | None:
-        return hooks.read_stop(payload)
-
-    def go_on(self, payload: Payload, reason: str) -> str:
-        return hooks.go_on(reason)
-
-    def explain(self, payload: Payload, context: str) -> str:
-        return hooks.explain(payload, context)
-
-    def keys_for(self, dialog: Dialog, call: Call, verdict: Verdict) -> Press | None:
-        return keys.keys_for(self.name, dialog, call, verdict)
-
-    def why_not(self, words: str) -> str:
-        return ""
-
-    def read_screen(self, screen: Screen) -> View:
-        lines = screen.lines
-        rules = [number for number, line in enumerate(lines) if _RULE.fullmatch(line.strip())]
-        if len(rules) < 2:  # noqa: PLR2004 - the box stands between two
-            return View(None, _cut_dialog(lines[: rules[0]])) if rules else View()
-        above, below = rules[-2:]
-        inside = lines[above + 1 : below]
-        working = any(_WORKING in line for line in lines[max(0, above - 3) : above])
-        # Words that are typed may have a list of their own.
-        if (draft := _draft(inside)) is None and any(map(_OPTION.match, inside)):
-            return View(None, _dialog(inside), working)
-        return View(draft, None, working)
-
-    def why_refused(self, screen: Screen, words: str) -> str:
-        return ""
-
-    def holds(self, box: str, words: str) -> bool:
-        return bool(_PASTED.fullmatch(box.strip())) or squeeze(box) == squeeze(words)
+def read_screen(screen: Screen) -> View:
+    lines = screen.lines
+    rules = [number for number, line in enumerate(lines) if _RULE.fullmatch(line.strip())]
+    if len(rules) < 2:  # noqa: PLR2004 - the box stands between two
+        return View(None, _cut_dialog(lines[: rules[0]])) if rules else View()
+    above, below = rules[-2:]
+    inside = lines[above + 1 : below]
+    working = any(_WORKING in line for line in lines[max(0, above - 3) : above])
+    # Words that are typed may have a list of their own.
+    if (draft := _draft(inside)) is None and any(map(_OPTION.match, inside)):
+        return View(None, _dialog(inside), working)
+    return View(draft, None, working)
 
 
 def _dialog(inside: Sequence[str]) -> Dialog:
@@ -156,3 +108,49 @@ def _draft(inside: Sequence[str]) -> str | None:
     if not inside or not inside[0].startswith("❯"):
         return None
     return "\n".join([inside[0][1:].strip(), *(line.strip() for line in inside[1:])]).strip()
+
+
+def read_transcript(line: Line) -> Said:
+    kinds: Mapping[str, Kind] = {
+        "user": "prompt",
+        "assistant": "words",
+        "error": "error",
+        "interrupted": "interruption",
+    }
+    match line:
+        case {"type": str(kind), "text": str(text)} if kind in kinds:
+            yield kinds[kind], text or kind
+        case _:
+            return
+
+
+DEMO = Agent(
+    name=NAME,
+    program="",
+    abilities=Abilities(takes_id=True, can_resume=True),
+    modes=MODES,
+    command_line=command_line,
+    hooks=ClaudeStyleHooks(
+        agent=NAME,
+        traits=HookTraits(
+            before_tool="PreToolUse",
+            permission="PermissionRequest",
+            asks_when_told=True,
+            tells_start=True,
+        ),
+        tells_mode=True,
+    ),
+    input=InputDialect(
+        quiet=5.0,
+        interrupt=("escape",),
+        clearing=("ctrl-u",),
+        quit="/exit",
+        pasted=re.compile(r"\[Pasted text #\d+(?: \+(\d+) lines)?\]"),
+    ),
+    screen=ScreenDialect(
+        read=read_screen,
+        keys=DialogKeys("1", re.compile("Yes"), "escape", re.compile(r"No, .*\(esc\)")),
+    ),
+    # It writes down what is said, and uses no tokens.
+    transcript=TranscriptDialect(name=r"{id}\.jsonl", read=read_transcript),
+)

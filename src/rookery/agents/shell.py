@@ -5,17 +5,9 @@ Level: observed. Quiet for a while is idle; what it newly printed is its answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-
-from rookery.model.errors import HookUnreadable
-from rookery.model.facts import Fact, SessionId
 from rookery.model.messages import folded
-from rookery.model.permissions import Call, Stop, Verdict
-from rookery.model.reach import Reach
-from rookery.model.rewriting import EXACT
-from rookery.model.screens import Dialog, Press, Screen, View, shape
-from rookery.model.sessions import Sender
-from rookery.ports.agent import CommandLine, Order, Payload
+from rookery.model.screens import shape
+from rookery.ports.agent import Abilities, Agent, CommandLine, InputDialect, LaunchSpec
 from rookery.ports.terminal import Printed
 
 #: Bytes kept of one answer, and of them for the line that says what is missing.
@@ -25,67 +17,18 @@ LONGEST, LONGEST_HEAD = 64_000, 80
 SIGILS = ("$", "#", "%", ">", "❯", "➜")
 
 
-class Shell:
-    name = "shell"
-    program = ""
-    has_hooks = False
-    has_box = False
-    tells_start = False
-    hook_before_tool = ""
-    hook_when_asked = ""
-    silent_stop = ""
-    asks_when_told = False
-    doubles_hooks = False
-    lists_tools = False
-    takes_id = False
-    can_resume = False
-    can_fork = False
-    modes: Mapping[str, Reach] = {}
-    pause = 0.0
-    quiet = 1.5
-    interrupt = ("ctrl-c",)
-    clearing = ()
-    quit = ""
-    rewriting = EXACT
+def command_line(spec: LaunchSpec) -> CommandLine:
+    return CommandLine(spec.command, {})
 
-    def command_line(self, order: Order) -> CommandLine:
-        return CommandLine(order.command, {})
 
-    def identify(self, payload: Payload) -> Sender:
-        raise HookUnreadable("a shell has no hooks")
-
-    def read_hook(self, payload: Payload, session: SessionId) -> Iterable[Fact]:
-        return ()
-
-    def read_screen(self, screen: Screen) -> View:
-        return View()
-
-    def read_call(self, payload: Payload) -> Call | None:
-        return None
-
-    def answer(self, payload: Payload, verdict: Verdict | None) -> str:
-        return ""
-
-    def read_stop(self, payload: Payload) -> Stop | None:
-        return None
-
-    def go_on(self, payload: Payload, reason: str) -> str:
-        return ""
-
-    def explain(self, payload: Payload, context: str) -> str:
-        return ""
-
-    def keys_for(self, dialog: Dialog, call: Call, verdict: Verdict) -> Press | None:
-        return None
-
-    def why_not(self, words: str) -> str:
-        return ""
-
-    def why_refused(self, screen: Screen, words: str) -> str:
-        return ""
-
-    def holds(self, box: str, words: str) -> bool:
-        return False
+SHELL = Agent(
+    name="shell",
+    program="",
+    abilities=Abilities(),
+    modes={},
+    command_line=command_line,
+    input=InputDialect(quiet=1.5, interrupt=("ctrl-c",)),
+)
 
 
 def answer(printed: Printed, words: str) -> str:

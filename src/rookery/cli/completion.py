@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable
 
 import click
 
+from rookery.agents.names import NAMES
 from rookery.cli.options import context_client
 from rookery.client import Client
 from rookery.client.sessions import list_sessions
 from rookery.model.errors import RookeryError
-
-AGENTS = ("claude", "codex", "demo", "gemini", "opencode", "shell")
 
 #: Seconds for which a shell waits for the daemon before it completes nothing.
 COMPLETION_TIMEOUT_S = 0.5
@@ -42,7 +41,7 @@ def completed(
 def agent_names(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[str]:
-    return [name for name in AGENTS if name.startswith(incomplete)]
+    return [name for name in NAMES if name.startswith(incomplete)]
 
 
 #: The argument of most commands.

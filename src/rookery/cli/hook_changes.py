@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -52,11 +52,10 @@ def chosen_places(where: Where) -> list[HookPlace]:
     if sum([where.user, bool(where.project), bool(where.folders)]) > 1:
         raise BadInput("say only one of --user, --project and --config-dir.")
     agents = where.agents or [
-        each for each in _possible(where.supported) if places.is_used(each, os.environ)
+        each for each in where.supported if places.is_used(each, os.environ)
     ]
     if not agents:
         raise BadInput("no agent was found here; name one:  --agent claude")
-    _check(agents, where.supported)
     if where.folders:
         if len(agents) > 1 or not where.agents:
             raise BadInput("say whose --config-dir that is:  --agent claude")
@@ -69,14 +68,8 @@ def chosen_places(where: Where) -> list[HookPlace]:
     return [places.of_user(each, os.environ) for each in agents]
 
 
-def _check(agents: Collection[str], supported: Sequence[str]) -> None:
-    for each in set(agents) - set(_possible(supported)):
-        raise BadInput(f"there are no hooks for {each} yet.")
-
-
 def known_places(where: Where, known: InstallRecord) -> list[HookPlace]:
     """Return the places that the user named, or all where the agents may have our hooks."""
-    _check(where.agents, where.supported)
     if where.is_one_place:
         return chosen_places(where)
     agents = where.agents or where.supported
@@ -85,12 +78,8 @@ def known_places(where: Where, known: InstallRecord) -> list[HookPlace]:
 
 def all_places(known: InstallRecord, supported: Sequence[str]) -> list[HookPlace]:
     """Return each agent's usual place, and the other places where hooks were installed."""
-    usual = [places.of_user(each, os.environ) for each in _possible(supported)]
+    usual = [places.of_user(each, os.environ) for each in supported]
     return list(dict.fromkeys([*usual, *known.places()]))
-
-
-def _possible(supported: Sequence[str]) -> list[str]:
-    return [each for each in supported if plans.is_possible(each)]
 
 
 def is_agreed(plan: SetupPlan, consent: Consent, *, also: Sequence[str] = ()) -> bool:

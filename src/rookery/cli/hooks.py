@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 import click
 
+from rookery.agents.names import WITH_SETTINGS
 from rookery.cli.hook_options import Consent, Where, with_consent, with_places
 from rookery.cli.options import as_json, home, pass_client
 from rookery.cli.render import say, say_line, show_json
@@ -16,15 +18,9 @@ from rookery.client.daemon import show_status
 from rookery.home import Home
 from rookery.model.errors import Answered, NotRunning
 
-AGENTS = ("claude", "codex", "gemini", "opencode")
+if TYPE_CHECKING:
+    from rookery.hook_setup.plans import HookState
 
-_TRUST = 'Codex will ask at its next start: choose "Trust all and continue".'
-_NEXT = {
-    "claude": "Claude Code knows at once, also where it runs already.",
-    "codex": "Codex knows at its next start.",
-    "gemini": "Gemini knows at its next start.",
-    "opencode": "OpenCode knows at its next start.",
-}
 _STANDINGS = {
     "installed": "installed",
     "absent": "not installed",
@@ -33,9 +29,9 @@ _STANDINGS = {
 }
 _TRUSTED = {
     "trusted": "trusted",
-    "untrusted": f"not trusted yet. {_TRUST}",
-    "changed": f"not as it was trusted. {_TRUST}",
-    "off": "switched off in Codex",
+    "untrusted": "not trusted yet. {next_step}",
+    "changed": "not as it was trusted. {next_step}",
+    "off": "switched off in {title}",
 }
 
 
@@ -45,7 +41,7 @@ def hooks() -> None:
 
 
 @hooks.command()
-@with_places(AGENTS)
+@with_places(WITH_SETTINGS)
 @click.option("--trust", is_flag=True, help="Tell Codex that you trust them; else it asks.")
 @with_consent
 def install(*, trust: bool, where: Where, consent: Consent) -> None:
@@ -65,7 +61,7 @@ def install(*, trust: bool, where: Where, consent: Consent) -> None:
 
 
 @hooks.command("uninstall")
-@with_places(AGENTS)
+@with_places(WITH_SETTINGS)
 @with_consent
 def uninstall_hooks(*, where: Where, consent: Consent) -> None:
     """Take our hooks out of the settings of agents again."""
@@ -78,7 +74,7 @@ def uninstall_hooks(*, where: Where, consent: Consent) -> None:
 
 
 @hooks.command()
-@with_places(AGENTS)
+@with_places(WITH_SETTINGS)
 @as_json
 def status(*, where: Where, as_json: bool) -> None:
     """Say for each agent whether our hooks are in its settings."""
@@ -103,11 +99,19 @@ def status(*, where: Where, as_json: bool) -> None:
         )
         return
     for state in found:
-        trust = f", {_TRUSTED[state.trust]}" if state.trust else ""
+        trust = f", {_trust_of(state)}" if state.trust else ""
         stands = _STANDINGS.get(state.standing or "", "cannot be read")
         say_line(f"{state.place.agent:8}  {state.file}  {stands}{trust}")
         if state.trouble:
             say(f"          {state.trouble}")
+
+
+def _trust_of(state: HookState) -> str:
+    """Say whether the agent's user trusts our hooks, and what to do if not."""
+    dialect = state.place.dialect
+    told = _TRUSTED[state.trust or "untrusted"]
+    next_step = dialect.trust.next_step if dialect.trust else ""
+    return told.format(title=dialect.title, next_step=next_step)
 
 
 @click.command()
@@ -118,7 +122,7 @@ def uninstall(daemon: Client, *, consent: Consent) -> None:
     from rookery.cli import hook_changes  # noqa: PLC0415 - it takes long to load
 
     here, unit = home(), find_unit()
-    plan = hook_changes.plan_uninstall_everywhere(here, AGENTS)
+    plan = hook_changes.plan_uninstall_everywhere(here, WITH_SETTINGS)
     also = [f"To be removed: {unit}"] if unit else []
     if not hook_changes.is_agreed(plan, consent, also=also):
         return
@@ -145,5 +149,9 @@ def _say_what_stays(daemon: Client, here: Home) -> None:
 
 
 def _say_next(agents: Collection[str], *, trusted: bool) -> None:
+    from rookery.hook_setup import places  # noqa: PLC0415 - it takes long to load
+
     for agent in sorted(agents):
-        say(_TRUST if agent == "codex" and not trusted else _NEXT[agent])
+        dialect = places.dialect_of(agent)
+        waits = dialect.trust and not trusted
+        say(dialect.trust.next_step if dialect.trust and waits else dialect.next_step)

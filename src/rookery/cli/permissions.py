@@ -10,6 +10,7 @@ from typing import TypedDict, Unpack
 
 import click
 
+from rookery.agents.names import DEFAULT
 from rookery.cli.completion import session_names
 from rookery.cli.names import known_sessions, name_of, with_names
 from rookery.cli.options import as_json, context_client, examples, pass_client
@@ -105,7 +106,7 @@ class CallerOptions(TypedDict):
 
 
 @permissions.command()
-@click.option("--agent", default="claude", show_default=True)
+@click.option("--agent", default=DEFAULT, show_default=True)
 @click.option("--project", default=".", help="Folder that the call is made in; else this one.")
 @click.option("--folder", default="", help="Folder of the command, if not the project's.")
 @click.option("--session", default="", help="The name of the session that makes it.")

@@ -11,6 +11,7 @@ from typing import IO, TypedDict, Unpack
 
 import click
 
+from rookery.agents.names import PROJECT_FILES
 from rookery.cli.completion import agent_names, of_session, session_names
 from rookery.cli.exit_codes import FAILED
 from rookery.cli.options import SECONDS, as_json, examples, not_empty, pass_client
@@ -41,14 +42,6 @@ from rookery.client.sessions import (
 )
 from rookery.environment import FROM_CALLER
 from rookery.model.errors import Answered
-
-#: Where each agent takes settings from the folder that it works in.
-SETTINGS: Mapping[str, tuple[str, ...]] = {
-    "claude": (".claude", ".mcp.json"),
-    "codex": (".codex",),
-    "gemini": (".gemini",),
-    "opencode": (".opencode", "opencode.json", "opencode.jsonc"),
-}
 
 
 class StartOptions(TypedDict):
@@ -104,7 +97,8 @@ def start(daemon: Client, **given: Unpack[StartOptions]) -> None:
 def _brought_along(session: SessionInfo) -> str:
     """Name what a project holds that may run programs once its agent trusts the folder."""
     folder = Path(session.project_path)
-    found = [name for name in SETTINGS.get(session.agent, ()) if (folder / name).exists()]
+    names = PROJECT_FILES.get(session.agent, ())
+    found = [name for name in names if (folder / name).exists()]
     return ", ".join(found) if folder != Path.home() else ""  # there, they are the user's own
 
 

@@ -14,7 +14,6 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from rookery import __version__, sessions
-from rookery.agents.conversations import Passage
 from rookery.conversations import Wanted, end_of
 from rookery.gateway.links import Link, link
 from rookery.gateway.session_operations import ONE, ScreenAsked, require_alive, screen
@@ -33,6 +32,7 @@ from rookery.model.lifecycle import ASKING, Activity
 from rookery.model.messages import Message, Step, Words, clean
 from rookery.model.scopes import Need
 from rookery.model.sessions import Session, Turn
+from rookery.ports.transcript import Passage
 from rookery.project_files import require_own_command
 from rookery.sessions import Speaker
 from rookery.store import sessions as known
@@ -149,7 +149,7 @@ async def command(house: House, caller: Caller, asked: CommandAsked) -> Message:
 
 def _checked(house: House, caller: Caller, session: Session, given: str) -> Words:
     """Let nothing pass as a command that is more, or more than the caller may."""
-    if not house.agents[session.agent].has_box:
+    if house.agents[session.agent].screen is None:
         raise CommandRefused(f"{session.agent} has no commands of its own; send it words.")
     words = clean(given.strip())
     found = _COMMAND.fullmatch(words.text)

@@ -147,14 +147,14 @@ class HookDoor:
         if isinstance(ruling, Ask):
             return self._say(hook, None)
         if isinstance(ruling, GoOn):
-            return self.intake.agent(hook).go_on(hook.payload, ruling.reason).encode()
+            return self.intake.hooks(hook).go_on(hook.payload, ruling.reason).encode()
         if isinstance(ruling, Context):
-            return self.intake.agent(hook).explain(hook.payload, ruling.words).encode()
+            return self.intake.hooks(hook).explain(hook.payload, ruling.words).encode()
         return self._say(hook, ruling) if isinstance(ruling, Verdict) else b""
 
     async def _wait(self, line: HookLine, hook: Hook, request: RequestId) -> None:
         """Say what was decided once somebody has answered; or that they need not any more."""
-        decides = self.intake.agent(hook).read_call(hook.payload) is not None
+        decides = self.intake.hooks(hook).read_call(hook.payload) is not None
         line.write(WAIT + (self._say(hook, None) if decides else b"") + b"\n")
         if line.head.size is None:
             # A hook program of the first version has closed its side: that it has left
@@ -171,7 +171,7 @@ class HookDoor:
             await self.intake.note_told(request)
 
     def _say(self, hook: Hook, verdict: Verdict | None) -> bytes:
-        return self.intake.agent(hook).answer(hook.payload, verdict).encode()
+        return self.intake.hooks(hook).answer(hook.payload, verdict).encode()
 
     async def _take_in(
         self, line: HookLine, body: bytes

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psutil
 
+from rookery.agents.catalog import SHARED_SERVERS
 from rookery.processes import Process, ancestors, is_shared_server, read_stat
 
 #: The variable that names the session in everything that a session's program starts.
@@ -66,7 +67,7 @@ def read_evidence(pid: int) -> Evidence | None:
     if not (chain := ancestors(pid)):
         return None
     named = tuple(name for each in chain if (name := _named_by(each.pid)))
-    is_shared = any(is_shared_server(each.pid) for each in chain)
+    is_shared = any(is_shared_server(each.pid, SHARED_SERVERS) for each in chain)
     leader = Process.of(_leader_of(pid))
     return Evidence(chain, named, _position(chain), is_shared, leader)
 

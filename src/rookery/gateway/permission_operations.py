@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from rookery import same_dialog
-from rookery.agents.shared import keys
+from rookery.agents.names import DEFAULT
 from rookery.dialogs import call_of
 from rookery.gateway.given_answers import given_answers, listed, spoken_answers
 from rookery.gateway.table import (
@@ -48,6 +48,7 @@ from rookery.model.permissions import (
 from rookery.model.rules import Circumstances, Decision, decide, path_fields
 from rookery.model.scopes import Need, Scope
 from rookery.path_resolver import PathResolver
+from rookery.ports.agent import KeyDialect
 from rookery.store import dialogs, families, requests, switches
 from rookery.store import sessions as known
 from rookery.store.requests import Decided
@@ -97,7 +98,7 @@ class SeenAsked(Asked):
 class TestAsked(Asked):
     tool: str
     input: dict[str, Any] = Field(default_factory=dict)
-    agent: str = "claude"
+    agent: str = DEFAULT
     project: str = ""
     session: str = ""
     folder: str = Field("", description="that the call is made in; without, the project's")
@@ -153,7 +154,9 @@ async def list_requests(house: House, caller: Caller, asked: ListAsked) -> Reque
         allowed = reach(house, db, caller, Need.READ)
         found = requests.listed(db, limit=1_000, only_open=not asked.all)
         seen = [
-            _with_ways(db, each) for each in found if allowed is None or each.session in allowed
+            _with_ways(house, db, each)
+            for each in found
+            if allowed is None or each.session in allowed
         ]
         on_timeout = house.settings.permissions.on_timeout
         trouble = house.database.trouble
@@ -162,13 +165,14 @@ async def list_requests(house: House, caller: Caller, asked: ListAsked) -> Reque
     return await house.database.read(read)
 
 
-def _with_ways(db: Connection, request: Request) -> Request:
+def _with_ways(house: House, db: Connection, request: Request) -> Request:
     """Add whether free text can be given: not in every agent's own dialog."""
     if not request.by_keys or not request.questions:
         return request
     free = {each.text: (f"not {' '.join(each.options)}",) for each in request.questions}
-    agent = known.get(db, request.session).agent
-    return replace(request, takes_text=keys.takes(agent, call_of(request), free))
+    keys = _keys_of(house, db, request)
+    takes_text = keys is not None and keys.takes(call_of(request), free)
+    return replace(request, takes_text=takes_text)
 
 
 async def answer(house: House, caller: Caller, asked: AnswerAsked) -> Request:
@@ -177,12 +181,12 @@ async def answer(house: House, caller: Caller, asked: AnswerAsked) -> Request:
     def write(db: Connection) -> Request:
         request = _find(house, db, caller, asked.permission)
         _require_a_judge(house, db, caller, request)
-        agent = known.get(db, request.session).agent
-        verdict = _verdict(request, asked, agent=agent, by=caller.name)
+        keys = _keys_of(house, db, request)
+        verdict = _verdict(request, asked, keys=keys, by=caller.name)
         house.permissions.answer(db, request, verdict)
         if caller.identity.scope is not Scope.SESSION:
             same_dialog.note_seen(db, request)
-        return _noted(requests.get(db, request.id), agent, asked)
+        return _noted(requests.get(db, request.id), keys, asked)
 
     return await once(house, caller, Request, write)
 
@@ -194,14 +198,20 @@ ONCE_ONLY = (
 )
 
 
-def _noted(request: Request, agent: str, asked: AnswerAsked) -> Request:
+def _keys_of(house: House, db: Connection, request: Request) -> KeyDialect | None:
+    """Return how the dialogs of a request's agent are answered by keys."""
+    screen = house.agents[known.get(db, request.session).agent].screen
+    return screen.keys if screen else None
+
+
+def _noted(request: Request, keys: KeyDialect | None, asked: AnswerAsked) -> Request:
     """Add what a person must know of their answer."""
     if asked.for_session and not request.is_exact:
         return replace(request, note=ONCE_ONLY)
     is_lost = request.by_keys and request.outcome is Outcome.DENIED and request.reason
-    if not is_lost:
+    if not is_lost or keys is None:
         return request
-    return replace(request, note=keys.reason_note(agent, call_of(request)))
+    return replace(request, note=keys.reason_note(call_of(request)))
 
 
 async def show_request(house: House, caller: Caller, asked: OneAsked) -> Request:
@@ -212,7 +222,7 @@ async def show_request(house: House, caller: Caller, asked: OneAsked) -> Request
         allowed = reach(house, db, caller, Need.READ)
         if allowed is not None and request.session not in allowed:
             raise RequestUnknown(f"{asked.permission!r}.")
-        return _with_ways(db, request)
+        return _with_ways(house, db, request)
 
     def is_delivered(db: Connection) -> bool:
         return read(db).delivery != "due"
@@ -230,9 +240,9 @@ async def answer_question(house: House, caller: Caller, asked: WordsAsked) -> Re
         request = requests.get(db, RequestId(asked.permission))
         _require_told(house, db, caller, request)
         _require_asker(db, request, asked.session)
-        agent = known.get(db, request.session).agent
+        keys = _keys_of(house, db, request)
         answers = spoken_answers(request, asked.words)
-        _require_keys(request, agent, answers)
+        _require_keys(request, keys, answers)
         verdict = Verdict(Outcome.ANSWERED, caller.name, answers=answers)
         house.permissions.answer(db, request, verdict)
         return requests.get(db, request.id)
@@ -313,7 +323,9 @@ def _require_a_judge(house: House, db: Connection, caller: Caller, request: Requ
         raise Forbidden("a session answers at most for those that it started.")
 
 
-def _verdict(request: Request, asked: AnswerAsked, *, agent: str, by: str) -> Verdict:
+def _verdict(
+    request: Request, asked: AnswerAsked, *, keys: KeyDialect | None, by: str
+) -> Verdict:
     is_dialog = request.tool == DIALOG
     if is_dialog and request.input.get("is_cut") and asked.decision != "deny":
         raise CommandRefused(
@@ -324,7 +336,7 @@ def _verdict(request: Request, asked: AnswerAsked, *, agent: str, by: str) -> Ve
         if request.kind == "permission" and not is_dialog:
             raise BadInput("it asks for permission: allow or deny it.")
         answers = given_answers(request, asked.answers, own_words=asked.own_words)
-        _require_keys(request, agent, answers)
+        _require_keys(request, keys, answers)
         return Verdict(Outcome.ANSWERED, by, answers=answers)
     if is_dialog and request.kind == "question":
         raise BadInput(f"it asks a question; choose one of: {listed(request.questions[0])}")
@@ -335,9 +347,11 @@ def _verdict(request: Request, asked: AnswerAsked, *, agent: str, by: str) -> Ve
     return Verdict(Outcome.ALLOWED, by, for_session=asked.for_session and request.is_exact)
 
 
-def _require_keys(request: Request, agent: str, answers: Mapping[str, tuple[str, ...]]) -> None:
+def _require_keys(
+    request: Request, keys: KeyDialect | None, answers: Mapping[str, tuple[str, ...]]
+) -> None:
     """Refuse an answer that no key can give. Raises ``CommandRefused``."""
-    if not request.by_keys or keys.takes(agent, call_of(request), answers):
+    if not request.by_keys or (keys and keys.takes(call_of(request), answers)):
         return
     options = "; ".join(listed(each) for each in request.questions if each.options)
     raise CommandRefused(

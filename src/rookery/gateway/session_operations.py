@@ -14,7 +14,6 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from rookery import sessions
-from rookery.agents.shared.background import STOPPING_KEYS
 from rookery.environment import session_environment
 from rookery.gateway.children import as_child
 from rookery.gateway.links import Link, link, speaker_of
@@ -47,6 +46,7 @@ from rookery.model.names import checked
 from rookery.model.reasons import first_line
 from rookery.model.scopes import Need, Scope
 from rookery.model.sessions import Session, Turn
+from rookery.ports.agent import Agent
 from rookery.store import backlog, messages, switches, turn_changes, turns
 from rookery.store import dialogs as asked_now
 from rookery.store import sessions as known
@@ -370,7 +370,7 @@ async def interrupt(house: House, caller: Caller, asked: OfSession) -> Session:
         _require_interruptible(db, house, known.get(db, session.id))
         # Before the key: what was asked ends because of it, and the audit says so.
         asked_now.mark_interrupted(db, session.id, caller.name)
-        keys = " ".join(agent.interrupt)
+        keys = " ".join(agent.input.interrupt)
         house.journal.append(db, KeysPressed(session.id, keys, caller.name))
 
     begun = await begin_acting(house, caller, note)
@@ -378,7 +378,7 @@ async def interrupt(house: House, caller: Caller, asked: OfSession) -> Session:
     if begun is None or await house.database.read(
         lambda db: _still_runs(db, session.id, since=begun)
     ):
-        await _interrupt_turn(house, caller, session, agent.interrupt)
+        await _interrupt_turn(house, caller, session, agent.input.interrupt)
     return await finish_acting(house, caller, Session, lambda db: known.get(db, session.id))
 
 
@@ -388,8 +388,8 @@ async def _correct_what_rests(house: House, caller: Caller, session: Session) ->
     Otherwise a key would be pressed that interrupts nothing, and the turn still seem to run.
     """
     agent = house.agents[session.agent]
-    is_young = house.journal.clock.now() - session.since < timedelta(seconds=agent.quiet)
-    if session.activity is not Activity.WORKING or not agent.has_box or is_young:
+    is_young = house.journal.clock.now() - session.since < timedelta(seconds=agent.input.quiet)
+    if session.activity is not Activity.WORKING or agent.screen is None or is_young:
         return
     for pause in (0.0, RESTING_S):
         await house.journal.clock.sleep(pause)
@@ -402,7 +402,7 @@ async def _correct_what_rests(house: House, caller: Caller, session: Session) ->
         house,
         caller,
         lambda db: known.get(db, session.id).activity is not Activity.WORKING,
-        agent.quiet + CORRECTION_TIMEOUT_S,
+        agent.input.quiet + CORRECTION_TIMEOUT_S,
         sessions=[session.id],
     )
 
@@ -412,11 +412,11 @@ def _require_interruptible(db: Connection, house: House, session: Session) -> No
     require_alive(session)
     agent = house.agents[session.agent]
     # Of a shell only its person knows whether something runs in it.
-    tells = agent.has_hooks or agent.has_box
+    tells = agent.hooks is not None or agent.screen is not None
     if tells and session.activity is Activity.IDLE:
         raise CommandRefused(f"{session.name} is idle; there is nothing to interrupt.")
     if session.activity is Activity.WORKING:
-        _require_a_turn(db, session)
+        _require_a_turn(db, session, agent)
 
 
 def _still_runs(db: Connection, session: SessionId, *, since: datetime) -> bool:
@@ -428,11 +428,11 @@ def _still_runs(db: Connection, session: SessionId, *, since: datetime) -> bool:
     return bool(last) and last[0].started_at <= since
 
 
-def _require_a_turn(db: Connection, session: Session) -> None:
+def _require_a_turn(db: Connection, session: Session, agent: Agent) -> None:
     """Refuse to interrupt an agent that only waits for its background subagents."""
     is_paused = turn_changes.is_paused(db, session.id)
     if is_paused and not turn_changes.goes_on(db, session.id):
-        keys = STOPPING_KEYS.get(session.agent, ())
+        keys = agent.input.stop_subagents
         how = f" Stop them with:  rookery keys {session.name} {' '.join(keys)}" if keys else ""
         raise CommandRefused(
             f"{session.name} has ended its turn and {session.reason}, which an interrupt"

@@ -161,7 +161,7 @@ def find(house: House, db: Connection, caller: Caller, word: str, need: Need) ->
 
 def _spoken_to(house: House, caller: Caller, session: Session, need: Need) -> Session:
     """Let no agent have a plain program run what it says. Raises ``Forbidden``."""
-    is_plain = session.agent in house.agents and not house.agents[session.agent].has_box
+    is_plain = session.agent in house.agents and house.agents[session.agent].screen is None
     if need is Need.SPEAK and is_plain and caller.identity.scope is Scope.SESSION:
         raise Forbidden(f"{session.name} runs whatever it is told; only a person speaks to it.")
     return session

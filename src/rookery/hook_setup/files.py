@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rookery.agents.installations import PROGRAM
+from rookery.agents.shared.hook_settings import PROGRAM
 from rookery.model.errors import CommandRefused, ConfigBroken
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")

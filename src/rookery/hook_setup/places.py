@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from rookery.agents.installations import Json, Language, Toml
+from rookery.agents.catalog import AGENTS
+from rookery.model.errors import BadInput
+from rookery.ports.settings import SettingsDialect, SettingsLanguage
 
 Environment = Mapping[str, str]
+
+
+def dialect_of(agent: str) -> SettingsDialect:
+    """Return what is known of an agent's settings. Raises ``BadInput`` if it has none."""
+    if (settings := AGENTS[agent].settings) is None:
+        raise BadInput(f"there are no hooks for {agent} yet.")
+    return settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,66 +30,35 @@ class HookPlace:
     user_folder: Path  #: equal to ``folder`` unless that is a project's
 
     @property
+    def dialect(self) -> SettingsDialect:
+        return dialect_of(self.agent)
+
+    @property
     def is_project(self) -> bool:
         return self.folder != self.user_folder
 
     @property
     def trust(self) -> Path | None:
         """The file that lists the hooks that the user trusts; None if the agent has none."""
-        return self.user_folder / "config.toml" if self.agent == "codex" else None
+        trust = self.dialect.trust
+        return self.user_folder / trust.name if trust else None
 
     @property
-    def files(self) -> tuple[tuple[Path, Language], ...]:
+    def files(self) -> tuple[tuple[Path, SettingsLanguage], ...]:
         """The files that may have hooks; new hooks go into the first if none has any."""
-        match self.agent:
-            case "claude":
-                # Our command works on this computer only, so it must not go into a shared file.
-                name = "settings.local.json" if self.is_project else "settings.json"
-                return ((self.folder / name, Json()),)
-            case "codex":
-                of_all = (self.folder / "config.toml", Toml())
-                return ((self.folder / "hooks.json", Json()), of_all)
-            case "gemini":
-                return ((self.folder / "settings.json", Json(comments=True)),)
-            case _:
-                return ()
+        named = self.dialect.files(self.is_project)
+        return tuple((self.folder / name, language) for name, language in named)
 
     @property
     def plugin(self) -> Path | None:
         """The plugin file, all of it ours; None if the agent takes no plugins."""
-        return self.folder / "plugin" / "rookery.js" if self.agent == "opencode" else None
-
-
-def _claude(environment: Environment, user: Path) -> Path:
-    return Path(environment.get("CLAUDE_CONFIG_DIR") or user / ".claude")
-
-
-def _codex(environment: Environment, user: Path) -> Path:
-    return Path(environment.get("CODEX_HOME") or user / ".codex")
-
-
-def _gemini(environment: Environment, user: Path) -> Path:
-    return Path(environment.get("GEMINI_CLI_HOME") or user) / ".gemini"
-
-
-def _opencode(environment: Environment, user: Path) -> Path:
-    return Path(environment.get("XDG_CONFIG_HOME") or user / ".config") / "opencode"
-
-
-_FOLDERS: Mapping[str, Callable[[Environment, Path], Path]] = {
-    "claude": _claude,
-    "codex": _codex,
-    "gemini": _gemini,
-    "opencode": _opencode,
-}
-
-#: The agents that hooks can be installed for.
-AGENTS = tuple(_FOLDERS)
+        plugin = self.dialect.plugin
+        return self.folder / plugin.path if plugin else None
 
 
 def of_user(agent: str, environment: Environment) -> HookPlace:
-    user = Path(environment.get("HOME") or Path.home())
-    return of_folder(agent, _FOLDERS[agent](environment, user))
+    home = Path(environment.get("HOME") or Path.home())
+    return of_folder(agent, dialect_of(agent).user_folder(environment, home))
 
 
 def of_project(agent: str, project: Path, environment: Environment) -> HookPlace:

@@ -6,16 +6,24 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rookery.agents import codex_trust, installations
-from rookery.agents.installations import PROGRAM, SHAPES, Found, Language, Standing
+from rookery.agents.shared import hook_settings
+from rookery.agents.shared.hook_settings import PROGRAM, Standing
 from rookery.home import Home
 from rookery.hook_setup import files, programs
 from rookery.hook_setup.files import Change, StagedFiles
 from rookery.hook_setup.places import HookPlace
 from rookery.hook_setup.record import InstalledFile, InstallRecord
 from rookery.model.errors import BadInput, CommandRefused, ConfigBroken
+from rookery.ports.settings import (
+    FoundHook,
+    HookShape,
+    SettingsLanguage,
+    SettingsValues,
+    TrustList,
+    TrustStanding,
+)
 
-_SHIFTED = "Hooks of yours stand after ours in {}: Codex will ask about them again."
+_SHIFTED = "Hooks of yours stand after ours in {}: {} will ask about them again."
 _TWO_HOMES = "Another home of Rookery has its hooks in {}, too: both are told."
 
 
@@ -34,7 +42,7 @@ class HookState:
     place: HookPlace
     file: Path
     standing: Standing | None  #: None if the settings cannot be read
-    trust: codex_trust.Standing | None = None  #: of Codex
+    trust: TrustStanding | None = None  #: for an agent that asks its user
     trouble: str = ""
 
 
@@ -43,8 +51,8 @@ def install(
 ) -> SetupPlan:
     """Plan to install our current hooks in each place.
 
-    With ``trust``, mark them as trusted by the user of Codex. Raises ``ConfigBroken`` for
-    settings that cannot be parsed or added to.
+    With ``trust``, mark them as trusted by the user of an agent that asks for that. Raises
+    ``ConfigBroken`` for settings that cannot be parsed or added to.
     """
     planner = _Planner(home, InstallRecord(dict(record.entries)))
     for place in places:
@@ -67,11 +75,6 @@ def look(home: Home, place: HookPlace) -> HookState:
     except (ConfigBroken, CommandRefused) as error:
         file = place.plugin or place.files[0][0]
         return HookState(place, file, None, trouble=str(error))
-
-
-def is_possible(agent: str) -> bool:
-    """Return whether Rookery has hooks for an agent."""
-    return agent in SHAPES or programs.plugin_template(agent) is not None
 
 
 @dataclass(slots=True)
@@ -125,7 +128,7 @@ class _Planner:
                 hashes |= self._remove(place, file, language)
         if place.trust and hashes:
             with files.named_in_errors(place.trust):
-                self._withdraw(place.trust, hashes)
+                self._withdraw(place, place.trust, hashes)
         self._forget(place)
 
     def look(self, place: HookPlace) -> HookState:
@@ -135,21 +138,22 @@ class _Planner:
         with files.named_in_errors(file):
             settings = language.parse(self.staged.read(file) or "")
             _check_keys(place, file, settings)
-        shape, command = SHAPES[place.agent], self.command(place.agent)
-        standing = installations.standing(settings, shape, command, program=self.program)
+        shape, command = _shape(place), self.command(place.agent)
+        standing = hook_settings.standing(settings, shape, command, program=self.program)
         if standing == "installed" and not Path(self.program).exists():
             standing = "outdated"
         if not place.trust or standing in {"absent", "other"}:
             return HookState(place, file, standing)
         with files.named_in_errors(place.trust):
             said = self.staged.read(place.trust) or ""
+            trust = _trust_list(place)
             kept = [
-                codex_trust.standing(said, codex_trust.hashes(name, self._ours(settings)))
+                trust.standing(said, trust.hashes(name, self._ours(settings)))
                 for name in _spellings(file)
             ]
-        return HookState(place, file, standing, codex_trust.best(kept))
+        return HookState(place, file, standing, trust.best(kept))
 
-    def _choose(self, place: HookPlace) -> tuple[Path, Language]:
+    def _choose(self, place: HookPlace) -> tuple[Path, SettingsLanguage]:
         """Return the file with our hooks, else one with the user's hooks, else the default."""
         with_hooks = []
         for file, language in place.files:
@@ -157,25 +161,25 @@ class _Planner:
                 settings = language.parse(self.staged.read(file) or "")
             if list(self._ours(settings)):
                 return file, language
-            if installations.has_hooks(settings):
+            if hook_settings.has_hooks(settings):
                 with_hooks.append((file, language))
         return (*with_hooks, *place.files)[0]
 
-    def _ours(self, settings: installations.Settings) -> Iterator[Found]:
-        return filter(self._is_ours, installations.find(settings))
+    def _ours(self, settings: SettingsValues) -> Iterator[FoundHook]:
+        return filter(self._is_ours, hook_settings.find(settings))
 
-    def _is_ours(self, found: Found) -> bool:
+    def _is_ours(self, found: FoundHook) -> bool:
         return found.program == self.program
 
-    def _add(self, place: HookPlace, file: Path, language: Language) -> None:
+    def _add(self, place: HookPlace, file: Path, language: SettingsLanguage) -> None:
         text = self.staged.read(file) or ""
         settings = language.parse(text)
         try:
             _check_keys(place, file, settings)
         except ConfigBroken as ignored:
             self.remarks.append(f"{file}: {ignored.args[0]} Remove the key.")
-        shape, command = SHAPES[place.agent], self.command(place.agent)
-        standing = installations.standing(settings, shape, command, program=self.program)
+        shape, command = _shape(place), self.command(place.agent)
+        standing = hook_settings.standing(settings, shape, command, program=self.program)
         if standing == "installed":
             return
         if standing == "other":
@@ -186,19 +190,19 @@ class _Planner:
         else:
             self.record.entries.pop(file, None)
         self._record_before(place, file)
-        text, fragments = installations.add(text, language, shape.groups(command))
+        text, fragments = hook_settings.add(text, language, shape.groups(command))
         self.staged.write(place.agent, file, text)
         entry = self.record.entries[file]
         self.record.entries[file] = replace(entry, fragments=fragments)
 
-    def _without_ours(self, text: str, file: Path, language: Language) -> str:
+    def _without_ours(self, text: str, file: Path, language: SettingsLanguage) -> str:
         entry = self.record.entries.get(file)
         fragments = entry.fragments if entry else ()
-        return installations.take_out(text, language, self._is_ours, fragments)
+        return hook_settings.take_out(text, language, self._is_ours, fragments)
 
-    def _warn(self, place: HookPlace, file: Path, settings: installations.Settings) -> None:
-        if place.trust and installations.comes_before_others(settings, self._is_ours):
-            self.remarks.append(_SHIFTED.format(file))
+    def _warn(self, place: HookPlace, file: Path, settings: SettingsValues) -> None:
+        if place.trust and hook_settings.comes_before_others(settings, self._is_ours):
+            self.remarks.append(_SHIFTED.format(file, place.dialect.title))
 
     def _record_before(self, place: HookPlace, file: Path) -> None:
         """Record how a file was before our first change."""
@@ -209,12 +213,14 @@ class _Planner:
             str(place.user_folder),
             made=text is None,
             folders=tuple(map(str, files.missing_folders(file))),
-            trusts=file != place.trust or codex_trust.has_head(text or ""),
+            trusts=file != place.trust or _trust_list(place).has_head(text or ""),
         )
         self.record.entries.setdefault(file, entry)
 
-    def _remove(self, place: HookPlace, file: Path, language: Language) -> dict[str, str]:
-        """Remove our hooks from a file. Returns Codex's keys and hashes of them."""
+    def _remove(
+        self, place: HookPlace, file: Path, language: SettingsLanguage
+    ) -> dict[str, str]:
+        """Remove our hooks from a file. Returns how the list of trusted hooks names them."""
         text = self.staged.read(file) or ""
         if PROGRAM not in text:
             return {}  # without our hooks, a broken file need not be parsed
@@ -224,7 +230,7 @@ class _Planner:
             return {}
         self._warn(place, file, settings)
         self.staged.write(place.agent, file, self._without_ours(text, file, language))
-        return _hashes(file, found) if place.trust else {}
+        return _hashes(place, file, found) if place.trust else {}
 
     def _forget(self, place: HookPlace) -> None:
         """Drop the place from the record, and the files that only our hooks needed."""
@@ -242,23 +248,26 @@ class _Planner:
                 self.staged.write(entry.agent, file, None)
             self.folders += map(Path, entry.folders)
 
-    def _grant(self, place: HookPlace, kept: Path, file: Path, language: Language) -> None:
+    def _grant(
+        self, place: HookPlace, kept: Path, file: Path, language: SettingsLanguage
+    ) -> None:
         text, entry = self.staged.read(kept) or "", self.record.entries[kept]
         found = list(self._ours(language.parse(self.staged.read(file) or "")))
         with files.named_in_errors(kept):
-            text, fragments = codex_trust.grant(text, _hashes(file, found))
+            text, fragments = _trust_list(place).grant(text, _hashes(place, file, found))
         self.staged.write(place.agent, kept, text)
         still = [each for each in entry.trust if each in text]
         self.record.entries[kept] = replace(entry, trust=(*still, *fragments))
 
-    def _withdraw(self, kept: Path, hashes: Mapping[str, str]) -> None:
+    def _withdraw(self, place: HookPlace, kept: Path, hashes: Mapping[str, str]) -> None:
         text, entry = self.staged.read(kept), self.record.entries.get(kept)
         if text is None:
             return
-        text = codex_trust.withdraw(text, hashes, entry.trust if entry else ())
+        trust = _trust_list(place)
+        text = trust.withdraw(text, hashes, entry.trust if entry else ())
         if entry and not entry.trusts:
-            text = codex_trust.withdraw_head(text)
-        self.staged.write("codex", kept, text)
+            text = trust.withdraw_head(text)
+        self.staged.write(place.agent, kept, text)
 
     def _install_plugin(self, place: HookPlace, file: Path) -> None:
         standing, wanted = self._plugin(place, file)
@@ -276,25 +285,35 @@ class _Planner:
 
     def _plugin(self, place: HookPlace, file: Path) -> tuple[Standing | None, str]:
         """Return the state of a plugin file, and the text that it should have."""
-        wanted = programs.plugin(self.home, place.agent)
+        wanted = programs.plugin(self.home, place.agent, place.dialect)
         text = self.staged.read(file)
-        return installations.standing_of_plugin(text, wanted, program=self.program), wanted
+        return hook_settings.standing_of_plugin(text, wanted, program=self.program), wanted
 
 
-def _check_keys(place: HookPlace, file: Path, settings: installations.Settings) -> None:
-    """Raise ``ConfigBroken`` for keys that make Codex ignore the whole file."""
+def _check_keys(place: HookPlace, file: Path, settings: SettingsValues) -> None:
+    """Raise ``ConfigBroken`` for keys that make an agent ignore the whole file."""
     if place.trust and file != place.trust:
-        codex_trust.require_known_keys(settings)
+        _trust_list(place).require_known_keys(settings)
 
 
-def _hashes(file: Path, found: Collection[Found]) -> dict[str, str]:
-    """Return the keys and hashes under which Codex may list the hooks of a file."""
+def _shape(place: HookPlace) -> HookShape:
+    return place.dialect.hooks or HookShape({})  # an agent with a plugin has none
+
+
+def _trust_list(place: HookPlace) -> TrustList:
+    if (trust := place.dialect.trust) is None:
+        raise BadInput(f"{place.dialect.title} does not ask whether its user trusts hooks.")
+    return trust.list
+
+
+def _hashes(place: HookPlace, file: Path, found: Collection[FoundHook]) -> dict[str, str]:
+    """Return the keys and hashes under which an agent may list the hooks of a file."""
     hashes: dict[str, str] = {}
     for name in _spellings(file):
-        hashes |= codex_trust.hashes(name, found)
+        hashes |= _trust_list(place).hashes(name, found)
     return hashes
 
 
 def _spellings(file: Path) -> tuple[str, ...]:
-    """Return the paths that Codex may use: it resolves links to the folder only sometimes."""
+    """Return the paths that an agent may use: it may resolve links to the folder, or not."""
     return tuple(dict.fromkeys([str(file.parent.resolve() / file.name), str(file)]))

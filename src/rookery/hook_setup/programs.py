@@ -24,14 +24,14 @@ from typing import TypeAlias
 from anyio import to_thread
 
 from rookery import supervise
-from rookery.agents import installations
-from rookery.agents.installations import PROGRAM
+from rookery.agents.shared.hook_settings import PROGRAM, fill_in
 from rookery.home import Home, write_durably
 from rookery.hook_protocol import with_checksum
 from rookery.hook_setup import quick_hook
 from rookery.model.permissions import Outcome, Verdict
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
+from rookery.ports.settings import SettingsDialect
 
 _log = logging.getLogger(__name__)
 
@@ -87,20 +87,14 @@ def mcp_argv(home: Home) -> tuple[str, ...]:
     return ("/bin/sh", str(home.state / MCP))
 
 
-def plugin_template(agent: str) -> str | None:
-    """Return the source of an agent's plugin; None if the agent takes no plugins."""
-    file = resources.files("rookery.agents") / agent / "plugin.js"
-    return file.read_text(encoding="utf-8") if file.is_file() else None
-
-
-def plugin(home: Home, agent: str) -> str:
-    """Return the text of an agent's plugin file for this home."""
+def plugin(home: Home, agent: str, dialect: SettingsDialect) -> str:
+    """Return the text of an agent's plugin file for this home; empty if it takes none."""
     values = {
         "rookery-hook": [*hook_argv(home), agent],
         "rookery-door": str(home.hook_door),
         "rookery-spool": str(home.spool),
     }
-    return installations.plugin(plugin_template(agent) or "", values)
+    return fill_in(dialect.plugin.template() if dialect.plugin else "", values)
 
 
 def write(home: Home, agents: Mapping[str, Agent]) -> tuple[str, ...]:
@@ -258,9 +252,10 @@ def _undecided(agents: Mapping[str, Agent]) -> Iterator[str]:
     """
     yield 'case "$1" in'
     for name, agent in agents.items():
-        if event := agent.hook_before_tool:
-            verdict = None if agent.asks_when_told else UNDECIDED
-            said = shlex.quote(agent.answer({"hook_event_name": event}, verdict))
+        hooks = agent.hooks
+        if hooks and (event := hooks.traits.before_tool):
+            verdict = None if hooks.traits.asks_when_told else UNDECIDED
+            said = shlex.quote(hooks.answer({"hook_event_name": event}, verdict))
             yield f"{name}) ROOKERY_HOOK_EVENT={event} ROOKERY_HOOK_ANSWER={said} ;;"
     yield "*) ROOKERY_HOOK_EVENT= ROOKERY_HOOK_ANSWER= ;;"
     yield "esac"

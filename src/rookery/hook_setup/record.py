@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rookery.agents.installations import Fragments
 from rookery.home import Home
 from rookery.hook_setup.files import put_private
 from rookery.hook_setup.places import HookPlace
+from rookery.ports.settings import Fragments
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class InstalledFile:
     fragments: Fragments = ()  #: the text that was inserted
     made: bool = False  #: the file did not exist before
     folders: tuple[str, ...] = ()  #: that did not exist before, the innermost first
-    trusts: bool = True  #: the file already listed trusted hooks of Codex
+    trusts: bool = True  #: the file already had a list of trusted hooks
     trust: tuple[str, ...] = ()  #: the trust entries that were inserted
 
     def is_of(self, place: HookPlace) -> bool:

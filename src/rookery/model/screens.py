@@ -33,6 +33,7 @@ class Dialog:
     subjects: tuple[str, ...] = ()
     #: It does not fit its screen: ``subjects`` are the parts of the call that it shows.
     is_cut: bool = False
+    asks_back: bool = False  #: it only asks to confirm a choice of the dialog before it
 
 
 #: Characters of a dialog's text. Screens show less; this bounds what is stored of hostile ones.

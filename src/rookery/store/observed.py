@@ -9,6 +9,7 @@ from sqlite3 import Connection
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity
 from rookery.model.sessions import OBSERVED, NativeId, Sender, Session, Spot
+from rookery.ports.agent import Abilities
 from rookery.store import evidence
 from rookery.store.sessions import LIVE, read_session
 
@@ -63,13 +64,9 @@ def has_ended(db: Connection, process: str) -> bool:
     return db.execute(query, (process,)).fetchone() is not None
 
 
-#: Agents that take hooks from their user's settings only: whether they have ours, those tell.
-UNGIVEN = frozenset({"gemini"})
-
-
-def tells_turns(db: Connection, session: Session) -> bool:
+def tells_turns(db: Connection, session: Session, abilities: Abilities) -> bool:
     """Whether hooks tell of its prompts and stops: those it was given, or that told before."""
-    is_given = session.runtime != OBSERVED and session.agent not in UNGIVEN
+    is_given = session.runtime != OBSERVED and not abilities.needs_installed_hooks
     return is_given or evidence.last(db, session.id, "hook") is not None
 
 

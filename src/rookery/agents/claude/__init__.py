@@ -1,1 +1,15 @@
-"""Claude Code, as of 2.1."""
+"""Claude Code, as of 2.1.
+
+Only what a command that must start quickly may need; ``agent`` has the rest.
+"""
+
+NAME = "claude"
+
+#: What a project's folder may hold that runs programs once the folder is trusted.
+PROJECT_FILES = (".claude", ".mcp.json")
+
+#: The variable that it sets for the programs that it runs.
+OWN_VARIABLE = "CLAUDECODE"
+
+#: The key of Rookery's configuration that lists more of its folders of settings.
+FOLDERS_KEY = "claude_config_dirs"

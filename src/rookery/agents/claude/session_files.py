@@ -1,14 +1,15 @@
-"""Claude's own files on its live sessions: what one says. Claude Code, as of 2.1."""
+"""Read the files in which Claude Code describes its live sessions."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import re
 from datetime import UTC, datetime
 
 from rookery.model.evidence import Claim
 from rookery.model.lifecycle import Activity
 from rookery.model.sessions import NativeId
+from rookery.ports.transcript import SessionEntry, SessionFiles
 
 #: What it calls its states; "shell" is a command that goes on after the turn.
 _ACTIVITIES = {"idle": Activity.IDLE, "shell": Activity.IDLE, "busy": Activity.WORKING}
@@ -17,18 +18,7 @@ _ACTIVITIES = {"idle": Activity.IDLE, "shell": Activity.IDLE, "busy": Activity.W
 MENU = "dialog open"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One process of Claude Code, as it describes itself."""
-
-    pid: int
-    started: str  #: in the kernel's ticks: another process may get the same pid later
-    native_id: NativeId
-    cwd: str
-    claim: Claim | None  #: none while it is only starting
-
-
-def read(text: str) -> Entry | None:
+def read(text: str) -> SessionEntry | None:
     """Read a file. ``None`` for one that is half written: it is being written again."""
     try:
         match json.loads(text):
@@ -39,7 +29,7 @@ def read(text: str) -> Entry | None:
                 "cwd": str(cwd),
             } as found:
                 claim = _claim(found)
-                return Entry(pid, started, NativeId(native_id[:200]), cwd[:4_000], claim)
+                return SessionEntry(pid, started, NativeId(native_id[:200]), cwd[:4_000], claim)
             case _:
                 return None
     except (ValueError, RecursionError):
@@ -61,3 +51,8 @@ def _claim(found: dict[str, object]) -> Claim | None:
     at = datetime.fromtimestamp(moment / 1000, UTC)
     detail = asked[:200] if status == "waiting" else ""
     return Claim(activity, at, detail, runs_commands=status == "shell")
+
+
+SESSION_FILES = SessionFiles(
+    folder="sessions", name=re.compile(r"\d+\.json"), menu=MENU, read=read
+)

@@ -1,1 +1,9 @@
-"""Gemini CLI, as of 0.61."""
+"""Gemini CLI, as of 0.61.
+
+Only what a command that must start quickly may need; ``agent`` has the rest.
+"""
+
+NAME = "gemini"
+
+#: What a project's folder may hold that runs programs once the folder is trusted.
+PROJECT_FILES = (".gemini",)

@@ -19,10 +19,6 @@ _REPORT = re.compile(r"<task-notification>.*?<summary>(?P<summary>.*?)</summary>
 _STOPPED = re.compile(r'Background agent "[^\n]*" was stopped by the user\.')
 
 
-#: The keys that stop background subagents: the first pair only asks for the second.
-STOPPING_KEYS = {"claude": ("ctrl-x", "ctrl-k", "ctrl-x", "ctrl-k")}
-
-
 @dataclass(frozen=True, slots=True)
 class Background:
     """How many tasks of an agent go on."""

@@ -1,10 +1,10 @@
-"""What agents with hooks of Claude's kind have in common."""
+"""The hooks that several agents have in common, in the words of Claude Code."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rookery.agents.shared import background
@@ -13,29 +13,32 @@ from rookery.model.errors import HookUnreadable
 from rookery.model.facts import SessionId
 from rookery.model.permissions import PLAN, Call, Outcome, Question, Stop, Verdict, digest
 from rookery.model.sessions import NativeId, Sender
-from rookery.ports.agent import Payload
+from rookery.ports.agent import HookTraits, Payload
 
 #: Seconds an agent waits for our hook program; that gives up long before. It takes longer if
 #: a person is asked.
-TIMEOUT, LONG_TIMEOUT = 20, 360
+HOOK_TIMEOUT_S, DECISION_TIMEOUT_S = 20, 360
 
 #: Events to which the answer may be a person's.
 DECIDING = frozenset({"PreToolUse", "PermissionRequest", "Stop", "Elicitation"})
 
 #: Characters of a question, as it is kept and shown.
-LONGEST = 2_000
+MAX_TEXT_CHARS = 2_000
 
 #: Characters of the name of a tool or an event.
-_LONGEST_NAME = 200
+MAX_NAME_CHARS = 200
 
 #: The answer to a command that makes an agent forget all but a summary.
 COMPACTED = "The conversation was compacted."
+
+#: For agents that a hook cannot make ask their person: where nobody decides, the answer is no.
+UNDECIDED = Verdict(Outcome.DENIED, "nobody", "Nobody was there to decide this.")
 
 #: An agent says that it ends, and goes on as another conversation of the same process.
 NOT_AN_END = frozenset({"clear", "resume"})
 
 
-def settings(command: str, events: Sequence[str], allow: Sequence[str] = ()) -> str:
+def hook_settings(command: str, events: Sequence[str], allow: Sequence[str] = ()) -> str:
     """Write the settings that have ``command`` told of ``events``, and ``allow`` some tools.
 
     They win over those of a project, which could else switch all hooks off.
@@ -46,104 +49,123 @@ def settings(command: str, events: Sequence[str], allow: Sequence[str] = ()) -> 
 
 
 def _hook(command: str, event: str) -> dict[str, object]:
-    timeout = LONG_TIMEOUT if event in DECIDING else TIMEOUT
-    return {"type": "command", "command": command, "timeout": timeout}
+    return {"type": "command", "command": command, "timeout": timeout_of(event)}
 
 
-def identify(agent: str, payload: Payload) -> Sender:
-    match payload:
-        case {"session_id": str(native_id), "cwd": str(cwd), "hook_event_name": str(event)}:
-            if len(native_id) > LONGEST or len(cwd) > LONGEST:
-                raise HookUnreadable("its ids are far too long")
-            return Sender(
-                agent,
-                NativeId(native_id),
-                cwd,
-                event[:_LONGEST_NAME],
-                _text(payload, "transcript_path")[:LONGEST],
-                _model(payload)[:_LONGEST_NAME],
-            )
-        case _:
-            raise HookUnreadable(", ".join(sorted(map(str, payload))))
+def timeout_of(event: str) -> int:
+    """Return the seconds that an agent is to give our hook of an event."""
+    return DECISION_TIMEOUT_S if event in DECIDING else HOOK_TIMEOUT_S
 
 
-def identify_with_mode(agent: str, payload: Payload) -> Sender:
-    """Read who tells, and its permission mode, for agents that tell the one they are in.
+@dataclass(frozen=True, slots=True)
+class ClaudeStyleHooks:
+    """Hooks whose payloads name their event, and whose answers are JSON."""
 
-    A subagent may be in a mode of its own, which is not the session's.
-    """
-    sender = identify(agent, payload)
-    mode = "" if "agent_id" in payload else _text(payload, "permission_mode")
-    return replace(sender, permission_mode=mode[:_LONGEST_NAME]) if mode else sender
+    agent: str
+    traits: HookTraits
+    tells_mode: bool = False  #: its payloads name the permission mode that it is in
 
+    def identify(self, payload: Payload) -> Sender:
+        match payload:
+            case {
+                "session_id": str(native_id),
+                "cwd": str(cwd),
+                "hook_event_name": str(event),
+            }:
+                if len(native_id) > MAX_TEXT_CHARS or len(cwd) > MAX_TEXT_CHARS:
+                    raise HookUnreadable("its ids are far too long")
+                sender = Sender(
+                    self.agent,
+                    NativeId(native_id),
+                    cwd,
+                    event[:MAX_NAME_CHARS],
+                    _text(payload, "transcript_path")[:MAX_TEXT_CHARS],
+                    _model(payload)[:MAX_NAME_CHARS],
+                )
+                mode = self._mode(payload)
+                return replace(sender, permission_mode=mode) if mode else sender
+            case _:
+                raise HookUnreadable(", ".join(sorted(map(str, payload))))
 
-def read(  # noqa: C901, PLR0912 - a table
-    payload: Payload, session: SessionId
-) -> Iterator[facts.Fact]:
-    match payload:
-        case {"hook_event_name": "SessionStart"}:
-            yield facts.SessionStarted(
-                session,
-                _text(payload, "model")[:_LONGEST_NAME],
-                _text(payload, "transcript_path"),
-            )
-        case {"hook_event_name": "UserPromptSubmit", "prompt": str(prompt)}:
-            # Codex tells of a prompt that was typed during a turn once its model has it.
-            taken_in = "turn_id" in payload
-            started = facts.TurnStarted(session, prompt, _turn(payload), is_taken_in=taken_in)
-            yield background.read_prompt(started)
-        case {"hook_event_name": "PreCompact", "trigger": "manual"}:
-            # A command of the program: no prompt event tells that it begins.
-            words = f"/compact {_text(payload, 'custom_instructions')}".strip()
-            yield facts.TurnStarted(session, words, _turn(payload))
-        case {"hook_event_name": "PostCompact", "trigger": "manual"}:
-            yield facts.TurnEnded(session, COMPACTED, turn=_turn(payload))
-        case {"hook_event_name": "PreToolUse", "tool_name": str(tool)}:
-            yield facts.ToolCalled(session, tool[:_LONGEST_NAME])
-        case {"hook_event_name": "PostToolUse" | "PostToolUseFailure", "tool_name": str(tool)}:
-            call = digest(tool, payload["tool_input"]) if _has_input(payload) else ""
-            subagent, call_id = _subagent(payload), _call_id(payload)
-            yield facts.ToolUsed(session, tool[:_LONGEST_NAME], call, subagent, call_id)
-        case {"hook_event_name": "Stop"}:
-            words = _text(payload, "last_assistant_message")
-            yield background.read_stop(session, payload, words, _turn(payload))
-        case {"hook_event_name": "StopFailure"}:
-            words = _text(payload, "last_assistant_message") or _text(payload, "error")
-            yield facts.TurnEnded(session, words, "failed", _turn(payload))
-        case {"hook_event_name": "Interrupt"}:
-            yield facts.TurnEnded(session, "", "interrupted", _turn(payload))
-        case {"hook_event_name": "SessionEnd", "reason": str(reason)} if reason in NOT_AN_END:
-            yield facts.ConversationLeft(session, reason)
-        case {"hook_event_name": "SessionEnd", "reason": str(reason)}:
-            # "other" is the reason of a normal end without a terminal, and says nothing.
-            why = "it ended" if reason == "other" else f"it ended: {reason}"
-            yield facts.SessionEnded(session, why)
-        case {"hook_event_name": "PermissionRequest" | "Elicitation"}:
-            pass  # a call, which is decided: see ``read_call``
-        case {"hook_event_name": "ElicitationResult"}:
-            yield facts.InputSettled(session, "terminal")
-        case {"hook_event_name": str(event)}:
-            yield facts.Noted(session, event[:_LONGEST_NAME], _detail(payload))
+    def _mode(self, payload: Payload) -> str:
+        # A subagent may be in a mode of its own, which is not the session's.
+        if not self.tells_mode or "agent_id" in payload:
+            return ""
+        return _text(payload, "permission_mode")[:MAX_NAME_CHARS]
 
+    def read(self, payload: Payload, session: SessionId) -> Iterable[facts.Fact]:
+        match payload:
+            case {"hook_event_name": "SessionStart"}:
+                yield facts.SessionStarted(
+                    session,
+                    _text(payload, "model")[:MAX_NAME_CHARS],
+                    _text(payload, "transcript_path"),
+                )
+            case {"hook_event_name": "SessionEnd", "reason": str(reason)}:
+                yield _read_end(reason, session)
+            case {"hook_event_name": "PreToolUse", "tool_name": str(tool)}:
+                yield facts.ToolCalled(session, tool[:MAX_NAME_CHARS])
+            case {
+                "hook_event_name": "PostToolUse" | "PostToolUseFailure",
+                "tool_name": str(tool),
+            }:
+                call = digest(tool, payload["tool_input"]) if _has_input(payload) else ""
+                subagent, call_id = _subagent(payload), _call_id(payload)
+                yield facts.ToolUsed(session, tool[:MAX_NAME_CHARS], call, subagent, call_id)
+            case {"hook_event_name": "PermissionRequest" | "Elicitation"}:
+                pass  # a call, which is decided: see ``read_call``
+            case {"hook_event_name": "ElicitationResult"}:
+                yield facts.InputSettled(session, "terminal")
+            case {"hook_event_name": str(event)}:
+                noted = facts.Noted(session, event[:MAX_NAME_CHARS], _detail(payload))
+                yield _read_turn(payload, session) or noted
 
-def read_call(payload: Payload) -> Call | None:
-    match payload:
-        case {
-            "hook_event_name": "PermissionRequest",
-            "tool_name": "AskUserQuestion" as tool,
-            "tool_input": {"questions": [_, *_] as questions} as given,
-        }:
-            asked = Call(tool, given, tuple(question(each) for each in questions))
-            return identified(asked, payload)
-        case {
-            "hook_event_name": "PreToolUse" | "PermissionRequest" as event,
-            "tool_name": str(tool),
-        }:
-            given = payload["tool_input"] if _has_input(payload) else {}
-            is_asked = event == "PermissionRequest"
-            return identified(Call(tool[:_LONGEST_NAME], given, is_asked=is_asked), payload)
-        case _:
-            return None
+    def read_call(self, payload: Payload) -> Call | None:
+        match payload:
+            case {
+                "hook_event_name": "PermissionRequest",
+                "tool_name": "AskUserQuestion" as tool,
+                "tool_input": {"questions": [_, *_] as questions} as given,
+            }:
+                asked = Call(tool, given, tuple(question(each) for each in questions))
+                return identified(asked, payload)
+            case {
+                "hook_event_name": "PreToolUse" | "PermissionRequest" as event,
+                "tool_name": str(tool),
+            }:
+                given = payload["tool_input"] if _has_input(payload) else {}
+                is_asked = event == "PermissionRequest"
+                call = Call(tool[:MAX_NAME_CHARS], given, is_asked=is_asked)
+                return identified(call, payload)
+            case _:
+                return None
+
+    def answer(self, payload: Payload, verdict: Verdict | None) -> str:
+        event = payload["hook_event_name"]
+        if event == "PreToolUse":
+            said = _said_before(verdict)
+        elif verdict is None or verdict.outcome is Outcome.GONE:
+            return ""  # its dialog is on the screen already
+        else:
+            said = {"decision": _said_when_asked(payload, verdict)}
+        whole = {"hookSpecificOutput": {"hookEventName": event, **said}}
+        return json.dumps(whole) if said else ""
+
+    def read_stop(self, payload: Payload) -> Stop | None:
+        match payload:
+            case {"hook_event_name": "Stop"} if background.count(payload).subagents:
+                return None
+            case {"hook_event_name": "Stop", "last_assistant_message": str(words)}:
+                return Stop(words, bool(payload.get("stop_hook_active")))
+            case _:
+                return None
+
+    def go_on(self, payload: Payload, reason: str) -> str:
+        return json.dumps({"decision": "block", "reason": reason})
+
+    def explain(self, payload: Payload, context: str) -> str:
+        said = {"hookEventName": payload["hook_event_name"], "additionalContext": context}
+        return json.dumps({"hookSpecificOutput": said})
 
 
 def identified(call: Call, payload: Payload) -> Call:
@@ -151,37 +173,41 @@ def identified(call: Call, payload: Payload) -> Call:
     return replace(call, call_id=_call_id(payload), subagent=_subagent(payload))
 
 
-def read_stop(payload: Payload) -> Stop | None:
+def _read_turn(  # noqa: PLR0911 - a table
+    payload: Payload, session: SessionId
+) -> facts.Fact | None:
+    """Return the beginning or the end of a turn, if the event reports one."""
     match payload:
-        case {"hook_event_name": "Stop"} if background.count(payload).subagents:
-            return None
-        case {"hook_event_name": "Stop", "last_assistant_message": str(words)}:
-            return Stop(words, bool(payload.get("stop_hook_active")))
+        case {"hook_event_name": "UserPromptSubmit", "prompt": str(prompt)}:
+            # Codex tells of a prompt that was typed during a turn once its model has it.
+            taken_in = "turn_id" in payload
+            started = facts.TurnStarted(session, prompt, _turn(payload), is_taken_in=taken_in)
+            return background.read_prompt(started)
+        case {"hook_event_name": "PreCompact", "trigger": "manual"}:
+            # A command of the program: no prompt event tells that it begins.
+            words = f"/compact {_text(payload, 'custom_instructions')}".strip()
+            return facts.TurnStarted(session, words, _turn(payload))
+        case {"hook_event_name": "PostCompact", "trigger": "manual"}:
+            return facts.TurnEnded(session, COMPACTED, turn=_turn(payload))
+        case {"hook_event_name": "Stop"}:
+            words = _text(payload, "last_assistant_message")
+            return background.read_stop(session, payload, words, _turn(payload))
+        case {"hook_event_name": "StopFailure"}:
+            words = _text(payload, "last_assistant_message") or _text(payload, "error")
+            return facts.TurnEnded(session, words, "failed", _turn(payload))
+        case {"hook_event_name": "Interrupt"}:
+            return facts.TurnEnded(session, "", "interrupted", _turn(payload))
         case _:
             return None
 
 
-def go_on(reason: str) -> str:
-    return json.dumps({"decision": "block", "reason": reason})
-
-
-def explain(payload: Payload, context: str) -> str:
-    """Write what an agent is told beside a prompt, where its person does not see it."""
-    event = payload["hook_event_name"]
-    said = {"hookEventName": event, "additionalContext": context}
-    return json.dumps({"hookSpecificOutput": said})
-
-
-def answer(payload: Payload, verdict: Verdict | None) -> str:
-    """Write a decision in the words of Claude's hooks."""
-    event = payload["hook_event_name"]
-    if event == "PreToolUse":
-        said = _said_before(verdict)
-    elif verdict is None or verdict.outcome is Outcome.GONE:
-        return ""  # its dialog is on the screen already
-    else:
-        said = {"decision": _said_when_asked(payload, verdict)}
-    return json.dumps({"hookSpecificOutput": {"hookEventName": event, **said}}) if said else ""
+def _read_end(reason: str, session: SessionId) -> facts.Fact:
+    if reason in NOT_AN_END:
+        return facts.ConversationLeft(session, reason)
+    # "other" is the reason of a normal end without a terminal, and says nothing.
+    return facts.SessionEnded(
+        session, "it ended" if reason == "other" else f"it ended: {reason}"
+    )
 
 
 def _said_before(verdict: Verdict | None) -> dict[str, object]:
@@ -228,21 +254,23 @@ def question(asked: Any) -> Question:  # noqa: ANN401 - JSON of others
                 if isinstance(each, dict) and isinstance(each.get("label"), str)
             ]
             several = bool(asked.get("multiSelect"))
-            named = tuple(each["label"][:LONGEST] for each in labelled)
-            described = tuple(_text(each, "description")[:LONGEST] for each in labelled)
-            return Question(text[:LONGEST], named, several, described if any(described) else ())
+            named = tuple(each["label"][:MAX_TEXT_CHARS] for each in labelled)
+            described = tuple(_text(each, "description")[:MAX_TEXT_CHARS] for each in labelled)
+            return Question(
+                text[:MAX_TEXT_CHARS], named, several, described if any(described) else ()
+            )
         case {"question": str(text)}:
-            return Question(text[:LONGEST])
+            return Question(text[:MAX_TEXT_CHARS])
         case _:
             return Question("It asks something that cannot be read.")
 
 
 def _call_id(payload: Payload) -> str:
-    return _text(payload, "tool_use_id")[:_LONGEST_NAME]
+    return _text(payload, "tool_use_id")[:MAX_NAME_CHARS]
 
 
 def _subagent(payload: Payload) -> str:
-    return _text(payload, "agent_id")[:_LONGEST_NAME]
+    return _text(payload, "agent_id")[:MAX_NAME_CHARS]
 
 
 def _model(payload: Payload) -> str:
@@ -256,14 +284,15 @@ def _has_input(payload: Payload) -> bool:
 
 def _detail(payload: Payload) -> str:
     found = (_text(payload, name) for name in ("message", "agent_type", "trigger", "source"))
-    return next((text for text in found if text), "")[:LONGEST]
+    return next((text for text in found if text), "")[:MAX_TEXT_CHARS]
 
 
 def _turn(payload: Payload) -> str:
     """Return the agent's own id of the turn, which Claude calls that of the prompt."""
-    return (_text(payload, "prompt_id") or _text(payload, "turn_id"))[:_LONGEST_NAME]
+    return (_text(payload, "prompt_id") or _text(payload, "turn_id"))[:MAX_NAME_CHARS]
 
 
 def _text(payload: Payload, field: str) -> str:
+    """Return a text of a payload; empty if there is none."""
     value = payload.get(field)
     return value if isinstance(value, str) else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,15 @@ _USUAL = "  "
 def parse(text: str, *, comments: bool = False) -> Any:  # noqa: ANN401 - JSON
     """Read a text, which may have comments. Raises ``ConfigBroken``, naming the line."""
     return _read(_open(text, comments=comments).bare)
+
+
+def parse_table(text: str) -> Mapping[str, Any]:
+    """Return the object of a text with comments; empty if its agent could not read it."""
+    try:
+        found = parse(text, comments=True)
+    except ConfigBroken:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def append(

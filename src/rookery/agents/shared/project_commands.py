@@ -1,29 +1,11 @@
-"""Where a project defines slash commands, which shadow those of the program. Pure."""
+"""Find the slash commands that a project defines, by its files. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import PurePath
 
-from rookery.agents.shared import jsonc_edit as json_text
-from rookery.model.errors import ConfigBroken
-
-#: The folder of a project in which an agent looks for commands, skills and plugins. Codex takes
-#: slash commands from its user only.
-FOLDERS: Mapping[str, str] = {
-    "claude": ".claude",
-    "gemini": ".gemini",
-    "opencode": ".opencode",
-}
-
-#: Settings files of a project in which commands can be defined.
-SETTINGS: Mapping[str, tuple[str, ...]] = {
-    "opencode": (
-        *("opencode.json", "opencode.jsonc"),
-        *(".opencode/opencode.json", ".opencode/opencode.jsonc"),
-    ),
-}
+from rookery.agents.shared import jsonc_edit
 
 SKILL = "skill.md"
 
@@ -51,11 +33,7 @@ def names_skill(text: str, name: str) -> bool:
 
 def is_configured(text: str, name: str) -> bool:
     """Return whether settings define a command."""
-    try:
-        settings = json_text.parse(text, comments=True)
-    except ConfigBroken:
-        return False
-    commands = settings.get("command") if isinstance(settings, dict) else None
+    commands = jsonc_edit.parse_table(text).get("command")
     return isinstance(commands, dict) and _last(name) in {
         str(each).lower() for each in commands
     }

@@ -1,20 +1,23 @@
-"""What an agent said last, read off its screen: for those of which nothing else tells it.
+"""Read the last words of an agent off its screen, where nothing else reports them.
 
-It is what was drawn: wrapped where the pane ends, and without its markup. So it comes last.
+The screen shows them as they were drawn: wrapped where the pane ends, and without their markup.
+So this comes last.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from re import Pattern
 
 
 @dataclass(frozen=True, slots=True)
-class _Manner:
-    """How an agent draws a conversation: each part begins at the edge and goes on indented."""
+class Speech:
+    """How an agent draws a conversation: each part begins at the edge and goes on indented.
+
+    All of it is for screens that are at rest.
+    """
 
     mark: str  #: begins what it says
     prompt: Pattern[str]  #: begins what was sent to it; the last of these is where one types
@@ -22,80 +25,41 @@ class _Manner:
     tool: Pattern[str]  #: a part that is a tool, or ends with one
     interruption: Pattern[str]  #: a part that says that the turn was stopped or refused
 
+    def last_answer(self, lines: Sequence[str]) -> str:
+        first, *rest = self._last_part(lines) or [""]
+        if not first.startswith(self.mark):
+            return ""
+        more = list(takewhile(lambda row: not self.below.match(row), rest))
+        if self.tool.match("\n".join([first, *more])):
+            return ""
+        return "\n".join([first.removeprefix(self.mark), *(row[2:] for row in more)]).strip()
 
-_MANNERS: Mapping[str, _Manner] = {
-    "codex": _Manner(
-        mark="• ",
-        prompt=re.compile(r"›"),
-        below=re.compile(r"  └ Tip: |[ ─] ?Worked for [<\d][^•]* • [\d:]+"),
-        tool=re.compile(
-            r"• (?:[A-Z][a-z]+ .*\n  [└│] |(?:Edited|Added|Deleted) .*\(\+\d+ -\d+\)"
-            r"|Context compacted)"
-        ),
-        interruption=re.compile(r"■ Conversation interrupted\b"),
-    ),
-    "gemini": _Manner(
-        mark="✦ ",
-        prompt=re.compile(r" [>*!] "),
-        below=re.compile(r" {20,}\? for shortcuts|[─▄▀]{20,}"),
-        tool=re.compile(r"✦ (?s:.)*?\n  [✓✕⊷]  \S"),
-        interruption=re.compile(r"ℹ +Request cancelled\.$"),
-    ),
-}
+    def shows_interruption(self, lines: Sequence[str]) -> bool:
+        first, *_ = self._last_part(lines) or [""]
+        return bool(self.interruption.match(first))
 
+    def last_prompt(self, lines: Sequence[str]) -> str:
+        rows = [line.rstrip() for line in self._above_the_box(lines)]
+        asked = (at for at in range(len(rows) - 1, -1, -1) if self.prompt.match(rows[at]))
+        begin = next(asked, None)
+        if begin is None:
+            return ""
+        first, *rest = rows[begin:]
+        more = takewhile(lambda row: row.startswith("  ") and bool(row.strip()), rest)
+        said = [self.prompt.sub("", first, count=1), *more]
+        return "\n".join(row.strip() for row in said)
 
-def read_off(agent: str, lines: Sequence[str]) -> str:
-    """Return what was said last, if nothing came after it: no tool, no refusal.
+    def _last_part(self, lines: Sequence[str]) -> list[str]:
+        """Return the rows from the beginning of the last part down to the box."""
+        rows = [line.rstrip() for line in self._above_the_box(lines)]
+        parts = (at for at in range(len(rows) - 1, -1, -1) if self._begins_part(rows[at]))
+        begin = next(parts, None)
+        return [] if begin is None else rows[begin:]
 
-    Only of a screen that is at rest. Empty where nobody can tell.
-    """
-    if (manner := _MANNERS.get(agent)) is None:
-        return ""
-    first, *rest = _last_part(manner, lines) or [""]
-    if not first.startswith(manner.mark):
-        return ""
-    more = list(takewhile(lambda row: not manner.below.match(row), rest))
-    if manner.tool.match("\n".join([first, *more])):
-        return ""
-    return "\n".join([first.removeprefix(manner.mark), *(row[2:] for row in more)]).strip()
+    def _begins_part(self, row: str) -> bool:
+        is_at_edge = bool(row[:1].strip()) or bool(self.prompt.match(row))
+        return is_at_edge and not self.below.match(row)
 
-
-def shows_interruption(agent: str, lines: Sequence[str]) -> bool:
-    """Return whether the last turn was stopped or refused, by a screen that is at rest."""
-    if (manner := _MANNERS.get(agent)) is None:
-        return False
-    first, *_ = _last_part(manner, lines) or [""]
-    return bool(manner.interruption.match(first))
-
-
-def read_prompt_off(agent: str, lines: Sequence[str]) -> str:
-    """Return what the agent was asked last, of a screen that is at rest; empty if not shown."""
-    if (manner := _MANNERS.get(agent)) is None:
-        return ""
-    rows = [line.rstrip() for line in _above_the_box(manner, lines)]
-    asked = (at for at in range(len(rows) - 1, -1, -1) if manner.prompt.match(rows[at]))
-    begin = next(asked, None)
-    if begin is None:
-        return ""
-    first, *rest = rows[begin:]
-    more = takewhile(lambda row: row.startswith("  ") and bool(row.strip()), rest)
-    said = [manner.prompt.sub("", first, count=1), *more]
-    return "\n".join(row.strip() for row in said)
-
-
-def _last_part(manner: _Manner, lines: Sequence[str]) -> list[str]:
-    """Return the rows from the beginning of the last part down to the box."""
-    rows = [line.rstrip() for line in _above_the_box(manner, lines)]
-    parts = (at for at in range(len(rows) - 1, -1, -1) if _begins_part(manner, rows[at]))
-    begin = next(parts, None)
-    return [] if begin is None else rows[begin:]
-
-
-def _begins_part(manner: _Manner, row: str) -> bool:
-    is_at_edge = bool(row[:1].strip()) or bool(manner.prompt.match(row))
-    return is_at_edge and not manner.below.match(row)
-
-
-def _above_the_box(manner: _Manner, lines: Sequence[str]) -> Sequence[str]:
-    rows = [at for at, line in enumerate(lines) if manner.prompt.match(line)]
-    return lines[: rows[-1]] if rows else ()
+    def _above_the_box(self, lines: Sequence[str]) -> Sequence[str]:
+        rows = [at for at, line in enumerate(lines) if self.prompt.match(line)]
+        return lines[: rows[-1]] if rows else ()

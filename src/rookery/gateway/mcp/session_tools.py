@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from rookery.agents.conversations import Passage
 from rookery.gateway.agent_operations import TAIL, Computers, Projects, SessionData
 from rookery.gateway.mcp.desk import Desk, OnComputer, OnSession, Tool
 from rookery.gateway.mcp.seen import NOT_TOLD, TOLD, Seen, seen, seen_all
@@ -17,6 +16,7 @@ from rookery.model.errors import BadInput
 from rookery.model.facts import SessionId
 from rookery.model.scopes import Need
 from rookery.model.sessions import Session, Turn
+from rookery.ports.transcript import Passage
 from rookery.store.statistics import Statistics
 
 

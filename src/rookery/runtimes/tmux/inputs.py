@@ -73,9 +73,9 @@ def _why_hidden(view: View) -> str:
 
 def check_words(pane: Pane, words: str) -> None:
     """Refuse what would not arrive as it is. Raises ``WordsRefused``."""
-    if reason := pane.agent.why_not(words):
+    if reason := pane.agent.input.why_not(words):
         raise WordsRefused(reason)
-    if pane.agent.has_box or pane.takes_brackets:
+    if pane.agent.screen or pane.takes_brackets:
         return
     if "\n" in words:
         raise WordsRefused("this program takes one line at a time.")
@@ -89,7 +89,7 @@ def fitted(pane: Pane, parcel: Parcel) -> str:
     What a person wrote is typed as it is, or not at all. What we have put together ourselves,
     such as a name and an answer below it, becomes one line where only a line is taken.
     """
-    takes_lines_only = not (pane.agent.has_box or pane.takes_brackets)
+    takes_lines_only = not (pane.agent.screen or pane.takes_brackets)
     if takes_lines_only and parcel.is_composed:
         return folded(parcel.words)
     check_words(pane, parcel.words)

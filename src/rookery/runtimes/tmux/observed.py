@@ -180,14 +180,14 @@ class ObservedRuntime:
 
     async def deliver(self, parcel: Parcel, log: DeliveryLog, *, is_new: bool) -> Delivery:
         seat = self._seat(parcel.recipient)
-        typed = TypedDelivery(seat.typist, self._clock, seat.pane.agent.pause)
+        typed = TypedDelivery(seat.typist, self._clock, seat.pane.agent.input.pause)
         delivery = await typed.deliver(parcel, log, is_new=is_new)
         if isinstance(delivery, Submitted) and delivery.is_final:
             seat.screen = None  # it may have fallen quiet before: the next look tells of it
         return delivery
 
     async def interrupt(self, session: SessionId) -> None:
-        keys = self._seat(session).pane.agent.interrupt
+        keys = self._seat(session).pane.agent.input.interrupt
         await press_in_turn(self.terminal(session), keys, self._clock)
 
     async def stop(self, session: SessionId, method: StopMethod) -> None:
@@ -307,7 +307,10 @@ class ObservedRuntime:
             seat.screen = screen
             self._note_change(seat)
             self._sightings.put_nowait(Changed(seat.pane.session))
-        elif seat.is_restless and self._now() - seat.pane.last_output >= seat.pane.agent.quiet:
+        elif (
+            seat.is_restless
+            and self._now() - seat.pane.last_output >= seat.pane.agent.input.quiet
+        ):
             seat.is_restless = False
             self._sightings.put_nowait(FellQuiet(seat.pane.session))
 

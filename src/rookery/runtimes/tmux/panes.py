@@ -69,7 +69,7 @@ class Pane:
 
         A program without a box may show a clock while it does nothing.
         """
-        return not self.agent.has_box and now - self.last_line >= self.agent.quiet
+        return self.agent.screen is None and now - self.last_line >= self.agent.input.quiet
 
     def next_stir(self) -> asyncio.Event:
         """Return an event that is set once it has printed something more."""

@@ -149,7 +149,7 @@ class TmuxRuntime:
 
     async def deliver(self, parcel: Parcel, log: DeliveryLog, *, is_new: bool) -> Delivery:
         pane = self._pane(parcel.recipient)
-        typed = TypedDelivery(self.typist(pane.session), self._clock, pane.agent.pause)
+        typed = TypedDelivery(self.typist(pane.session), self._clock, pane.agent.input.pause)
         delivery = await typed.deliver(parcel, log, is_new=is_new)
         if isinstance(delivery, Submitted) and delivery.is_final:
             # It may have fallen quiet before it was known that it had something to do.
@@ -157,12 +157,12 @@ class TmuxRuntime:
         return delivery
 
     async def interrupt(self, session: SessionId) -> None:
-        keys = self._pane(session).agent.interrupt
+        keys = self._pane(session).agent.input.interrupt
         await press_in_turn(self.terminal(session), keys, self._clock)
 
     async def stop(self, session: SessionId, method: StopMethod) -> None:
         match method:
-            case StopMethod.ASK if self._held(session).agent.quit:
+            case StopMethod.ASK if self._held(session).agent.input.quit:
                 await self.typist(session).quit()
             case StopMethod.ASK:
                 await self._signal(session, signal.SIGHUP)  # as if its terminal was closed
@@ -398,7 +398,7 @@ class TmuxRuntime:
         now = loop.time()
         for session in tuple(self._restless):
             pane = self._panes.get(session)
-            if pane is None or now - pane.last_output >= pane.agent.quiet:
+            if pane is None or now - pane.last_output >= pane.agent.input.quiet:
                 self._restless.discard(session)
                 if pane:
                     self._sightings.put_nowait(FellQuiet(session))

@@ -53,7 +53,7 @@ class Typist:
             if view and view.box:
                 raise inputs.occupied("somebody's draft stands in its box")
             mark = "" if view else await self._mark(fitted)
-            words = _typed(pane.agent.rewriting.typed(fitted), view)
+            words = _typed(pane.agent.input.rewriting.typed(fitted), view)
             name, receipt = pane.place.tmux_pane, parcel.receipt
             await inputs.paste(self.server, name, words, receipt=receipt, mark=mark)
 
@@ -87,7 +87,7 @@ class Typist:
             if not view or not view.box or not _is_left_over(pane, parcel, around, view):
                 return False
             pane.cleared_at = asyncio.get_running_loop().time()
-            await inputs.press(self.server, pane.place.tmux_pane, *pane.agent.clearing)
+            await inputs.press(self.server, pane.place.tmux_pane, *pane.agent.input.clearing)
 
         async def is_empty() -> bool:
             return (await self.view()).box == ""
@@ -111,7 +111,7 @@ class Typist:
 
     async def quit(self) -> None:
         """Type what makes the program leave. Raises ``Occupied`` with nothing submitted."""
-        agent = self.pane.agent
+        agent = self.pane.agent.input
         parcel = Parcel(0, self.pane.session, agent.quit, Step.SENDING, datetime.now(UTC))
         await self.paste(parcel)
         if not await self.is_shown(parcel, within=APPEARANCE_TIMEOUT_S):
@@ -148,7 +148,8 @@ class Typist:
     async def _survey(self) -> tuple[Surroundings, View | None]:
         pane = self.pane
         around = await captures.look_around(self.server, pane.place.tmux_pane)
-        return around, pane.agent.read_screen(around.screen) if pane.agent.has_box else None
+        dialect = pane.agent.screen
+        return around, dialect.read(around.screen) if dialect else None
 
     def _state(self, parcel: Parcel, around: Surroundings, view: View | None) -> DeliveryState:
         is_entered = around.entered == parcel.receipt
@@ -163,7 +164,7 @@ class Typist:
             return _empty_box(parcel, around)
         # The box was empty before the paste; if no person has typed, all that it shows is ours.
         is_untouched = not is_entered and not self._person_types(around)
-        is_ours = is_untouched or self.pane.agent.holds(view.box, parcel.words)
+        is_ours = is_untouched or self.pane.agent.input.holds(view.box, parcel.words)
         return DeliveryState.IN_BOX if is_ours else DeliveryState.HIDDEN
 
     def _require_free_pane(self, around: Surroundings, view: View | None) -> None:
@@ -191,8 +192,8 @@ def _empty_box(parcel: Parcel, around: Surroundings) -> DeliveryState:
 
 def _require_hope(pane: Pane, parcel: Parcel, around: Surroundings) -> None:
     """Raise ``WordsRefused`` if another Enter on the same words would do no good."""
-    name = pane.agent.name
-    if said := pane.agent.why_refused(around.screen, parcel.words):
+    name, dialect = pane.agent.name, pane.agent.screen
+    if dialect and (said := dialect.why_refused(around.screen, parcel.words)):
         raise WordsRefused(f"{name} refused them: {said}")
     if around.enters >= MAX_ENTERS:
         raise WordsRefused(f"Enter was pressed {around.enters} times, and {name} kept them.")
@@ -207,7 +208,7 @@ def _is_left_over(pane: Pane, parcel: Parcel, around: Surroundings, view: View) 
         return True
     # What the box shows only by name, such as a long paste, may be another one's by now.
     is_untouched = around.typed_at <= parcel.since.timestamp()
-    return is_untouched and pane.agent.holds(view.box or "", parcel.words)
+    return is_untouched and pane.agent.input.holds(view.box or "", parcel.words)
 
 
 def _unwrapped(words: str) -> str:

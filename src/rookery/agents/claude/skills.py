@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+
+from rookery.ports.settings import SkillDialect
 
 #: Tools that load such a file, and the fields of their input that may name it.
 _FIELDS: Mapping[str, tuple[str, ...]] = {
     "Skill": ("skill", "command", "name"),
     "SlashCommand": ("command",),
 }
-
-TOOLS = frozenset(_FIELDS)
 
 #: An inline command, and a block of them.
 _INLINE = re.compile(r"!`([^`]+)`")
@@ -24,11 +25,6 @@ _MARK = re.compile(r"!`|```!")
 
 #: Hooks of a skill run commands later, whenever its events happen.
 _HOOKS = re.compile(r"^\s*[\"']?hooks[\"']?\s*:", re.MULTILINE)
-
-
-def loads_file(tool: str) -> bool:
-    """Return whether a tool loads a skill or a command file."""
-    return tool in TOOLS
 
 
 def named_file(tool: str, given: Mapping[str, Any]) -> str:
@@ -45,3 +41,18 @@ def inline_commands(text: str) -> tuple[str, ...] | None:
     inline = [found[1] for found in _INLINE.finditer(rest)]
     is_unclear = _MARK.search(_INLINE.sub("", rest)) or _HOOKS.search(text)
     return None if is_unclear else tuple(each.strip() for each in (*inline, *blocks))
+
+
+def user_folder(transcript: str) -> Path | None:
+    """Return the folder of settings of the user whose session has this transcript."""
+    above = Path(transcript).parents
+    is_known = len(above) > 2 and above[1].name == "projects"  # noqa: PLR2004 - folder, project
+    return above[2] if is_known else None
+
+
+SKILLS = SkillDialect(
+    tools=frozenset(_FIELDS),
+    named_file=named_file,
+    inline_commands=inline_commands,
+    user_folder=user_folder,
+)

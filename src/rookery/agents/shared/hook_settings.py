@@ -1,4 +1,4 @@
-"""How our hooks are written into agents' settings, known again there, and taken out. Pure."""
+"""Write our hooks into agents' settings, find them there, and take them out. Pure."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, TypeAlias
 
-from rookery.agents.claude import agent as claude
-from rookery.agents.codex import agent as codex
-from rookery.agents.gemini import agent as gemini
-from rookery.agents.shared import claude_style_hooks as hooks
-from rookery.agents.shared import jsonc_edit as json_text
-from rookery.agents.shared import toml_edit as toml_text
+from rookery.agents.shared import jsonc_edit, toml_edit
 from rookery.model.errors import ConfigBroken
+from rookery.ports.settings import (
+    FoundHook,
+    Fragments,
+    HookShape,
+    SettingsLanguage,
+    SettingsValues,
+)
 
 #: The name of the program that our hooks run, wherever a home may be.
 PROGRAM = "rookery-hook"
@@ -25,76 +27,7 @@ PROGRAM = "rookery-hook"
 Standing = Literal["installed", "absent", "outdated", "other"]
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """What an agent is asked to tell, in its own words."""
-
-    timeouts: Mapping[str, int]  #: of each event, in the agent's unit
-    name: str = ""  #: what it calls the hook on its screen
-
-    def groups(self, command: str) -> Mapping[str, Mapping[str, Any]]:
-        """Return what is added to the list of each event."""
-        named = {"name": self.name} if self.name else {}
-        hook = {"type": "command", **named, "command": command}
-        return {
-            event: {"hooks": [{**hook, "timeout": timeout}]}
-            for event, timeout in self.timeouts.items()
-        }
-
-
-SHAPES: Mapping[str, Shape] = {
-    "claude": Shape(
-        {
-            event: hooks.LONG_TIMEOUT if event in hooks.DECIDING else hooks.TIMEOUT
-            for event in claude.EVENTS
-        }
-    ),
-    "codex": Shape({event: timeout for event, (_, timeout) in codex.EVENTS.items()}),
-    "gemini": Shape(gemini.EVENTS, name="rookery"),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A hook of some Rookery among an agent's settings, and where it stands there."""
-
-    event: str
-    group: int
-    hook: int
-    command: str
-    timeout: object
-    program: str  #: that it runs: it tells whose it is
-
-    @property
-    def path(self) -> tuple[str | int, ...]:
-        return ("hooks", self.event, self.group, "hooks", self.hook)
-
-
-IsOurs = Callable[[Found], bool]
-Settings = Mapping[str, Any]
-
-#: What was put in for each event, by turns.
-Fragments = Sequence[tuple[str, str]]
-
-
-class Language(Protocol):
-    """What settings are written in."""
-
-    @property
-    def advice(self) -> str:
-        """Say what to do if nothing can be added to what is there."""
-
-    def parse(self, text: str) -> dict[str, Any]:
-        """Read settings. Raises ``ConfigBroken``."""
-
-    def add(self, text: str, event: str, group: Mapping[str, Any]) -> tuple[str, str]:
-        """Return the new text, and what was put in."""
-
-    def cut(self, text: str, found: Found, fragment: str) -> str | None:
-        """Return the text without what put a hook there, if that is there as it was."""
-
-    def remove(self, text: str, found: Found) -> str:
-        """Return the text without a hook, and without what holds nothing else."""
+IsOurs: TypeAlias = Callable[[FoundHook], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +38,7 @@ class Json:
     def parse(self, text: str) -> dict[str, Any]:
         if not text.strip():
             return {}
-        found = json_text.parse(text, comments=self.comments)
+        found = jsonc_edit.parse(text, comments=self.comments)
         if not isinstance(found, dict):
             raise ConfigBroken("line 1: all of it should be an object")
         return found
@@ -113,20 +46,20 @@ class Json:
     def add(self, text: str, event: str, group: Mapping[str, Any]) -> tuple[str, str]:
         path = ("hooks", event)
         if not text.strip():
-            new, _ = json_text.append("{}\n", path, group)
+            new, _ = jsonc_edit.append("{}\n", path, group)
             return text + new, new
-        return json_text.append(text, path, group, comments=self.comments)
+        return jsonc_edit.append(text, path, group, comments=self.comments)
 
-    def cut(self, text: str, found: Found, fragment: str) -> str | None:
-        return json_text.cut(text, found.path[:3], fragment, comments=self.comments)
+    def cut(self, text: str, found: FoundHook, fragment: str) -> str | None:
+        return jsonc_edit.cut(text, found.path[:3], fragment, comments=self.comments)
 
-    def remove(self, text: str, found: Found) -> str:
+    def remove(self, text: str, found: FoundHook) -> str:
         settings, path = self.parse(text), found.path
         if len(_at(settings, path[:4])) == 1:
             path = path[:3]
             while len(path) > 1 and len(_at(settings, path[:-1])) == 1:
                 path = path[:-1]
-        return json_text.remove(text, path, comments=self.comments)
+        return jsonc_edit.remove(text, path, comments=self.comments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,27 +70,27 @@ class Toml:
     )
 
     def parse(self, text: str) -> dict[str, Any]:
-        return toml_text.parse(text)
+        return toml_edit.parse(text)
 
     def add(self, text: str, event: str, group: Mapping[str, Any]) -> tuple[str, str]:
         lines = [f"[[hooks.{event}]]"]
         for hook in group["hooks"]:
             lines.append(f"[[hooks.{event}.hooks]]")
             lines += [
-                f"{name} = {toml_text.string(value) if isinstance(value, str) else value}"
+                f"{name} = {toml_edit.string(value) if isinstance(value, str) else value}"
                 for name, value in hook.items()
             ]
-        return toml_text.append(text, "\n".join(lines) + "\n")
+        return toml_edit.append(text, "\n".join(lines) + "\n")
 
-    def cut(self, text: str, found: Found, fragment: str) -> str | None:
+    def cut(self, text: str, found: FoundHook, fragment: str) -> str | None:
         before, is_there, after = text.rpartition(fragment)
         return before + after if is_there else None
 
-    def remove(self, text: str, found: Found) -> str:
+    def remove(self, text: str, found: FoundHook) -> str:
         """Take out tables; hooks that are written otherwise stay."""
         head, group = ("hooks", found.event), -1
-        of_group: list[toml_text.Table] = []
-        for table in toml_text.tables(text):
+        of_group: list[toml_edit.Table] = []
+        for table in toml_edit.tables(text):
             group += table.path == head
             if group == found.group and table.path[:2] == head:
                 of_group.append(table)
@@ -166,24 +99,26 @@ class Toml:
             return text
         gone = of_group if len(inside) == 1 else [inside[found.hook]]
         for table in reversed(gone):
-            text = toml_text.without_lines(text, table.start, table.end)
+            text = toml_edit.without_lines(text, table.start, table.end)
         return text
 
 
-def find(settings: Settings) -> Iterator[Found]:
+def find(settings: SettingsValues) -> Iterator[FoundHook]:
     """Find the hooks of every Rookery."""
     for event, group, hook, entry in _hooks(settings):
         match entry:
             case {"command": str(command), **rest} if program := _program(command):
-                yield Found(event, group, hook, command, rest.get("timeout"), program)
+                yield FoundHook(event, group, hook, command, rest.get("timeout"), program)
 
 
-def has_hooks(settings: Settings) -> bool:
+def has_hooks(settings: SettingsValues) -> bool:
     """Whether there are hooks of anybody's."""
     return any(True for _ in _hooks(settings))
 
 
-def standing(settings: Settings, shape: Shape, command: str, *, program: str) -> Standing:
+def standing(
+    settings: SettingsValues, shape: HookShape, command: str, *, program: str
+) -> Standing:
     found = list(find(settings))
     ours = [each for each in found if each.program == program]
     if not ours:
@@ -194,7 +129,7 @@ def standing(settings: Settings, shape: Shape, command: str, *, program: str) ->
 
 
 def add(
-    text: str, language: Language, groups: Mapping[str, Mapping[str, Any]]
+    text: str, language: SettingsLanguage, groups: Mapping[str, Mapping[str, Any]]
 ) -> tuple[str, Fragments]:
     """Put each group last in the list of its event. Returns also what was put in, by turns.
 
@@ -216,7 +151,9 @@ def add(
     return text, tuple(fragments)
 
 
-def take_out(text: str, language: Language, is_ours: IsOurs, fragments: Fragments) -> str:
+def take_out(
+    text: str, language: SettingsLanguage, is_ours: IsOurs, fragments: Fragments
+) -> str:
     """Take our hooks out: just what was put in, or, if that was changed, just the hooks.
 
     Raises ``ConfigBroken`` if they stand so that nothing of others can be told from them.
@@ -235,7 +172,7 @@ def take_out(text: str, language: Language, is_ours: IsOurs, fragments: Fragment
     return text
 
 
-def plugin(template: str, values: Mapping[str, object]) -> str:
+def fill_in(template: str, values: Mapping[str, object]) -> str:
     """Fill in a file that is ours as a whole: ``"@name@"`` becomes the JSON of a value."""
     for name, value in values.items():
         template = template.replace(f'"@{name}@"', json.dumps(value))
@@ -253,7 +190,7 @@ def standing_of_plugin(text: str | None, wanted: str, *, program: str) -> Standi
     return "other" if f'/{PROGRAM}"' in text else None
 
 
-def comes_before_others(settings: Settings, is_ours: IsOurs) -> bool:
+def comes_before_others(settings: SettingsValues, is_ours: IsOurs) -> bool:
     """Whether a hook of others stands in a later group than one of ours, for the same event."""
     first = {each.event: each.group for each in reversed(list(filter(is_ours, find(settings))))}
     mine = {each.path for each in filter(is_ours, find(settings))}
@@ -264,14 +201,16 @@ def comes_before_others(settings: Settings, is_ours: IsOurs) -> bool:
     )
 
 
-def _says(language: Language, text: str, expected: Mapping[str, Any]) -> bool:
+def _says(language: SettingsLanguage, text: str, expected: Mapping[str, Any]) -> bool:
     try:
         return _pruned(language.parse(text)) == expected
     except ConfigBroken:
         return False
 
 
-def _cut(text: str, language: Language, is_ours: IsOurs, fragments: Fragments) -> str | None:
+def _cut(
+    text: str, language: SettingsLanguage, is_ours: IsOurs, fragments: Fragments
+) -> str | None:
     """Take out what was put in, the last first: an earlier one may be around it."""
     for event, fragment in reversed(fragments):
         try:
@@ -307,7 +246,7 @@ def _pruned(settings: dict[str, Any]) -> dict[str, Any]:
             return settings
 
 
-def _hooks(settings: Settings) -> Iterator[tuple[str, int, int, object]]:
+def _hooks(settings: SettingsValues) -> Iterator[tuple[str, int, int, object]]:
     """Go through all that has the form of a hook: its event, its numbers, and itself."""
     match settings:
         case {"hooks": dict(events)}:

@@ -9,21 +9,18 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
-from rookery.agents.codex.agent import EVENTS
-from rookery.agents.installations import Found
-from rookery.agents.shared import toml_edit as toml_text
+from rookery.agents.codex.hooks import EVENTS
+from rookery.agents.shared import toml_edit
 from rookery.model.errors import ConfigBroken
+from rookery.ports.settings import FoundHook, TrustStanding
 
-#: ``off``: its user has switched it off.
-Standing = Literal["trusted", "untrusted", "changed", "off"]
-
-_WORST: tuple[Standing, ...] = ("off", "changed", "untrusted", "trusted")
+_WORST: tuple[TrustStanding, ...] = ("off", "changed", "untrusted", "trusted")
 
 
-#: Seconds that it gives a hook that does not say, and the most that it gives some.
-_USUAL, _LEAST = 600, 3
+#: Seconds that it gives a hook without a timeout, and the most that it gives some events.
+_DEFAULT_TIMEOUT_S, _SHORT_TIMEOUT_S = 600, 3
 
 
 #: The keys of ``hooks.json``. With another one at its top, Codex ignores the whole file.
@@ -36,14 +33,14 @@ def require_known_keys(settings: Mapping[str, Any]) -> None:
         raise ConfigBroken(f"Codex ignores this file: it does not know the key {unknown[0]!r}.")
 
 
-def hashes(file: str, found: Iterable[Found]) -> Mapping[str, str]:
+def hashes(file: str, found: Iterable[FoundHook]) -> Mapping[str, str]:
     """Say how Codex names the hooks found in ``file``, and the hash of each."""
     named = {}
     for each in found:
         if each.event in EVENTS:
             label, most = EVENTS[each.event]
-            given = each.timeout if isinstance(each.timeout, int) else _USUAL
-            timeout = min(given, _LEAST) if most == _LEAST else given
+            given = each.timeout if isinstance(each.timeout, int) else _DEFAULT_TIMEOUT_S
+            timeout = min(given, _SHORT_TIMEOUT_S) if most == _SHORT_TIMEOUT_S else given
             key = f"{file}:{label}:{each.group}:{each.hook}"
             named[key] = digest(label, each.command, timeout)
     return named
@@ -57,18 +54,18 @@ def digest(label: str, command: str, timeout: int) -> str:
     return "sha256:" + hashlib.sha256(whole.encode()).hexdigest()
 
 
-def standing(text: str, trusted: Mapping[str, str]) -> Standing:
+def standing(text: str, trusted: Mapping[str, str]) -> TrustStanding:
     """Say how the hooks with these keys and hashes stand: as the worst of them does."""
-    kept = _state(toml_text.parse(text))
+    kept = _state(toml_edit.parse(text))
     each = (_standing(kept.get(key), wanted) for key, wanted in trusted.items())
     return min(each, key=_WORST.index, default="untrusted")
 
 
-def best(found: Iterable[Standing]) -> Standing:
+def best(found: Iterable[TrustStanding]) -> TrustStanding:
     return max(found, key=_WORST.index)
 
 
-def _standing(kept: object, wanted: str) -> Standing:
+def _standing(kept: object, wanted: str) -> TrustStanding:
     match kept:
         case {"enabled": False}:
             return "off"
@@ -83,7 +80,7 @@ def grant(text: str, trusted: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
 
     Returns also what was put in, by turns. Raises ``ConfigBroken`` if it cannot be.
     """
-    kept = _state(toml_text.parse(text))
+    kept = _state(toml_edit.parse(text))
     new = {
         each: wanted
         for each, wanted in trusted.items()
@@ -92,12 +89,12 @@ def grant(text: str, trusted: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
     text = withdraw(text, new, ())
     fragments = []
     for each, wanted in new.items():
-        table = f"[hooks.state.{toml_text.string(each)}]\n"
-        trust = f"trusted_hash = {toml_text.string(wanted)}\n"
-        text, fragment = toml_text.append(text, table + trust)
+        table = f"[hooks.state.{toml_edit.string(each)}]\n"
+        trust = f"trusted_hash = {toml_edit.string(wanted)}\n"
+        text, fragment = toml_edit.append(text, table + trust)
         fragments.append(fragment)
     try:
-        toml_text.parse(text)
+        toml_edit.parse(text)
     except ConfigBroken as error:
         raise ConfigBroken("what is trusted cannot be added; let Codex ask for it") from error
     return text, tuple(fragments)
@@ -106,7 +103,7 @@ def grant(text: str, trusted: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
 def withdraw(text: str, keys: Collection[str], fragments: Sequence[str]) -> str:
     """Take out what is said of these: what we put in, or tables as Codex writes them."""
     wanted = {("hooks", "state", each) for each in keys}
-    tables = [each for each in toml_text.tables(text) if each.path in wanted]
+    tables = [each for each in toml_edit.tables(text) if each.path in wanted]
     left = text
     for fragment in reversed(fragments):
         left = "".join(left.rsplit(fragment, 1))
@@ -116,25 +113,25 @@ def withdraw(text: str, keys: Collection[str], fragments: Sequence[str]) -> str:
 
 def has_head(text: str) -> bool:
     """Whether there is a list of what is trusted, be it empty."""
-    return any(table.path == ("hooks", "state") for table in toml_text.tables(text))
+    return any(table.path == ("hooks", "state") for table in toml_edit.tables(text))
 
 
 def withdraw_head(text: str) -> str:
     """Take out the head of a list of what is trusted, if nothing is in it."""
-    heads = [table for table in toml_text.tables(text) if table.path == ("hooks", "state")]
+    heads = [table for table in toml_edit.tables(text) if table.path == ("hooks", "state")]
     return _without(text, heads)
 
 
-def _without(text: str, tables: Collection[toml_text.Table]) -> str:
+def _without(text: str, tables: Collection[toml_edit.Table]) -> str:
     left = text
     for table in sorted(tables, key=lambda each: each.start, reverse=True):
-        left = toml_text.without_lines(left, table.start, table.end)
+        left = toml_edit.without_lines(left, table.start, table.end)
     # What only looked like a table, inside a text of several lines, is left alone.
     return left if _is_same(left, _expected(text, tables)) else text
 
 
-def _expected(text: str, tables: Iterable[toml_text.Table]) -> dict[str, Any]:
-    expected = toml_text.parse(text)
+def _expected(text: str, tables: Iterable[toml_edit.Table]) -> dict[str, Any]:
+    expected = toml_edit.parse(text)
     for table in tables:
         _forget(expected, table.path)
     return expected
@@ -142,7 +139,7 @@ def _expected(text: str, tables: Iterable[toml_text.Table]) -> dict[str, Any]:
 
 def _is_same(text: str, expected: dict[str, Any]) -> bool:
     try:
-        found = toml_text.parse(text)
+        found = toml_edit.parse(text)
     except ConfigBroken:
         return False
     for each in (found, expected):

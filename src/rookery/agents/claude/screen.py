@@ -1,0 +1,203 @@
+"""Read the screen of Claude Code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import takewhile
+
+from rookery.agents.shared import choices
+from rookery.model.permissions import PLAN
+from rookery.model.screens import Dialog, Screen, View, bounded
+
+_RULE = re.compile(r"[─━]{20,}.*")
+#: The upper edge of what asks something.
+_EDGE = re.compile(r"[─━▔]{20,}.*")
+#: The answer that Enter would give, where nothing else tells that it asks: below the last rule
+#: no box can stand.
+_CHOSEN = re.compile(r" {2,}❯ \S")
+#: The lines above and below what a dialog is about.
+_DASHES = re.compile(r"╌{20,}.*")
+#: One tool with its one argument, as in ``Read(/etc/hosts)``; and an address.
+_ARGUMENT = re.compile(r"\w+\((?P<value>.+)\)")
+_NAMED = re.compile(r"url: (?P<value>.+)")
+#: What it shows instead of a call that is too long for it.
+_WITHHELD = "(value cannot be shown in full"
+#: How it asks whether its plan may be carried out.
+_PLAN = re.compile(r"Would you like to proceed\?|Exit plan mode\?")
+#: The line above the box while it works.
+_SPINNER = re.compile(r"[·✢✳✶✻✽*] \S.*…(?: \(.*)?\s*")
+#: The last line of whatever asks something: permissions, questions, trust, menus.
+_FOOTER = re.compile(r"\b(?:Esc to (?:cancel|exit)|Enter to (?:confirm|select|continue))\b")
+_OPTION = re.compile(r"\s*(?:❯\s*)?\d+\.\s")
+#: The selected option of a dialog. Below the last rule only a dialog has one, or the list of
+#: completions of what is typed: what a dialog quotes above its options may look like rules and
+#: an input box.
+_SELECTED = re.compile(r"(?:\s+❯ \S|❯ \d+\. )")
+_SELECTED_NUMBER = re.compile(r"\s*❯ \d+\. ")
+#: How a draft begins that has completions below its box: a command, a file.
+_COMPLETED = ("/", "@")
+_COMMAND = re.compile(r"/\S*")
+#: A command that it offers while one is typed: its name, and other names of the same command.
+_OFFER = re.compile(r"  (?P<mark>[❯ ]) (?P<name>/\S+)(?: \((?P<others>[^)]*)\))?(?:\s|$)")
+#: Overlays that take the keys while the input box stays on the screen, and what they are.
+_OVERLAYS = (
+    (re.compile(r"\s*search prompts:"), "its history search is open"),
+    (re.compile(r".*\benter to return · space to reply\b"), "its list of agents is open"),
+)
+
+#: Rows below the box at most: the mode, hints, a status line of the user's own.
+_BELOW = 6
+
+
+def read(screen: Screen) -> View:
+    last = [line for line in screen.lines if line.strip()][-4:]
+    if any(_FOOTER.search(line) for line in last):
+        return View(None, _dialog(screen.lines))
+    rules = [row for row, line in enumerate(screen.lines) if _RULE.fullmatch(line.strip())]
+    if _is_chosen_from(screen, rules):
+        return View(None, _dialog(screen.lines))
+    if len(rules) < 2:  # noqa: PLR2004 - the box stands between two
+        asks = any(_CHOSEN.match(line) for line in last)
+        return View(None, _dialog(screen.lines)) if asks else _cut_view(screen, rules)
+    above, below = rules[-2:]
+    status = [line for line in screen.lines[below + 1 :] if line.strip()]
+    if obstacle := _overlay(status):
+        return View(obstacle=obstacle)
+    working = any("esc to interrupt" in line for line in status) or any(
+        _SPINNER.fullmatch(line) for line in screen.lines[max(0, above - 5) : above]
+    )
+    draft = _draft(screen.solid[above + 1 : below])
+    if draft is not None and _COMMAND.fullmatch(draft):
+        offers = _offers(screen.lines[:above], status)
+        if offers:
+            return View(draft, None, working, instead=_instead(draft, offers))
+    return View() if len(status) > _BELOW else View(draft, None, working)
+
+
+def _is_chosen_from(screen: Screen, rules: Sequence[int]) -> bool:
+    """Return whether options stand below the last rule, which are not completions."""
+    below = screen.lines[rules[-1] + 1 :] if rules else ()
+    if any(_SELECTED_NUMBER.match(line) for line in below):
+        return True
+    draft = _draft(screen.solid[rules[-2] + 1 : rules[-1]]) if len(rules) > 1 else ""
+    has_completions = draft is not None and draft.startswith(_COMPLETED)
+    return not has_completions and any(_SELECTED.match(line) for line in below)
+
+
+def _offers(over: Sequence[str], status: Sequence[str]) -> Sequence[re.Match[str]]:
+    """Return the commands in the list below the box, or directly above it in a low pane."""
+    below = [found for line in status if (found := _OFFER.match(line))]
+    if below and _OFFER.match(status[0]):
+        return below
+    above = list(takewhile(bool, map(_OFFER.match, reversed(over))))
+    return [found for found in reversed(above) if found]
+
+
+def _instead(draft: str, offers: Sequence[re.Match[str]]) -> str:
+    """Return the command that Enter would take from the list; empty if that is the draft."""
+    for offer in offers:
+        if offer["mark"] == "❯":
+            others = (f"/{each.strip()}" for each in (offer["others"] or "").split(","))
+            return "" if draft in {offer["name"], *others} else offer["name"]
+    return ""
+
+
+def _cut_view(screen: Screen, rules: Sequence[int]) -> View:
+    """Read a box that is higher than the screen: its lower edge is all that one sees of it."""
+    if not rules or rules[0] < max(len(screen.lines) - _BELOW, 1):
+        return View()
+    rows = screen.solid[: rules[0]]
+    # All that is typed stands two blanks to the right of the mark of its first line.
+    is_box = all(not row.strip() or row.startswith("  ") for row in rows) and rows[0].strip()
+    return View("\n".join(map(str.strip, rows)), is_cut=True) if is_box else View()
+
+
+def _overlay(status: Sequence[str]) -> str:
+    """Return which overlay takes the keys instead of the box; empty if none does."""
+    found = (name for line in status for sign, name in _OVERLAYS if sign.match(line))
+    return next(found, "")
+
+
+def _draft(inside: Sequence[str]) -> str | None:
+    if not inside or inside[0][:1] not in {"❯", "!", "#"}:
+        return None
+    shell = "!" if inside[0].startswith("!") else ""
+    return (
+        shell
+        + "\n".join([inside[0][1:].strip(), *(line.strip() for line in inside[1:])]).strip()
+    )
+
+
+def _dialog(lines: Sequence[str]) -> Dialog:
+    """Read what is asked: all that stands below the last rule but one, without the options."""
+    # Edges begin in the first column, where nothing that an agent says ever does.
+    edges = [row for row, line in enumerate(lines) if _EDGE.fullmatch(line)]
+    parts = [lines[row + 1 :] for row in reversed(edges)] or [lines]
+    asking = [part for part in parts if "?" in " ".join(part)]
+    inside = (asking or parts)[0]
+    found = choices.read(inside)
+    unnumbered = () if found.is_numbered else found.rows
+    # A wrapped line of a command may begin like an option: only the last list has options.
+    first_option = found.rows[0] if found.rows else 0
+    said = [
+        line.strip()
+        for row, line in enumerate(inside)
+        if row not in unnumbered
+        and not (row >= first_option and _OPTION.match(line))
+        and line.strip(" ╌─━")
+    ]
+    text = " ".join(line for line in said if not _FOOTER.search(line))
+    is_plan = _PLAN.search(text) is not None
+    permission = is_plan or "Do you want to" in text
+    shown: tuple[str, ...] | None = None
+    if permission and not is_plan:
+        above = inside[: found.rows[0]] if found.rows else inside
+        shown = _shown_part(above, has_head=bool(edges))
+    dialog = Dialog(
+        "permission" if permission else "question",
+        text,
+        found.options,
+        found.chosen,
+        found.is_numbered,
+        (PLAN,) if is_plan else _subjects(inside, found.rows) if shown is None else shown,
+        is_cut=shown is not None,
+    )
+    return bounded(dialog)
+
+
+def _shown_part(above: Sequence[str], *, has_head: bool) -> tuple[str, ...] | None:
+    """Read the part of a call that a dialog shows; none if it shows the whole call."""
+    dashes = [row for row, line in enumerate(above) if _DASHES.fullmatch(line)]
+    if len(dashes) > 1:
+        body = " ".join(line.strip() for line in above[dashes[0] + 1 : dashes[-1]])
+        return () if body.startswith(_WITHHELD) else None
+    if dashes:  # the upper one has scrolled away, and the beginning of the call with it
+        return ("\n".join(_unmarked(line) for line in above[: dashes[0]]),)
+    return None if has_head else ()
+
+
+def _subjects(inside: Sequence[str], options: Sequence[int]) -> tuple[str, ...]:
+    """Say what a dialog is about: the command between the dashes, whole, or its path."""
+    above = list(inside[: options[0]] if options else inside)
+    title = next((line.strip() for line in above if line.strip()), "")
+    dashes = [row for row, line in enumerate(above) if _DASHES.fullmatch(line)]
+    if len(dashes) < 2:  # noqa: PLR2004 - one above, one below
+        asked = [line.strip() for line in above if line.strip() and line[0] not in " ←"]
+        lines = [line.strip() for line in above if line.strip()]
+        return (" ".join(asked), *lines) if asked else tuple(lines)
+    body = [_unmarked(line) for line in above[dashes[0] + 1 : dashes[-1]]]
+    if title.endswith("command"):
+        return ("\n".join(body),)
+    head = [line.strip() for line in above[: dashes[0]] if line.strip()]
+    if title.endswith("file") and len(head) > 1:
+        return (head[1],)
+    first = body[0].strip() if body else ""
+    if found := _ARGUMENT.fullmatch(first) or _NAMED.fullmatch(first):
+        return (found["value"],)
+    return tuple(line.strip() for line in body if line.strip())
+
+
+def _unmarked(line: str) -> str:
+    """Take away the bar before each line of a command that has several."""
+    return line[1:].removeprefix("│").removeprefix(" ").rstrip()

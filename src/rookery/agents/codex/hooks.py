@@ -1,0 +1,76 @@
+"""Read and answer the hooks of Codex."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from msgspec import structs
+
+from rookery.agents.codex import NAME
+from rookery.agents.shared.claude_style_hooks import (
+    DECISION_TIMEOUT_S,
+    HOOK_TIMEOUT_S,
+    UNDECIDED,
+    ClaudeStyleHooks,
+    identified,
+    question,
+)
+from rookery.model.facts import Fact, SessionId, ToolUsed
+from rookery.model.permissions import Call, Outcome, Verdict
+from rookery.ports.agent import HookTraits, Payload
+
+#: Each event, what Codex calls it in its keys, and the most seconds it gives it.
+EVENTS: Mapping[str, tuple[str, int]] = {
+    "SessionStart": ("session_start", HOOK_TIMEOUT_S),
+    "UserPromptSubmit": ("user_prompt_submit", HOOK_TIMEOUT_S),
+    "PreToolUse": ("pre_tool_use", DECISION_TIMEOUT_S),
+    "PermissionRequest": ("permission_request", DECISION_TIMEOUT_S),
+    "PostToolUse": ("post_tool_use", HOOK_TIMEOUT_S),
+    "Stop": ("stop", DECISION_TIMEOUT_S),
+    "Interrupt": ("interrupt", 3),
+    "SessionEnd": ("session_end", 3),
+}
+
+
+class CodexHooks(ClaudeStyleHooks):
+    def read(self, payload: Payload, session: SessionId) -> Iterable[Fact]:
+        for fact in super().read(payload, session):
+            # The hook tells the folder that the model has named for a command, if it has.
+            is_use = isinstance(fact, ToolUsed)
+            yield structs.replace(fact, folder=payload["cwd"]) if is_use else fact
+
+    def read_call(self, payload: Payload) -> Call | None:
+        match payload:
+            case {
+                "hook_event_name": "PreToolUse",
+                "tool_name": "request_user_input" as tool,
+                "tool_input": {"questions": [_, *_] as questions} as given,
+            }:
+                asked = Call(tool, given, tuple(question(each) for each in questions))
+                return identified(asked, payload)
+            case _:
+                return super().read_call(payload)
+
+    def answer(self, payload: Payload, verdict: Verdict | None) -> str:
+        """Write a decision. What it does not understand, such as "ask", lets the tool run."""
+        if payload["hook_event_name"] != "PreToolUse":
+            return super().answer(payload, verdict)
+        if verdict is None or verdict.outcome is Outcome.GONE:
+            return super().answer(payload, UNDECIDED)
+        if verdict.outcome is Outcome.ANSWERED:
+            return super().answer(payload, _refused_with(verdict))
+        return super().answer(payload, verdict) if verdict.outcome is Outcome.DENIED else ""
+
+
+def _refused_with(verdict: Verdict) -> Verdict:
+    """Answer a question in the only way that it takes: the tool does not run, and why."""
+    said = (f"{question} {', '.join(given)}" for question, given in verdict.answers.items())
+    return Verdict(Outcome.DENIED, verdict.by, f"The person has answered: {'; '.join(said)}")
+
+
+HOOKS = CodexHooks(
+    agent=NAME,
+    traits=HookTraits(
+        before_tool="PreToolUse", permission="PermissionRequest", doubles_hooks=True
+    ),
+)

@@ -1,0 +1,189 @@
+"""Read and answer the hooks of Gemini CLI."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import PurePath
+from typing import Any
+
+from rookery.agents.gemini import NAME
+from rookery.agents.shared.claude_style_hooks import (
+    DECISION_TIMEOUT_S,
+    HOOK_TIMEOUT_S,
+    MAX_NAME_CHARS,
+    ClaudeStyleHooks,
+    denial_reason,
+    question,
+)
+from rookery.model import facts
+from rookery.model.facts import Fact, SessionId
+from rookery.model.permissions import INEXACT, Call, Outcome, Stop, Verdict, digest
+from rookery.ports.agent import HookTraits, Payload
+
+#: Each event, and the milliseconds it gives our hook. Not those that come with every piece of
+#: an answer, and with all of the conversation.
+EVENTS: Mapping[str, int] = {
+    "SessionStart": HOOK_TIMEOUT_S * 1000,
+    "BeforeAgent": HOOK_TIMEOUT_S * 1000,
+    "BeforeTool": DECISION_TIMEOUT_S * 1000,
+    "Notification": HOOK_TIMEOUT_S * 1000,
+    "AfterTool": HOOK_TIMEOUT_S * 1000,
+    "AfterAgent": DECISION_TIMEOUT_S * 1000,
+    "SessionEnd": HOOK_TIMEOUT_S * 1000,
+}
+
+#: The tool by which it asks its person something.
+ASKING = "ask_user"
+
+#: What its dialogs call tools that it asks about only if it is told to.
+_DISPLAYED = {
+    "FindFiles": "glob",
+    "GoogleSearch": "google_web_search",
+    "ReadFile": "read_file",
+    "ReadFolder": "list_directory",
+    "ReadManyFiles": "read_many_files",
+    "SearchText": "grep_search",
+}
+
+#: What it says has been answered where nothing was, be it an error or an interruption.
+_NOTHING = "[no response text]"
+
+#: Before the contents of mentioned files.
+_MENTIONED = "\n--- Content from referenced files ---\n"
+
+
+class GeminiHooks(ClaudeStyleHooks):
+    def read(self, payload: Payload, session: SessionId) -> Iterable[Fact]:
+        match payload:
+            case {"hook_event_name": "BeforeAgent", "prompt": str(prompt)}:
+                # It adds the contents of files that the words mention with "@".
+                words = prompt.partition(_MENTIONED)[0]
+                # What was typed during a turn is told of when that turn is over.
+                yield facts.TurnStarted(session, words, is_only_one=True)
+            case {"hook_event_name": "BeforeTool", "tool_name": str(tool)}:
+                yield facts.ToolCalled(session, tool[:MAX_NAME_CHARS])
+            case {"hook_event_name": "AfterTool", "tool_name": str(tool)}:
+                yield facts.ToolUsed(session, tool[:MAX_NAME_CHARS], _mark(payload))
+            case {"hook_event_name": "AfterAgent", "prompt_response": str(words)}:
+                if words.strip() == _NOTHING:
+                    yield facts.TurnEnded(session, "", "failed")
+                else:
+                    yield facts.TurnEnded(session, words.strip())
+            case {"hook_event_name": "Notification", "notification_type": "ToolPermission"}:
+                pass  # a call, which is decided: see ``read_call``
+            case _:
+                yield from super().read(payload, session)
+
+    def read_call(self, payload: Payload) -> Call | None:
+        match payload:
+            case {
+                "hook_event_name": "BeforeTool",
+                "tool_name": "ask_user",
+                "tool_input": {"questions": [_, *_] as questions} as given,
+            }:
+                asked = tuple(question(each) for each in questions)
+                return Call(ASKING, given, asked, mark=_mark(payload))
+            case {"hook_event_name": "BeforeTool", "tool_name": str(tool)}:
+                given = _input(payload)
+                return Call(tool[:MAX_NAME_CHARS], given, is_asked=False, mark=_mark(payload))
+            case {
+                "hook_event_name": "Notification",
+                "notification_type": "ToolPermission",
+                "details": dict(details),
+            } if details.get("type") != ASKING:
+                return _shown(payload, details)
+            case _:
+                return None
+
+    def answer(self, payload: Payload, verdict: Verdict | None) -> str:
+        """Write a decision. There is no word that spares its person its own dialog."""
+        if payload["hook_event_name"] != "BeforeTool":
+            return ""
+        if verdict is None or verdict.outcome is Outcome.GONE:
+            return "" if payload.get("tool_name") == ASKING else json.dumps({"decision": "ask"})
+        match verdict.outcome:
+            case Outcome.DENIED:
+                reason = denial_reason(verdict)
+            case Outcome.ANSWERED:
+                said = (f"{text} {', '.join(given)}" for text, given in verdict.answers.items())
+                reason = f"The person has answered: {'; '.join(said)}"
+            case _:
+                return ""
+        return json.dumps({"decision": "deny", "reason": reason})
+
+    def read_stop(self, payload: Payload) -> Stop | None:
+        match payload:
+            case {"hook_event_name": "AfterAgent", "prompt_response": str(words)}:
+                return Stop(words.strip(), bool(payload.get("stop_hook_active")))
+            case _:
+                return None
+
+    def go_on(self, payload: Payload, reason: str) -> str:
+        return json.dumps({"decision": "deny", "reason": reason})
+
+
+def _input(payload: Payload) -> Mapping[str, Any]:
+    given = payload.get("tool_input")
+    return given if isinstance(given, dict) else {}
+
+
+def _shown(payload: Payload, details: Mapping[str, Any]) -> Call:
+    """Read the call that a dialog is about to show; it does not say of which tool."""
+    match details:
+        case {"type": "exec", "command": str(command)}:
+            tool, given = "run_shell_command", {"command": command}
+        case {"type": "edit", "filePath": str(file), "newContent": str(content)}:
+            is_new = str(details.get("title", "")).startswith("Confirm Write")
+            tool = "write_file" if is_new else "replace"
+            given = {"file_path": file, "content": content}
+        case {"type": "info", "title": "Confirm Web Fetch", "prompt": str(prompt)}:
+            tool, given = "web_fetch", {"prompt": prompt}
+        case {"type": "mcp", "serverName": str(server), "toolName": str(name)}:
+            tool, given = f"mcp_{server}_{name}", {}
+        case _:
+            displayed = str(details.get("title", "")).removeprefix("Confirm: ")
+            tool = _DISPLAYED.get(displayed, displayed)
+            given = {"prompt": str(details.get("prompt", ""))}
+    mark = _mark({**payload, "tool_name": tool, "tool_input": given})
+    # Of a tool that is not listed the dialog tells the name, or a part of its input.
+    mark = mark or f"{INEXACT}{digest(tool, given)}"
+    return Call(tool[:MAX_NAME_CHARS], given, by_keys=True, mark=mark)
+
+
+#: What its dialogs tell of the input of each tool. Only what is told whole can be allowed for
+#: the session: the folder of a command and the texts of a ``replace`` are not told.
+_TOLD_WHOLE = {"web_fetch": {"prompt"}, "write_file": {"file_path", "content"}}
+_TOLD_IN_PART = {"run_shell_command": "command", "replace": "file_path"}
+
+
+def _mark(payload: Payload) -> str:
+    """Name a call by what is told of it before, in and after its dialog."""
+    tool, given = str(payload.get("tool_name")), _input(payload)
+    if tool in _TOLD_WHOLE and given.keys() == _TOLD_WHOLE[tool]:
+        return digest(tool, _with_whole_path(payload, given))
+    if isinstance(given.get(name := _TOLD_IN_PART.get(tool, "")), str):
+        part = {name: given[name]}
+        return f"{INEXACT}{digest(tool, _with_whole_path(payload, part))}"
+    return ""
+
+
+def _with_whole_path(payload: Payload, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an input with the path that a dialog shows, where it may be relative."""
+    file = given.get("file_path")
+    if not isinstance(file, str):
+        return given
+    return {**given, "file_path": str(PurePath(str(payload.get("cwd")), file))}
+
+
+HOOKS = GeminiHooks(
+    agent=NAME,
+    traits=HookTraits(
+        before_tool="BeforeTool",
+        silent_stop="AfterAgent",
+        asks_when_told=True,
+        # It draws its box before it asks whether it may trust the folder, so that only a box
+        # that stands for a while is one.
+        tells_start=True,
+    ),
+)

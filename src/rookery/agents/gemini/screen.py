@@ -1,0 +1,230 @@
+"""Read the screen of Gemini CLI."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from rookery.agents.shared.choices import read as read_options
+from rookery.agents.shared.spoken import Speech
+from rookery.model.screens import Dialog, Screen, View, bounded
+
+#: What separates all that was said from its status; and its box, where it shows no colours.
+_RULE = re.compile(r"─{20,}")
+#: The edges of the box, upper and lower. Words that were sent stand between such edges, too.
+_EDGES = ((re.compile(r"▄{20,}"), re.compile(r"▀{20,}")), (_RULE, _RULE))
+#: The first line of the box: its mark, and what stands after it. ``*`` asks for no permission.
+_PROMPT = re.compile(r" (?:🎤 )?(?P<mark>[>*!]|\(r:\))(?: (?P<draft>.*))?")
+#: The mark of a search in earlier prompts.
+_SEARCH = "(r:)"
+#: What the empty box says; the first blank is the cursor.
+_HINT = re.compile(
+    r" {2,3}(?:Type your (?:message or .+|shell command)|Press '\w+' for \w+ mode\.)"
+)
+#: The present turn, in the line above the box.
+_WORKING = re.compile(r"\(esc to cancel, \d[^)]*\)")
+#: The line above the box, where Tab has taken all the rest away.
+_ALONE = re.compile(r"\(esc to cancel, |press tab twice for more$")
+#: A frame around what it asks; those inside it are further to the right.
+_FRAME_TOP, _FRAME_END = re.compile(r" ?╭─"), re.compile(r" ?╰─")
+#: The answer that Enter would give, any answer, and what stands below them.
+_CHOSEN = re.compile(r"[ │]*● +(?:\d+\. )?")
+_OPTION = re.compile(r"[ │]*(?:● +)?\d+\. ")
+_FOOTER = re.compile(r"\b(?:Enter to (?:select|submit)|Esc to (?:close|cancel|exit))\b")
+#: Asked before a tool is used; everything else is a question.
+_PERMISSION = re.compile(r"\b(?:Allow once|Do you want to allow)\b")
+#: The line in which it leaves out the rest of a command.
+_HIDDEN = re.compile(r"\.\.\. (?:first |last )?\d+ (?:lines? )?hidden \(Ctrl\+O.*\) \.\.\.")
+#: The left edges of a line in the inner frame; and the file that a dialog is about.
+_INNER = re.compile(r" ?│ │ ?")
+_WRITTEN = re.compile(r"^\? \S+ +(?:Writing to )?(?P<path>\S.*?)(?: => .*)?$")
+#: A word that it completes at Enter, instead of sending it, if there is anything to choose.
+_COMPLETED = re.compile(r"@\S*$")
+_LOADING = re.compile(r"Loading suggestions")
+#: The line below the box that names what the last line shows.
+_LABELS = re.compile(r"\(/directory\)|(?:^| )/model$")
+
+#: It answers no more: it starts itself again, and keys would end up in its next box.
+_RESTARTING = re.compile(r"Gemini CLI is restarting\b")
+
+#: Rows above the box, at most: down from a turn's, and down from the rule.
+_STATUS, _MODE = 5, 3
+#: Rows below a frame, at most: what a key has done.
+_TOASTS = 2
+
+#: How it draws a conversation.
+SPEECH = Speech(
+    mark="✦ ",
+    prompt=re.compile(r" [>*!] "),
+    below=re.compile(r" {20,}\? for shortcuts|[─▄▀]{20,}"),
+    tool=re.compile(r"✦ (?s:.)*?\n  [✓✕⊷]  \S"),
+    interruption=re.compile(r"ℹ +Request cancelled\.$"),
+)
+
+
+def read(screen: Screen) -> View:
+    lines = screen.lines
+    while lines and not lines[-1].strip():
+        lines = lines[:-1]
+    found = _find_box(lines)
+    if found is None:
+        return View(None, _dialog(lines))
+    above, below = found
+    if asked := _dialog(_without_status(lines[:above])):
+        return View(None, asked)
+    draft = _draft(lines[above + 1 : below])
+    if draft.startswith(_SEARCH):
+        return View(obstacle="its history search is open")
+    if _may_list(draft) and (choices := _choices(lines[below + 1 :])):
+        return _offered(draft, choices)
+    status = lines[max(0, above - _STATUS) : above]
+    return View(draft, None, any(_WORKING.search(line) for line in status))
+
+
+def _find_box(lines: Sequence[str]) -> tuple[int, int] | None:
+    """Return the rows of its edges: nothing of a frame or of another box is below them."""
+    for below in range(len(lines) - 1, -1, -1):
+        if _FRAME_END.match(lines[below]):
+            return None
+        for top, bottom in _EDGES:
+            if bottom.fullmatch(lines[below]):
+                found = _above(lines, below, top)
+                return found or _find_plain_box(lines)
+    return _find_plain_box(lines)
+
+
+def _find_plain_box(lines: Sequence[str]) -> tuple[int, int] | None:
+    """Return the blank rows around the box of a terminal without true colour.
+
+    There the box is a background colour, of which the text of a screen shows nothing: it is
+    found between the rule above the status and the labels below.
+    """
+    labels = _last_row(lines, _LABELS.search)
+    rule = _last_row(lines[: labels or 0], _RULE.fullmatch)
+    if labels is None or rule is None:
+        return None
+    above = _next_blank(lines, rule + 1)
+    if above > rule + _MODE or above + 1 >= labels:
+        return None
+    if _PROMPT.fullmatch(lines[above + 1]) is None:
+        return None
+    below = _next_blank(lines, above + 2)
+    if not _may_list(_draft(lines[above + 1 : below])):
+        below = labels - 1  # a draft may have blank lines of its own
+    return (above, below) if below < labels and not lines[below].strip() else None
+
+
+def _last_row(lines: Sequence[str], is_wanted: Callable[[str], object]) -> int | None:
+    return next((row for row in reversed(range(len(lines))) if is_wanted(lines[row])), None)
+
+
+def _next_blank(lines: Sequence[str], row: int) -> int:
+    while row < len(lines) and lines[row].strip():
+        row += 1
+    return row
+
+
+def _above(lines: Sequence[str], below: int, top: re.Pattern[str]) -> tuple[int, int] | None:
+    for above in range(below - 1, -1, -1):
+        if top.fullmatch(lines[above]):
+            is_box = above + 1 < below and _PROMPT.fullmatch(lines[above + 1])
+            return (above, below) if is_box and _is_last(lines[:above]) else None
+    return None
+
+
+def _is_last(over: Sequence[str]) -> bool:
+    """Tell the box from words that were sent, if the screen is drawn only down to these."""
+    has_status = any(_RULE.fullmatch(line) for line in over[-_MODE:])
+    return has_status or bool(over and (not over[-1].strip() or _ALONE.search(over[-1])))
+
+
+def _draft(inside: Sequence[str]) -> str:
+    first = _PROMPT.fullmatch(inside[0])
+    mark, draft = (first["mark"], first["draft"] or "") if first else ("", "")
+    if _HINT.fullmatch(draft):
+        draft = ""
+    # A shell, or a search in what was sent before: not a box for words.
+    other = mark if mark in {"!", _SEARCH} else ""
+    return other + "\n".join([draft.strip(), *(line.strip() for line in inside[1:])]).strip()
+
+
+def _may_list(draft: str) -> bool:
+    """Return whether a draft may have a list of completions below it."""
+    return draft.startswith("/") or bool(_COMPLETED.search(draft))
+
+
+def _choices(below: Sequence[str]) -> Sequence[str]:
+    """Read the list under the box, from which Enter would take something."""
+    listed: list[str] = []
+    for line in below:
+        if not line.strip() or _LABELS.search(line):
+            break
+        listed.append(line.strip())
+    return listed
+
+
+def _offered(draft: str, choices: Sequence[str]) -> View:
+    if _COMPLETED.search(draft) and not _LOADING.match(choices[0]):
+        listed = ", ".join(choices)[:200]
+        return View(None, Dialog("question", f"It offers to complete a word: {listed}"))
+    if _LOADING.match(choices[0]):
+        return View()
+    # Enter does what is typed, if that is first. At first anything may still be listed.
+    first = choices[0].split()[0]
+    is_first = draft.rsplit(maxsplit=1)[-1].lstrip("/") == first
+    return View(draft, instead="" if is_first else f"/{first}")
+
+
+def _without_status(lines: Sequence[str]) -> Sequence[str]:
+    """Take away what stands between all that was said and the box."""
+    rows = [row for row, line in enumerate(lines) if _RULE.fullmatch(line)]
+    end = rows[-1] if rows and rows[-1] >= len(lines) - _STATUS else len(lines)
+    while end and not lines[end - 1].strip():
+        end -= 1
+    return lines[:end]
+
+
+def _dialog(lines: Sequence[str]) -> Dialog | None:
+    """Read what the last frame asks, if nothing was said after it."""
+    ends = [row for row, line in enumerate(lines) if _FRAME_END.match(line)]
+    if not ends or sum(bool(line.strip()) for line in lines[ends[-1] + 1 :]) > _TOASTS:
+        return None
+    if any(_RESTARTING.search(line) for line in lines[ends[-1] + 1 :]):
+        return None
+    tops = [row for row in range(ends[-1]) if _FRAME_TOP.match(lines[row])]
+    inside = lines[tops[-1] + 1 if tops else 0 : ends[-1]]
+    if not any(_CHOSEN.match(line) or _FOOTER.search(line) for line in inside):
+        return None
+    found = read_options(inside)
+    # A wrapped line of a command may begin like an option: only the last list has options.
+    first = found.rows[0] if found.rows else 0
+    is_option = [row >= first and bool(_OPTION.match(line)) for row, line in enumerate(inside)]
+    said = (line for row, line in enumerate(inside) if not is_option[row])
+    asked = [line.strip(" │╭╮╰╯─") for line in said]
+    text = " ".join(line for line in asked if line and not _FOOTER.search(line))
+    is_permission = any(_PERMISSION.search(line) for line in inside)
+    subjects = _subjects(inside, found.rows)
+    parts = _HIDDEN.split("\n".join(subjects))
+    # Without the top of its frame, the beginning has scrolled away.
+    is_cut = is_permission and (len(parts) > 1 or not tops)
+    dialog = Dialog(
+        "permission" if is_permission else "question",
+        text,
+        found.options,
+        found.chosen,
+        subjects=tuple(filter(str.strip, parts)) if is_cut else subjects,
+        is_cut=is_cut,
+    )
+    return bounded(dialog)
+
+
+def _subjects(inside: Sequence[str], options: Sequence[int]) -> tuple[str, ...]:
+    """Say what a dialog is about: the command in the inner frame, whole, or its path."""
+    above = list(inside[: options[0]] if options else inside)
+    framed = [line for line in above if _INNER.match(line)]
+    head = next((line.strip(" │") for line in above if line.strip(" │")), "")
+    if head.startswith("? Shell"):
+        return ("\n".join(_INNER.sub("", line).rstrip(" │") for line in framed),)
+    if found := _WRITTEN.search(head):
+        return (found["path"],)
+    return tuple(line.strip(" │╭╮╰╯─") for line in above if line.strip(" │╭╮╰╯─"))

@@ -1,0 +1,27 @@
+"""The agents' names, for commands that must start quickly: ``catalog`` loads all dialects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rookery.agents import claude, codex, gemini, opencode
+
+#: All agents, as on the command line.
+NAMES = (claude.NAME, codex.NAME, "demo", gemini.NAME, opencode.NAME, "shell")
+
+#: The agents that hooks can be installed for.
+WITH_SETTINGS = (claude.NAME, codex.NAME, gemini.NAME, opencode.NAME)
+
+#: The agent that a rule is tested for unless another is named.
+DEFAULT = claude.NAME
+
+#: What a project may hold for each agent that runs programs once its folder is trusted.
+PROJECT_FILES: Mapping[str, tuple[str, ...]] = {
+    each.NAME: each.PROJECT_FILES for each in (claude, codex, gemini, opencode)
+}
+
+#: Variables that agents set for the programs that they run.
+OWN_VARIABLES = (claude.OWN_VARIABLE,)
+
+#: The configuration's key for more folders of the agent that describes its live sessions.
+FOLDERS_KEY = claude.FOLDERS_KEY

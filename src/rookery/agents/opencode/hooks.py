@@ -1,0 +1,128 @@
+"""Read and answer what our plugin reports, which speaks in the words of Claude's hooks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from rookery.agents.opencode import NAME
+from rookery.agents.shared.claude_style_hooks import (
+    UNDECIDED,
+    ClaudeStyleHooks,
+    denial_reason,
+    identified,
+    question,
+)
+from rookery.model import facts
+from rookery.model.facts import Fact, SessionId
+from rookery.model.permissions import (
+    INEXACT,
+    Call,
+    Outcome,
+    Question,
+    Stop,
+    Verdict,
+    digest,
+)
+from rookery.ports.agent import HookTraits, Payload
+
+#: The tool by which it asks its person something.
+ASKING = "question"
+
+
+class OpenCodeHooks(ClaudeStyleHooks):
+    def read(self, payload: Payload, session: SessionId) -> Iterable[Fact]:
+        match payload:
+            case {"hook_event_name": "Usage"}:
+                return _usage(payload, session)
+            case {"hook_event_name": "PermissionSettled"}:
+                return [facts.InputSettled(session, "terminal")]
+            case _:
+                return super().read(payload, session)
+
+    def read_call(self, payload: Payload) -> Call | None:
+        match payload:
+            case {
+                "hook_event_name": "PermissionRequest",
+                "tool_name": "question",
+                "tool_input": {"questions": [_, *_] as questions} as given,
+            }:
+                asked = Call(ASKING, given, tuple(map(_question, questions)))
+                return identified(asked, payload)
+            case {"is_partial": True}:
+                call = super().read_call(payload)
+                return call and replace(call, mark=f"{INEXACT}{digest(call.tool, call.input)}")
+            case _:
+                return super().read_call(payload)
+
+    def answer(self, payload: Payload, verdict: Verdict | None) -> str:
+        """Write a decision in the words that our plugin reads."""
+        if payload["hook_event_name"] == "PreToolUse":
+            said = _said_before(verdict)
+        elif verdict is None or verdict.outcome is Outcome.GONE:
+            return ""  # its dialog is on the screen already
+        elif payload.get("tool_name") == ASKING:
+            said = {"decision": "answer", "answers": _answers(payload, verdict)}
+        elif verdict.outcome is Outcome.ALLOWED:
+            said = {"decision": "allow"}
+        else:
+            said = _denial(verdict)
+        return json.dumps(said) if said else ""
+
+    def read_stop(self, payload: Payload) -> Stop | None:
+        return None
+
+    def go_on(self, payload: Payload, reason: str) -> str:
+        return ""
+
+    def explain(self, payload: Payload, context: str) -> str:
+        return ""
+
+
+def _said_before(verdict: Verdict | None) -> dict[str, object]:
+    if verdict is None or verdict.outcome is Outcome.GONE:
+        return _denial(UNDECIDED)  # saying nothing would let the call run
+    return _denial(verdict) if verdict.outcome is Outcome.DENIED else {}
+
+
+def _denial(verdict: Verdict) -> dict[str, object]:
+    return {"decision": "deny", "reason": denial_reason(verdict)}
+
+
+def _question(asked: Any) -> Question:  # noqa: ANN401 - JSON of others
+    several = isinstance(asked, dict) and bool(asked.get("multiple"))
+    return replace(question(asked), takes_several=several)
+
+
+def _answers(payload: Payload, verdict: Verdict) -> list[list[str]]:
+    """Say what is answered to each question; that nobody does is an answer, too."""
+    none = ("No answer.", verdict.reason)
+    asked = (question(each).text for each in payload["tool_input"]["questions"])
+    return [list(verdict.answers.get(text, [" ".join(none).strip()])) for text in asked]
+
+
+def _usage(payload: Payload, session: SessionId) -> Iterator[Fact]:
+    match payload:
+        case {
+            "tokens": {
+                "input": int(fresh),
+                "output": int(written),
+                "reasoning": int(thought),
+                "cache": {"read": int(read), "write": int(kept)},
+            }
+        } if fresh or written or read:
+            cost = payload.get("cost")
+            # Nothing is what it says of a model whose price it does not know.
+            dollars = cost if isinstance(cost, int | float) and cost > 0 else None
+            micro = None if dollars is None else round(dollars * 1_000_000)
+            yield facts.UsageReported(session, fresh + read + kept, written + thought, micro)
+        case _:
+            pass
+
+
+HOOKS = OpenCodeHooks(
+    agent=NAME,
+    traits=HookTraits(before_tool="PreToolUse", permission="PermissionRequest"),
+)

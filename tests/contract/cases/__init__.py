@@ -1,0 +1,1 @@
+"""What the recordings of each agent must be read as."""
