@@ -40,22 +40,22 @@ from rookery.store.journal import Journal
 
 _log = logging.getLogger(__name__)
 
-#: Bytes of one file; it has a few hundred.
-LARGEST = 64 * 1024
+#: Bytes read of one file; it has a few hundred.
+MAX_FILE_BYTES = 64 * 1024
 
 #: Seconds before a file that was read half written is read again.
-AGAIN = 0.03
+REREAD_PAUSE_S = 0.03
 
-#: How often the last words of a turn are looked for: Claude Code writes them down a tenth of a
-#: second after it says in its file that it rests.
-TRIES = 10
+#: Looks for the last words of a turn: Claude Code writes them down a tenth of a second after
+#: its file says that it rests.
+MAX_ANSWER_LOOKS = 10
 
 #: Seconds between two looks for a folder that is not there yet, and at processes that may have
 #: been killed.
-ROUND = 2.0
+FOLLOW_INTERVAL_S = 2.0
 
 #: Milliseconds in which changes are taken together, and between two looks for them.
-DEBOUNCE, STEP = 30, 10
+DEBOUNCE_MS, STEP_MS = 30, 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +83,16 @@ class Registry:
                 await self._wait_for_changes(tasks, folder)
 
         name = f"Following the files in {folder}"
-        await supervise.every(ROUND, follow, name=name, clock=self.journal.clock)
+        await supervise.every(FOLLOW_INTERVAL_S, follow, name=name, clock=self.journal.clock)
 
     async def _wait_for_changes(self, tasks: TaskGroup, folder: Path) -> None:
         is_first = True
         async for changes in awatch(
             folder,
             recursive=False,
-            debounce=DEBOUNCE,
-            step=STEP,
-            rust_timeout=int(ROUND * 1000),
+            debounce=DEBOUNCE_MS,
+            step=STEP_MS,
+            rust_timeout=int(FOLLOW_INTERVAL_S * 1000),
             yield_on_timeout=True,
         ):
             changed = {Path(path) for _, path in changes}
@@ -124,7 +124,7 @@ class Registry:
             if entry := self.files.read(text):
                 running = is_running(Process(entry.pid, entry.started))
                 return entry if running else None
-            await self.journal.clock.sleep(AGAIN)
+            await self.journal.clock.sleep(REREAD_PAUSE_S)
         return None
 
     async def _answer(self, entry: SessionEntry) -> Answer:
@@ -134,7 +134,7 @@ class Registry:
             return NOTHING
         until = entry.claim.at + LATE if entry.claim else None
         answer = await self.conversations.answer(
-            self.database, session, until=until, tries=TRIES
+            self.database, session, until=until, tries=MAX_ANSWER_LOOKS
         )
         return answer or NOTHING
 
@@ -168,7 +168,7 @@ class Registry:
             self.journal.append(db, BackgroundEnded(session.id))
 
     def _find(self, db: Connection, entry: SessionEntry) -> SessionId:
-        """Find the session of a process; one that nobody knows is made known."""
+        """Return the session of a process; a new one if the process is unknown."""
         process = Process(entry.pid, entry.started).word
         if known := sessions.of_process(db, self.agent, process, entry.native_id):
             return known
@@ -226,4 +226,4 @@ def _listed(folder: Path) -> list[Path]:
 def _text(path: Path) -> str:
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb") as file:
-        return file.read(LARGEST).decode(errors="replace")
+        return file.read(MAX_FILE_BYTES).decode(errors="replace")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.agents.shell import LONGEST, SHELL, answer
+from rookery.agents.shell import MAX_ANSWER_BYTES, SHELL, answer
 from rookery.model.messages import folded
 from rookery.model.sessions import NativeId
 from rookery.ports.agent import LaunchSpec
@@ -120,7 +120,7 @@ def test_of_what_is_too_long_the_end_is_kept_and_the_cut_is_said() -> None:
     long = said(["$ ls", *("é" * 100 for _ in range(1_000)), "the end", "$"], "ls")
 
     head, _, kept = long.partition("\n")
-    assert len(long.encode()) <= LONGEST
+    assert len(long.encode()) <= MAX_ANSWER_BYTES
     assert int(re.sub(r"\D", "", head)) + len(kept) == 101 * 1_000 + len("the end")
     assert kept.endswith(f"{'é' * 100}\nthe end")
 

@@ -21,7 +21,7 @@ from rookery.model import facts
 from rookery.model.facts import SessionId
 from rookery.model.sessions import NativeId
 from rookery.ports.transcript import Passage
-from rookery.registry import TRIES
+from rookery.registry import MAX_ANSWER_LOOKS
 from rookery.store import sessions
 from rookery.store.journal import Journal
 from rookery.transcript_files import ALL, BLOCK, MAX_LINE_BYTES, Span
@@ -234,7 +234,7 @@ class Desk:
 
     async def answer(self) -> Answer | None:
         async with passing_time(self.database, self.clock):
-            return await self.conversations.answer(self.database, S, tries=TRIES)
+            return await self.conversations.answer(self.database, S, tries=MAX_ANSWER_LOOKS)
 
 
 @pytest.fixture
@@ -333,11 +333,11 @@ async def test_words_that_are_written_down_a_moment_late_are_waited_for(desk: De
         async def sleep(self, seconds: float) -> None:
             nonlocal looks
             looks += 1
-            if looks == TRIES - 1:
+            if looks == MAX_ANSWER_LOOKS - 1:
                 written(desk.folder, line("Done.", at=12))
 
     late = replace(desk.conversations, clock=Late())
-    found = await late.answer(desk.database, S, tries=TRIES)
+    found = await late.answer(desk.database, S, tries=MAX_ANSWER_LOOKS)
 
     assert found == Answer("Done.", path)
 

@@ -10,8 +10,8 @@ from rookery.model.screens import shape
 from rookery.ports.agent import Abilities, Agent, CommandLine, InputDialect, LaunchSpec
 from rookery.ports.terminal import Printed
 
-#: Bytes kept of one answer, and of them for the line that says what is missing.
-LONGEST, LONGEST_HEAD = 64_000, 80
+#: Bytes kept of one answer, and of these for the line that says what is missing.
+MAX_ANSWER_BYTES, MAX_HEAD_BYTES = 64_000, 80
 
 #: What prompts end in.
 SIGILS = ("$", "#", "%", ">", "❯", "➜")
@@ -107,9 +107,9 @@ def _is_alike(row: str, rest: str) -> bool:
 def _shortened(said: str, *, is_whole: bool) -> str:
     """Keep the end of what is too long, and say what is missing."""
     head = "" if is_whole else "… (the beginning has scrolled away)\n"
-    if len(said.encode()) + len(head.encode()) <= LONGEST:
+    if len(said.encode()) + len(head.encode()) <= MAX_ANSWER_BYTES:
         return head + said if said else ""
-    kept = said.encode()[-LONGEST + LONGEST_HEAD :].decode(errors="ignore")
+    kept = said.encode()[-MAX_ANSWER_BYTES + MAX_HEAD_BYTES :].decode(errors="ignore")
     return f"… ({len(said) - len(kept):,} characters before this)\n{kept}"
 
 

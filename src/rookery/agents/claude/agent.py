@@ -55,7 +55,7 @@ def command_line(spec: LaunchSpec) -> CommandLine:
     if not spec.tools:
         return CommandLine(tuple(argv), {file: hook_settings(spec.hook, EVENTS)})
     tools = spec.folder / "mcp.json"
-    # What they may do is decided where they are called, by whose badge it is.
+    # They are allowed here: our MCP server checks the badge of each caller.
     given = hook_settings(spec.hook, EVENTS, allow=("mcp__rookery",))
     argv += ["--mcp-config", str(tools)]
     return CommandLine(tuple(argv), {file: given, tools: _tools(spec)})
@@ -83,7 +83,7 @@ CLAUDE = Agent(
     command_line=command_line,
     hooks=HOOKS,
     input=InputDialect(
-        quiet=5.0,  # its own file tells of an interruption; this only where that is not seen
+        quiet=5.0,  # for interruptions that its session file does not report
         interrupt=("escape",),
         clearing=("ctrl-c",),
         quit="/exit",

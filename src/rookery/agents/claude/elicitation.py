@@ -1,4 +1,4 @@
-"""What a server of tools asks an agent's person: a form, whose fields are questions. Pure."""
+"""Read and answer an MCP server's form for the person: each field is a question. Pure."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from rookery.agents.shared.claude_style_hooks import MAX_TEXT_CHARS
 from rookery.model.permissions import Call, Outcome, Question, Verdict
 from rookery.ports.agent import Payload
 
-#: What a request is called where others have the name of a tool.
+#: The name of such a request, in place of a tool's.
 TOOL = "Elicitation"
 
-#: What can be said to a server that wants a yes only, such as to a page of its own.
+#: The answers to a server that only wants a yes, for instance to open a page.
 YES, NO = "Accept", "Decline"
-
-#: Characters of a question, as it is kept and shown.
-_LONGEST = 2_000
 
 _TRUE = frozenset({"true", "yes", "y", "1", "on"})
 
@@ -37,9 +35,9 @@ def _questions(payload: Payload) -> tuple[Question, ...]:
 
 
 def answer(payload: Payload, verdict: Verdict | None) -> str:
-    """Write an answer in the words of Claude's hooks; nothing leaves it to the dialog."""
+    """Write the hook's answer; an empty one leaves the question to the dialog."""
     if verdict is None or verdict.outcome in {Outcome.GONE, Outcome.ALLOWED}:
-        return ""  # that it may ask is no answer
+        return ""  # allowing the question does not answer it
     said: dict[str, object] = {"hookEventName": "Elicitation", "action": "decline"}
     content = _content(payload, verdict) if verdict.outcome is Outcome.ANSWERED else None
     if content is not None:
@@ -48,7 +46,7 @@ def answer(payload: Payload, verdict: Verdict | None) -> str:
 
 
 def _content(payload: Payload, verdict: Verdict) -> dict[str, object] | None:
-    """Fill in the form; nothing if its person does not want to."""
+    """Fill in the form; ``None`` if its person declines."""
     fields = _fields(payload)
     if not fields:
         accepts = [YES] in [list(given) for given in verdict.answers.values()]
@@ -61,7 +59,7 @@ def _content(payload: Payload, verdict: Verdict) -> dict[str, object] | None:
 
 
 def _value(field: Mapping[str, Any], said: str) -> object:
-    """Say it as the field wants it; what does not fit is the server's to refuse."""
+    """Convert an answer to the field's type; the server refuses a text that does not fit."""
     try:
         match field.get("type"):
             case "integer":
@@ -79,12 +77,12 @@ def _value(field: Mapping[str, Any], said: str) -> object:
 def _named(
     payload: Payload, fields: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Yield each field with the question that it is; a form of one needs no more words."""
+    """Yield each field with its question; a form with one field asks only its message."""
     message = _message(payload)
     for name, field in fields.items():
         about = str(field.get("title") or field.get("description") or name)
         text = message if len(fields) == 1 else f"{message} {about}"
-        yield text[:_LONGEST], name, field
+        yield text[:MAX_TEXT_CHARS], name, field
 
 
 def _fields(payload: Payload) -> Mapping[str, Mapping[str, Any]]:
@@ -103,4 +101,4 @@ def _options(field: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _message(payload: Payload) -> str:
-    return str(payload["message"])[:_LONGEST]
+    return str(payload["message"])[:MAX_TEXT_CHARS]

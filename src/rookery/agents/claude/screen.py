@@ -11,36 +11,35 @@ from rookery.model.permissions import PLAN
 from rookery.model.screens import Dialog, Screen, View, bounded
 
 _RULE = re.compile(r"[─━]{20,}.*")
-#: The upper edge of what asks something.
+#: The upper edge of a dialog.
 _EDGE = re.compile(r"[─━▔]{20,}.*")
-#: The answer that Enter would give, where nothing else tells that it asks: below the last rule
-#: no box can stand.
+#: The option that Enter would choose, in a dialog without a footer: no box can stand below the
+#: last rule.
 _CHOSEN = re.compile(r" {2,}❯ \S")
 #: The lines above and below what a dialog is about.
 _DASHES = re.compile(r"╌{20,}.*")
 #: One tool with its one argument, as in ``Read(/etc/hosts)``; and an address.
 _ARGUMENT = re.compile(r"\w+\((?P<value>.+)\)")
 _NAMED = re.compile(r"url: (?P<value>.+)")
-#: What it shows instead of a call that is too long for it.
+#: Shown in place of a call that is too long.
 _WITHHELD = "(value cannot be shown in full"
-#: How it asks whether its plan may be carried out.
+#: The question whether its plan may be carried out.
 _PLAN = re.compile(r"Would you like to proceed\?|Exit plan mode\?")
 #: The line above the box while it works.
 _SPINNER = re.compile(r"[·✢✳✶✻✽*] \S.*…(?: \(.*)?\s*")
-#: The last line of whatever asks something: permissions, questions, trust, menus.
+#: The last line of a dialog: a permission, a question, trust, a menu.
 _FOOTER = re.compile(r"\b(?:Esc to (?:cancel|exit)|Enter to (?:confirm|select|continue))\b")
 _OPTION = re.compile(r"\s*(?:❯\s*)?\d+\.\s")
-#: The selected option of a dialog. Below the last rule only a dialog has one, or the list of
-#: completions of what is typed: what a dialog quotes above its options may look like rules and
-#: an input box.
+#: The selected option of a dialog, or of the completions of a draft. It is looked for below the
+#: last rule: a dialog may quote a text that looks like rules and an input box.
 _SELECTED = re.compile(r"(?:\s+❯ \S|❯ \d+\. )")
 _SELECTED_NUMBER = re.compile(r"\s*❯ \d+\. ")
-#: How a draft begins that has completions below its box: a command, a file.
+#: The beginning of a draft with completions below its box: a command, a file.
 _COMPLETED = ("/", "@")
 _COMMAND = re.compile(r"/\S*")
 #: A command that it offers while one is typed: its name, and other names of the same command.
 _OFFER = re.compile(r"  (?P<mark>[❯ ]) (?P<name>/\S+)(?: \((?P<others>[^)]*)\))?(?:\s|$)")
-#: Overlays that take the keys while the input box stays on the screen, and what they are.
+#: Overlays that take the keys while the input box stays on the screen, and their names.
 _OVERLAYS = (
     (re.compile(r"\s*search prompts:"), "its history search is open"),
     (re.compile(r".*\benter to return · space to reply\b"), "its list of agents is open"),
@@ -104,11 +103,11 @@ def _instead(draft: str, offers: Sequence[re.Match[str]]) -> str:
 
 
 def _cut_view(screen: Screen, rules: Sequence[int]) -> View:
-    """Read a box that is higher than the screen: its lower edge is all that one sees of it."""
+    """Read a box that is higher than the screen, which shows only its lower edge."""
     if not rules or rules[0] < max(len(screen.lines) - _BELOW, 1):
         return View()
     rows = screen.solid[: rules[0]]
-    # All that is typed stands two blanks to the right of the mark of its first line.
+    # Every line of a draft is indented by two blanks, the width of the mark.
     is_box = all(not row.strip() or row.startswith("  ") for row in rows) and rows[0].strip()
     return View("\n".join(map(str.strip, rows)), is_cut=True) if is_box else View()
 
@@ -130,8 +129,8 @@ def _draft(inside: Sequence[str]) -> str | None:
 
 
 def _dialog(lines: Sequence[str]) -> Dialog:
-    """Read what is asked: all that stands below the last rule but one, without the options."""
-    # Edges begin in the first column, where nothing that an agent says ever does.
+    """Read a dialog: the text below the last rule but one, without the options."""
+    # Edges begin in the first column; the agent's own words never do.
     edges = [row for row, line in enumerate(lines) if _EDGE.fullmatch(line)]
     parts = [lines[row + 1 :] for row in reversed(edges)] or [lines]
     asking = [part for part in parts if "?" in " ".join(part)]
@@ -178,7 +177,7 @@ def _shown_part(above: Sequence[str], *, has_head: bool) -> tuple[str, ...] | No
 
 
 def _subjects(inside: Sequence[str], options: Sequence[int]) -> tuple[str, ...]:
-    """Say what a dialog is about: the command between the dashes, whole, or its path."""
+    """Return what a dialog is about: the whole command between the dashes, or its path."""
     above = list(inside[: options[0]] if options else inside)
     title = next((line.strip() for line in above if line.strip()), "")
     dashes = [row for row, line in enumerate(above) if _DASHES.fullmatch(line)]
@@ -199,5 +198,5 @@ def _subjects(inside: Sequence[str], options: Sequence[int]) -> tuple[str, ...]:
 
 
 def _unmarked(line: str) -> str:
-    """Take away the bar before each line of a command that has several."""
+    """Remove the bar before each line of a command with several lines."""
     return line[1:].removeprefix("│").removeprefix(" ").rstrip()

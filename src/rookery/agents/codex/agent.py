@@ -1,8 +1,8 @@
 """Codex CLI: how it is started and typed into. Level: controlled.
 
-It runs hooks only that were trusted, by a hash of what they run; for those that we give it for
-one session we say so ourselves, on the same command line. Its start hook comes with the first
-prompt, so that it is up is read off its screen.
+It runs trusted hooks only, known by a hash of their command; the command line of a session
+declares the hooks that it brings as trusted. The start hook comes with the first prompt, so the
+screen tells that it is up.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MODES: Mapping[str, Reach] = {
     "danger-full-access": Reach.ALL,
 }
 
-#: What is asked is asked of a person, whatever its user's settings say: they can name a model.
+#: Approvals go to a person: its user's settings can name a model as the reviewer.
 _ASKS_A_PERSON = ("--sandbox", "read-only", "-c", 'approvals_reviewer="user"')
 
 #: The arguments of the modes that are ours.
@@ -48,7 +48,7 @@ _OUR_MODES = {
 
 
 def command_line(spec: LaunchSpec) -> CommandLine:
-    # Else it starts a daemon that outlives it, with the first session's environment.
+    # Otherwise it starts a daemon that outlives it and keeps the first session's environment.
     argv = [*spec.command, "--no-daemon"]
     for setting in (*_hook_settings(spec.hook), *_tool_settings(spec.tools)):
         argv += ["-c", setting]
@@ -64,7 +64,7 @@ def command_line(spec: LaunchSpec) -> CommandLine:
 
 
 def _tool_settings(tools: Sequence[str]) -> Iterable[str]:
-    """Let it run our tools, unasked: what they may do is decided where they are called."""
+    """Let it run our tools unasked: our MCP server checks each caller."""
     if tools:
         program, *arguments = tools
         server = "mcp_servers.rookery"
@@ -75,9 +75,9 @@ def _tool_settings(tools: Sequence[str]) -> Iterable[str]:
 
 
 def _hook_settings(command: str) -> Iterable[str]:
-    """Say which hooks this session has, and that they are trusted.
+    """Return settings that give the session our hooks, and declare them as trusted.
 
-    The command line wins over a project's settings, which could else switch them off.
+    The command line wins over a project's settings, which could otherwise switch them off.
     """
     yield "features.hooks=true"
     trusted = []
@@ -104,7 +104,7 @@ CODEX = Agent(
     command_line=command_line,
     hooks=HOOKS,
     input=InputDialect(
-        quiet=5.0,  # only an error of its model is told by nothing else
+        quiet=5.0,  # only an error of its model is reported by nothing else
         interrupt=("escape",),
         # Before and behind the cursor, a line each; ctrl-c would end it if its box were empty.
         clearing=("ctrl-u", "ctrl-k") * 25,

@@ -12,6 +12,7 @@ from rookery.agents.shared.claude_style_hooks import (
     HOOK_TIMEOUT_S,
     UNDECIDED,
     ClaudeStyleHooks,
+    answers_as_reason,
     identified,
     question,
 )
@@ -19,7 +20,7 @@ from rookery.model.facts import Fact, SessionId, ToolUsed
 from rookery.model.permissions import Call, Outcome, Verdict
 from rookery.ports.agent import HookTraits, Payload
 
-#: Each event, what Codex calls it in its keys, and the most seconds it gives it.
+#: Each event, its name in Codex's list of trusted hooks, and the timeout in seconds.
 EVENTS: Mapping[str, tuple[str, int]] = {
     "SessionStart": ("session_start", HOOK_TIMEOUT_S),
     "UserPromptSubmit": ("user_prompt_submit", HOOK_TIMEOUT_S),
@@ -52,20 +53,15 @@ class CodexHooks(ClaudeStyleHooks):
                 return super().read_call(payload)
 
     def answer(self, payload: Payload, verdict: Verdict | None) -> str:
-        """Write a decision. What it does not understand, such as "ask", lets the tool run."""
+        """Write a decision. Codex runs the tool at an answer that it does not know."""
         if payload["hook_event_name"] != "PreToolUse":
             return super().answer(payload, verdict)
         if verdict is None or verdict.outcome is Outcome.GONE:
             return super().answer(payload, UNDECIDED)
         if verdict.outcome is Outcome.ANSWERED:
-            return super().answer(payload, _refused_with(verdict))
+            reason = answers_as_reason(verdict)
+            return super().answer(payload, Verdict(Outcome.DENIED, verdict.by, reason))
         return super().answer(payload, verdict) if verdict.outcome is Outcome.DENIED else ""
-
-
-def _refused_with(verdict: Verdict) -> Verdict:
-    """Answer a question in the only way that it takes: the tool does not run, and why."""
-    said = (f"{question} {', '.join(given)}" for question, given in verdict.answers.items())
-    return Verdict(Outcome.DENIED, verdict.by, f"The person has answered: {'; '.join(said)}")
 
 
 HOOKS = CodexHooks(

@@ -13,7 +13,7 @@ from rookery.model.screens import Dialog, Screen, View, bounded
 _FOOTER = re.compile(
     r"\b(?:enter|esc)\b.*\b(?:confirm|cancel|close|back|skip|select|continue|quit|insert)\b"
 )
-#: The line in which it leaves out the rest of a command.
+#: The line that stands for the rest of a long command.
 _HIDDEN = re.compile(r"\[… \d+ lines?\] .*")
 #: What every dialog about a permission begins with.
 _PERMISSION = "Would you like"
@@ -25,7 +25,7 @@ _SEARCH = re.compile(r"\s*reverse-i-search:")
 #: A draft that has a list of commands above it, and a command of that list.
 _COMMAND = re.compile(r"/\S*")
 _OFFER = re.compile(r"(?P<mark>[› ]) (?P<name>/\S+)(?: {2}|$)")
-#: What it says of a slash command that it does not know; the words stay in its box.
+#: Its message about an unknown slash command; the words stay in its box.
 _UNRECOGNIZED = re.compile(r"\W*(?P<said>Unrecognized command '(?P<name>/\S*)'.*)")
 
 #: How it draws a conversation.
@@ -93,7 +93,7 @@ def _draft(lines: Sequence[str], solid: Sequence[str]) -> str | None:
 
 
 def _dialog(lines: Sequence[str]) -> Dialog:
-    """Read what is asked: the last lines that are no part of what was said before."""
+    """Read a dialog: the last lines that are not part of the conversation."""
     start = len(lines)
     while start and (
         lines[start - 1][:2].strip() in {"", "↑", "↓"} or _is_option(lines[start - 1])
@@ -138,7 +138,7 @@ def _rows_of_last_turn(asked: Sequence[str]) -> int:
 
 
 def _subjects(inside: Sequence[str], options: Sequence[int]) -> tuple[str, ...]:
-    """Say what a dialog is about: all from the first ``$`` down to the options."""
+    """Return what a dialog is about: everything from the first ``$`` down to the options."""
     above = [line.strip() for line in (inside[: options[0]] if options else inside)]
     for row, line in enumerate(above):
         if line.startswith("$ "):

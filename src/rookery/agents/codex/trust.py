@@ -1,7 +1,7 @@
-"""What Codex keeps of the hooks that its user trusts, as of 0.166. Pure.
+"""Read and edit the list of hooks that a user of Codex trusts, as of 0.166. Pure.
 
-It is kept in its ``config.toml``, by where a hook stands: the file, the event, the number of
-the group and that of the hook in it. A hash tells whether it is the hook that was trusted.
+The list is in ``config.toml``. It names a hook by its position: the file, the event, the number
+of the group and that of the hook in it. A hash tells whether it is the hook that was trusted.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from rookery.agents.shared import toml_edit
 from rookery.model.errors import ConfigBroken
 from rookery.ports.settings import FoundHook, TrustStanding
 
-_WORST: tuple[TrustStanding, ...] = ("off", "changed", "untrusted", "trusted")
-
+#: From the worst to the best.
+_ORDER: tuple[TrustStanding, ...] = ("off", "changed", "untrusted", "trusted")
 
 #: Seconds that it gives a hook without a timeout, and the most that it gives some events.
 _DEFAULT_TIMEOUT_S, _SHORT_TIMEOUT_S = 600, 3
@@ -34,7 +34,7 @@ def require_known_keys(settings: Mapping[str, Any]) -> None:
 
 
 def hashes(file: str, found: Iterable[FoundHook]) -> Mapping[str, str]:
-    """Say how Codex names the hooks found in ``file``, and the hash of each."""
+    """Return Codex's names of the hooks found in ``file``, and the hash of each."""
     named = {}
     for each in found:
         if each.event in EVENTS:
@@ -47,7 +47,7 @@ def hashes(file: str, found: Iterable[FoundHook]) -> Mapping[str, str]:
 
 
 def digest(label: str, command: str, timeout: int) -> str:
-    """Say by which hash Codex knows a hook; ``timeout`` is what it gives it in the end."""
+    """Return Codex's hash of a hook; ``timeout`` is the one that Codex applies."""
     hook = {"type": "command", "command": command, "timeout": timeout, "async": False}
     identity = {"event_name": label, "hooks": [hook]}
     whole = json.dumps(identity, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -55,14 +55,14 @@ def digest(label: str, command: str, timeout: int) -> str:
 
 
 def standing(text: str, trusted: Mapping[str, str]) -> TrustStanding:
-    """Say how the hooks with these keys and hashes stand: as the worst of them does."""
+    """Return how the hooks with these names and hashes stand: as the worst of them."""
     kept = _state(toml_edit.parse(text))
     each = (_standing(kept.get(key), wanted) for key, wanted in trusted.items())
-    return min(each, key=_WORST.index, default="untrusted")
+    return min(each, key=_ORDER.index, default="untrusted")
 
 
 def best(found: Iterable[TrustStanding]) -> TrustStanding:
-    return max(found, key=_WORST.index)
+    return max(found, key=_ORDER.index)
 
 
 def _standing(kept: object, wanted: str) -> TrustStanding:
@@ -76,9 +76,9 @@ def _standing(kept: object, wanted: str) -> TrustStanding:
 
 
 def grant(text: str, trusted: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
-    """Write that these are trusted, but for those that are switched off.
+    """Add hooks to the list, without those that are switched off.
 
-    Returns also what was put in, by turns. Raises ``ConfigBroken`` if it cannot be.
+    Returns also what was put in, in order. Raises ``ConfigBroken`` if nothing can be added.
     """
     kept = _state(toml_edit.parse(text))
     new = {
@@ -101,7 +101,7 @@ def grant(text: str, trusted: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
 
 
 def withdraw(text: str, keys: Collection[str], fragments: Sequence[str]) -> str:
-    """Take out what is said of these: what we put in, or tables as Codex writes them."""
+    """Take hooks out of the list: what we put in, or tables as Codex writes them."""
     wanted = {("hooks", "state", each) for each in keys}
     tables = [each for each in toml_edit.tables(text) if each.path in wanted]
     left = text
@@ -112,12 +112,12 @@ def withdraw(text: str, keys: Collection[str], fragments: Sequence[str]) -> str:
 
 
 def has_head(text: str) -> bool:
-    """Whether there is a list of what is trusted, be it empty."""
+    """Return whether there is a list, be it empty."""
     return any(table.path == ("hooks", "state") for table in toml_edit.tables(text))
 
 
 def withdraw_head(text: str) -> str:
-    """Take out the head of a list of what is trusted, if nothing is in it."""
+    """Take out the head of the list, if nothing is in it."""
     heads = [table for table in toml_edit.tables(text) if table.path == ("hooks", "state")]
     return _without(text, heads)
 

@@ -1,9 +1,9 @@
 """Gemini CLI. Level: controlled where our hooks are installed; else observed.
 
-It takes hooks from its user's settings only: what its environment names must be root's. No
-hook can answer its dialogs; one can only refuse before them. Its hint is grey, not faint, so
-that it is known by its words. What is pasted is never run, whatever it begins with; only a
-``!`` that is typed makes a shell of the box.
+It takes hooks from its user's settings only: settings named by the environment must belong to
+root. A hook cannot answer its dialogs, but can refuse a call before them. Its hint is grey, not
+faint, so the hint is known by its words. Pasted words are never run; only a typed ``!`` makes a
+shell of the box.
 """
 
 from __future__ import annotations

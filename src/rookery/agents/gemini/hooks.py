@@ -13,6 +13,7 @@ from rookery.agents.shared.claude_style_hooks import (
     HOOK_TIMEOUT_S,
     MAX_NAME_CHARS,
     ClaudeStyleHooks,
+    answers_as_reason,
     denial_reason,
     question,
 )
@@ -21,8 +22,8 @@ from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import INEXACT, Call, Outcome, Stop, Verdict, digest
 from rookery.ports.agent import HookTraits, Payload
 
-#: Each event, and the milliseconds it gives our hook. Not those that come with every piece of
-#: an answer, and with all of the conversation.
+#: Each event, and its timeout in milliseconds. The events for every piece of an answer are left
+#: out: their payloads hold the whole conversation.
 EVENTS: Mapping[str, int] = {
     "SessionStart": HOOK_TIMEOUT_S * 1000,
     "BeforeAgent": HOOK_TIMEOUT_S * 1000,
@@ -33,10 +34,10 @@ EVENTS: Mapping[str, int] = {
     "SessionEnd": HOOK_TIMEOUT_S * 1000,
 }
 
-#: The tool by which it asks its person something.
+#: The tool that asks its person a question.
 ASKING = "ask_user"
 
-#: What its dialogs call tools that it asks about only if it is told to.
+#: The names in its dialogs of tools that it asks about only if a hook tells it to.
 _DISPLAYED = {
     "FindFiles": "glob",
     "GoogleSearch": "google_web_search",
@@ -46,10 +47,10 @@ _DISPLAYED = {
     "SearchText": "grep_search",
 }
 
-#: What it says has been answered where nothing was, be it an error or an interruption.
+#: The answer that it reports after an error or an interruption.
 _NOTHING = "[no response text]"
 
-#: Before the contents of mentioned files.
+#: Stands before the contents of mentioned files.
 _MENTIONED = "\n--- Content from referenced files ---\n"
 
 
@@ -59,7 +60,7 @@ class GeminiHooks(ClaudeStyleHooks):
             case {"hook_event_name": "BeforeAgent", "prompt": str(prompt)}:
                 # It adds the contents of files that the words mention with "@".
                 words = prompt.partition(_MENTIONED)[0]
-                # What was typed during a turn is told of when that turn is over.
+                # It reports what was typed during a turn once that turn is over.
                 yield facts.TurnStarted(session, words, is_only_one=True)
             case {"hook_event_name": "BeforeTool", "tool_name": str(tool)}:
                 yield facts.ToolCalled(session, tool[:MAX_NAME_CHARS])
@@ -97,7 +98,7 @@ class GeminiHooks(ClaudeStyleHooks):
                 return None
 
     def answer(self, payload: Payload, verdict: Verdict | None) -> str:
-        """Write a decision. There is no word that spares its person its own dialog."""
+        """Write a decision. A hook can refuse a call; allowing it still opens the dialog."""
         if payload["hook_event_name"] != "BeforeTool":
             return ""
         if verdict is None or verdict.outcome is Outcome.GONE:
@@ -106,8 +107,7 @@ class GeminiHooks(ClaudeStyleHooks):
             case Outcome.DENIED:
                 reason = denial_reason(verdict)
             case Outcome.ANSWERED:
-                said = (f"{text} {', '.join(given)}" for text, given in verdict.answers.items())
-                reason = f"The person has answered: {'; '.join(said)}"
+                reason = answers_as_reason(verdict)
             case _:
                 return ""
         return json.dumps({"decision": "deny", "reason": reason})
@@ -129,7 +129,7 @@ def _input(payload: Payload) -> Mapping[str, Any]:
 
 
 def _shown(payload: Payload, details: Mapping[str, Any]) -> Call:
-    """Read the call that a dialog is about to show; it does not say of which tool."""
+    """Read the call that a dialog is about to show; the payload does not name its tool."""
     match details:
         case {"type": "exec", "command": str(command)}:
             tool, given = "run_shell_command", {"command": command}
@@ -146,30 +146,30 @@ def _shown(payload: Payload, details: Mapping[str, Any]) -> Call:
             tool = _DISPLAYED.get(displayed, displayed)
             given = {"prompt": str(details.get("prompt", ""))}
     mark = _mark({**payload, "tool_name": tool, "tool_input": given})
-    # Of a tool that is not listed the dialog tells the name, or a part of its input.
+    # For other tools the dialog shows the name or a part of the input.
     mark = mark or f"{INEXACT}{digest(tool, given)}"
     return Call(tool[:MAX_NAME_CHARS], given, by_keys=True, mark=mark)
 
 
-#: What its dialogs tell of the input of each tool. Only what is told whole can be allowed for
-#: the session: the folder of a command and the texts of a ``replace`` are not told.
-_TOLD_WHOLE = {"web_fetch": {"prompt"}, "write_file": {"file_path", "content"}}
-_TOLD_IN_PART = {"run_shell_command": "command", "replace": "file_path"}
+#: The fields of each tool's input that its dialog shows. Only a call that is shown whole can be
+#: allowed for the session: the folder of a command and the texts of a ``replace`` are missing.
+_SHOWN_WHOLE = {"web_fetch": {"prompt"}, "write_file": {"file_path", "content"}}
+_SHOWN_IN_PART = {"run_shell_command": "command", "replace": "file_path"}
 
 
 def _mark(payload: Payload) -> str:
-    """Name a call by what is told of it before, in and after its dialog."""
+    """Return a name of a call that is the same before, in and after its dialog."""
     tool, given = str(payload.get("tool_name")), _input(payload)
-    if tool in _TOLD_WHOLE and given.keys() == _TOLD_WHOLE[tool]:
+    if tool in _SHOWN_WHOLE and given.keys() == _SHOWN_WHOLE[tool]:
         return digest(tool, _with_whole_path(payload, given))
-    if isinstance(given.get(name := _TOLD_IN_PART.get(tool, "")), str):
+    if isinstance(given.get(name := _SHOWN_IN_PART.get(tool, "")), str):
         part = {name: given[name]}
         return f"{INEXACT}{digest(tool, _with_whole_path(payload, part))}"
     return ""
 
 
 def _with_whole_path(payload: Payload, given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return an input with the path that a dialog shows, where it may be relative."""
+    """Return an input with its path made absolute, as the dialog shows it."""
     file = given.get("file_path")
     if not isinstance(file, str):
         return given

@@ -9,42 +9,42 @@ from rookery.agents.shared.choices import read as read_options
 from rookery.agents.shared.spoken import Speech
 from rookery.model.screens import Dialog, Screen, View, bounded
 
-#: What separates all that was said from its status; and its box, where it shows no colours.
+#: Separates the conversation from the status; without colours it is the edge of the box, too.
 _RULE = re.compile(r"─{20,}")
-#: The edges of the box, upper and lower. Words that were sent stand between such edges, too.
+#: The edges of the box, upper and lower. Sent prompts stand between such edges, too.
 _EDGES = ((re.compile(r"▄{20,}"), re.compile(r"▀{20,}")), (_RULE, _RULE))
 #: The first line of the box: its mark, and what stands after it. ``*`` asks for no permission.
 _PROMPT = re.compile(r" (?:🎤 )?(?P<mark>[>*!]|\(r:\))(?: (?P<draft>.*))?")
 #: The mark of a search in earlier prompts.
 _SEARCH = "(r:)"
-#: What the empty box says; the first blank is the cursor.
+#: The hint in the empty box; the first blank is the cursor.
 _HINT = re.compile(
     r" {2,3}(?:Type your (?:message or .+|shell command)|Press '\w+' for \w+ mode\.)"
 )
 #: The present turn, in the line above the box.
 _WORKING = re.compile(r"\(esc to cancel, \d[^)]*\)")
-#: The line above the box, where Tab has taken all the rest away.
+#: The line above the box when Tab has hidden everything else.
 _ALONE = re.compile(r"\(esc to cancel, |press tab twice for more$")
-#: A frame around what it asks; those inside it are further to the right.
+#: The frame around a dialog; frames inside it are further to the right.
 _FRAME_TOP, _FRAME_END = re.compile(r" ?╭─"), re.compile(r" ?╰─")
-#: The answer that Enter would give, any answer, and what stands below them.
+#: The option that Enter would choose, any option, and the line below them.
 _CHOSEN = re.compile(r"[ │]*● +(?:\d+\. )?")
 _OPTION = re.compile(r"[ │]*(?:● +)?\d+\. ")
 _FOOTER = re.compile(r"\b(?:Enter to (?:select|submit)|Esc to (?:close|cancel|exit))\b")
-#: Asked before a tool is used; everything else is a question.
+#: A permission to use a tool; every other dialog is a question.
 _PERMISSION = re.compile(r"\b(?:Allow once|Do you want to allow)\b")
-#: The line in which it leaves out the rest of a command.
+#: The line that stands for the rest of a long command.
 _HIDDEN = re.compile(r"\.\.\. (?:first |last )?\d+ (?:lines? )?hidden \(Ctrl\+O.*\) \.\.\.")
 #: The left edges of a line in the inner frame; and the file that a dialog is about.
 _INNER = re.compile(r" ?│ │ ?")
 _WRITTEN = re.compile(r"^\? \S+ +(?:Writing to )?(?P<path>\S.*?)(?: => .*)?$")
-#: A word that it completes at Enter, instead of sending it, if there is anything to choose.
+#: A word that Enter completes instead of sending the draft, if there are completions.
 _COMPLETED = re.compile(r"@\S*$")
 _LOADING = re.compile(r"Loading suggestions")
 #: The line below the box that names what the last line shows.
 _LABELS = re.compile(r"\(/directory\)|(?:^| )/model$")
 
-#: It answers no more: it starts itself again, and keys would end up in its next box.
+#: It restarts itself: keys pressed now would end up in its next box.
 _RESTARTING = re.compile(r"Gemini CLI is restarting\b")
 
 #: Rows above the box, at most: down from a turn's, and down from the rule.
@@ -133,7 +133,7 @@ def _above(lines: Sequence[str], below: int, top: re.Pattern[str]) -> tuple[int,
 
 
 def _is_last(over: Sequence[str]) -> bool:
-    """Tell the box from words that were sent, if the screen is drawn only down to these."""
+    """Return whether a box is the input box, and not a sent prompt on a half-drawn screen."""
     has_status = any(_RULE.fullmatch(line) for line in over[-_MODE:])
     return has_status or bool(over and (not over[-1].strip() or _ALONE.search(over[-1])))
 
@@ -143,7 +143,7 @@ def _draft(inside: Sequence[str]) -> str:
     mark, draft = (first["mark"], first["draft"] or "") if first else ("", "")
     if _HINT.fullmatch(draft):
         draft = ""
-    # A shell, or a search in what was sent before: not a box for words.
+    # A shell or a search in earlier prompts: not a box for prompts.
     other = mark if mark in {"!", _SEARCH} else ""
     return other + "\n".join([draft.strip(), *(line.strip() for line in inside[1:])]).strip()
 
@@ -154,7 +154,7 @@ def _may_list(draft: str) -> bool:
 
 
 def _choices(below: Sequence[str]) -> Sequence[str]:
-    """Read the list under the box, from which Enter would take something."""
+    """Read the list under the box, from which Enter would choose."""
     listed: list[str] = []
     for line in below:
         if not line.strip() or _LABELS.search(line):
@@ -169,14 +169,14 @@ def _offered(draft: str, choices: Sequence[str]) -> View:
         return View(None, Dialog("question", f"It offers to complete a word: {listed}"))
     if _LOADING.match(choices[0]):
         return View()
-    # Enter does what is typed, if that is first. At first anything may still be listed.
+    # Enter runs the draft if that is first in the list, which may still be loading.
     first = choices[0].split()[0]
     is_first = draft.rsplit(maxsplit=1)[-1].lstrip("/") == first
     return View(draft, instead="" if is_first else f"/{first}")
 
 
 def _without_status(lines: Sequence[str]) -> Sequence[str]:
-    """Take away what stands between all that was said and the box."""
+    """Remove the status between the conversation and the box."""
     rows = [row for row, line in enumerate(lines) if _RULE.fullmatch(line)]
     end = rows[-1] if rows and rows[-1] >= len(lines) - _STATUS else len(lines)
     while end and not lines[end - 1].strip():
@@ -219,7 +219,7 @@ def _dialog(lines: Sequence[str]) -> Dialog | None:
 
 
 def _subjects(inside: Sequence[str], options: Sequence[int]) -> tuple[str, ...]:
-    """Say what a dialog is about: the command in the inner frame, whole, or its path."""
+    """Return what a dialog is about: the whole command in the inner frame, or its path."""
     above = list(inside[: options[0]] if options else inside)
     framed = [line for line in above if _INNER.match(line)]
     head = next((line.strip(" │") for line in above if line.strip(" │")), "")

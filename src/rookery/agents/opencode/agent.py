@@ -1,13 +1,12 @@
 """OpenCode. Level: controlled.
 
-It has no hooks but plugins: ours, ``plugin.js``, tells what it does in the
-words of Claude's hooks, and is given to each session by its environment. Its native id comes
-with the first prompt, so that it is up is read off its screen; of its end no plugin can tell.
+It has plugins instead of hooks: ours, ``plugin.js``, reports in the words of Claude's hooks,
+and the session's environment names it. The native id comes with the first prompt, so the screen
+tells that it is up; no plugin can report its end.
 
-Its hint is grey, not faint, so that it is known by its words. What is pasted is never run,
-whatever it begins with; only a ``!`` that is typed makes a shell of the box. A turn ends at
-the second Escape. It asks for permissions as its own configuration says, and that allows all:
-its permission modes are ours, and stand in the configuration of the session's environment.
+Its hint is grey, not faint, so the hint is known by its words. Pasted words are never run; only
+a typed ``!`` makes a shell of the box. The second Escape ends a turn. Its own configuration
+allows every tool; its permission modes are Rookery's, set in the session's environment.
 """
 
 from __future__ import annotations
@@ -34,10 +33,10 @@ from rookery.ports.agent import (
     ScreenDialect,
 )
 
-#: The settings that its environment adds to all others.
+#: The variable whose settings are added to all others.
 CONFIG_VARIABLE = "OPENCODE_CONFIG_CONTENT"
 
-#: Without a mode of ours it does whatever its user's settings say, at first everything.
+#: Without one of these it follows its user's settings, which by default allow everything.
 MODES: Mapping[str, Reach] = {
     "plan": Reach.READ,
     "default": Reach.ASK,
@@ -52,14 +51,14 @@ _READING: Mapping[str, object] = {
     "rookery_*": "allow",
 }
 
-#: What changes something. All are named: a key of the user's own settings keeps its place there
+#: The tools that change something. All are named: a key of the user's settings keeps its place
 #: when ours are merged in, and of two keys that match a tool the later one counts.
 _CHANGING = (
     *("edit", "bash", "task", "skill", "webfetch", "websearch", "codesearch"),
     *("external_directory", "doom_loop", "plan_enter", "plan_exit"),
 )
 
-#: The agent of its own that runs in a mode of ours: another could have rights of its own.
+#: The built-in agent that runs in these modes: another one could have rights of its own.
 _MAIN = "build"
 
 

@@ -28,7 +28,7 @@ from rookery.model.permissions import (
 )
 from rookery.ports.agent import HookTraits, Payload
 
-#: The tool by which it asks its person something.
+#: The tool that asks its person a question.
 ASKING = "question"
 
 
@@ -97,7 +97,7 @@ def _question(asked: Any) -> Question:  # noqa: ANN401 - JSON of others
 
 
 def _answers(payload: Payload, verdict: Verdict) -> list[list[str]]:
-    """Say what is answered to each question; that nobody does is an answer, too."""
+    """Return the answers to each question; "No answer." where the person gave none."""
     none = ("No answer.", verdict.reason)
     asked = (question(each).text for each in payload["tool_input"]["questions"])
     return [list(verdict.answers.get(text, [" ".join(none).strip()])) for text in asked]
@@ -114,7 +114,7 @@ def _usage(payload: Payload, session: SessionId) -> Iterator[Fact]:
             }
         } if fresh or written or read:
             cost = payload.get("cost")
-            # Nothing is what it says of a model whose price it does not know.
+            # It reports a cost of 0 for a model whose price it does not know.
             dollars = cost if isinstance(cost, int | float) and cost > 0 else None
             micro = None if dollars is None else round(dollars * 1_000_000)
             yield facts.UsageReported(session, fresh + read + kept, written + thought, micro)

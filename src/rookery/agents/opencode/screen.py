@@ -28,14 +28,14 @@ _FOOTER = re.compile(r"\b(?:enter (?:confirm|submit|toggle|select)|esc (?:dismis
 _PERMISSION = re.compile(r"△ (?:Permission required|Always allow|Reject permission)")
 #: The file that a permission is about.
 _FILE = re.compile(r"[→←] \w+ (?P<path>\S.*)")
-#: An answer that one may choose.
+#: A numbered option.
 _OPTION = re.compile(r"\d+\. ")
 #: The head of a list or a notice that is laid over all the rest; above and below it is nothing.
 _OVERLAY = re.compile(r"(?:^|  )(?P<title>\S(?: ?\S)*) {6,}esc(?:   |$)")
 #: A word that it completes at Enter, instead of sending it, if there is anything to choose.
 _COMPLETED = re.compile(r"(?:^|\s)@\S*$")
-#: Rows of a permission at most: it leaves out the rest of a longer command.
-_MOST_ROWS = 15
+#: Rows that a permission has at most: the rest of a longer command is left out.
+_MAX_ROWS = 15
 #: What separates the conversation from the column beside it.
 _GAP = re.compile(r" {6,}")
 
@@ -95,7 +95,7 @@ def _offered(draft: str, choices: Sequence[str]) -> View:
     if _COMPLETED.search(draft):
         listed = ", ".join(choices)[:200]
         return View(None, Dialog("question", f"It offers to complete a word: {listed}"))
-    # Enter does what is typed, if that is first. At first anything may still be listed.
+    # Enter runs the draft if that is first in the list, which may still be loading.
     first = choices[0].split(" ")[0]
     return View(draft, instead="" if draft == first else first)
 
@@ -150,7 +150,7 @@ def _dialog(lines: Sequence[str]) -> Dialog | None:
         # Its mark is a colour, which is not read.
         is_numbered=bool(found.options),
         subjects=_subjects(asked),
-        is_cut=is_permission and len(block) >= _MOST_ROWS,
+        is_cut=is_permission and len(block) >= _MAX_ROWS,
         asks_back=asks_back(text),
     )
     return bounded(dialog)
@@ -167,7 +167,7 @@ def _subjects(asked: Sequence[str]) -> tuple[str, ...]:
 
 
 def _buttons(block: Sequence[str]) -> tuple[str, ...]:
-    """Read what stands side by side in the last line, before the keys that one may press."""
+    """Read the options side by side in the last line, before the hints of keys."""
     last = next(line for line in reversed(block) if _FOOTER.search(line))
     named = _GAP.split(last.strip())[0]
     return () if _FOOTER.search(named) else tuple(re.split(" {2,}", named))

@@ -1,4 +1,4 @@
-"""Read what Claude Code's hooks tell of tasks that go on after a stop. As of 2.1."""
+"""Read what hooks report of tasks that go on after a stop. Claude Code, as of 2.1."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from rookery.model import facts
 from rookery.model.facts import SessionId
 from rookery.ports.agent import Payload
 
-#: Types of tasks after whose end the agent goes on by itself, with a report of them as prompt.
+#: Types of tasks whose end makes the agent go on by itself, with a report as its prompt.
 _SUBAGENTS = frozenset({"subagent", "workflow"})
 
-#: How the agent is told that a background task has ended; no person has typed that.
+#: The prompt that reports the end of a background task; no person has typed it.
 _REPORT = re.compile(r"<task-notification>.*?<summary>(?P<summary>.*?)</summary>", re.DOTALL)
 _STOPPED = re.compile(r'Background agent "[^\n]*" was stopped by the user\.')
 
 
 @dataclass(frozen=True, slots=True)
 class Background:
-    """How many tasks of an agent go on."""
+    """How many background tasks of an agent are running."""
 
     subagents: int = 0
     commands: int = 0
@@ -40,7 +40,7 @@ def count(payload: Payload) -> Background:
 
 
 def read_stop(session: SessionId, payload: Payload, words: str, turn: str) -> facts.Fact:
-    """Say whether a stop ends the turn: it does once no subagent is left that will report."""
+    """Return the end of the turn; or its pause, while subagents run that will report."""
     going_on = count(payload)
     if going_on.subagents:
         return facts.TurnPaused(session, words, turn, going_on.subagents, going_on.commands)
@@ -48,7 +48,7 @@ def read_stop(session: SessionId, payload: Payload, words: str, turn: str) -> fa
 
 
 def read_prompt(started: facts.TurnStarted) -> facts.TurnStarted:
-    """Tell a person's prompt from the report of a background task, which is shown short."""
+    """Mark a prompt that is the report of a background task, and shorten it."""
     if report := _REPORT.match(started.prompt):
         return structs.replace(started, prompt=report["summary"].strip(), resumes=True)
     return structs.replace(started, resumes=bool(_STOPPED.fullmatch(started.prompt)))

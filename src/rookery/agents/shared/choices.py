@@ -1,4 +1,4 @@
-"""Reads the options of a dialog off the lines of a screen. Pure."""
+"""Read the options of a dialog off the lines of a screen. Pure."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-#: A numbered option; the one that Enter would give has a mark before it.
+#: A numbered option; a mark stands before the one that Enter chooses.
 _NUMBERED = re.compile(r"[ │┃]*(?P<mark>[❯›●] *)?(?P<number>\d+)\. +(?P<text>\S.*?)[ │]*")
 
-#: The marked one of several options without numbers.
+#: The marked one of several unnumbered options.
 _MARKED = re.compile(r"(?P<before> *❯ )(?P<text>\S.*)")
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What may be chosen, and where the mark is."""
+    """The options of a dialog, and which one is marked."""
 
     options: tuple[str, ...] = ()
     chosen: int | None = None

@@ -15,33 +15,33 @@ from rookery.model.permissions import PLAN, Call, Outcome, Question, Stop, Verdi
 from rookery.model.sessions import NativeId, Sender
 from rookery.ports.agent import HookTraits, Payload
 
-#: Seconds an agent waits for our hook program; that gives up long before. It takes longer if
-#: a person is asked.
+#: Seconds that an agent waits for our hook program, which gives up long before. A decision
+#: takes longer: a person may be asked.
 HOOK_TIMEOUT_S, DECISION_TIMEOUT_S = 20, 360
 
-#: Events to which the answer may be a person's.
+#: Events that a person may have to decide.
 DECIDING = frozenset({"PreToolUse", "PermissionRequest", "Stop", "Elicitation"})
 
-#: Characters of a question, as it is kept and shown.
+#: Characters kept of a question, an id or a path.
 MAX_TEXT_CHARS = 2_000
 
-#: Characters of the name of a tool or an event.
+#: Characters kept of the name of a tool or an event.
 MAX_NAME_CHARS = 200
 
 #: The answer to a command that makes an agent forget all but a summary.
 COMPACTED = "The conversation was compacted."
 
-#: For agents that a hook cannot make ask their person: where nobody decides, the answer is no.
+#: The answer of an undecided call, for agents that a hook cannot make ask their person.
 UNDECIDED = Verdict(Outcome.DENIED, "nobody", "Nobody was there to decide this.")
 
-#: An agent says that it ends, and goes on as another conversation of the same process.
+#: Reasons of a ``SessionEnd`` after which the same process starts another conversation.
 NOT_AN_END = frozenset({"clear", "resume"})
 
 
 def hook_settings(command: str, events: Sequence[str], allow: Sequence[str] = ()) -> str:
-    """Write the settings that have ``command`` told of ``events``, and ``allow`` some tools.
+    """Write settings that run ``command`` for each of ``events``, and ``allow`` some tools.
 
-    They win over those of a project, which could else switch all hooks off.
+    They win over a project's settings, which could otherwise switch all hooks off.
     """
     hooks = {event: [{"hooks": [_hook(command, event)]}] for event in events}
     allowed = {"permissions": {"allow": [*allow]}} if allow else {}
@@ -263,6 +263,12 @@ def question(asked: Any) -> Question:  # noqa: ANN401 - JSON of others
             return Question(text[:MAX_TEXT_CHARS])
         case _:
             return Question("It asks something that cannot be read.")
+
+
+def answers_as_reason(verdict: Verdict) -> str:
+    """Write a person's answers as the reason of a refusal, where a hook can only refuse."""
+    said = (f"{text} {', '.join(given)}" for text, given in verdict.answers.items())
+    return f"The person has answered: {'; '.join(said)}"
 
 
 def _call_id(payload: Payload) -> str:

@@ -23,9 +23,8 @@ from rookery.ports.settings import (
 #: The name of the program that our hooks run, wherever a home may be.
 PROGRAM = "rookery-hook"
 
-#: How it stands: ``other`` if only another home has hooks there.
+#: Whether our hooks are there; ``other`` if only another home has hooks there.
 Standing = Literal["installed", "absent", "outdated", "other"]
-
 
 IsOurs: TypeAlias = Callable[[FoundHook], bool]
 
@@ -104,7 +103,7 @@ class Toml:
 
 
 def find(settings: SettingsValues) -> Iterator[FoundHook]:
-    """Find the hooks of every Rookery."""
+    """Yield the hooks of every home of Rookery."""
     for event, group, hook, entry in _hooks(settings):
         match entry:
             case {"command": str(command), **rest} if program := _program(command):
@@ -112,7 +111,7 @@ def find(settings: SettingsValues) -> Iterator[FoundHook]:
 
 
 def has_hooks(settings: SettingsValues) -> bool:
-    """Whether there are hooks of anybody's."""
+    """Return whether there are any hooks."""
     return any(True for _ in _hooks(settings))
 
 
@@ -131,7 +130,7 @@ def standing(
 def add(
     text: str, language: SettingsLanguage, groups: Mapping[str, Mapping[str, Any]]
 ) -> tuple[str, Fragments]:
-    """Put each group last in the list of its event. Returns also what was put in, by turns.
+    """Put each group last in the list of its event. Returns also what was put in, in order.
 
     Raises ``ConfigBroken`` if that would change anything else.
     """
@@ -156,7 +155,7 @@ def take_out(
 ) -> str:
     """Take our hooks out: just what was put in, or, if that was changed, just the hooks.
 
-    Raises ``ConfigBroken`` if they stand so that nothing of others can be told from them.
+    Raises ``ConfigBroken`` if our hooks cannot be separated from others.
     """
     expected = _pruned(_without(language.parse(text), is_ours))
     left = _cut(text, language, is_ours, fragments)
@@ -180,7 +179,7 @@ def fill_in(template: str, values: Mapping[str, object]) -> str:
 
 
 def standing_of_plugin(text: str | None, wanted: str, *, program: str) -> Standing | None:
-    """Say how such a file stands; None if it is none of ours."""
+    """Return whether our plugin is in its file; ``None`` if the file is not ours."""
     if text is None:
         return "absent"
     if text == wanted:
@@ -247,7 +246,7 @@ def _pruned(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _hooks(settings: SettingsValues) -> Iterator[tuple[str, int, int, object]]:
-    """Go through all that has the form of a hook: its event, its numbers, and itself."""
+    """Yield everything that has the form of a hook: its event, its position, and itself."""
     match settings:
         case {"hooks": dict(events)}:
             for event, groups in events.items():

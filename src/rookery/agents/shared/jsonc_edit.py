@@ -1,4 +1,4 @@
-"""Adds to a JSON text, and takes out of it, without touching any other byte. Pure."""
+"""Add to a JSON text, and remove from it, without changing any other byte. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rookery.model.errors import ConfigBroken
 _STRING_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _BLANKS = re.compile(r"[ \t\r\n]*")
 
-#: What a text is indented by that shows no custom of its own.
+#: The indentation of a text that shows none of its own.
 _USUAL = "  "
 
 

@@ -20,7 +20,7 @@ class Speech:
     """
 
     mark: str  #: begins what it says
-    prompt: Pattern[str]  #: begins what was sent to it; the last of these is where one types
+    prompt: Pattern[str]  #: begins what was sent to it; the last one is the input box
     below: Pattern[str]  #: no part, but what stands between the last one and the box
     tool: Pattern[str]  #: a part that is a tool, or ends with one
     interruption: Pattern[str]  #: a part that says that the turn was stopped or refused

@@ -1,4 +1,4 @@
-"""Whether a dialog on a screen is about a call. Pure.
+"""Tell whether a dialog on a screen is about a call. Pure.
 
 That the words of a call occur somewhere in a dialog is not enough: another call may contain
 them. What a dialog is about is read per agent, and must be the whole of the call.

@@ -1,4 +1,4 @@
-"""Adds to a TOML text, and takes out of it, without touching any other byte. Pure."""
+"""Add to a TOML text, and remove from it, without changing any other byte. Pure."""
 
 from __future__ import annotations
 
