@@ -122,7 +122,7 @@ def withdraw_head(text: str) -> str:
     return _without(text, heads)
 
 
-def _without(text: str, tables: Collection[toml_edit.Table]) -> str:
+def _without(text: str, tables: Collection[toml_edit.TomlTable]) -> str:
     left = text
     for table in sorted(tables, key=lambda each: each.start, reverse=True):
         left = toml_edit.without_lines(left, table.start, table.end)
@@ -130,7 +130,7 @@ def _without(text: str, tables: Collection[toml_edit.Table]) -> str:
     return left if _is_same(left, _expected(text, tables)) else text
 
 
-def _expected(text: str, tables: Iterable[toml_edit.Table]) -> dict[str, Any]:
+def _expected(text: str, tables: Iterable[toml_edit.TomlTable]) -> dict[str, Any]:
     expected = toml_edit.parse(text)
     for table in tables:
         _forget(expected, table.path)

@@ -20,14 +20,14 @@ _STOPPED = re.compile(r'Background agent "[^\n]*" was stopped by the user\.')
 
 
 @dataclass(frozen=True, slots=True)
-class Background:
+class BackgroundTasks:
     """How many background tasks of an agent are running."""
 
     subagents: int = 0
     commands: int = 0
 
 
-def count(payload: Payload) -> Background:
+def count(payload: Payload) -> BackgroundTasks:
     """Count the background tasks that a hook names."""
     tasks = payload.get("background_tasks")
     kinds = [
@@ -36,7 +36,7 @@ def count(payload: Payload) -> Background:
         if isinstance(each, dict) and each.get("status", "running") == "running"
     ]
     subagents = sum(kind in _SUBAGENTS for kind in kinds)
-    return Background(subagents, len(kinds) - subagents)
+    return BackgroundTasks(subagents, len(kinds) - subagents)
 
 
 def read_stop(session: SessionId, payload: Payload, words: str, turn: str) -> facts.Fact:

@@ -88,7 +88,7 @@ class Toml:
     def remove(self, text: str, found: FoundHook) -> str:
         """Take out tables; hooks that are written otherwise stay."""
         head, group = ("hooks", found.event), -1
-        of_group: list[toml_edit.Table] = []
+        of_group: list[toml_edit.TomlTable] = []
         for table in toml_edit.tables(text):
             group += table.path == head
             if group == found.group and table.path[:2] == head:

@@ -40,7 +40,7 @@ def append(text: str, tables: str) -> tuple[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TomlTable:
     """A table's head, and the lines with its keys right below."""
 
     path: Path
@@ -48,7 +48,7 @@ class Table:
     end: int  #: and the first that is none of its
 
 
-def tables(text: str) -> Iterator[Table]:
+def tables(text: str) -> Iterator[TomlTable]:
     """Find the tables whose keys each take one line. Others may come out wrong: check."""
     lines = _LINE.findall(text)
     for number, line in enumerate(lines):
@@ -56,7 +56,7 @@ def tables(text: str) -> Iterator[Table]:
             end = number + 1
             while end < len(lines) and _is_key(lines[end]):
                 end += 1
-            yield Table(path, number, end)
+            yield TomlTable(path, number, end)
 
 
 def without_lines(text: str, start: int, end: int) -> str:
