@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 
 from rookery.agents.demo import EVENTS
-from rookery.agents.shared import claude_style_hooks as hooks
+from rookery.agents.shared.claude_style_hooks import hook_settings
 from rookery.hook_setup import programs
 from tests.real.outsiders import Outsider, outsider
 from tests.real.own_tmux import OwnTmux
@@ -189,7 +189,7 @@ def test_an_agent_in_somebodys_own_pane_speaks_for_itself(
 ) -> None:
     own, settings = OwnTmux(tmp_path), tmp_path / "hooks.json"
     command = programs.hook_command(cold.home, "demo")
-    settings.write_text(hooks.hook_settings(command, EVENTS))
+    settings.write_text(hook_settings(command, EVENTS))
     cold.configure(own.settings)
     cold.up()
     try:

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from rookery.agents.claude.hooks import EVENTS
-from rookery.agents.shared import jsonc_edit as json_text
+from rookery.agents.shared import jsonc_edit
 from tests.models.server import ModelServer
 from tests.real.agents import PROGRAMS, configure, seed_claude, seed_codex
 from tests.real.by_hand import ByHand
@@ -257,13 +257,13 @@ def test_gemini_tells_of_itself_as_other_agents_do(cold: Rookery, models: ModelS
         eventually(lambda: "AfterAgent" in pressed(tmux, pane, cold))
     finally:
         tmux.clear_away()
-    during = json_text.parse(file.read_text(), comments=True)
+    during = jsonc_edit.parse(file.read_text(), comments=True)
     cold.run("hooks", "uninstall", *where, "--yes")
 
     left = file.read_text()
     assert left.startswith("// mine\n")
     assert during.pop("hooks")
-    assert json_text.parse(left, comments=True) == during
+    assert jsonc_edit.parse(left, comments=True) == during
 
 
 @pytest.mark.spec("C1")

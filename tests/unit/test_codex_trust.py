@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rookery.agents.codex import trust
-from rookery.agents.shared import toml_edit as toml_text
+from rookery.agents.shared import toml_edit
 from rookery.model.errors import ConfigBroken
 from rookery.ports.settings import FoundHook
 from tests import written
@@ -21,7 +21,7 @@ TRUSTED = {
 
 #: What Codex itself writes after all that is there, once its user has trusted them.
 BY_CODEX = "\n[hooks.state]\n" + "".join(
-    f"\n[hooks.state.{toml_text.string(key)}]\ntrusted_hash = {toml_text.string(kept)}\n"
+    f"\n[hooks.state.{toml_edit.string(key)}]\ntrusted_hash = {toml_edit.string(kept)}\n"
     for key, kept in TRUSTED.items()
 )
 
@@ -56,7 +56,7 @@ def test_a_head_stays_that_something_stands_below() -> None:
 @pytest.mark.spec("C1")
 def test_it_is_said_how_codex_takes_them() -> None:
     key = f"{FILE}:stop:0:0"
-    table = f"[hooks.state.{toml_text.string(key)}]\n"
+    table = f"[hooks.state.{toml_edit.string(key)}]\n"
 
     def standing(said: str) -> str:
         return trust.standing(said, {key: "sha256:1"})
@@ -75,7 +75,7 @@ def test_what_was_trusted_otherwise_is_trusted_anew_and_what_is_off_stays_off() 
 
     new, _ = trust.grant(text, {old: "sha256:1", off: "sha256:2"})
 
-    state = toml_text.parse(new)["hooks"]["state"]
+    state = toml_edit.parse(new)["hooks"]["state"]
     assert state == {off: {"enabled": False}, old: {"trusted_hash": "sha256:1"}}
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.agents.shared import toml_edit as toml_text
+from rookery.agents.shared import toml_edit
 from rookery.model.errors import ConfigBroken
 from tests import written
 
@@ -14,16 +14,16 @@ from tests import written
 @pytest.mark.spec("C1")
 @given(written.as_toml())
 def test_tables_are_added_after_all_that_is_there(text: str) -> None:
-    new, addition = toml_text.append(text, "[ours]\na = 1\n")
+    new, addition = toml_edit.append(text, "[ours]\na = 1\n")
 
     assert new == text + addition
-    assert toml_text.parse(new) == {**toml_text.parse(text), "ours": {"a": 1}}
+    assert toml_edit.parse(new) == {**toml_edit.parse(text), "ours": {"a": 1}}
 
 
 @given(st.text(max_size=20))
 def test_every_string_can_be_written(value: str) -> None:
-    assert toml_text.parse(f"a = {toml_text.string(value)}") == {"a": value}
-    assert toml_text.parse(f"[{toml_text.string(value)}]") == {value: {}}
+    assert toml_edit.parse(f"a = {toml_edit.string(value)}") == {"a": value}
+    assert toml_edit.parse(f"[{toml_edit.string(value)}]") == {value: {}}
 
 
 @pytest.mark.parametrize(
@@ -31,19 +31,19 @@ def test_every_string_can_be_written(value: str) -> None:
     [("a = 1", "a = 1\n\n[b]\n"), ("a = 1\r\n", "a = 1\r\n\r\n[b]\r\n"), ("", "[b]\n")],
 )
 def test_lines_end_as_they_do_there(text: str, ended: str) -> None:
-    assert toml_text.append(text, "[b]\n")[0] == ended
+    assert toml_edit.append(text, "[b]\n")[0] == ended
 
 
 def test_tables_are_found_with_their_keys_and_nothing_more() -> None:
     text = "a = 1\n[b]\nc = 1\n# of d\n[d.'e f']\n\n[[g]]\nh = 1"
 
-    found = [(each.path, each.start, each.end) for each in toml_text.tables(text)]
+    found = [(each.path, each.start, each.end) for each in toml_edit.tables(text)]
 
     assert found == [(("b",), 1, 3), (("d", "e f"), 4, 5), (("g",), 6, 8)]
 
 
 def test_lines_are_taken_out_with_the_empty_one_before() -> None:
-    assert toml_text.without_lines("a\n\nb\nc\n\nd\n", 2, 4) == "a\n\nd\n"
+    assert toml_edit.without_lines("a\n\nb\nc\n\nd\n", 2, 4) == "a\n\nd\n"
 
 
 @pytest.mark.spec("C1")
@@ -52,11 +52,11 @@ def test_lines_are_taken_out_with_the_empty_one_before() -> None:
 )
 def test_what_is_broken_is_refused_by_its_line(text: str, line: int) -> None:
     with pytest.raises(ConfigBroken, match=f"line {line}: "):
-        toml_text.parse(text)
+        toml_edit.parse(text)
 
 
 def test_a_mark_at_the_beginning_does_no_harm() -> None:
     text = "\ufeff[a]\n"
 
-    assert toml_text.parse(text) == {"a": {}}
-    assert [each.path for each in toml_text.tables(text)] == [("a",)]
+    assert toml_edit.parse(text) == {"a": {}}
+    assert [each.path for each in toml_edit.tables(text)] == [("a",)]

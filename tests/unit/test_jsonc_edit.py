@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rookery.agents.shared import jsonc_edit as json_text
+from rookery.agents.shared import jsonc_edit
 from rookery.model.errors import ConfigBroken
 from tests import written
 
@@ -29,9 +29,9 @@ def test_what_is_added_is_all_that_is_new(drawn: st.DataObject, comments: bool) 
     text = drawn.draw(written.as_json(settings, comments=comments))
     event = drawn.draw(st.sampled_from(written.EVENTS))
 
-    new, addition = json_text.append(text, ("hooks", event), OURS, comments=comments)
+    new, addition = jsonc_edit.append(text, ("hooks", event), OURS, comments=comments)
 
-    assert json_text.parse(new, comments=comments) == expected(settings, event)
+    assert jsonc_edit.parse(new, comments=comments) == expected(settings, event)
     at = new.index(addition)
     assert new[:at] + new[at + len(addition) :] == text
 
@@ -44,10 +44,10 @@ def test_what_is_taken_out_is_all_that_is_gone(drawn: st.DataObject, comments: b
     assume(settings)
     name = drawn.draw(st.sampled_from(sorted(settings)))
 
-    left = json_text.remove(text, (name,), comments=comments)
+    left = jsonc_edit.remove(text, (name,), comments=comments)
 
     rest = {each: value for each, value in settings.items() if each != name}
-    assert json_text.parse(left, comments=comments) == rest
+    assert jsonc_edit.parse(left, comments=comments) == rest
     assert is_within(left, text)
 
 
@@ -63,10 +63,10 @@ def test_an_element_can_be_taken_out_of_a_list(drawn: st.DataObject, comments: b
     text = drawn.draw(written.as_json({"a": [numbers]}, comments=comments))
     number = drawn.draw(st.integers(0, len(numbers) - 1))
 
-    left = json_text.remove(text, ("a", 0, number), comments=comments)
+    left = jsonc_edit.remove(text, ("a", 0, number), comments=comments)
 
     rest = numbers[:number] + numbers[number + 1 :]
-    assert json_text.parse(left, comments=comments) == {"a": [rest]}
+    assert jsonc_edit.parse(left, comments=comments) == {"a": [rest]}
 
 
 @pytest.mark.parametrize(
@@ -84,16 +84,16 @@ def test_an_element_can_be_taken_out_of_a_list(drawn: st.DataObject, comments: b
     ],
 )
 def test_what_is_added_looks_like_what_is_around_it(before: str, after: str) -> None:
-    assert json_text.append(before, ("l",), 1)[0] == after
+    assert jsonc_edit.append(before, ("l",), 1)[0] == after
 
 
 def test_a_comment_stays_with_what_it_is_about() -> None:
     before = '{\n  "a": 1 // one\n}\n'
 
-    after, _ = json_text.append(before, ("l",), 1, comments=True)
+    after, _ = jsonc_edit.append(before, ("l",), 1, comments=True)
 
     assert after.startswith('{\n  "a": 1 // one\n')
-    assert json_text.parse(after, comments=True) == {"a": 1, "l": [1]}
+    assert jsonc_edit.parse(after, comments=True) == {"a": 1, "l": [1]}
 
 
 @pytest.mark.spec("C1")
@@ -113,11 +113,11 @@ def test_a_comment_stays_with_what_it_is_about() -> None:
 )
 def test_what_is_broken_is_refused_by_its_line(text: str, said: str) -> None:
     with pytest.raises(ConfigBroken, match=said):
-        json_text.append(text, ("l",), 1)
+        jsonc_edit.append(text, ("l",), 1)
 
 
 def test_of_two_of_the_same_name_the_last_counts() -> None:
-    new, _ = json_text.append('{"l": [0], "l": [2]}', ("l",), 1)
+    new, _ = jsonc_edit.append('{"l": [0], "l": [2]}', ("l",), 1)
 
     assert new == '{"l": [0], "l": [2, 1]}'
-    assert json_text.remove(new, ("l", 0)) == '{"l": [0], "l": [1]}'
+    assert jsonc_edit.remove(new, ("l", 0)) == '{"l": [0], "l": [1]}'
