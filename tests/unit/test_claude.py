@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,7 @@ from rookery.model.sessions import NativeId
 from rookery.ports.agent import LaunchSpec
 from tests.contract.cases.claude import RECORDED
 
-
-def order(*, model: str = "", permission_mode: str = "", resumes: bool = False) -> LaunchSpec:
-    native_id = NativeId("n1")
-    return LaunchSpec(
-        ("claude",), native_id, model, permission_mode, "hook 'a b'", Path("/s"), resumes
-    )
+SPEC = LaunchSpec(("claude",), NativeId("n1"), "", "", "hook 'a b'", Path("/s"))
 
 
 @pytest.mark.spec("B0")
@@ -58,9 +54,9 @@ def test_a_model_that_the_person_chose_is_told_by_its_hook() -> None:
 
 
 def test_its_command_line_names_the_session_its_hooks_the_model_and_the_mode() -> None:
-    plain = command_line(order())
-    full = command_line(order(model="opus", permission_mode="plan"))
-    again = command_line(order(resumes=True))
+    plain = command_line(SPEC)
+    full = command_line(replace(SPEC, model="opus", permission_mode="plan"))
+    again = command_line(replace(SPEC, resumes=True))
 
     settings = ("--settings", "/s/settings.json")
     assert plain.argv == ("claude", "--session-id", "n1", *settings)
@@ -69,7 +65,7 @@ def test_its_command_line_names_the_session_its_hooks_the_model_and_the_mode() -
 
 
 def test_its_settings_of_one_session_tell_us_of_each_event() -> None:
-    ((path, text),) = command_line(order()).files.items()
+    ((path, text),) = command_line(SPEC).files.items()
 
     hooks = json.loads(text)["hooks"]
     assert path == Path("/s/settings.json")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +17,13 @@ from rookery.model.screens import View, read_styled
 from rookery.model.sessions import NativeId
 from rookery.ports.agent import LaunchSpec
 
-
-def order(*, model: str = "", permission_mode: str = "", resumes: bool = False) -> LaunchSpec:
-    native_id = NativeId("n1")
-    return LaunchSpec(
-        ("codex",), native_id, model, permission_mode, "hook 'a b'", Path("/s"), resumes
-    )
+SPEC = LaunchSpec(("codex",), NativeId("n1"), "", "", "hook 'a b'", Path("/s"))
 
 
 def test_its_command_line_starts_no_daemon_and_names_the_model_and_the_sandbox() -> None:
-    plain = command_line(order())
-    full = command_line(order(model="gpt-5.5", permission_mode="read-only"))
-    again = command_line(order(resumes=True))
+    plain = command_line(SPEC)
+    full = command_line(replace(SPEC, model="gpt-5.5", permission_mode="read-only"))
+    again = command_line(replace(SPEC, resumes=True))
 
     assert plain.argv[:2] == ("codex", "--no-daemon")
     assert full.argv == (*plain.argv, "--model", "gpt-5.5", "--sandbox", "read-only")
@@ -37,7 +33,7 @@ def test_its_command_line_starts_no_daemon_and_names_the_model_and_the_sandbox()
 
 def settings() -> dict[str, Any]:
     """Return what the command line sets, as Codex reads it."""
-    words = command_line(order()).argv[2:]
+    words = command_line(SPEC).argv[2:]
     assert set(words[::2]) == {"-c"}
     return tomllib.loads("\n".join(words[1::2]))
 

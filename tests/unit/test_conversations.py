@@ -23,7 +23,7 @@ from tests.house import PROGRAM, World, passing_time, running
 from tests.sessions import WORKER, make
 
 TALK = NativeId("n1")
-ORDER = LaunchSpec(("program",), NativeId("n2"), "", "", "hook", Path("/s"))
+SPEC = LaunchSpec(("program",), NativeId("n2"), "", "", "hook", Path("/s"))
 
 
 def over(db: Connection, journal: Journal, **more: str) -> Session:
@@ -122,7 +122,7 @@ def test_an_agent_that_cannot_is_refused(
     ],
 )
 def test_a_branch_is_asked_for_in_each_agents_own_words(agent: str, words: list[str]) -> None:
-    argv = AGENTS[agent].command_line(replace(ORDER, forks=TALK)).argv
+    argv = AGENTS[agent].command_line(replace(SPEC, forks=TALK)).argv
 
     assert " ".join(words) in " ".join(argv)
 
@@ -139,7 +139,7 @@ def test_a_branch_is_asked_for_in_each_agents_own_words(agent: str, words: list[
     ],
 )
 def test_whoever_can_go_on_is_told_with_what(agent: str, words: str) -> None:
-    argv = AGENTS[agent].command_line(replace(ORDER, resumes=True)).argv
+    argv = AGENTS[agent].command_line(replace(SPEC, resumes=True)).argv
 
     assert AGENTS[agent].abilities.can_resume
     assert words in " ".join(argv)

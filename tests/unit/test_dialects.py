@@ -145,11 +145,11 @@ def test_a_hook_says_who_sent_it() -> None:
 
 @pytest.mark.spec("C1")
 def test_a_demo_is_told_its_id_and_given_hooks_of_its_own() -> None:
-    order = LaunchSpec(
+    spec = LaunchSpec(
         ("demo",), NativeId("n1"), "dream-1", "plan", "hook 'a b' demo", Path("/s")
     )
 
-    line = DEMO.command_line(order)
+    line = DEMO.command_line(spec)
 
     ((path, text),) = line.files.items()
     assert line.argv == (
@@ -165,9 +165,9 @@ def test_a_demo_is_told_its_id_and_given_hooks_of_its_own() -> None:
 
 
 def test_what_was_not_asked_for_is_the_agents_own_choice() -> None:
-    order = LaunchSpec(("demo",), NativeId("n1"), "", "", "hook", Path("/s"))
+    spec = LaunchSpec(("demo",), NativeId("n1"), "", "", "hook", Path("/s"))
 
-    assert DEMO.command_line(order).argv[-1] == "/s/settings.json"
+    assert DEMO.command_line(spec).argv[-1] == "/s/settings.json"
 
 
 @pytest.mark.spec("C8")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +37,8 @@ def about(**details: object) -> dict[str, Any]:
     return {**RECORDED.hook("Notification.ToolPermission.exec"), "details": details}
 
 
-def order(*, model: str = "", permission_mode: str = "", resumes: bool = False) -> LaunchSpec:
-    native_id = NativeId("11111111-2222-4333-8444-555555555555")
-    return LaunchSpec(
-        ("gemini",), native_id, model, permission_mode, "hook", Path("/s"), resumes
-    )
+NATIVE = NativeId("11111111-2222-4333-8444-555555555555")
+SPEC = LaunchSpec(("gemini",), NATIVE, "", "", "hook", Path("/s"))
 
 
 def test_words_that_were_sent_are_not_taken_for_the_box() -> None:
@@ -89,14 +87,13 @@ def test_a_box_holds_words_that_it_wraps() -> None:
 
 
 def test_its_command_line_names_the_session_the_model_and_the_mode() -> None:
-    plain = command_line(order())
-    full = command_line(order(model="gemini-2.5-flash", permission_mode="auto_edit"))
-    again = command_line(order(resumes=True))
+    plain = command_line(SPEC)
+    full = command_line(replace(SPEC, model="gemini-2.5-flash", permission_mode="auto_edit"))
+    again = command_line(replace(SPEC, resumes=True))
 
-    native_id = "11111111-2222-4333-8444-555555555555"
-    assert plain.argv == ("gemini", "--session-id", native_id)
+    assert plain.argv == ("gemini", "--session-id", NATIVE)
     assert full.argv[3:] == ("--model", "gemini-2.5-flash", "--approval-mode", "auto_edit")
-    assert again.argv == ("gemini", "--resume", native_id)
+    assert again.argv == ("gemini", "--resume", NATIVE)
     assert not plain.files
 
 

@@ -20,26 +20,21 @@ from rookery.ports.agent import Agent, LaunchSpec
 TOOLS = ("/bin/sh", "/home/anna/it's mine/rookery-mcp")
 BADGE = "a-secret-badge"
 
-
-def order(
-    tools: tuple[str, ...] = TOOLS, environment: dict[str, str] | None = None
-) -> LaunchSpec:
-    return LaunchSpec(
-        command=("it",),
-        native_id=NativeId("n1"),
-        model="",
-        permission_mode="",
-        hook="/bin/hook it",
-        folder=Path("/sessions/n1"),
-        tools=tools,
-        badge=BADGE,
-        environment=environment or {},
-    )
+SPEC = LaunchSpec(
+    command=("it",),
+    native_id=NativeId("n1"),
+    model="",
+    permission_mode="",
+    hook="/bin/hook it",
+    folder=Path("/sessions/n1"),
+    tools=TOOLS,
+    badge=BADGE,
+)
 
 
 @pytest.mark.spec("I2", "K5")
 def test_claude_gets_them_in_a_file_of_its_own_and_need_not_ask() -> None:
-    line = CLAUDE.command_line(order())
+    line = CLAUDE.command_line(SPEC)
 
     file = Path("/sessions/n1/mcp.json")
     server = json.loads(line.files[file])["mcpServers"]["rookery"]
@@ -52,7 +47,7 @@ def test_claude_gets_them_in_a_file_of_its_own_and_need_not_ask() -> None:
 
 @pytest.mark.spec("I2", "K5")
 def test_codex_gets_them_as_settings_of_its_command_line() -> None:
-    argv = CODEX.command_line(order()).argv
+    argv = CODEX.command_line(SPEC).argv
 
     given = [word for word in argv if word.startswith("mcp_servers.")]
     server = tomllib.loads("\n".join(given))["mcp_servers"]["rookery"]
@@ -70,7 +65,7 @@ def test_codex_gets_them_as_settings_of_its_command_line() -> None:
     ],
 )
 def test_opencode_gets_them_beside_its_users_own(before: str, kept: dict[str, object]) -> None:
-    line = OPENCODE.command_line(order(environment={CONFIG_VARIABLE: before}))
+    line = OPENCODE.command_line(replace(SPEC, environment={CONFIG_VARIABLE: before}))
 
     servers = json.loads(line.environment[CONFIG_VARIABLE])["mcp"]
     ours = servers.pop("rookery")
@@ -84,7 +79,7 @@ def test_opencode_gets_them_beside_its_users_own(before: str, kept: dict[str, ob
 )
 @pytest.mark.parametrize("agent", AGENTS.values(), ids=AGENTS)
 def test_no_badge_stands_on_a_command_line(agent: Agent, how: dict[str, Any]) -> None:
-    wanted = replace(order(), model="a-model", permission_mode=next(iter(agent.modes), ""))
+    wanted = replace(SPEC, model="a-model", permission_mode=next(iter(agent.modes), ""))
 
     assert BADGE not in " ".join(agent.command_line(replace(wanted, **how)).argv)
 
@@ -92,7 +87,7 @@ def test_no_badge_stands_on_a_command_line(agent: Agent, how: dict[str, Any]) ->
 @pytest.mark.spec("I2")
 @pytest.mark.parametrize("agent", [CLAUDE, CODEX, OPENCODE], ids=lambda each: each.name)
 def test_who_is_to_have_none_gets_none(agent: Agent) -> None:
-    line = agent.command_line(order(tools=()))
+    line = agent.command_line(replace(SPEC, tools=()))
 
     everything = " ".join((*line.argv, *line.files.values(), *line.environment.values()))
     assert "mcp" not in everything

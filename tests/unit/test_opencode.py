@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,22 +18,16 @@ from rookery.ports.agent import LaunchSpec
 from tests.contract.cases.case import S
 from tests.contract.cases.opencode import RECORDED, TOUCH
 
-
-def order(
-    *, model: str = "", resumes: bool = False, environment: Mapping[str, str] | None = None
-) -> LaunchSpec:
-    return LaunchSpec(
-        command=("opencode",),
-        native_id=NativeId("ses_1"),
-        model=model,
-        permission_mode="",
-        hook="sh -c 'a b' /state/rookery-hook opencode",
-        folder=Path("/s p"),
-        resumes=resumes,
-        door=Path("/run/door"),
-        spool=Path("/state/spool"),
-        environment=environment or {},
-    )
+SPEC = LaunchSpec(
+    command=("opencode",),
+    native_id=NativeId("ses_1"),
+    model="",
+    permission_mode="",
+    hook="sh -c 'a b' /state/rookery-hook opencode",
+    folder=Path("/s p"),
+    door=Path("/run/door"),
+    spool=Path("/state/spool"),
+)
 
 
 def test_a_table_that_mentions_the_escape_key_is_no_dialog() -> None:
@@ -70,9 +64,9 @@ def test_what_stands_beside_the_box_is_not_in_it() -> None:
 
 
 def test_its_command_line_names_the_model_and_what_to_go_on_with() -> None:
-    plain = command_line(order())
-    full = command_line(order(model="fake/fake-model"))
-    again = command_line(order(resumes=True))
+    plain = command_line(SPEC)
+    full = command_line(replace(SPEC, model="fake/fake-model"))
+    again = command_line(replace(SPEC, resumes=True))
 
     assert plain.argv == ("opencode",)
     assert full.argv == ("opencode", "--model", "fake/fake-model")
@@ -81,7 +75,7 @@ def test_its_command_line_names_the_model_and_what_to_go_on_with() -> None:
 
 @pytest.mark.spec("C1")
 def test_each_session_is_given_our_plugin_with_where_to_tell() -> None:
-    line = command_line(order())
+    line = command_line(SPEC)
 
     ((file, text),) = line.files.items()
     assert file == Path("/s p/rookery.js")
@@ -105,7 +99,7 @@ def test_each_session_is_given_our_plugin_with_where_to_tell() -> None:
     ],
 )
 def test_settings_that_the_environment_has_already_stay(given: str, settings: object) -> None:
-    line = command_line(order(environment={CONFIG_VARIABLE: given}))
+    line = command_line(replace(SPEC, environment={CONFIG_VARIABLE: given}))
 
     assert json.loads(line.environment[CONFIG_VARIABLE]) == settings
 
@@ -114,7 +108,7 @@ def test_settings_that_the_environment_has_already_stay(given: str, settings: ob
 def test_settings_that_cannot_be_read_stay_as_they_are() -> None:
     theirs = '{"model": "m", // mine\n}'
 
-    line = command_line(order(environment={CONFIG_VARIABLE: theirs}))
+    line = command_line(replace(SPEC, environment={CONFIG_VARIABLE: theirs}))
 
     assert line.environment[CONFIG_VARIABLE] == theirs
 

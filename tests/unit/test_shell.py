@@ -133,9 +133,9 @@ def test_that_the_beginning_has_scrolled_away_is_said() -> None:
 
 
 def test_a_shell_runs_what_it_was_told_and_nothing_is_added() -> None:
-    order = LaunchSpec(("/bin/sh", "-c", "x"), NativeId(""), "", "", "hook", Path("/s"))
+    spec = LaunchSpec(("/bin/sh", "-c", "x"), NativeId(""), "", "", "hook", Path("/s"))
 
-    line = SHELL.command_line(order)
+    line = SHELL.command_line(spec)
 
     assert (line.argv, line.files) == (("/bin/sh", "-c", "x"), {})
 
