@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rookery.agents.shared import hook_settings
 from rookery.agents.shared.hook_settings import PROGRAM, Standing
 from rookery.home import Home
-from rookery.hook_setup import files, programs
+from rookery.hook_setup import files, programs, trust_lists
 from rookery.hook_setup.files import Change, StagedFiles
 from rookery.hook_setup.places import HookPlace
 from rookery.hook_setup.record import InstalledFile, InstallRecord
@@ -19,7 +19,6 @@ from rookery.ports.settings import (
     HookShape,
     SettingsLanguage,
     SettingsValues,
-    TrustList,
     TrustStanding,
 )
 
@@ -137,7 +136,7 @@ class _Planner:
         file, language = self._choose(place)
         with files.named_in_errors(file):
             settings = language.parse(self.staged.read(file) or "")
-            _check_keys(place, file, settings)
+            trust_lists.check_keys(place, file, settings)
         shape, command = _shape(place), self.command(place.agent)
         standing = hook_settings.standing(settings, shape, command, program=self.program)
         if standing == "installed" and not Path(self.program).exists():
@@ -146,10 +145,10 @@ class _Planner:
             return HookState(place, file, standing)
         with files.named_in_errors(place.trust):
             said = self.staged.read(place.trust) or ""
-            trust = _trust_list(place)
+            trust = trust_lists.of_place(place)
             kept = [
                 trust.standing(said, trust.hashes(name, self._ours(settings)))
-                for name in _spellings(file)
+                for name in trust_lists.spellings(file)
             ]
         return HookState(place, file, standing, trust.best(kept))
 
@@ -175,7 +174,7 @@ class _Planner:
         text = self.staged.read(file) or ""
         settings = language.parse(text)
         try:
-            _check_keys(place, file, settings)
+            trust_lists.check_keys(place, file, settings)
         except ConfigBroken as ignored:
             self.remarks.append(f"{file}: {ignored.args[0]} Remove the key.")
         shape, command = _shape(place), self.command(place.agent)
@@ -213,7 +212,7 @@ class _Planner:
             str(place.user_folder),
             made=text is None,
             folders=tuple(map(str, files.missing_folders(file))),
-            trusts=file != place.trust or _trust_list(place).has_head(text or ""),
+            trusts=file != place.trust or trust_lists.of_place(place).has_head(text or ""),
         )
         self.record.entries.setdefault(file, entry)
 
@@ -230,7 +229,7 @@ class _Planner:
             return {}
         self._warn(place, file, settings)
         self.staged.write(place.agent, file, self._without_ours(text, file, language))
-        return _hashes(place, file, found) if place.trust else {}
+        return trust_lists.hashes(place, file, found) if place.trust else {}
 
     def _forget(self, place: HookPlace) -> None:
         """Drop the place from the record, and the files that only our hooks needed."""
@@ -254,7 +253,9 @@ class _Planner:
         text, entry = self.staged.read(kept) or "", self.record.entries[kept]
         found = list(self._ours(language.parse(self.staged.read(file) or "")))
         with files.named_in_errors(kept):
-            text, fragments = _trust_list(place).grant(text, _hashes(place, file, found))
+            text, fragments = trust_lists.of_place(place).grant(
+                text, trust_lists.hashes(place, file, found)
+            )
         self.staged.write(place.agent, kept, text)
         still = [each for each in entry.trust if each in text]
         self.record.entries[kept] = replace(entry, trust=(*still, *fragments))
@@ -263,7 +264,7 @@ class _Planner:
         text, entry = self.staged.read(kept), self.record.entries.get(kept)
         if text is None:
             return
-        trust = _trust_list(place)
+        trust = trust_lists.of_place(place)
         text = trust.withdraw(text, hashes, entry.trust if entry else ())
         if entry and not entry.trusts:
             text = trust.withdraw_head(text)
@@ -290,30 +291,5 @@ class _Planner:
         return hook_settings.standing_of_plugin(text, wanted, program=self.program), wanted
 
 
-def _check_keys(place: HookPlace, file: Path, settings: SettingsValues) -> None:
-    """Raise ``ConfigBroken`` for keys that make an agent ignore the whole file."""
-    if place.trust and file != place.trust:
-        _trust_list(place).require_known_keys(settings)
-
-
 def _shape(place: HookPlace) -> HookShape:
     return place.dialect.hooks or HookShape({})  # an agent with a plugin has none
-
-
-def _trust_list(place: HookPlace) -> TrustList:
-    if (trust := place.dialect.trust) is None:
-        raise BadInput(f"{place.dialect.title} does not ask whether its user trusts hooks.")
-    return trust.list
-
-
-def _hashes(place: HookPlace, file: Path, found: Collection[FoundHook]) -> dict[str, str]:
-    """Return the keys and hashes under which an agent may list the hooks of a file."""
-    hashes: dict[str, str] = {}
-    for name in _spellings(file):
-        hashes |= _trust_list(place).hashes(name, found)
-    return hashes
-
-
-def _spellings(file: Path) -> tuple[str, ...]:
-    """Return the paths that an agent may use: it may resolve links to the folder, or not."""
-    return tuple(dict.fromkeys([str(file.parent.resolve() / file.name), str(file)]))

@@ -1,0 +1,36 @@
+"""Finds our hooks in an agent's list of trusted hooks, by all names of their file."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from rookery.hook_setup.places import HookPlace
+from rookery.model.errors import BadInput
+from rookery.ports.settings import FoundHook, SettingsValues, TrustList
+
+
+def of_place(place: HookPlace) -> TrustList:
+    """Return what edits the list of trusted hooks. Raises ``BadInput`` if there is none."""
+    if (trust := place.dialect.trust) is None:
+        raise BadInput(f"{place.dialect.title} does not ask whether its user trusts hooks.")
+    return trust.list
+
+
+def check_keys(place: HookPlace, file: Path, settings: SettingsValues) -> None:
+    """Raise ``ConfigBroken`` for keys that make the agent ignore the whole file."""
+    if place.trust and file != place.trust:
+        of_place(place).require_known_keys(settings)
+
+
+def hashes(place: HookPlace, file: Path, found: Collection[FoundHook]) -> dict[str, str]:
+    """Return the keys and hashes under which the agent may list the hooks of a file."""
+    found_hashes: dict[str, str] = {}
+    for name in spellings(file):
+        found_hashes |= of_place(place).hashes(name, found)
+    return found_hashes
+
+
+def spellings(file: Path) -> tuple[str, ...]:
+    """Return the paths that an agent may use: it may resolve links to the folder, or not."""
+    return tuple(dict.fromkeys([str(file.parent.resolve() / file.name), str(file)]))
