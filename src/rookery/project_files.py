@@ -42,12 +42,12 @@ async def in_thread(look: Callable[[], T], otherwise: T) -> T:
 
 def hooks_switched_off(session: Session) -> str:
     """Name the project file that switches a session's hooks off; empty if none does."""
-    agent = AGENTS[session.agent]
-    if session.is_ours and not agent.abilities.needs_installed_hooks:
-        return ""  # what it was given wins over the project's settings
-    switch = agent.settings.switch if agent.settings else None
-    if switch is None or not session.project_path:
+    agent = AGENTS.get(session.agent)
+    switch = agent.settings.switch if agent and agent.settings else None
+    if agent is None or switch is None or not session.project_path:
         return ""
+    if session.is_ours and not agent.abilities.needs_installed_hooks:
+        return ""  # the hooks of its launch win over the project's settings
     folder = Path(session.project_path, session.subdir)
     folders = up_to_root(folder) if switch.in_parents else (folder,)
     for path in (each / name for each in folders for name in switch.files):
@@ -72,8 +72,8 @@ async def require_own_command(session: Session, words: str) -> None:
 def command_defined_by(session: Session, name: str) -> str:
     """Name the file of a session's project that defines a slash command; empty if none does."""
     folder = Path(session.project_path, session.subdir)
-    settings = AGENTS[session.agent].settings
-    commands = settings.commands if settings else None
+    agent = AGENTS.get(session.agent)
+    commands = agent.settings.commands if agent and agent.settings else None
     if commands is None or not session.project_path:
         return ""
     for each in _holding_commands(folder):

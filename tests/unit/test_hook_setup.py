@@ -540,6 +540,13 @@ def test_a_file_of_somebody_else_is_not_overwritten(setting: Setting) -> None:
     assert file.read_text() == "mine()\n"
 
 
+def test_hooks_of_an_agent_that_a_later_version_knows_are_left_alone(setting: Setting) -> None:
+    later = record.InstalledFile("later", str(setting.folder), str(setting.folder))
+    kept = record.InstallRecord({setting.folder / "settings.json": later})
+
+    assert list(kept.places()) == []
+
+
 def test_the_folders_to_be_made_are_known_the_innermost_first(tmp_path: Path) -> None:
     found = files.missing_folders(tmp_path / "a" / "b" / "c.json")
 

@@ -200,8 +200,8 @@ ONCE_ONLY = (
 
 def _keys_of(house: House, db: Connection, request: Request) -> KeyDialect | None:
     """Return how the dialogs of a request's agent are answered by keys."""
-    screen = house.agents[known.get(db, request.session).agent].screen
-    return screen.keys if screen else None
+    agent = house.agents.get(known.get(db, request.session).agent)
+    return agent.screen.keys if agent and agent.screen else None
 
 
 def _noted(request: Request, keys: KeyDialect | None, asked: AnswerAsked) -> Request:

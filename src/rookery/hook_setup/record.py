@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rookery.agents.names import WITH_SETTINGS
 from rookery.home import Home
 from rookery.hook_setup.files import put_private
 from rookery.hook_setup.places import HookPlace
@@ -41,7 +42,9 @@ class InstallRecord:
     entries: dict[Path, InstalledFile] = field(default_factory=dict)
 
     def places(self) -> Iterator[HookPlace]:
-        yield from dict.fromkeys(entry.place for entry in self.entries.values())
+        """Yield the places that have hooks of ours, of the agents that this version knows."""
+        known = (each for each in self.entries.values() if each.agent in WITH_SETTINGS)
+        yield from dict.fromkeys(entry.place for entry in known)
 
 
 def load(home: Home) -> InstallRecord:
