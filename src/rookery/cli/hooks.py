@@ -19,7 +19,8 @@ from rookery.home import Home
 from rookery.model.errors import Answered, NotRunning
 
 if TYPE_CHECKING:
-    from rookery.hook_setup.plans import HookState
+    from rookery.hook_setup.places import HookPlace
+    from rookery.ports.settings import TrustStanding
 
 _STANDINGS = {
     "installed": "installed",
@@ -99,19 +100,18 @@ def status(*, where: Where, as_json: bool) -> None:
         )
         return
     for state in found:
-        trust = f", {_trust_of(state)}" if state.trust else ""
+        trust = f", {_trust_text(state.place, state.trust)}" if state.trust else ""
         stands = _STANDINGS.get(state.standing or "", "cannot be read")
         say_line(f"{state.place.agent:8}  {state.file}  {stands}{trust}")
         if state.trouble:
             say(f"          {state.trouble}")
 
 
-def _trust_of(state: HookState) -> str:
+def _trust_text(place: HookPlace, trust: TrustStanding) -> str:
     """Say whether the agent's user trusts our hooks, and what to do if not."""
-    dialect = state.place.dialect
-    told = _TRUSTED[state.trust or "untrusted"]
+    dialect = place.dialect
     next_step = dialect.trust.next_step if dialect.trust else ""
-    return told.format(title=dialect.title, next_step=next_step)
+    return _TRUSTED[trust].format(title=dialect.title, next_step=next_step)
 
 
 @click.command()
@@ -153,5 +153,5 @@ def _say_next(agents: Collection[str], *, trusted: bool) -> None:
 
     for agent in sorted(agents):
         dialect = places.dialect_of(agent)
-        waits = dialect.trust and not trusted
-        say(dialect.trust.next_step if dialect.trust and waits else dialect.next_step)
+        asks = None if trusted else dialect.trust
+        say(asks.next_step if asks else dialect.next_step)
