@@ -6,6 +6,7 @@ import fcntl
 import logging
 import os
 import re
+import secrets
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -192,17 +193,20 @@ def write_durably(
     path: Path, content: bytes, *, mode: int = 0o600, mtime_s: int | None = None
 ) -> None:
     """Write a private file so that a power cut leaves the old content or the new."""
-    new = path.with_name(path.name + ".new")
-    new.unlink(missing_ok=True)
-    with open_private(new) as file:
-        rest = memoryview(content)
-        while rest:
-            rest = rest[file.write(rest) or 0 :]
-        os.fchmod(file.fileno(), mode)
-        if mtime_s is not None:
-            os.utime(file.fileno(), (mtime_s, mtime_s))
-        os.fsync(file.fileno())
-    new.rename(path)
+    # A name of its own: a command and the daemon may write the same file at the same time.
+    new = path.with_name(f".{path.name}.{secrets.token_hex(8)}.new")
+    try:
+        with open_private(new) as file:
+            rest = memoryview(content)
+            while rest:
+                rest = rest[file.write(rest) or 0 :]
+            os.fchmod(file.fileno(), mode)
+            if mtime_s is not None:
+                os.utime(file.fileno(), (mtime_s, mtime_s))
+            os.fsync(file.fileno())
+        new.rename(path)
+    finally:
+        new.unlink(missing_ok=True)
     sync_folder(path.parent)
 
 

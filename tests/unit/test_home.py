@@ -3,11 +3,12 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from rookery.home import Home, find_home, open_private
+from rookery.home import Home, find_home, open_private, write_durably
 from rookery.model.errors import AlreadyRunning, HomeUnusable
 
 #: Linux takes 107 bytes of path for a unix socket, macOS 103.
@@ -302,3 +303,17 @@ def test_a_private_file_is_made_for_the_owner_alone(tmp_path: Path) -> None:
         os.umask(before)
 
     assert mode(tmp_path / "token") == 0o600
+
+
+@pytest.mark.spec("K4")
+def test_a_file_that_several_write_at_once_has_the_whole_of_what_one_wrote(
+    tmp_path: Path,
+) -> None:
+    file, contents = tmp_path / "file", [bytes([each]) * 100_000 for each in b"ab"]
+
+    with ThreadPoolExecutor(2) as threads:
+        for written in [threads.submit(write_durably, file, each) for each in contents * 25]:
+            written.result()
+
+    assert file.read_bytes() in contents
+    assert list(tmp_path.iterdir()) == [file]
