@@ -24,7 +24,7 @@ from bench.panes import TICK, panes_of, poll, ticker
 from bench.sizes import Sizes
 from rookery.agents.shell import SHELL
 from rookery.clock import WallClock
-from rookery.config import Limits
+from rookery.config import LimitSettings
 from rookery.model.facts import SessionId
 from rookery.ports.runtime import Launch
 from rookery.runtimes.tmux.protocol import Event, Output
@@ -69,7 +69,7 @@ def _gaps(ticks: Sequence[int]) -> int:
 class Observed(TmuxRuntime):
     """Notes when each line was taken."""
 
-    def __init__(self, site: Site, limits: Limits) -> None:
+    def __init__(self, site: Site, limits: LimitSettings) -> None:
         ring, typing = limits.live_ring_kb * 1024, limits.typing_seconds
         super().__init__(site, WallClock(), ring_size=ring, typing=typing)
         self.seen = Seen()
@@ -98,7 +98,7 @@ def measure(sizes: Sizes) -> list[Figure]:
 
 
 async def _watch(socket: Path, sizes: Sizes) -> Seen:
-    limits = Limits()
+    limits = LimitSettings()
     site = Site("tmux", socket, socket.parent, limits.scrollback_lines)
     runtime, clock, flag = Observed(site, limits), WallClock(), socket.with_name("flag")
     async with anyio.create_task_group() as tasks:

@@ -16,7 +16,7 @@ from rookery.conversations import Conversations
 from rookery.courier import Courier
 from rookery.daemon import READERS
 from rookery.intake import Intake
-from rookery.keeper import Deadlines, Keeper, Surroundings
+from rookery.keeper import Deadlines, Keeper, LaunchContext
 from rookery.model.facts import SessionId
 from rookery.model.messages import MessageId, clean
 from rookery.model.sessions import Session
@@ -72,8 +72,8 @@ class World:
         return sessions.plan(wanted, AGENTS, command=PROGRAM, path="", limit=limit)
 
     @property
-    def surroundings(self) -> Surroundings:
-        return Surroundings(
+    def surroundings(self) -> LaunchContext:
+        return LaunchContext(
             environment=lambda agent, caller: {"AGENT": agent, **caller},
             hook=("python", "hook.py"),
             sessions=self.sessions,

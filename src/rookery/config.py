@@ -64,7 +64,7 @@ class AgentSettings(_Section):
     environment: Variables = Field(default_factory=dict)  #: for this agent alone
 
 
-class Limits(_Section):
+class LimitSettings(_Section):
     start_deadline: float = Field(60.0, gt=0)  #: seconds for an agent to come up
     tmux_sessions: int = Field(100, ge=1)  #: that live at once
     #: Sessions that one session may start in a minute.
@@ -96,7 +96,7 @@ class Trust(_Section):
     commands: tuple[str, ...] = ()
 
 
-class Permissions(_Section):
+class PermissionSettings(_Section):
     """Tool calls that a person is asked about. The rules are in a file of their own."""
 
     #: Seconds for an answer in mode remote; then `permissions.on_timeout` decides.
@@ -109,7 +109,7 @@ class Permissions(_Section):
     parents_may_answer: bool = False  #: a session may answer for those that it started
 
 
-class Stops(_Section):
+class StopSettings(_Section):
     """What happens when an agent stops with words that look like an error."""
 
     #: Nothing; have it try another way; or ask the person whether it should go on.
@@ -127,7 +127,7 @@ class Stops(_Section):
         return pattern
 
 
-class Listeners(_Section):
+class ListenerSettings(_Section):
     """Sessions that wait for others."""
 
     survive_restart: bool = True  #: else whoever waited has to ask again
@@ -135,7 +135,7 @@ class Listeners(_Section):
     stale_minutes: float = Field(10.0, gt=0, le=100_000)  #: who waits longer is looked at
 
 
-class Relays(_Section):
+class RelaySettings(_Section):
     """Sessions that talk with each other."""
 
     max_hops: int = Field(8, ge=1, le=1_000)  #: answers to answers, since a person spoke
@@ -149,7 +149,7 @@ class Tools(_Section):
     enabled: bool = True  #: give them to agents
 
 
-class Discovery(_Section):
+class DiscoverySettings(_Section):
     """Agents that we did not start."""
 
     enabled: bool = True  #: look for them in the user's own tmux
@@ -184,13 +184,13 @@ class Settings(_Section):
         default_factory=socket.gethostname
     )
     environment: Variables = Field(default_factory=dict)  #: added to every agent's
-    limits: Limits = Limits()
+    limits: LimitSettings = LimitSettings()
     trust: Trust = Trust()
-    permissions: Permissions = Permissions()
-    discovery: Discovery = Discovery()
-    stops: Stops = Stops()
-    listeners: Listeners = Listeners()
-    relays: Relays = Relays()
+    permissions: PermissionSettings = PermissionSettings()
+    discovery: DiscoverySettings = DiscoverySettings()
+    stops: StopSettings = StopSettings()
+    listeners: ListenerSettings = ListenerSettings()
+    relays: RelaySettings = RelaySettings()
     tools: Tools = Tools()
     http: Http = Http()
     agents: dict[str, AgentSettings] = Field(default_factory=dict)

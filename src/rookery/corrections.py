@@ -15,7 +15,7 @@ from rookery.conversations import Answer, Conversations
 from rookery.missed_stops import MissedStops
 from rookery.model import evidence as evidence_model
 from rookery.model.errors import SessionUnknown
-from rookery.model.evidence import Claim, Known
+from rookery.model.evidence import Claim, KnownState
 from rookery.model.facts import EvidenceDisagreed, Fact, SessionId, TurnEnded, TurnStarted
 from rookery.model.lifecycle import Activity
 from rookery.model.sessions import Session
@@ -123,7 +123,7 @@ class Corrections:
             return None
         has_turn = not doubt.was_menu or bool(turn_changes.open_turns(db, session.id))
         is_hooked = hook is not None
-        known = Known(session.state, doubt.said_before, is_hooked, has_turn)
+        known = KnownState(session.state, doubt.said_before, is_hooked, has_turn)
         return evidence_model.correct(session.id, known, doubt.claim)
 
 

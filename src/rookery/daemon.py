@@ -49,7 +49,7 @@ from rookery.home import Home, open_private, sync_folder
 from rookery.hook_setup import programs
 from rookery.hook_setup.programs import HookPrograms
 from rookery.intake import Intake
-from rookery.keeper import Deadlines, Keeper, Surroundings
+from rookery.keeper import Deadlines, Keeper, LaunchContext
 from rookery.listeners import Listeners
 from rookery.logs import logged, warned
 from rookery.lost_hooks import LostHooks
@@ -287,7 +287,7 @@ async def _take_up(
     kept = settings.limits
     queue = (kept.queued_messages, kept.queued_kb * 1_000)
     await database.write(
-        partial(limits.put, limits=limits.Limits(*queue, kept.headless_sessions))
+        partial(limits.put, limits=limits.StoredLimits(*queue, kept.headless_sessions))
     )
     trusts_all = settings.trust.sessions == "all"
     await database.write(partial(families.trust_all, on=trusts_all))
@@ -403,7 +403,7 @@ def _keeper(
         deadlines=Deadlines(
             limits.start_deadline, limits.quit_seconds, limits.terminate_seconds
         ),
-        surroundings=Surroundings(
+        surroundings=LaunchContext(
             *(environment, programs.write(home, AGENTS), home.sessions, home.artifacts),
             door=home.hook_door,
             spool=home.spool,

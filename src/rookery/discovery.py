@@ -22,7 +22,7 @@ from rookery.model.facts import SessionFound, SessionId, SessionLabelled, Sessio
 from rookery.model.sessions import NativeId, Session, Spot
 from rookery.ports.agent import Agent
 from rookery.processes import Found, Process, Table, find_agent, run_as
-from rookery.runtimes.tmux.foreign import Listed, list_panes, tidy
+from rookery.runtimes.tmux.foreign import ListedPane, list_panes, tidy
 from rookery.runtimes.tmux.server import DEADLINE, HUB, AnyServer
 from rookery.store import observed, sessions
 from rookery.store.database import Database
@@ -48,7 +48,7 @@ PATIENCE = 1.0
 PANE_GONE, PROGRAM_ENDED = "its pane is gone", "its program ended"
 
 
-class Holder(Protocol):
+class PaneHolder(Protocol):
     """Holds the sessions that are found."""
 
     def server(self, socket: str) -> AnyServer: ...
@@ -62,13 +62,13 @@ class Discovery:
     database: Database
     journal: Journal
     agents: Mapping[str, Agent]
-    holder: Holder
+    holder: PaneHolder
     table: Table
     #: Gives the sockets of the user's servers that run now.
     sockets: Callable[[], Sequence[Path]]
     own: Path  #: the socket of our own server
     #: The panes of each server, as last seen.
-    panes: dict[str, list[Listed]] = field(default_factory=dict)
+    panes: dict[str, list[ListedPane]] = field(default_factory=dict)
     #: Sessions whose panes were not found at the last look: it takes two.
     _missed: dict[str, frozenset[SessionId]] = field(default_factory=dict)
     #: Processes that are known to be those of sessions that are over.
@@ -148,12 +148,12 @@ class Discovery:
                 live = await self.database.read(sessions.live)
             self._hold_all(socket, live)
 
-    def _recognise(self, panes: Sequence[Listed]) -> list[Sighted]:
+    def _recognise(self, panes: Sequence[ListedPane]) -> list[Sighted]:
         programs = {run_as(agent): agent.name for agent in self.agents.values()}
         found = ((pane, find_agent(self.table, pane.pid, programs)) for pane in panes)
         return [self._sight(pane, agent) for pane, agent in found if agent]
 
-    def _sight(self, pane: Listed, found: Found) -> Sighted:
+    def _sight(self, pane: ListedPane, found: Found) -> Sighted:
         pid = found.process.pid
         return Sighted(found, pane, self.table.folder(pid) or pane.cwd, self.table.began(pid))
 
@@ -161,7 +161,7 @@ class Discovery:
         self,
         socket: str,
         live: Iterable[Session],
-        panes: Iterable[Listed],
+        panes: Iterable[ListedPane],
         agents: Iterable[Sighted],
     ) -> list[Gone]:
         """Say who has ended, or whose pane was not found for the second time."""
@@ -253,14 +253,14 @@ class Discovery:
         # It may be newer than the last look.
         return _nearest(above, await self._list(await self._servers(), within=PATIENCE))
 
-    async def list_all(self) -> list[Listed]:
+    async def list_all(self) -> list[ListedPane]:
         """List the panes of the user's servers and of ours, as far as they answer."""
         own = str(self.own)
         panes = await self._list([*await self._servers(), own], within=DEADLINE)
         return [each for each in panes if each.server != own or each.session != HUB]
 
-    async def _list(self, sockets: Sequence[str], *, within: float) -> list[Listed]:
-        listed: dict[str, list[Listed]] = {}
+    async def _list(self, sockets: Sequence[str], *, within: float) -> list[ListedPane]:
+        listed: dict[str, list[ListedPane]] = {}
 
         async def ask(socket: str) -> None:
             with suppress(RuntimeFailed):
@@ -277,7 +277,7 @@ def _looking_at(socket: str) -> str:
     return f"Looking at the tmux server on {socket}"
 
 
-def _nearest(above: Iterable[int], listed: Iterable[Listed]) -> Spot | None:
+def _nearest(above: Iterable[int], listed: Iterable[ListedPane]) -> Spot | None:
     panes = {each.pid: each for each in listed}
     found = next((panes[pid] for pid in above if pid in panes), None)
     return Spot(found.server, found.pane) if found else None

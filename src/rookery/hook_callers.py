@@ -61,7 +61,7 @@ class Unidentified:
 
 
 @dataclass
-class Caller:
+class HookCaller:
     """The process that made a call, as the kernel tells; else as the call names it."""
 
     hook: Hook

@@ -8,7 +8,7 @@ from sqlite3 import Connection
 
 from rookery import arrivals, endings
 from rookery.arrivals import Arrival
-from rookery.hook_callers import MAX_UNIDENTIFIED, Caller, Unidentified
+from rookery.hook_callers import MAX_UNIDENTIFIED, HookCaller, Unidentified
 from rookery.hook_protocol import Hook
 from rookery.lineage import TELLS_LINEAGE
 from rookery.model.errors import HookUnreadable
@@ -27,7 +27,9 @@ class HookSenders:
     journal: Journal
     unidentified: Unidentified = field(default_factory=Unidentified)
 
-    def resolve(self, db: Connection, sender: Sender, caller: Caller, at: datetime) -> Sending:
+    def resolve(
+        self, db: Connection, sender: Sender, caller: HookCaller, at: datetime
+    ) -> Sending:
         """Find whose hook it is. Who is unknown is made known, never dropped."""
         if known := senders.known(db, sender):
             sharing = self._sharing(db, known, sender, caller)
@@ -36,7 +38,7 @@ class HookSenders:
         return senders.get(db, session)
 
     def _sharing(
-        self, db: Connection, known: Sending, sender: Sender, caller: Caller
+        self, db: Connection, known: Sending, sender: Sender, caller: HookCaller
     ) -> Sending | None:
         """Return the caller's session if it resumed a conversation of another session.
 
@@ -57,7 +59,7 @@ class HookSenders:
             sessions.rebind(db, process, sender)  # the first holder is over
         return own
 
-    def _bound(self, db: Connection, sender: Sender, caller: Caller) -> SessionId | None:
+    def _bound(self, db: Connection, sender: Sender, caller: HookCaller) -> SessionId | None:
         """Give the sender's native id to the one session that it can be of, if any."""
         hook = caller.hook
         if hook.badge and (bound := sessions.bind(db, hook.badge, sender)):
@@ -72,7 +74,7 @@ class HookSenders:
         return observed.bind_by_folder(db, sender) if caller.is_shared else None
 
     def _verify(
-        self, db: Connection, known: Sending, sender: Sender, caller: Caller, at: datetime
+        self, db: Connection, known: Sending, sender: Sender, caller: HookCaller, at: datetime
     ) -> Sending:
         """Let nobody speak for a session but itself. Raises ``HookUnreadable``."""
         hook, session = caller.hook, known.session
@@ -94,13 +96,13 @@ class HookSenders:
         return senders.get(db, self._register(db, sender, caller, at))
 
     def revive(
-        self, db: Connection, ended: Sending, sender: Sender, caller: Caller, at: datetime
+        self, db: Connection, ended: Sending, sender: Sender, caller: HookCaller, at: datetime
     ) -> Sending:
         """Register a live agent whose record has ended as a new session that continues it."""
         continues = sessions.get(db, ended.session)
         return senders.get(db, self._register(db, sender, caller, at, continues=continues))
 
-    def _learn_process(self, db: Connection, sending: Sending, caller: Caller) -> None:
+    def _learn_process(self, db: Connection, sending: Sending, caller: HookCaller) -> None:
         """Note the process of a headless session whose first calls did not tell it."""
         if sending.runtime != HEADLESS or caller.hook.pid is None:
             return
@@ -112,7 +114,7 @@ class HookSenders:
         self,
         db: Connection,
         sender: Sender,
-        caller: Caller,
+        caller: HookCaller,
         at: datetime,
         *,
         continues: Session | None = None,
@@ -137,7 +139,7 @@ class HookSenders:
             self.unidentified.add(caller.group, session)
         return session
 
-    def _why_no_room(self, db: Connection, caller: Caller, *, is_identified: bool) -> str:
+    def _why_no_room(self, db: Connection, caller: HookCaller, *, is_identified: bool) -> str:
         if why := limits.why_no_room_for_headless(db, is_identified=is_identified):
             return why
         made = () if is_identified else self.unidentified.of(caller.group)
@@ -150,7 +152,7 @@ def may_change_conversations(sender: Sender) -> bool:
     return sender.is_new or sender.has_ended
 
 
-def identify(db: Connection, sending: Sending, sender: Sender, caller: Caller) -> None:
+def identify(db: Connection, sending: Sending, sender: Sender, caller: HookCaller) -> None:
     """Note a session's process: by it, it is known again in its next conversation."""
     if not may_change_conversations(sender) or not sending.is_worn(caller.hook.badge):
         return
@@ -158,7 +160,7 @@ def identify(db: Connection, sending: Sending, sender: Sender, caller: Caller) -
         observed.identify(db, sending.session, caller.process.word)
 
 
-def ends_an_earlier_conversation(db: Connection, sender: Sender, caller: Caller) -> bool:
+def ends_an_earlier_conversation(db: Connection, sender: Sender, caller: HookCaller) -> bool:
     """Whether the sender has gone on with another conversation since.
 
     Codex tells of the end of a conversation seconds after the next one has begun.

@@ -15,7 +15,7 @@ from msgspec import structs
 
 from rookery import endings, lost_hooks, stop_hooks
 from rookery.conversations import NOTHING, Answer, Conversations
-from rookery.hook_callers import Caller, Strangers
+from rookery.hook_callers import HookCaller, Strangers
 from rookery.hook_protocol import Hook, require_tool
 from rookery.hook_senders import (
     HookSenders,
@@ -39,7 +39,7 @@ from rookery.model.permissions import Call, RequestId, Verdict
 from rookery.model.rules import needs_folder, path_fields
 from rookery.model.sessions import HEADLESS, Sender
 from rookery.path_resolver import PathResolver
-from rookery.permissions import Pass, Permissions, Ruling, Wait
+from rookery.permissions import Pass, Permissions, Ruling, WaitForAnswer
 from rookery.ports.agent import Agent, HookDialect
 from rookery.processes import run_as
 from rookery.prompt_names import rename_after_prompt
@@ -212,9 +212,9 @@ class Intake:
         fields = path_fields(rulebook.rules)
         return await self.paths.resolve(call, folder=sender.cwd, fields=fields)
 
-    def _look_at_caller(self, hook: Hook, sender: Sender) -> Caller:
+    def _look_at_caller(self, hook: Hook, sender: Sender) -> HookCaller:
         """Read from /proc what the transaction will ask; a badge proves most without it."""
-        caller = Caller(hook, self.agent(hook))
+        caller = HookCaller(hook, self.agent(hook))
         caller.look_at_group()
         if hook.badge is None or may_change_conversations(sender):
             caller.look(self.strangers)
@@ -268,7 +268,7 @@ class Intake:
 
     def _hold(
         self, db: Connection, hooks: HookDialect, hook: Hook, session_id: SessionId
-    ) -> GoOn | Wait | None:
+    ) -> GoOn | WaitForAnswer | None:
         """Keep an agent from stopping, if that is its owner's policy."""
         stop = hooks.read_stop(hook.payload) if hook.pid is not None else None
         if stop is None or self.stops.policy == "off":
@@ -336,7 +336,7 @@ class Intake:
     def _again(self, db: Connection, hook: Hook, sender: Sender, call: Call | None) -> Ruling:
         """Answer a call that came before: its answer may have been lost with a daemon."""
         if asked := requests.of_hook(db, hook.key):
-            return Wait(asked.id)
+            return WaitForAnswer(asked.id)
         if call is None or hook.pid is None:
             return Pass()
         if (known := senders.known(db, sender)) is None:

@@ -85,7 +85,7 @@ class Deadlines:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class LaunchContext:
     """What every program that we start needs to know of us."""
 
     #: Makes its environment of what the caller's was, for an agent.
@@ -107,7 +107,7 @@ class Keeper:
     runtime: Runtime
     agents: Mapping[str, Agent]
     deadlines: Deadlines
-    surroundings: Surroundings
+    surroundings: LaunchContext
     #: So many programs start at the same time; the others wait for their turn.
     slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_STARTS))
 

@@ -47,7 +47,7 @@ class MissedStops:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownTurn:
     """What the store knows of the turns that are open."""
 
     session: SessionId
@@ -65,6 +65,8 @@ class Known:
         return None
 
 
-def _known(db: Connection, session: SessionId) -> Known:
+def _known(db: Connection, session: SessionId) -> KnownTurn:
     ended = [turn for turn in turns.of_session(db, session, last=8) if turn.ended_at]
-    return Known(session, turn_changes.open_turns(db, session), ended[-1] if ended else None)
+    return KnownTurn(
+        session, turn_changes.open_turns(db, session), ended[-1] if ended else None
+    )

@@ -66,13 +66,13 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class WaitForAnswer:
     """Somebody is asked; the answer is still to come."""
 
     request: RequestId
 
 
-Ruling: TypeAlias = Pass | Ask | Wait | Verdict
+Ruling: TypeAlias = Pass | Ask | WaitForAnswer | Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class Permissions:
         asks = call.is_asked or can_ask
         kept = hook if waits else None
         request = self._ask(db, session, call, at=at, hook=kept, is_timed=timed, asks=asks)
-        return Wait(request) if waits else Pass()
+        return WaitForAnswer(request) if waits else Pass()
 
     def repeat(self, db: Connection, session: Session, call: Call) -> Ruling:
         """Say once more what becomes of a call, to an agent that asks everything twice."""
@@ -125,7 +125,7 @@ class Permissions:
         if rule and rule.decision != "ask":
             return _by_rule(rule)
         asked = requests.of_call(db, session.id, call)
-        return Wait(asked.id) if asked and asked.deadline else Pass()
+        return WaitForAnswer(asked.id) if asked and asked.deadline else Pass()
 
     def deny_unknown(self, db: Connection, sender: Sender, call: Call) -> Verdict | None:
         """Deny the call of an agent that is no session, if a rule does; the audit has it."""

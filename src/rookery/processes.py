@@ -144,7 +144,7 @@ def _executable(pid: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenProcess:
     """A process, and what it runs."""
 
     process: Process
@@ -155,7 +155,7 @@ class Seen:
 class Table(Protocol):
     """What runs on a computer now. Whoever vanishes while one looks was not there."""
 
-    def look(self, pid: int) -> Seen | None: ...
+    def look(self, pid: int) -> SeenProcess | None: ...
     def children(self, pid: int) -> Sequence[int]: ...
 
     def above(self, pid: int) -> Sequence[Process]:
@@ -189,10 +189,10 @@ def in_session(leader: int) -> Iterator[int]:
 class Kernel:
     """The table of this computer."""
 
-    def look(self, pid: int) -> Seen | None:
+    def look(self, pid: int) -> SeenProcess | None:
         if (process := Process.of(pid)) is None:
             return None
-        return Seen(process, _argv(pid), _is_in_front(pid))
+        return SeenProcess(process, _argv(pid), _is_in_front(pid))
 
     def children(self, pid: int) -> Sequence[int]:
         if not _LISTS_CHILDREN:
@@ -253,7 +253,7 @@ def find_agent(table: Table, pid: int, programs: Mapping[str, str]) -> Found | N
 
 def _outermost(
     table: Table, pid: int, programs: Mapping[str, str], known: set[int]
-) -> Iterator[tuple[str, Seen]]:
+) -> Iterator[tuple[str, SeenProcess]]:
     """Yield the agents below a process that are below no other agent."""
     if pid in known or (seen := table.look(pid)) is None:
         return

@@ -21,7 +21,7 @@ from rookery.model.envelopes import attributed
 from rookery.model.errors import BadInput, CommandRefused, SessionOver, WordsRefused
 from rookery.model.facts import Fact, SessionId
 from rookery.model.messages import Origin, clean
-from rookery.model.relays import Limits, Member, Relay, RelayId, shortened
+from rookery.model.relays import Member, Relay, RelayId, RelayLimits, shortened
 from rookery.news import News, tell
 from rookery.store import limits, messages, relays, sessions
 from rookery.store.journal import Entry, Journal, Reader
@@ -44,7 +44,7 @@ def create(
     members: Sequence[tuple[SessionId, str]],
     *,
     by: str,
-    limits: Limits,
+    limits: RelayLimits,
 ) -> Relay:
     """Let sessions talk, each under a name; empty for its own."""
     if not FEWEST_MEMBERS <= len({session for session, _ in members}) <= MOST_MEMBERS:
@@ -57,7 +57,7 @@ def create(
 
 
 def join_pair(
-    db: Connection, journal: Journal, pair: tuple[SessionId, SessionId], *, limits: Limits
+    db: Connection, journal: Journal, pair: tuple[SessionId, SessionId], *, limits: RelayLimits
 ) -> Relay:
     """Let two sessions talk; they may do so already."""
     key = relays.pair_of(pair)
@@ -70,7 +70,7 @@ def join_pair(
     return relays.get(db, made.id)
 
 
-def _new(journal: Journal, by: str, limits: Limits) -> Relay:
+def _new(journal: Journal, by: str, limits: RelayLimits) -> Relay:
     return Relay(RelayId(uuid4().hex[:12]), (), limits, journal.clock.now(), by)
 
 

@@ -14,7 +14,7 @@ from rookery.model.facts import InputAsked, Noted, TurnEnded
 from rookery.model.patterns import Pattern
 from rookery.model.permissions import STOP, Call, Outcome, Question, RequestId, Stop, Verdict
 from rookery.model.sessions import Session
-from rookery.permissions import Wait
+from rookery.permissions import WaitForAnswer
 from rookery.store import requests, turns
 from rookery.store.journal import Journal
 from rookery.store.requests import Asking
@@ -42,7 +42,7 @@ class Stops:
 
     def consider(
         self, db: Connection, session: Session, stop: Stop, *, hook: str
-    ) -> GoOn | Wait | None:
+    ) -> GoOn | WaitForAnswer | None:
         """Say whether it is to go on, or whether somebody is asked; ``None``: it may stop."""
         if self.policy == "off" or not Pattern(self.pattern, "regex").matches(stop.words):
             return None
@@ -50,7 +50,7 @@ class Stops:
         if held >= self.retries or (stop.goes_on and not held):
             return None  # enough; or somebody else's hook holds it, and two would never end
         if self.policy == "ask":
-            return Wait(self._ask(db, session, stop, hook=hook))
+            return WaitForAnswer(self._ask(db, session, stop, hook=hook))
         self._hold(db, session)
         return GoOn(ANOTHER_WAY)
 

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from rookery.model.facts import SessionId
 from rookery.model.sessions import HEADLESS, OBSERVED, Session, Spot
 from rookery.processes import Found
-from rookery.runtimes.tmux.foreign import Listed
+from rookery.runtimes.tmux.foreign import ListedPane
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Sighted:
     """An agent in a pane."""
 
     found: Found
-    pane: Listed
+    pane: ListedPane
     folder: str
     began: datetime | None
 

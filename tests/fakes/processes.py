@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from rookery.processes import Process, Seen
+from rookery.processes import Process, SeenProcess
 
 
 @dataclass
@@ -36,10 +36,10 @@ class FakeTable:
     def end(self, pid: int) -> None:
         del self.running[pid]
 
-    def look(self, pid: int) -> Seen | None:
+    def look(self, pid: int) -> SeenProcess | None:
         if (found := self.running.get(pid)) is None:
             return None
-        return Seen(Process(pid, "7"), found.argv, found.is_in_front)
+        return SeenProcess(Process(pid, "7"), found.argv, found.is_in_front)
 
     def children(self, pid: int) -> Sequence[int]:
         return [child for child, each in self.running.items() if each.parent == pid]

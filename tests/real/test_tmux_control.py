@@ -25,11 +25,11 @@ from rookery.runtimes.tmux.control import ControlClient, TmuxGone, TmuxRefused, 
 from rookery.runtimes.tmux.protocol import (
     Continued,
     Event,
-    Exited,
     Notice,
     Output,
     Parser,
     Paused,
+    ProtocolExit,
     Reply,
     Unspeakable,
     command,
@@ -349,7 +349,7 @@ async def test_a_pane_that_imitates_tmux_is_only_quoted(server: Server) -> None:
     assert after == (b"here",)
     assert ears.output(pane) == printed + b"READY"
     assert ears.output("%77") == b""
-    assert not any(isinstance(event, Exited) for event in heard)
+    assert not any(isinstance(event, ProtocolExit) for event in heard)
 
 
 def number_now(server: Server) -> int:
@@ -510,7 +510,7 @@ async def test_when_the_server_goes_everybody_who_waits_is_told(
 
     assert len(failures) == 5
     assert client.gone.is_set()
-    assert any(isinstance(event, Exited) for event in ears.events)
+    assert any(isinstance(event, ProtocolExit) for event in ears.events)
 
 
 async def test_a_server_that_stands_still_is_silent_and_then_not_trusted(

@@ -10,7 +10,7 @@ import pytest
 
 from rookery import endings
 from rookery.gateway.callers import MAX_REMEMBERED, Callers
-from rookery.gateway.peer_credentials import Evidence, Position
+from rookery.gateway.peer_credentials import Position, ProcessEvidence
 from rookery.model.errors import Forbidden, RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.scopes import Identity, Scope
@@ -51,7 +51,7 @@ class World:
             server=lambda _: self.server,
         )
 
-    def read(self, pid: int) -> Evidence | None:
+    def read(self, pid: int) -> ProcessEvidence | None:
         self.reads += 1
         chain = []
         while pid in self.parents:
@@ -60,7 +60,7 @@ class World:
         if not chain:
             return None
         named = tuple(self.named[each] for each in chain if each in self.named)
-        return Evidence(tuple(map(process, chain)), named, self.position(chain[0]))
+        return ProcessEvidence(tuple(map(process, chain)), named, self.position(chain[0]))
 
     def position(self, pid: int) -> Position:
         """Say on which terminal a process is, and with whom."""

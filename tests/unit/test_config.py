@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from rookery.config import AgentSettings, Limits, Settings, load
+from rookery.config import AgentSettings, LimitSettings, Settings, load
 from rookery.model.errors import ConfigBroken
 
 
@@ -30,7 +30,7 @@ def test_what_holds_where_nothing_is_set_is_what_the_specification_says(path: Pa
     settings = load(path)
 
     assert settings.computer == socket.gethostname()
-    assert settings.limits == Limits(
+    assert settings.limits == LimitSettings(
         start_deadline=60,
         tmux_sessions=100,
         inactive_hours=72,
@@ -47,12 +47,15 @@ def test_what_holds_where_nothing_is_set_is_what_the_specification_says(path: Pa
     assert settings.agents == {}
 
 
-@pytest.mark.parametrize("key", sorted(Limits.model_fields))
+@pytest.mark.parametrize("key", sorted(LimitSettings.model_fields))
 def test_every_limit_can_be_set(path: Path, key: str) -> None:
     settings = load(write(path, f"[limits]\n{key} = 123\n"))
 
     assert getattr(settings.limits, key) == 123
-    assert settings.limits.model_copy(update={key: getattr(Limits(), key)}) == Limits()
+    assert (
+        settings.limits.model_copy(update={key: getattr(LimitSettings(), key)})
+        == LimitSettings()
+    )
 
 
 def test_doors_and_trust_can_be_set(path: Path) -> None:

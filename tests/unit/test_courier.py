@@ -12,7 +12,7 @@ import pytest
 from rookery.agents.demo import DEMO
 from rookery.courier import COMMAND, PATIENCE, PAUSE, TOOLS_TIMEOUT_S
 from rookery.gateway.mcp.listing import note_listing
-from rookery.keeper import Surroundings
+from rookery.keeper import LaunchContext
 from rookery.model.errors import RuntimeFailed, SessionOver
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity
@@ -212,7 +212,7 @@ class WorldWithTools(World):
     """A world in which agents are given our tools."""
 
     @property
-    def surroundings(self) -> Surroundings:
+    def surroundings(self) -> LaunchContext:
         return replace(super().surroundings, tools=("rookery-mcp",))
 
 

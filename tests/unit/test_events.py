@@ -16,8 +16,8 @@ from rookery.gateway.events import (
     MAX_CHUNK_ENTRIES,
     MAX_RING_BYTES,
     PAGE,
-    Event,
     Ring,
+    StreamEvent,
     _event,
     _page,
     recall,
@@ -85,7 +85,7 @@ async def test_who_asks_for_the_distant_past_does_not_have_all_of_it_read_at_onc
     await database.write(begin)
     read: list[int] = []
 
-    def page(db: Connection, after: int) -> list[Event]:
+    def page(db: Connection, after: int) -> list[StreamEvent]:
         found = _page(db, after)
         read.append(len(found))
         return found

@@ -12,7 +12,7 @@ from rookery.model.evidence import (
     Claim,
     Confidence,
     Evidence,
-    Known,
+    KnownState,
     Source,
     confidence,
     correct,
@@ -30,8 +30,8 @@ PERMISSION, QUESTION = Activity.PERMISSION, Activity.QUESTION
 
 def known(
     activity: Activity, *, said_before: Activity | None = None, is_hooked: bool = True
-) -> Known:
-    return Known(SessionState(Status.RUNNING, activity), said_before, is_hooked)
+) -> KnownState:
+    return KnownState(SessionState(Status.RUNNING, activity), said_before, is_hooked)
 
 
 @pytest.mark.spec("C8")
@@ -53,7 +53,7 @@ def known(
     ],
 )
 def test_an_agents_own_file_tells_what_no_hook_does(
-    believed: Known, claim: Activity, happened: Fact | None
+    believed: KnownState, claim: Activity, happened: Fact | None
 ) -> None:
     assert correct(S, believed, Claim(claim, NOW, "why")) == happened
 
@@ -81,7 +81,7 @@ def test_only_what_a_hook_told_since_outdates_an_agents_own_file(
 @pytest.mark.spec("C8", "A2")
 @pytest.mark.parametrize("status", [each for each in Status if each is not Status.RUNNING])
 def test_of_one_that_does_not_run_no_file_tells(status: Status) -> None:
-    believed = Known(SessionState(status), None, is_hooked=False)
+    believed = KnownState(SessionState(status), None, is_hooked=False)
 
     assert correct(S, believed, Claim(WORKING, NOW)) is None
 

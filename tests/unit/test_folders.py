@@ -14,7 +14,7 @@ from rookery.model.patterns import Pattern
 from rookery.model.permissions import Call, Outcome, RequestId, Verdict
 from rookery.model.rules import UNCERTAIN, Circumstances, Decision, Rule, decide, needs_folder
 from rookery.path_resolver import PathResolver
-from rookery.permissions import Permissions, Wait
+from rookery.permissions import Permissions, WaitForAnswer
 from rookery.rulebook import Rulebook
 from rookery.store import requests, sessions, switches
 from rookery.store.journal import Journal
@@ -143,7 +143,7 @@ def ask(db: Connection, clock: FakeClock, call: Call) -> tuple[Permissions, Requ
     assert reading
     permissions.rulebook.adopt(reading)
     ruling = permissions.consider(db, session, call, hook="k", can_ask=False)
-    assert isinstance(ruling, Wait)
+    assert isinstance(ruling, WaitForAnswer)
     return permissions, ruling.request
 
 

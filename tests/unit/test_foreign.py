@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.runtimes.tmux.foreign import Listed, find_sockets, list_panes, tidy
+from rookery.runtimes.tmux.foreign import ListedPane, find_sockets, list_panes, tidy
 from tests.fakes.servers import FakeServer
 
 pytestmark = pytest.mark.anyio
@@ -119,11 +119,11 @@ async def test_panes_are_listed_whatever_is_called_how() -> None:
     server.open("%4", 11)
 
     assert await list_panes(server) == [
-        Listed(
+        ListedPane(
             *("/run/default", "my work", 0, "a b\tc;'#{x}", 0, "%3", 10),
             *("/code/two\nlines", "sh"),
         ),
-        Listed("/run/default", "main", 1, "work", 0, "%4", 11, "/code", "sh"),
+        ListedPane("/run/default", "main", 1, "work", 0, "%4", 11, "/code", "sh"),
     ]
 
 

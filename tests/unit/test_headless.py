@@ -25,7 +25,7 @@ from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
 from rookery.model.permissions import Outcome, Verdict
 from rookery.model.sessions import Session
-from rookery.permissions import Permissions, Wait
+from rookery.permissions import Permissions, WaitForAnswer
 from rookery.processes import Process
 from rookery.rulebook import Rulebook
 from rookery.store import limits, requests, sessions, switches
@@ -220,7 +220,7 @@ async def test_one_that_died_before_its_calls_were_read_is_over_soon(
 
 @pytest.mark.spec("K5")
 async def test_hooks_bring_only_so_many_sessions(desk: Desk, intake: Intake) -> None:
-    limit = limits.Limits(headless_sessions=3)
+    limit = limits.StoredLimits(headless_sessions=3)
     await desk.database.write(partial(limits.put, limits=limit))
     for number in range(2):
         await intake.receive(intake.with_process(spooled("SessionStart", f"n-{number}")))
@@ -258,7 +258,7 @@ async def test_one_caller_brings_only_a_few_sessions_of_unknown_processes(
 async def test_sessions_of_unknown_processes_leave_room_for_agents(
     desk: Desk, intake: Intake
 ) -> None:
-    limit = limits.Limits(headless_sessions=4)
+    limit = limits.StoredLimits(headless_sessions=4)
     await desk.database.write(partial(limits.put, limits=limit))
     for number in range(2):
         await intake.receive(intake.with_process(spooled("SessionStart", f"n-{number}")))
@@ -275,7 +275,7 @@ async def test_sessions_of_unknown_processes_leave_room_for_agents(
 async def test_a_denied_call_stays_denied_where_the_limit_is_reached(
     desk: Desk, intake: Intake
 ) -> None:
-    limit = limits.Limits(headless_sessions=1)
+    limit = limits.StoredLimits(headless_sessions=1)
     await desk.database.write(partial(limits.put, limits=limit))
     rules = '[[deny]]\nname = "no rm"\ninput.command = { regex = "rm" }\n'
     desk.database.path.with_name("rules.toml").write_text(rules)
@@ -322,7 +322,7 @@ async def test_a_call_that_comes_again_is_denied_again(desk: Desk, intake: Intak
 async def test_it_is_said_that_the_limit_is_reached(desk: Desk, limit: int, said: str) -> None:
     await desk.settle("one", runtime="headless")
     await desk.settle("two", runtime="headless")
-    kept = limits.Limits(headless_sessions=limit)
+    kept = limits.StoredLimits(headless_sessions=limit)
     await desk.database.write(partial(limits.put, limits=kept))
 
     trouble = await desk.database.read(find_trouble)
@@ -381,5 +381,5 @@ async def test_what_such_an_agent_asks_is_settled_once_it_is_answered(
     await desk.ask("answer_permission", permission=request.id, decision="allow")
 
     (session,) = await desk.database.read(newcomers)
-    assert isinstance(ruling, Wait)
+    assert isinstance(ruling, WaitForAnswer)
     assert (asking.activity, session.activity) == ("permission", "working")

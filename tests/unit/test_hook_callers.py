@@ -12,7 +12,7 @@ import pytest
 
 from rookery import processes
 from rookery.agents.catalog import AGENTS
-from rookery.hook_callers import MAX_STRANGERS, Caller, Strangers
+from rookery.hook_callers import MAX_STRANGERS, HookCaller, Strangers
 from rookery.hook_protocol import Hook
 from rookery.intake import Intake
 from rookery.model.errors import HookUnreadable
@@ -77,7 +77,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_who_called_is_read_once_for_a_call(reads: list[str]) -> None:
     with process_called("claude") as agent:
         reads.clear()
-        caller = Caller(hook(agent.pid), AGENTS["claude"])
+        caller = HookCaller(hook(agent.pid), AGENTS["claude"])
         caller.look(Strangers())
         before = len(reads)
         found = caller.process
@@ -90,7 +90,7 @@ def test_who_called_is_read_once_for_a_call(reads: list[str]) -> None:
 
 def test_a_stranger_is_not_looked_at_again(reads: list[str]) -> None:
     strangers = Strangers()
-    first, second = (Caller(hook(os.getpid()), AGENTS["claude"]) for _ in range(2))
+    first, second = (HookCaller(hook(os.getpid()), AGENTS["claude"]) for _ in range(2))
 
     first.look(strangers)
     reads.clear()
@@ -104,7 +104,7 @@ def test_another_process_with_the_pid_of_a_stranger_is_looked_at() -> None:
     strangers = Strangers()
     with process_called("claude") as agent:
         strangers.add((Process(agent.pid, "1"), "claude"))
-        caller = Caller(hook(agent.pid), AGENTS["claude"])
+        caller = HookCaller(hook(agent.pid), AGENTS["claude"])
         caller.look(strangers)
         found = caller.to_learn
 
@@ -115,8 +115,8 @@ def test_another_process_with_the_pid_of_a_stranger_is_looked_at() -> None:
 def test_a_stranger_to_one_agent_may_be_another(reads: list[str]) -> None:
     strangers = Strangers()
     with process_called("claude") as agent:
-        Caller(hook(agent.pid, agent="gemini"), AGENTS["gemini"]).look(strangers)
-        caller = Caller(hook(agent.pid), AGENTS["claude"])
+        HookCaller(hook(agent.pid, agent="gemini"), AGENTS["gemini"]).look(strangers)
+        caller = HookCaller(hook(agent.pid), AGENTS["claude"])
         caller.look(strangers)
 
         assert caller.to_learn
@@ -125,14 +125,14 @@ def test_a_stranger_to_one_agent_may_be_another(reads: list[str]) -> None:
 def test_a_stranger_that_has_become_an_agent_is_the_agent() -> None:
     strangers = Strangers()
     with process_called("wrapper", "read line; exec -a claude bash -c 'read x'") as process:
-        Caller(hook(process.pid), AGENTS["claude"]).look(strangers)
+        HookCaller(hook(process.pid), AGENTS["claude"]).look(strangers)
         assert process.stdin
         process.stdin.write(b"\n")
         process.stdin.flush()
         eventually(lambda: processes.runs_program(process.pid, "claude"))
         own = Process.of(process.pid)
         assert own
-        caller = Caller(hook(process.pid), AGENTS["claude"])
+        caller = HookCaller(hook(process.pid), AGENTS["claude"])
         caller.look(strangers)
 
         assert caller.is_of(own.word)

@@ -28,7 +28,7 @@ from rookery.model.lifecycle import Activity, SessionState, Status
 from rookery.model.messages import Words
 from rookery.model.permissions import Outcome, Verdict
 from rookery.model.sessions import Badge, NativeId, Session, Spot
-from rookery.permissions import Pass, Permissions, Wait
+from rookery.permissions import Pass, Permissions, WaitForAnswer
 from rookery.processes import Process
 from rookery.programs.hook import TAKEN
 from rookery.rulebook import Rulebook
@@ -447,7 +447,7 @@ async def test_an_echo_waits_for_the_same_answer(door: Door, database: Database)
         await door.intake.receive(Hook(key, "codex", None, told, pid=1)) for key in "12"
     ]
 
-    assert isinstance(first, Wait)
+    assert isinstance(first, WaitForAnswer)
     assert second == first
 
 
@@ -645,7 +645,7 @@ async def test_what_is_allowed_for_the_session_lets_no_call_pass_that_looks_the_
         read_call(line.format(2, len(second)).encode() + second, pid=1)
     )
 
-    assert isinstance(ruling, Wait)
+    assert isinstance(ruling, WaitForAnswer)
 
 
 @pytest.mark.spec("C3")
@@ -677,7 +677,7 @@ async def test_a_stop_hook_that_asks_again_is_told_the_same_and_nothing_is_writt
     payload = {"session_id": "n1", "cwd": "/", "hook_event_name": "Stop"}
     hook = Hook("1", "claude", None, {**payload, "last_assistant_message": "It failed."}, pid=1)
     ruling = await intake.receive(hook)
-    assert isinstance(ruling, Wait)
+    assert isinstance(ruling, WaitForAnswer)
     answers = {"Shall it go on?": (said,)}
     verdict = Verdict(Outcome.ANSWERED, "anna", answers=answers)
 
@@ -894,9 +894,9 @@ async def test_a_command_that_is_allowed_for_the_session_is_asked_about_in_anoth
     first = await ask("k1", "/code")
     await database.write(allow)
 
-    assert isinstance(first, Wait)
+    assert isinstance(first, WaitForAnswer)
     assert await ask("k2", "/code") == Verdict(Outcome.ALLOWED, "grant")
-    assert isinstance(await ask("k3", "/code/other"), Wait)
+    assert isinstance(await ask("k3", "/code/other"), WaitForAnswer)
 
 
 @pytest.mark.spec("K5")

@@ -16,7 +16,7 @@ from rookery.model.facts import Fact, SessionId
 from rookery.model.listeners import Listener, Until
 from rookery.model.messages import MessageId, Step
 from rookery.model.permissions import Call, Question, RequestId
-from rookery.model.relays import Limits, RelayId
+from rookery.model.relays import RelayId, RelayLimits
 from rookery.store import dialogs, families, listeners, messages, requests, switches
 from rookery.store.journal import Journal
 from rookery.store.requests import Asking
@@ -525,7 +525,7 @@ def test_who_may_read_a_session_otherwise_is_told_how(
     office.listen(ANNA, WORKER)
     if how == "relay":
         families.trust_all(db, on=False)
-        limits = Limits(hops=8, a_minute=20, length=12_000)
+        limits = RelayLimits(hops=8, a_minute=20, length=12_000)
         relays.join_pair(db, office.journal, (ANNA, WORKER), limits=limits)
 
     office.happen(facts.TurnEnded(WORKER, "Done."))
@@ -536,7 +536,7 @@ def test_who_may_read_a_session_otherwise_is_told_how(
 def talk_of_strangers(db: Connection, journal: Journal) -> tuple[Office, RelayId]:
     office = Office(db, journal)
     families.trust_all(db, on=False)
-    limits = Limits(hops=8, a_minute=20, length=12_000)
+    limits = RelayLimits(hops=8, a_minute=20, length=12_000)
     members = [(each, "") for each in (ANNA, BERT, WORKER)]
     made = relays.create(db, office.journal, members, by="person", limits=limits)
     return office, made.id
@@ -578,7 +578,7 @@ def test_a_lasting_listener_ends_with_the_last_relay_that_gave_reach(
     office, first = talk_of_strangers(db, journal)
     office.listen(ANNA, WORKER, repeat=True)
     clock.advance(60)
-    limits = Limits(hops=8, a_minute=20, length=12_000)
+    limits = RelayLimits(hops=8, a_minute=20, length=12_000)
     last = relays.join_pair(db, office.journal, (ANNA, WORKER), limits=limits)
 
     close(office, first)
@@ -598,7 +598,7 @@ def test_a_listener_that_did_not_need_the_relay_outlives_it(
         office = Office(db, journal)
         office.listen(ANNA, WORKER, repeat=True)
         clock.advance(60)
-        limits = Limits(hops=8, a_minute=20, length=12_000)
+        limits = RelayLimits(hops=8, a_minute=20, length=12_000)
         relay = relays.join_pair(db, office.journal, (ANNA, WORKER), limits=limits).id
         families.trust_all(db, on=False)
     else:
@@ -607,7 +607,7 @@ def test_a_listener_that_did_not_need_the_relay_outlives_it(
     if how == "family":
         db.execute("update sessions set parent = ? where id = ?", (ANNA, WORKER))
     if how == "another relay":
-        limits = Limits(hops=8, a_minute=20, length=12_000)
+        limits = RelayLimits(hops=8, a_minute=20, length=12_000)
         relays.join_pair(db, office.journal, (ANNA, WORKER), limits=limits)
 
     close(office, relay)

@@ -25,7 +25,7 @@ from rookery.model.permissions import (
     digest,
 )
 from rookery.model.screens import Dialog, Press
-from rookery.permissions import Permissions, Wait
+from rookery.permissions import Permissions, WaitForAnswer
 from rookery.store import requests, sessions, switches
 from rookery.store.requests import Asking
 from tests.fakes.database import ObservedDatabase
@@ -56,7 +56,7 @@ class Bench:
         def ask(db: Connection) -> RequestId:
             session = sessions.get(db, self.session)
             ruling = self.permissions.consider(db, session, call, hook="k1", can_ask=True)
-            assert isinstance(ruling, Wait)
+            assert isinstance(ruling, WaitForAnswer)
             return ruling.request
 
         return await self.house.database.write(ask)

@@ -14,7 +14,7 @@ from rookery.model import facts
 from rookery.model.errors import RequestClosed
 from rookery.model.facts import Fact, InputSettled, SessionEnded, TurnEnded, TurnStarted
 from rookery.model.permissions import Call, Outcome, Question, RequestId, Verdict, digest
-from rookery.permissions import Ask, Pass, Permissions, Ruling, Wait
+from rookery.permissions import Ask, Pass, Permissions, Ruling, WaitForAnswer
 from rookery.rulebook import Rulebook
 from rookery.store import dialogs, requests, sessions, switches
 from rookery.store.journal import Journal, Reader
@@ -76,7 +76,7 @@ class Bench:
 
     def ask(self, call: Call = LIST) -> RequestId:
         ruling = self.consider(call)
-        assert isinstance(ruling, Wait)
+        assert isinstance(ruling, WaitForAnswer)
         return ruling.request
 
     def answer(self, request: RequestId, verdict: Verdict) -> None:
@@ -140,7 +140,7 @@ def test_locally_an_agent_that_must_ask_asks_in_its_own_terminal(bench: Bench) -
 
 @pytest.mark.spec("D1")
 def test_where_an_agent_cannot_be_made_to_ask_we_do(bench: Bench) -> None:
-    assert isinstance(bench.consider(WRITE, can_ask=False), Wait)
+    assert isinstance(bench.consider(WRITE, can_ask=False), WaitForAnswer)
 
 
 @pytest.mark.spec("D2", "D3")
@@ -176,7 +176,7 @@ def test_what_is_allowed_for_the_session_is_not_asked_again(remote: Bench) -> No
     remote.answer(remote.ask(), Verdict(Outcome.ALLOWED, "anna", for_session=True))
 
     assert remote.consider(LIST) == Verdict(Outcome.ALLOWED, "grant")
-    assert isinstance(remote.consider(Call("Bash", {"command": "pwd"})), Wait)
+    assert isinstance(remote.consider(Call("Bash", {"command": "pwd"})), WaitForAnswer)
 
 
 @pytest.mark.spec("D2")
@@ -187,8 +187,10 @@ def test_what_is_allowed_in_one_folder_is_asked_about_in_another(remote: Bench) 
     remote.answer(remote.ask(about_to), YES)
 
     assert remote.consider(here) == Verdict(Outcome.ALLOWED, "grant")
-    assert isinstance(remote.consider(there), Wait)
-    assert isinstance(remote.consider(replace(about_to, is_asked=True, folder="/etc")), Wait)
+    assert isinstance(remote.consider(there), WaitForAnswer)
+    assert isinstance(
+        remote.consider(replace(about_to, is_asked=True, folder="/etc")), WaitForAnswer
+    )
 
 
 @pytest.mark.spec("D1", "D2")
@@ -204,7 +206,7 @@ def test_what_could_not_be_read_exactly_is_allowed_once_at_a_time(
 
     again = remote.consider(replace(call, is_asked=True))
 
-    assert isinstance(again, Wait)
+    assert isinstance(again, WaitForAnswer)
     assert remote.db.execute("select count(*) from grants").fetchone()[0] == 0
     digest_of_used = digest("Bash", call.input)
     remote.permissions.note_use(remote.db, facts.ToolUsed(WORKER, "Bash", digest_of_used))
@@ -232,14 +234,14 @@ def test_an_agent_that_asks_again_about_what_was_just_allowed_is_told_once(
     again, third = remote.consider(asked), remote.consider(asked)
 
     assert again == Verdict(Outcome.ALLOWED, "the answer just given")
-    assert isinstance(third, Wait)
+    assert isinstance(third, WaitForAnswer)
 
 
 @pytest.mark.spec("D3")
 def test_an_answer_to_what_an_agent_asked_is_not_good_for_the_next_time(remote: Bench) -> None:
     remote.answer(remote.ask(), YES)
 
-    assert isinstance(remote.consider(LIST), Wait)
+    assert isinstance(remote.consider(LIST), WaitForAnswer)
 
 
 @pytest.mark.spec("D3")
@@ -301,7 +303,7 @@ def test_what_cannot_be_asked_in_a_terminal_is_denied_at_the_deadline(
     if not has_terminal:
         remote.db.execute("update sessions set runtime = 'headless'")
     ruling = remote.consider(LIST if not has_terminal else WRITE, can_ask=not has_terminal)
-    assert isinstance(ruling, Wait)
+    assert isinstance(ruling, WaitForAnswer)
     clock.advance(301)
     remote.permissions.expire(remote.db)
 

@@ -8,14 +8,14 @@ from rookery import relays
 from rookery.model import facts
 from rookery.model.errors import BadInput, SessionOver
 from rookery.model.facts import SessionId
-from rookery.model.relays import Limits, Relay
+from rookery.model.relays import Relay, RelayLimits
 from rookery.store import relays as known
 from rookery.store.journal import Journal
 from tests.fakes.clock import FakeClock
 from tests.office import Office
 from tests.sessions import ANNA, BERT, WORKER
 
-LIMITS = Limits(hops=8, a_minute=20, length=12_000)
+LIMITS = RelayLimits(hops=8, a_minute=20, length=12_000)
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def office(db: Connection, journal: Journal) -> Office:
     return Office(db, journal)
 
 
-def talk(office: Office, *members: SessionId, limits: Limits = LIMITS) -> Relay:
+def talk(office: Office, *members: SessionId, limits: RelayLimits = LIMITS) -> Relay:
     named = [(each, "") for each in members]
     return relays.create(office.db, office.journal, named, by="person", limits=limits)
 
@@ -103,7 +103,7 @@ def test_the_same_answer_again_is_no_news(office: Office) -> None:
 @pytest.mark.spec("F3")
 @pytest.mark.parametrize("hops", [1, 3, 10])
 def test_answers_to_answers_come_to_an_end(office: Office, hops: int) -> None:
-    relay = talk(office, ANNA, BERT, limits=Limits(hops, 1_000, 12_000))
+    relay = talk(office, ANNA, BERT, limits=RelayLimits(hops, 1_000, 12_000))
 
     for turn in range(hops + 3):
         answer(office, (ANNA, BERT)[turn % 2], f"Words {turn}.")
@@ -116,7 +116,7 @@ def test_answers_to_answers_come_to_an_end(office: Office, hops: int) -> None:
 
 @pytest.mark.spec("F3")
 def test_a_persons_words_let_them_go_on(office: Office) -> None:
-    relay = talk(office, ANNA, BERT, limits=Limits(2, 1_000, 12_000))
+    relay = talk(office, ANNA, BERT, limits=RelayLimits(2, 1_000, 12_000))
     for turn in range(4):
         answer(office, (ANNA, BERT)[turn % 2], f"Words {turn}.")
     before = len(heard(office, relay))
@@ -130,11 +130,11 @@ def test_a_persons_words_let_them_go_on(office: Office) -> None:
 
 @pytest.mark.spec("F3")
 def test_a_plain_message_between_sessions_does_not_begin_the_count_anew(office: Office) -> None:
-    relay = talk(office, ANNA, BERT, limits=Limits(1, 1_000, 12_000))
+    relay = talk(office, ANNA, BERT, limits=RelayLimits(1, 1_000, 12_000))
     answer(office, ANNA, "Hello.")
     office.happen(facts.TurnStarted(BERT, office.paste(BERT).words))
     office.say(BERT, WORKER, "Help me.")
-    extra = talk(office, WORKER, BERT, limits=Limits(1, 1_000, 12_000))
+    extra = talk(office, WORKER, BERT, limits=RelayLimits(1, 1_000, 12_000))
 
     answer(office, WORKER, "I help.")
 
@@ -144,7 +144,7 @@ def test_a_plain_message_between_sessions_does_not_begin_the_count_anew(office: 
 
 @pytest.mark.spec("F3")
 def test_so_many_a_minute_and_no_more(office: Office, clock: FakeClock) -> None:
-    relay = talk(office, ANNA, BERT, limits=Limits(1_000, 2, 12_000))
+    relay = talk(office, ANNA, BERT, limits=RelayLimits(1_000, 2, 12_000))
     for number in range(4):
         answer(office, ANNA, f"Words {number}.")
     early = len(heard(office, relay))

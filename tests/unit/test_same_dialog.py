@@ -11,7 +11,7 @@ from rookery import dialogs
 from rookery.model import facts
 from rookery.model.permissions import Call, Outcome, Question, Request, Verdict
 from rookery.model.screens import Dialog
-from rookery.permissions import Pass, Permissions, Ruling, Wait
+from rookery.permissions import Pass, Permissions, Ruling, WaitForAnswer
 from rookery.rulebook import Rulebook
 from rookery.store import requests, sessions, switches
 from rookery.store.journal import Journal
@@ -92,7 +92,7 @@ def test_a_hook_takes_over_the_request_that_was_read_off_the_screen(
     ruling = bench.hear(call)
 
     (found,) = bench.open
-    assert ruling == Wait(seen.id)
+    assert ruling == WaitForAnswer(seen.id)
     assert (found.id, found.source, found.by_keys) == (seen.id, "hook", False)
     assert (found.tool, found.kind, found.questions) == (call.tool, call.kind, call.questions)
     assert found.deadline
@@ -152,7 +152,7 @@ def test_the_same_call_that_is_asked_about_again_is_a_request_of_its_own(
     ruling = bench.hear(MAKE)
 
     (found,) = bench.open
-    assert ruling == Wait(found.id)
+    assert ruling == WaitForAnswer(found.id)
     assert found.id != seen.id
 
 

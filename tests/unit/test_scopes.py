@@ -15,8 +15,8 @@ import pytest
 from rookery import endings
 from rookery.config import Settings, Trust
 from rookery.gateway.mcp.desk import Desk as Tools
-from rookery.gateway.mcp.word_tools import CommandAsked as OnMcp
-from rookery.gateway.mcp.word_tools import SendAsked, run_agent_command, send_message
+from rookery.gateway.mcp.word_tools import CommandArguments as OnMcp
+from rookery.gateway.mcp.word_tools import SendArguments, run_agent_command, send_message
 from rookery.model import facts
 from rookery.model.errors import (
     CommandRefused,
@@ -381,7 +381,9 @@ async def test_words_that_are_not_direct_make_a_listener_and_no_relay(
 ) -> None:
     tools = Tools(desk.house, session_caller(EVIL))
 
-    sent = await send_message(tools, SendAsked(session_id=KID, message="Go.", direct=direct))
+    sent = await send_message(
+        tools, SendArguments(session_id=KID, message="Go.", direct=direct)
+    )
 
     waiting = (await desk.ask("listeners")).listeners
     talking = (await desk.ask("relays")).relays

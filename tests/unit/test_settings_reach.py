@@ -86,8 +86,8 @@ class Parts:
     home: Home
     settings: config.Settings
     journal: Journal
-    kept: limits.Limits  #: in the store
-    talk: relays.Limits
+    kept: limits.StoredLimits  #: in the store
+    talk: relays.RelayLimits
     database: ObservedDatabase
 
 
@@ -182,11 +182,11 @@ async def test_a_setting_reaches_the_part_that_obeys_it(parts: Parts, key: str) 
 
 def test_no_setting_of_these_sections_is_left_out() -> None:
     sections: dict[str, type[BaseModel]] = {
-        "limits": config.Limits,
-        "permissions": config.Permissions,
-        "stops": config.Stops,
-        "listeners": config.Listeners,
-        "relays": config.Relays,
+        "limits": config.LimitSettings,
+        "permissions": config.PermissionSettings,
+        "stops": config.StopSettings,
+        "listeners": config.ListenerSettings,
+        "relays": config.RelaySettings,
     }
 
     every = {f"{name}.{key}" for name, of in sections.items() for key in of.model_fields}

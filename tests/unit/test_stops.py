@@ -8,7 +8,7 @@ import pytest
 
 from rookery.model import facts
 from rookery.model.permissions import Outcome, RequestId, Stop, Verdict
-from rookery.permissions import Wait
+from rookery.permissions import WaitForAnswer
 from rookery.stops import ANOTHER_WAY, GO_ON, LET_STOP, GoOn, Stops, reason_to_go_on
 from rookery.store import dialogs, requests, sessions, turns
 from rookery.store.journal import Journal
@@ -30,7 +30,7 @@ class Desk:
 
     def stop(
         self, stop: Stop, policy: Literal["off", "retry", "ask"] = "retry"
-    ) -> GoOn | Wait | None:
+    ) -> GoOn | WaitForAnswer | None:
         self._keys += 1
         session = sessions.get(self.db, WORKER)
         return self._stops(policy).consider(self.db, session, stop, hook=f"k{self._keys}")
@@ -42,7 +42,7 @@ class Desk:
 
     def ask(self) -> RequestId:
         ruling = self.stop(FAILED, "ask")
-        assert isinstance(ruling, Wait)
+        assert isinstance(ruling, WaitForAnswer)
         return ruling.request
 
     def _stops(self, policy: Literal["off", "retry", "ask"]) -> Stops:

@@ -21,7 +21,7 @@ from rookery.gateway.http import build_app
 from rookery.gateway.streams import follow_events, follow_screen
 from rookery.model.errors import Forbidden, TokenRevoked
 from rookery.model.facts import SessionId, TurnEnded, TurnStarted
-from rookery.model.relays import Limits
+from rookery.model.relays import RelayLimits
 from rookery.model.scopes import Identity, Scope
 from rookery.store import tokens
 from rookery.store.database import Work
@@ -35,7 +35,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.spec("K5")]
 
 T = TypeVar("T")
 
-LIMITS = Limits(hops=8, a_minute=20, length=12_000)
+LIMITS = RelayLimits(hops=8, a_minute=20, length=12_000)
 
 #: Seconds within which what must happen has happened, also on a busy computer.
 SOON = 30

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from rookery.runtimes.tmux.protocol import (
     Continued,
     Event,
-    Exited,
     Notice,
     Output,
     Overlong,
     Parser,
     Paused,
-    Question,
+    ProtocolExit,
+    ProtocolQuestion,
     Reply,
     Unspeakable,
     command,
@@ -87,7 +87,7 @@ HEARD: list[Event] = [
         is_ours=True,
     ),
     Notice("sessions-changed", ()),
-    Exited("server exited"),
+    ProtocolExit("server exited"),
 ]
 
 #: Pieces that mean something to tmux, to be put together without sense.
@@ -194,8 +194,8 @@ def test_output_that_is_not_in_octal_is_garbage(payload: bytes) -> None:
 def test_a_line_that_is_too_long_is_dropped_and_told() -> None:
     stream = b"%output %1 " + b"x" * 90 + b"\n%exit\n"
 
-    assert hear(stream, longest=100) == [Overlong(101), Exited("")]
-    assert hear(stream, longest=101) == [Output("%1", b"x" * 90), Exited("")]
+    assert hear(stream, longest=100) == [Overlong(101), ProtocolExit("")]
+    assert hear(stream, longest=101) == [Output("%1", b"x" * 90), ProtocolExit("")]
 
 
 def test_a_reply_that_lacks_a_line_is_not_taken_for_whole() -> None:
@@ -247,7 +247,7 @@ def test_a_command_may_be_a_word_of_another() -> None:
 def test_every_line_may_be_asked(words: list[str]) -> None:
     spoken = line("set-buffer", *words)
 
-    assert Question([spoken], "mark").wire == spoken
+    assert ProtocolQuestion([spoken], "mark").wire == spoken
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_every_line_may_be_asked(words: list[str]) -> None:
 )
 def test_what_was_not_made_by_line_is_refused(unspoken: bytes) -> None:
     with pytest.raises(Unspeakable):
-        Question([unspoken], "mark")
+        ProtocolQuestion([unspoken], "mark")
 
 
 def reply(*lines: bytes, ok: bool = True) -> Reply:
@@ -278,7 +278,7 @@ def reply(*lines: bytes, ok: bool = True) -> Reply:
 
 
 def test_a_question_is_answered_by_as_many_replies_as_it_has_commands() -> None:
-    question = Question([line("list-panes"), line("list-windows")], "mark")
+    question = ProtocolQuestion([line("list-panes"), line("list-windows")], "mark")
 
     question.take(reply(b"one", b"two"))
     was_answered = question.is_answered
@@ -291,7 +291,7 @@ def test_a_question_is_answered_by_as_many_replies_as_it_has_commands() -> None:
 
 
 def test_the_first_refusal_counts_and_the_other_replies_are_taken() -> None:
-    question = Question([line("list-panes")] * 3, "mark")
+    question = ProtocolQuestion([line("list-panes")] * 3, "mark")
 
     question.take(reply(b"no", b"such pane", ok=False))
     question.take(reply(b"neither", ok=False))
@@ -305,7 +305,7 @@ def test_the_first_refusal_counts_and_the_other_replies_are_taken() -> None:
     "name", ["if-shell", "if", "source-file", "run", "loadb", "save-buffer"]
 )
 def test_all_that_comes_before_the_mark_belongs_to_a_command_that_lingers(name: str) -> None:
-    question = Question([line(name, "x"), line("list-panes")], "mark")
+    question = ProtocolQuestion([line(name, "x"), line("list-panes")], "mark")
 
     question.take_complaint("no such file")
     for block in (reply(), reply(b"one"), reply(b"two"), reply(b"mark"), reply(b"panes")):
@@ -320,7 +320,7 @@ def test_all_that_comes_before_the_mark_belongs_to_a_command_that_lingers(name: 
 
 
 def test_a_line_outside_the_blocks_is_no_refusal_of_a_command_that_does_not_linger() -> None:
-    question = Question([line("list-panes")], "mark")
+    question = ProtocolQuestion([line("list-panes")], "mark")
 
     question.take_complaint("somebody's hook printed this")
     question.take(reply(b"mark"))

@@ -9,11 +9,11 @@ from sqlite3 import Connection
 import pytest
 
 from rookery import listeners
-from rookery.config import Permissions, Settings
+from rookery.config import PermissionSettings, Settings
 from rookery.gateway.mcp.desk import Desk as Tools
 from rookery.gateway.mcp.word_tools import (
-    AnswerAsked,
-    SendAsked,
+    AnswerArguments,
+    SendArguments,
     answer_permission,
     send_message,
 )
@@ -40,7 +40,7 @@ async def office(database: ObservedDatabase, clock: FakeClock, *, parent: bool =
     """Give Anna, who was made to wait for the worker by a person."""
     journal = Journal("here", clock, readers={"listeners": listeners.READER})
     await journal.catch_up(database)
-    permissions = Permissions(parents_may_answer=True)
+    permissions = PermissionSettings(parents_may_answer=True)
     desk = Desk(database, journal, Settings(permissions=permissions))
     await database.write(lambda db: switches.let_parents_answer(db, on=True))
     await desk.settle(ANNA)
@@ -98,7 +98,7 @@ async def test_a_stranger_answers_with_the_tool_that_it_was_told_to_use(
 
     tool, given = named_tool(await told(desk))
     tools = Tools(desk.house, session_caller(ANNA))
-    sent = await send_message(tools, SendAsked(**given, message="2"))
+    sent = await send_message(tools, SendArguments(**given, message="2"))
 
     assert tool == "send_message"
     assert sent.session_id == WORKER
@@ -113,7 +113,9 @@ async def test_an_answer_is_taken_for_the_session_that_asks_only(
     tools = Tools(desk.house, session_caller(ANNA))
 
     with pytest.raises(BadInput, match="not a question of anna"):
-        await send_message(tools, SendAsked(session_id=ANNA, answer_to=request, message="2"))
+        await send_message(
+            tools, SendArguments(session_id=ANNA, answer_to=request, message="2")
+        )
 
     assert await outcome(desk, request) == (Verdicts.OPEN, [])
 
@@ -127,7 +129,7 @@ async def test_one_who_was_not_told_learns_nothing_of_a_question(
     tools = Tools(desk.house, stranger)
 
     for session in (WORKER, "nobody"):
-        asked = SendAsked(session_id=session, answer_to=request, message="2")
+        asked = SendArguments(session_id=session, answer_to=request, message="2")
         with pytest.raises(Forbidden, match="only a session that was told"):
             await send_message(tools, asked)
 
@@ -162,7 +164,7 @@ async def test_a_parent_that_may_decide_says_whether_it_shall_go_on(
 
     tool, given = named_tool(await told(desk))
     tools = Tools(desk.house, session_caller(ANNA))
-    await answer_permission(tools, AnswerAsked(**given, decision="answer", answers=("1",)))
+    await answer_permission(tools, AnswerArguments(**given, decision="answer", answers=("1",)))
 
     assert tool == "answer_permission"
     assert await outcome(desk, request) == (Verdicts.ANSWERED, [(GO_ON,)])

@@ -15,7 +15,7 @@ from rookery.model.messages import Parcel, Step
 from rookery.model.screens import Screen, read_styled
 from rookery.ports.runtime import Place
 from rookery.runtimes.tmux import captures
-from rookery.runtimes.tmux.captures import Surroundings
+from rookery.runtimes.tmux.captures import PaneSnapshot
 from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.server import AnyServer, Site
@@ -37,7 +37,7 @@ class FakeServer:
     site = Site("tmux", Path("/t.sock"), Path("/"), lines=1)
     tells_apart = True
 
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, around: PaneSnapshot) -> None:
         self.around = around
         self.pressed: list[bytes] = []
 
@@ -46,7 +46,7 @@ class FakeServer:
         self.around = replace(self.around, screen=screen("idle"))
         return [() for _ in commands]
 
-    async def look_around(self, server: AnyServer, pane: str) -> Surroundings:
+    async def look_around(self, server: AnyServer, pane: str) -> PaneSnapshot:
         return self.around
 
 
@@ -77,7 +77,7 @@ async def test_only_words_that_we_typed_and_no_person_touched_are_cleared(
     parcel = Parcel(1, SessionId("s"), words, Step.SENDING, taken_up)
     typed_at = None if typed_after_s is None else taken_up + timedelta(seconds=typed_after_s)
     server = FakeServer(
-        Surroundings(
+        PaneSnapshot(
             screen(shown),
             in_mode=False,
             is_synchronized=False,

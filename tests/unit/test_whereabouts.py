@@ -9,7 +9,7 @@ import pytest
 
 from rookery.model.sessions import Session
 from rookery.processes import Found, Process
-from rookery.runtimes.tmux.foreign import Listed
+from rookery.runtimes.tmux.foreign import ListedPane
 from rookery.store.journal import Journal
 from rookery.whereabouts import Labelled, Met, Seated, Sighted, changes_of
 from tests.sessions import make
@@ -24,7 +24,7 @@ def sighted(
     window: str = "work",
     inner: tuple[Process, ...] = (),
 ) -> Sighted:
-    listed = Listed("/run/default", "main", 0, window, 0, pane, 9, "/code", "sh")
+    listed = ListedPane("/run/default", "main", 0, window, 0, pane, 9, "/code", "sh")
     return Sighted(Found("claude", Process(pid, "7"), inner), listed, "/code", BEGAN)
 
 

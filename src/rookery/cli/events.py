@@ -42,7 +42,7 @@ class EventFields(DaemonAnswer, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class ShownEvent:
     seq: int
     kind: str
     text: str  #: JSON
@@ -69,7 +69,7 @@ def events(daemon: Client, *, after: int | None, no_follow: bool, as_json: bool)
         sys.stdout.flush()
 
 
-def _so_far(daemon: Client, after: int | None) -> Iterator[list[Event]]:
+def _so_far(daemon: Client, after: int | None) -> Iterator[list[ShownEvent]]:
     """Yield the events that are kept, many at a time."""
     parser = _Parser()
     for text in daemon.texts("events", after=after or 0, until_now=True):
@@ -77,13 +77,13 @@ def _so_far(daemon: Client, after: int | None) -> Iterator[list[Event]]:
             yield some
 
 
-def _one_by_one(daemon: Client, after: int | None) -> Iterator[list[Event]]:
+def _one_by_one(daemon: Client, after: int | None) -> Iterator[list[ShownEvent]]:
     return ([event] for event in from_now_on(daemon, after))
 
 
 def from_now_on(
     daemon: Client, after: int | None = None, *, again: str = ""
-) -> Iterator[Event]:
+) -> Iterator[ShownEvent]:
     """Yield events as they happen; after a restart of the daemon, those that follow.
 
     If no daemon comes back, ``again`` is named as the command to go on with.
@@ -109,11 +109,11 @@ class _Parser:
     seq: int = 0
     kind: str = ""
 
-    def read(self, lines: Iterable[str]) -> Iterator[Event]:
+    def read(self, lines: Iterable[str]) -> Iterator[ShownEvent]:
         for line in lines:
             name, _, value = line.partition(": ")
             if name == "data":
-                yield Event(self.seq, self.kind, value)
+                yield ShownEvent(self.seq, self.kind, value)
             elif name == "id":
                 self.seq = int(value)
             elif name == "event":
@@ -127,13 +127,13 @@ class _Printer:
     daemon: Client
     names: dict[str, str] = field(default_factory=dict)
 
-    def show(self, events: Sequence[Event]) -> None:
+    def show(self, events: Sequence[ShownEvent]) -> None:
         facts = [(each, each.fact) for each in events]
         self._learn_names(fact.session for _, fact in facts)
         # One echo for all lines: each echo takes as long as to make its line.
         click.echo("\n".join(self._line(each, fact) for each, fact in facts))
 
-    def _line(self, event: Event, fact: EventFields) -> str:
+    def _line(self, event: ShownEvent, fact: EventFields) -> str:
         if event.kind == "snapshot":
             self.names.update({each.id: each.name for each in fact.sessions})
             known = count(len(fact.sessions), "session")

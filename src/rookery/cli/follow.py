@@ -8,7 +8,7 @@ from functools import partial
 from typing import TypeAlias, TypeVar
 
 from rookery.cli.blocked import how_to_answer
-from rookery.cli.events import Event, EventFields, from_now_on
+from rookery.cli.events import EventFields, ShownEvent, from_now_on
 from rookery.cli.notices import (
     AsksNotice,
     BackgroundNotice,
@@ -130,7 +130,7 @@ class Follower:
             self._show_asked(front, session.activity, session.reason, session.since)
         self.tell(StateNotice(front.id, front.name, state=session.state))
 
-    def _hear(self, event: Event) -> None:
+    def _hear(self, event: ShownEvent) -> None:
         fact = event.fact
         front = self.fronts.get(fact.session)
         if event.kind == "foreground-entered":
@@ -139,7 +139,7 @@ class Follower:
         elif front is not None and event.seq > front.as_of:
             self._hear_of(front, event, fact)
 
-    def _hear_of(self, front: Front, event: Event, fact: EventFields) -> None:
+    def _hear_of(self, front: Front, event: ShownEvent, fact: EventFields) -> None:
         match event.kind:
             case "session-renamed":
                 front.name = fact.name
@@ -152,7 +152,7 @@ class Follower:
             case _:
                 self._hear_of_turn(front, event, fact)
 
-    def _hear_of_turn(self, front: Front, event: Event, fact: EventFields) -> None:
+    def _hear_of_turn(self, front: Front, event: ShownEvent, fact: EventFields) -> None:
         match event.kind:
             case "turn-started":
                 front.asked = ("", "")

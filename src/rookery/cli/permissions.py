@@ -32,7 +32,7 @@ from rookery.client import Client
 from rookery.client import permissions as api
 from rookery.client.permissions import (
     AuditInfo,
-    Decision,
+    DecisionInfo,
     RequestInfo,
     RequestListInfo,
     RuleTestCall,
@@ -269,7 +269,7 @@ def _show_audit(daemon: Client, found: AuditInfo) -> None:
         say("Nothing was decided yet.")
 
 
-def _elsewhere(decided: Decision, session: SessionInfo | None) -> str:
+def _elsewhere(decided: DecisionInfo, session: SessionInfo | None) -> str:
     """Say where a command ran, if that is not its session's project folder."""
     folder = decided.folder if runs_command(decided.input) else ""
     project = session.project_path if session else ""

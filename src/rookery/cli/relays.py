@@ -16,7 +16,7 @@ from rookery.cli.render import ago, count, local, reply, say, say_line
 from rookery.client import Client
 from rookery.client.relays import (
     RelayInfo,
-    RelayList,
+    RelayListInfo,
     RelayTalk,
     SaidInfo,
     close_relay,
@@ -36,7 +36,7 @@ MIN_MEMBERS = 2
 _NAMES = click.Argument(["names"], nargs=-1)
 
 
-class Relays(click.Group):
+class RelayCommands(click.Group):
     """Takes names of sessions for a new relay, and nothing at all for the list."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
@@ -56,7 +56,7 @@ class Relays(click.Group):
 
 
 @click.group(
-    cls=Relays,
+    cls=RelayCommands,
     epilog=examples(
         "rookery relay planner builder",
         "rookery relay planner builder --as Ann --as Ben --max-hops 20",
@@ -131,7 +131,7 @@ def ls(daemon: Client, *, name: str, everything: bool, as_json: bool) -> None:
     reply(found, partial(_show_list, daemon, found), as_json=as_json)
 
 
-def _show_list(daemon: Client, found: RelayList) -> None:
+def _show_list(daemon: Client, found: RelayListInfo) -> None:
     known = known_sessions(daemon, (), (each.reason for each in found.relays))
     for each in found.relays:
         members = _present(each) or ", ".join(member.name for member in each.members)

@@ -66,7 +66,7 @@ class Mode(DaemonAnswer, frozen=True):
     mode: str = ""
 
 
-class Decision(DaemonAnswer, frozen=True):
+class DecisionInfo(DaemonAnswer, frozen=True):
     at: str = ""
     session: str = ""
     tool: str = ""
@@ -79,7 +79,7 @@ class Decision(DaemonAnswer, frozen=True):
 
 
 class AuditInfo(DaemonAnswer, frozen=True):
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[DecisionInfo, ...] = ()
 
 
 class RuleTestCall(Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from rookery.client.answers import DaemonAnswer, read
 from rookery.client.transport import Client
 
 
-class RelayLimits(DaemonAnswer, frozen=True):
+class RelayLimitsInfo(DaemonAnswer, frozen=True):
     hops: int = 0
 
 
@@ -22,7 +22,7 @@ class MemberInfo(DaemonAnswer, frozen=True):
 class RelayInfo(DaemonAnswer, frozen=True):
     id: str = ""
     members: tuple[MemberInfo, ...] = ()
-    limits: RelayLimits = RelayLimits()
+    limits: RelayLimitsInfo = RelayLimitsInfo()
     created_at: str = ""
     created_by: str = ""
     closed_at: str | None = None
@@ -30,7 +30,7 @@ class RelayInfo(DaemonAnswer, frozen=True):
     stayed: str = ""
 
 
-class RelayList(DaemonAnswer, frozen=True):
+class RelayListInfo(DaemonAnswer, frozen=True):
     relays: tuple[RelayInfo, ...] = ()
 
 
@@ -45,9 +45,9 @@ class RelayTalk(DaemonAnswer, frozen=True):
     said: tuple[SaidInfo, ...] = ()
 
 
-def list_relays(daemon: Client, *, session: str = "", all: bool = False) -> RelayList:  # noqa: A002 - its name
+def list_relays(daemon: Client, *, session: str = "", all: bool = False) -> RelayListInfo:  # noqa: A002 - its name
     """List the open relays and those closed not long ago; with ``all`` every one."""
-    return read(RelayList, daemon.get("relays", session=session, all=all))
+    return read(RelayListInfo, daemon.get("relays", session=session, all=all))
 
 
 def show_relay(daemon: Client, relay: str, *, last: int) -> RelayTalk:

@@ -18,8 +18,8 @@ from sqlite3 import Connection
 import anyio
 
 from rookery.gateway.peer_credentials import (
-    Evidence,
     Position,
+    ProcessEvidence,
     read_evidence,
     read_position,
     read_terminal,
@@ -57,7 +57,7 @@ class Callers:
     clock: Clock
     tmux: Path  #: the socket of our own tmux server
     process: Callable[[int], Process | None] = Process.of
-    read: Callable[[int], Evidence | None] = read_evidence
+    read: Callable[[int], ProcessEvidence | None] = read_evidence
     position: Callable[[int], Position] = read_position
     terminal: Callable[[int], int] = read_terminal
     server: Callable[[Path], int | None] = server_pid
@@ -88,7 +88,7 @@ class Callers:
             self._remembered.popitem(last=False)
         return session
 
-    async def _judge(self, evidence: Evidence) -> SessionId | None:
+    async def _judge(self, evidence: ProcessEvidence) -> SessionId | None:
         """Return the session that a process belongs to; what it cannot choose itself first."""
         known = await self.database.read(partial(_known, evidence=evidence))
         if found := known.by_ancestor or self.holder_of(evidence.lineage):
@@ -102,7 +102,7 @@ class Callers:
         await self._refuse_unattributable(evidence)
         return None
 
-    async def _refuse_unattributable(self, evidence: Evidence) -> None:
+    async def _refuse_unattributable(self, evidence: ProcessEvidence) -> None:
         """Refuse a process that some agent may have started, if it cannot be told which one."""
         where = "an agent's shared server" if evidence.is_below_shared_server else ""
         server = await anyio.to_thread.run_sync(self.server, self.tmux)
@@ -135,7 +135,7 @@ class _Known:
     processes: Mapping[SessionId, Process]  #: of the live sessions
 
 
-def _known(db: Connection, evidence: Evidence) -> _Known:
+def _known(db: Connection, evidence: ProcessEvidence) -> _Known:
     held = sessions.of_processes(db, [each.word for each in evidence.chain])
     nearest = (held[each.word] for each in evidence.chain if each.word in held)
     named = (each for each in evidence.named if sessions.is_known(db, each))

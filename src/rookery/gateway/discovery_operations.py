@@ -10,7 +10,7 @@ from rookery.gateway.table import Caller, House, Nothing, Operation
 from rookery.model.errors import CommandRefused
 from rookery.model.scopes import Need
 from rookery.model.sessions import OBSERVED, Session
-from rookery.runtimes.tmux.foreign import Listed
+from rookery.runtimes.tmux.foreign import ListedPane
 from rookery.store import sessions
 
 
@@ -47,7 +47,7 @@ async def list_panes(house: House, caller: Caller, asked: Nothing) -> Panes:
     return Panes([_shown(each, names.get((each.server, each.pane), "")) for each in listed])
 
 
-def _shown(pane: Listed, name: str) -> PaneShown:
+def _shown(pane: ListedPane, name: str) -> PaneShown:
     return PaneShown(
         session=name,
         server=pane.server,

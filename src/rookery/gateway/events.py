@@ -43,7 +43,7 @@ _SESSIONS = TypeAdapter(list[Session])
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class StreamEvent:
     """Something to be told: a fact by its number, or a snapshot as of a number."""
 
     seq: int
@@ -61,12 +61,12 @@ class Ring:
     """The last events, read and encoded once for all who follow."""
 
     database: Database
-    _events: list[Event] = field(default_factory=list)
+    _events: list[StreamEvent] = field(default_factory=list)
     _last: int = -1
     size: int = 0  #: bytes of the events that are kept
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def after(self, seq: int) -> list[Event]:
+    async def after(self, seq: int) -> list[StreamEvent]:
         """Return what came after ``seq``: some of it, if it is much."""
         async with self._reading:
             if not self._events:
@@ -95,17 +95,17 @@ class Ring:
         del self._events[:drop]
 
 
-def _size(event: Event) -> int:
+def _size(event: StreamEvent) -> int:
     return sys.getsizeof(event.text)
 
 
-def _page(db: Connection, after: int) -> list[Event]:
+def _page(db: Connection, after: int) -> list[StreamEvent]:
     return [_event(row) for row in entries.page(db, after=after, limit=PAGE)]
 
 
-def _event(row: Row) -> Event:
+def _event(row: Row) -> StreamEvent:
     text = _told(row["seq"], row["at"], row["kind"], row["body"])
-    return Event(row["seq"], SessionId(row["session"]), row["kind"], text)
+    return StreamEvent(row["seq"], SessionId(row["session"]), row["kind"], text)
 
 
 def _told(seq: int, at: str, kind: str, body: str) -> str:
@@ -119,7 +119,7 @@ def _told(seq: int, at: str, kind: str, body: str) -> str:
 
 async def follow(
     house: House, ring: Ring, caller: Caller, after: int | None
-) -> AsyncIterator[Event]:
+) -> AsyncIterator[StreamEvent]:
     """Tell what happens after ``after``; begin with a snapshot if that cannot be known."""
     allowed, snapshot = await house.database.read(partial(_begin, house, caller, after))
     if snapshot:
@@ -179,7 +179,7 @@ def _family(house: House, caller: Caller, db: Connection) -> set[SessionId] | No
 
 def _begin(
     house: House, caller: Caller, after: int | None, db: Connection
-) -> tuple[set[SessionId] | None, Event | None]:
+) -> tuple[set[SessionId] | None, StreamEvent | None]:
     allowed = _family(house, caller, db)
     first, last = entries.first_number(db), entries.last_number(db)
     if after is not None and first - 1 <= after <= last:
@@ -188,4 +188,4 @@ def _begin(
     found = sessions.listed(db, ended_after=since)
     shown = [each for each in found if allowed is None or each.id in allowed]
     text = json.dumps({"seq": last, "sessions": _SESSIONS.dump_python(shown, mode="json")})
-    return allowed, Event(last, None, "snapshot", text)
+    return allowed, StreamEvent(last, None, "snapshot", text)

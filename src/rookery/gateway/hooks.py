@@ -20,7 +20,7 @@ from rookery.hook_protocol import Hook, events_in, read_body
 from rookery.intake import Context, Intake
 from rookery.model.errors import HookUnreadable, RookeryError
 from rookery.model.permissions import RequestId, Verdict
-from rookery.permissions import Ask, Pass, Ruling, Wait
+from rookery.permissions import Ask, Pass, Ruling, WaitForAnswer
 from rookery.ports.clock import Clock
 from rookery.programs.hook import DECIDED, TAKEN, WAIT
 from rookery.stops import GoOn
@@ -127,7 +127,7 @@ class HookDoor:
                     await self._take_in_spooled([line.first + body])
                     return
                 hook, ruling = await self._take_in(line, body)
-            if hook and isinstance(ruling, Wait):
+            if hook and isinstance(ruling, WaitForAnswer):
                 with self.intake.permissions.waits.waiting(ruling.request):
                     await self._wait(line, hook, ruling.request)
             else:

@@ -12,7 +12,7 @@ from rookery.model.errors import Forbidden
 from rookery.model.facts import SessionId
 from rookery.model.listeners import Listener
 from rookery.model.messages import MessageId
-from rookery.model.relays import Limits
+from rookery.model.relays import RelayLimits
 from rookery.sessions import Speaker
 from rookery.store import sessions
 
@@ -62,7 +62,7 @@ def require_family(
         raise Forbidden("a session lets only its family talk in a relay.")
 
 
-def limits_of(house: House) -> Limits:
+def limits_of(house: House) -> RelayLimits:
     """Return what keeps sessions from talking for ever, where nothing else is said."""
     usual = house.settings.relays
-    return Limits(usual.max_hops, usual.max_a_minute, usual.max_characters)
+    return RelayLimits(usual.max_hops, usual.max_a_minute, usual.max_characters)

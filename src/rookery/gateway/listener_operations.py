@@ -29,7 +29,7 @@ from rookery.model.scopes import Need
 from rookery.model.sessions import Session
 from rookery.store import backlog, sessions, switches
 from rookery.store import listeners as waiting
-from rookery.store.listeners import Wait
+from rookery.store.listeners import ComposedWait
 
 CALLER = Field("", description="the session that is told; your own, if you are one")
 
@@ -88,7 +88,7 @@ class Composed:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownListeners:
     listeners: list[Listener]
     waits: list[Composed]  #: that some of them are part of
 
@@ -170,21 +170,21 @@ async def unlisten(house: House, caller: Caller, asked: UnlistenAsked) -> Stoppe
     return await once(house, caller, Stopped, write)
 
 
-async def list_listeners(house: House, caller: Caller, asked: Nothing) -> Known:
+async def list_listeners(house: House, caller: Caller, asked: Nothing) -> KnownListeners:
     """Show who waits for whom."""
 
-    def read(db: Connection) -> Known:
+    def read(db: Connection) -> KnownListeners:
         allowed = reach(house, db, caller, Need.READ)
         found = waiting.known(db)
         seen = [each for each in found if allowed is None or each.caller in allowed]
         parts = {each.wait for each in seen}
         waits = [_composed(db, each) for each in waiting.known_waits(db) if each.id in parts]
-        return Known(seen, waits)
+        return KnownListeners(seen, waits)
 
     return await house.database.read(read)
 
 
-def _composed(db: Connection, wait: Wait) -> Composed:
+def _composed(db: Connection, wait: ComposedWait) -> Composed:
     there = len(waiting.heard(db, wait.id))
     every = there + len(waiting.awaited(db, wait.id))
     return Composed(wait.id, wait.needed, every, there, wait.deadline)
@@ -228,7 +228,9 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
     Operation(
         "unlisten", Need.SPEAK, "POST", "/v1/listeners/stop", UnlistenAsked, Stopped, unlisten
     ),
-    Operation("listeners", Need.READ, "GET", "/v1/listeners", Nothing, Known, list_listeners),
+    Operation(
+        "listeners", Need.READ, "GET", "/v1/listeners", Nothing, KnownListeners, list_listeners
+    ),
     Operation("inbox", Need.READ, "GET", "/v1/inbox", InboxAsked, Inbox, inbox),
     Operation("hold", Need.OWN, "POST", "/v1/hold", Nothing, Holding, hold),
     Operation("release", Need.OWN, "POST", "/v1/release", Nothing, Holding, release),

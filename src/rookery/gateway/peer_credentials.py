@@ -42,7 +42,7 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class ProcessEvidence:
     """A process, and by what it may belong to a session."""
 
     chain: tuple[Process, ...]  #: the process itself, then its ancestors, the nearest first
@@ -62,14 +62,14 @@ class Evidence:
         return tuple(each.word for each in (self.chain[0], *leader, *self.chain[1:]))
 
 
-def read_evidence(pid: int) -> Evidence | None:
+def read_evidence(pid: int) -> ProcessEvidence | None:
     """Read what can be seen of a process; ``None`` if it is gone."""
     if not (chain := ancestors(pid)):
         return None
     named = tuple(name for each in chain if (name := _named_by(each.pid)))
     is_shared = any(is_shared_server(each.pid, SHARED_SERVERS) for each in chain)
     leader = Process.of(_leader_of(pid))
-    return Evidence(chain, named, _position(chain), is_shared, leader)
+    return ProcessEvidence(chain, named, _position(chain), is_shared, leader)
 
 
 def read_position(pid: int) -> Position:

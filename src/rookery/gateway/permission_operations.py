@@ -57,11 +57,11 @@ from rookery.store.switches import Mode
 ONE = "/v1/permissions/{permission}"
 
 
-class ListAsked(Asked):
+class RequestsAsked(Asked):
     all: bool = False
 
 
-class AnswerAsked(Asked):
+class PermissionAnswerAsked(Asked):
     permission: str = Field(
         description="the id of a request, or the session that asks for it alone"
     )
@@ -131,7 +131,7 @@ class Tested:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenRequests:
     count: int
 
 
@@ -145,7 +145,7 @@ class Audit:
     decisions: list[Decided]
 
 
-async def list_requests(house: House, caller: Caller, asked: ListAsked) -> RequestList:
+async def list_requests(house: House, caller: Caller, asked: RequestsAsked) -> RequestList:
     """List what is asked now; or what was asked, too."""
     rulebook = house.permissions.rulebook
     await rulebook.refresh(house.database, house.journal.clock)
@@ -175,7 +175,7 @@ def _with_ways(house: House, db: Connection, request: Request) -> Request:
     return replace(request, takes_text=takes_text)
 
 
-async def answer(house: House, caller: Caller, asked: AnswerAsked) -> Request:
+async def answer(house: House, caller: Caller, asked: PermissionAnswerAsked) -> Request:
     """Answer what an agent asks. The first answer is the one."""
 
     def write(db: Connection) -> Request:
@@ -204,7 +204,7 @@ def _keys_of(house: House, db: Connection, request: Request) -> KeyDialect | Non
     return agent.screen.keys if agent and agent.screen else None
 
 
-def _noted(request: Request, keys: KeyDialect | None, asked: AnswerAsked) -> Request:
+def _noted(request: Request, keys: KeyDialect | None, asked: PermissionAnswerAsked) -> Request:
     """Add what a person must know of their answer."""
     if asked.for_session and not request.is_exact:
         return replace(request, note=ONCE_ONLY)
@@ -276,13 +276,13 @@ def _require_told(house: House, db: Connection, caller: Caller, request: Request
         raise Forbidden("only a session that was told of the question answers it.")
 
 
-async def see_missed(house: House, caller: Caller, asked: SeenAsked) -> Seen:
+async def see_missed(house: House, caller: Caller, asked: SeenAsked) -> SeenRequests:
     """Note that a person has seen which requests were not answered in time."""
 
-    def write(db: Connection) -> Seen:
-        return Seen(dialogs.see(db, asked.requests))
+    def write(db: Connection) -> SeenRequests:
+        return SeenRequests(dialogs.see(db, asked.requests))
 
-    return await once(house, caller, Seen, write)
+    return await once(house, caller, SeenRequests, write)
 
 
 def _find(house: House, db: Connection, caller: Caller, word: str) -> Request:
@@ -324,7 +324,7 @@ def _require_a_judge(house: House, db: Connection, caller: Caller, request: Requ
 
 
 def _verdict(
-    request: Request, asked: AnswerAsked, *, keys: KeyDialect | None, by: str
+    request: Request, asked: PermissionAnswerAsked, *, keys: KeyDialect | None, by: str
 ) -> Verdict:
     is_dialog = request.tool == DIALOG
     if is_dialog and request.input.get("is_cut") and asked.decision != "deny":
@@ -424,12 +424,18 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
         Need.READ,
         "GET",
         "/v1/permissions",
-        ListAsked,
+        RequestsAsked,
         RequestList,
         list_requests,
     ),
     Operation(
-        "answer_permission", Need.DECIDE, "POST", f"{ONE}/answer", AnswerAsked, Request, answer
+        "answer_permission",
+        Need.DECIDE,
+        "POST",
+        f"{ONE}/answer",
+        PermissionAnswerAsked,
+        Request,
+        answer,
     ),
     Operation("permission", Need.READ, "GET", ONE, OneAsked, Request, show_request),
     Operation(
@@ -442,7 +448,13 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
         answer_question,
     ),
     Operation(
-        "see_missed", Need.OWN, "POST", "/v1/permissions/seen", SeenAsked, Seen, see_missed
+        "see_missed",
+        Need.OWN,
+        "POST",
+        "/v1/permissions/seen",
+        SeenAsked,
+        SeenRequests,
+        see_missed,
     ),
     Operation("test_rules", Need.OWN, "POST", "/v1/rules/test", TestAsked, Tested, test_rules),
     Operation("mode", Need.READ, "GET", "/v1/mode", Nothing, InMode, show_mode),

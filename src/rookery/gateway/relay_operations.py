@@ -23,7 +23,7 @@ from rookery.gateway.table import (
 )
 from rookery.model.errors import BadInput, Forbidden, RelayUnknown
 from rookery.model.facts import SessionId
-from rookery.model.relays import Limits, Relay
+from rookery.model.relays import Relay, RelayLimits
 from rookery.model.scopes import Need, Scope
 from rookery.store import relays as known
 from rookery.store import sessions
@@ -72,7 +72,7 @@ class MemberAsked(OfRelay):
 
 
 @dataclass(frozen=True, slots=True)
-class Relays:
+class RelayList:
     relays: list[Relay]
 
 
@@ -101,7 +101,7 @@ async def create(house: House, caller: Caller, asked: RelayAsked) -> Relay:
     return await once(house, caller, Relay, write)
 
 
-def _limits(house: House, caller: Caller, asked: RelayAsked) -> Limits:
+def _limits(house: House, caller: Caller, asked: RelayAsked) -> RelayLimits:
     """Return what a relay is limited to; beyond some it is for a person to allow."""
     usual = limits_of(house)
     hops, a_minute = asked.max_hops or usual.hops, asked.max_a_minute or usual.a_minute
@@ -110,19 +110,19 @@ def _limits(house: House, caller: Caller, asked: RelayAsked) -> Limits:
         if hops > most or a_minute > usual.a_minute:
             limits = f"{most} answers to answers and {usual.a_minute} messages in a minute"
             raise Forbidden(f"a session lets others talk for at most {limits}.")
-    return Limits(hops, a_minute, usual.length)
+    return RelayLimits(hops, a_minute, usual.length)
 
 
-async def list_relays(house: House, caller: Caller, asked: RelaysAsked) -> Relays:
+async def list_relays(house: House, caller: Caller, asked: RelaysAsked) -> RelayList:
     """List the relays that are open, and those that were closed not long ago."""
     only = await target(house, caller, asked.session, Need.READ) if asked.session else None
     now = house.journal.clock.now()
     since = datetime.fromtimestamp(0, now.tzinfo) if asked.all else now - LISTED
 
-    def read(db: Connection) -> Relays:
+    def read(db: Connection) -> RelayList:
         allowed = family_of(db, house, caller)
         found = known.listed(db, closed_after=since)
-        return Relays(
+        return RelayList(
             [
                 each
                 for each in found
@@ -209,7 +209,7 @@ def _require(db: Connection, house: House, caller: Caller, word: str) -> Relay:
 
 OPERATIONS: tuple[Operation[Any, Any], ...] = (
     Operation("relay", Need.SPEAK, "POST", "/v1/relays", RelayAsked, Relay, create),
-    Operation("relays", Need.READ, "GET", "/v1/relays", RelaysAsked, Relays, list_relays),
+    Operation("relays", Need.READ, "GET", "/v1/relays", RelaysAsked, RelayList, list_relays),
     Operation("relay_show", Need.READ, "GET", ONE, ShowAsked, Exchange, show),
     Operation("relay_join", Need.SPEAK, "POST", f"{ONE}/join", MemberAsked, Relay, join),
     Operation("relay_leave", Need.SPEAK, "POST", f"{ONE}/leave", MemberAsked, Relay, leave),

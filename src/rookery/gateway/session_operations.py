@@ -50,7 +50,7 @@ from rookery.ports.agent import Agent
 from rookery.store import backlog, messages, switches, turn_changes, turns
 from rookery.store import dialogs as asked_now
 from rookery.store import sessions as known
-from rookery.store.dialogs import Pending
+from rookery.store.dialogs import PendingRequest
 
 ONE = "/v1/sessions/{session}"
 
@@ -115,7 +115,7 @@ class Sessions:
     holding: bool = False  #: no words leave, until that is released
     rules_problem: str = ""  #: why the rules, as they are written now, are not in force
     #: Of those whose requests have a deadline, or were not answered in time.
-    pending: dict[SessionId, Pending] = field(default_factory=dict)
+    pending: dict[SessionId, PendingRequest] = field(default_factory=dict)
     on_timeout: Literal["terminal", "deny"] = "terminal"  #: what happens at a deadline
     #: Why the daemon can write nothing, so that what it says may be old; empty if it can.
     trouble: str = ""
@@ -131,7 +131,7 @@ class Turns:
 
 
 @dataclass(frozen=True, slots=True)
-class Screen:
+class ScreenLines:
     lines: list[str]
 
 
@@ -293,18 +293,20 @@ async def _await_turns(
     await until(house, caller, has_more, asked.timeout, sessions=[session])
 
 
-async def screen(house: House, caller: Caller, asked: ScreenAsked) -> Screen:
+async def screen(house: House, caller: Caller, asked: ScreenAsked) -> ScreenLines:
     """Show what stands on a session's screen."""
     session = await target(house, caller, asked.session, Need.READ)
     if session.status.is_over:
         file = house.home.artifacts / f"{session.id}.txt"
         kept = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-        return Screen(kept if asked.history else kept[-50:])
+        return ScreenLines(kept if asked.history else kept[-50:])
     if not session.has_terminal:
         raise CommandRefused(
             f"{session.name} has no terminal. What it answers:  rookery output {session.name}"
         )
-    return Screen(list(await house.runtime.terminal(session.id).read(history=asked.history)))
+    return ScreenLines(
+        list(await house.runtime.terminal(session.id).read(history=asked.history))
+    )
 
 
 async def end(house: House, caller: Caller, asked: EndAsked) -> Session:
@@ -464,7 +466,7 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
     Operation("end_all", Need.OWN, "POST", "/v1/sessions/end", Nothing, Ended, end_all),
     Operation("show", Need.READ, "GET", f"{ONE}", OfSession, Session, show),
     Operation("turns", Need.READ, "GET", f"{ONE}/turns", TurnsAsked, Turns, show_turns),
-    Operation("screen", Need.READ, "GET", f"{ONE}/screen", ScreenAsked, Screen, screen),
+    Operation("screen", Need.READ, "GET", f"{ONE}/screen", ScreenAsked, ScreenLines, screen),
     Operation("end", Need.END, "POST", f"{ONE}/end", EndAsked, Session, end),
     Operation("interrupt", Need.END, "POST", f"{ONE}/interrupt", OfSession, Session, interrupt),
     Operation("keys", Need.OWN, "POST", f"{ONE}/keys", KeysAsked, Session, press),

@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from rookery.gateway.events import Event, Ring, follow, recall
+from rookery.gateway.events import Ring, StreamEvent, follow, recall
 from rookery.gateway.parameters import one_method, read_query
 from rookery.gateway.table import Caller, House, has_access, require, target
 from rookery.model.errors import BadInput
@@ -157,7 +157,11 @@ def _streamed(
 
 
 async def _while_allowed(
-    house: House, caller: Caller, source: AsyncIterator[T], *, of: SessionId | None = None
+    house: House,
+    caller: Caller,
+    source: AsyncIterator[T],
+    *,
+    of: SessionId | None = None,
 ) -> AsyncIterator[T]:
     """Pass on what comes, until it ends or the caller may no longer read it.
 
@@ -217,7 +221,7 @@ class _Access:
             over.set()  # also if it cannot be read: a stream never goes on unchecked
 
 
-def _encoded(event: Event) -> bytes:
+def _encoded(event: StreamEvent) -> bytes:
     return event.frame
 
 

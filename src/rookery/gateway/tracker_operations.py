@@ -7,7 +7,15 @@ from functools import partial
 from sqlite3 import Connection
 from typing import Any
 
-from rookery.gateway.table import Caller, House, Nothing, OfSession, Operation, reach, target
+from rookery.gateway.table import (
+    Caller,
+    House,
+    Nothing,
+    OfSession,
+    Operation,
+    reach,
+    target,
+)
 from rookery.gateway.terminals import without_terminal
 from rookery.hook_setup.programs import find_problem
 from rookery.model.evidence import Confidence, Evidence, confidence

@@ -53,7 +53,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownState:
     """Where we think that a session stands, and why."""
 
     state: SessionState
@@ -72,7 +72,7 @@ def is_outdated(claim: Claim, *, since: datetime, hooked: datetime | None) -> bo
 
 
 def correct(  # noqa: C901, PLR0911 - a table
-    session: SessionId, known: Known, claim: Claim
+    session: SessionId, known: KnownState, claim: Claim
 ) -> Fact | None:
     """Say what must have happened unseen, if an agent's file tells another story than we do."""
     activity, was_asking = known.state.activity, known.said_before in ASKING

@@ -12,7 +12,7 @@ RelayId = NewType("RelayId", str)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RelayLimits:
     """What keeps sessions from talking for ever."""
 
     hops: int  #: answers to answers since a person or a direct message spoke
@@ -33,7 +33,7 @@ class Member:
 class Relay:
     id: RelayId
     members: tuple[Member, ...]  #: also those who have left
-    limits: Limits
+    limits: RelayLimits
     created_at: datetime
     created_by: str
     closed_at: datetime | None = None

@@ -23,7 +23,7 @@ from rookery.ports.runtime import (
 from rookery.ports.terminal import Terminal
 
 
-class Holder(Runtime, Protocol):
+class HoldingRuntime(Runtime, Protocol):
     """A runtime that says which sessions it holds."""
 
     def holds(self, session: SessionId) -> bool: ...
@@ -32,7 +32,7 @@ class Holder(Runtime, Protocol):
 class RuntimeRouter:
     """One runtime in front of several. Only ``starting`` starts and finds sessions."""
 
-    def __init__(self, *others: Holder, starting: Runtime) -> None:
+    def __init__(self, *others: HoldingRuntime, starting: Runtime) -> None:
         self._starting = starting
         self._others = others
         self._sightings: asyncio.Queue[Sighting] = asyncio.Queue()

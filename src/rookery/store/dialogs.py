@@ -235,7 +235,7 @@ def see(db: Connection, requests: tuple[str, ...]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class PendingRequest:
     """What a session's open requests come to, if they are not answered."""
 
     deadline: datetime | None  #: then the first of them is decided without a person
@@ -244,7 +244,7 @@ class Pending:
     fallback: Literal["dialog", "denial", "stop"] = "dialog"
 
 
-def pending(db: Connection) -> dict[SessionId, Pending]:
+def pending(db: Connection) -> dict[SessionId, PendingRequest]:
     """Return the deadlines of what is asked, and what was missed, by session."""
     rows = db.execute(
         # Next to min(), other columns are those of the row with the least.
@@ -255,7 +255,7 @@ def pending(db: Connection) -> dict[SessionId, Pending]:
         " where outcome = 'open' or missed group by session"
     )
     return {
-        SessionId(row["session"]): Pending(
+        SessionId(row["session"]): PendingRequest(
             read_stamp(row["deadline"]), row["missed"], row["fallback"]
         )
         for row in rows

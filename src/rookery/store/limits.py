@@ -21,13 +21,13 @@ _MESSAGES, _BYTES, _HEADLESS = "queued_messages", "queued_bytes", "headless_sess
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class StoredLimits:
     queued_messages: int = 1_000  #: that wait for one session
     queued_bytes: int = 16_000_000  #: of all messages that wait for one session
     headless_sessions: int = 500  #: that live at once
 
 
-def put(db: Connection, limits: Limits) -> None:
+def put(db: Connection, limits: StoredLimits) -> None:
     """Keep the limits that hold from now on."""
     values = (
         (_MESSAGES, limits.queued_messages),
@@ -40,14 +40,14 @@ def put(db: Connection, limits: Limits) -> None:
     )
 
 
-def get(db: Connection) -> Limits:
+def get(db: Connection) -> StoredLimits:
     """Return the limits that hold now."""
     rows = db.execute(
         "select name, value from switches where name in (?, ?, ?)",
         (_MESSAGES, _BYTES, _HEADLESS),
     )
     kept = {row["name"]: int(row["value"]) for row in rows}
-    return Limits(**kept)
+    return StoredLimits(**kept)
 
 
 def why_no_room(db: Connection, recipient: SessionId, words: str) -> str:

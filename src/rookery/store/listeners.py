@@ -33,7 +33,7 @@ _MADE_IN_RELAY = """ and exists (
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class ComposedWait:
     """Several listeners whose news is told at once."""
 
     id: int
@@ -201,14 +201,14 @@ def awaited(db: Connection, wait: int) -> list[SessionId]:
     return [SessionId(row["target"]) for row in rows]
 
 
-def overdue(db: Connection, *, now: datetime) -> list[Wait]:
+def overdue(db: Connection, *, now: datetime) -> list[ComposedWait]:
     rows = db.execute(
         "select * from waits where deadline is not null and deadline <= ?", (now.isoformat(),)
     )
     return [_wait(row) for row in rows]
 
 
-def known_waits(db: Connection) -> list[Wait]:
+def known_waits(db: Connection) -> list[ComposedWait]:
     return [_wait(row) for row in db.execute("select * from waits order by id")]
 
 
@@ -228,9 +228,9 @@ def _need_less(db: Connection, wait: int) -> None:
     db.execute("update waits set needed = min(needed, ?) where id = ?", (most, wait))
 
 
-def _wait(row: Row) -> Wait:
+def _wait(row: Row) -> ComposedWait:
     deadline = read_stamp(row["deadline"])
-    return Wait(row["id"], SessionId(row["caller"]), row["needed"], deadline)
+    return ComposedWait(row["id"], SessionId(row["caller"]), row["needed"], deadline)
 
 
 def _find(db: Connection, query: str, **values: object) -> list[Listener]:

@@ -64,21 +64,23 @@ def add(db: Connection, recipient: SessionId, words: Words, origin: Origin) -> M
     return number
 
 
-class Pending(NamedTuple):
+class PendingMessage(NamedTuple):
     """Words that wait, and may still be added to."""
 
     id: MessageId
     words: str
 
 
-def find_pending(db: Connection, recipient: SessionId, *, envelope: str) -> Pending | None:
+def find_pending(
+    db: Connection, recipient: SessionId, *, envelope: str
+) -> PendingMessage | None:
     """Return the newest words that wait for a session under an envelope."""
     row = db.execute(
         "select id, words from messages indexed by messages_pending"
         " where recipient = ? and step = 'pending' and envelope = ? order by id desc limit 1",
         (recipient, envelope),
     ).fetchone()
-    return Pending(MessageId(row["id"]), row["words"]) if row else None
+    return PendingMessage(MessageId(row["id"]), row["words"]) if row else None
 
 
 def rewrite(db: Connection, message: MessageId, words: str, *, hops: int) -> None:

@@ -10,7 +10,7 @@ from sqlite3 import Connection, Row
 from rookery.model.confusables import looks_like
 from rookery.model.errors import RelayUnknown
 from rookery.model.facts import SessionId
-from rookery.model.relays import Limits, Member, Relay, RelayId
+from rookery.model.relays import Member, Relay, RelayId, RelayLimits
 from rookery.store.times import read_stamp
 
 
@@ -206,7 +206,7 @@ def _relay(db: Connection, row: Row) -> Relay:
     return Relay(
         id=RelayId(row["id"]),
         members=tuple(_member(each) for each in members),
-        limits=Limits(row["max_hops"], row["max_a_minute"], row["max_length"]),
+        limits=RelayLimits(row["max_hops"], row["max_a_minute"], row["max_length"]),
         created_at=datetime.fromisoformat(row["created_at"]),
         created_by=row["created_by"],
         closed_at=read_stamp(row["closed_at"]),

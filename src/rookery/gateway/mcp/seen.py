@@ -28,7 +28,7 @@ TALK = "What it answers is sent to you here as it comes. End your turn now; do n
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenSession:
     """One session."""
 
     session_id: SessionId
@@ -49,15 +49,15 @@ class Seen:
 
 def seen_all(
     wanted: Sequence[Session], listed: Sequence[Session], own: SessionId | None
-) -> list[Seen]:
+) -> list[SeenSession]:
     children: dict[SessionId | None, list[SessionId]] = {}
     for each in listed:
         children.setdefault(each.parent, []).append(each.id)
     return [seen(each, children.get(each.id, []), own) for each in wanted]
 
 
-def seen(session: Session, children: list[SessionId], own: SessionId | None) -> Seen:
-    return Seen(
+def seen(session: Session, children: list[SessionId], own: SessionId | None) -> SeenSession:
+    return SeenSession(
         session_id=session.id,
         name=session.name,
         title=session.title,

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from rookery.gateway.agent_operations import TAIL, Computers, Projects, SessionData
 from rookery.gateway.mcp.desk import Desk, OnComputer, OnSession, Tool
-from rookery.gateway.mcp.seen import NOT_TOLD, TOLD, Seen, seen, seen_all
+from rookery.gateway.mcp.seen import NOT_TOLD, TOLD, SeenSession, seen, seen_all
 from rookery.gateway.session_operations import Sessions
 from rookery.model.errors import BadInput
 from rookery.model.facts import SessionId
@@ -20,12 +20,12 @@ from rookery.ports.transcript import Passage
 from rookery.store.statistics import Statistics
 
 
-class ListAsked(OnComputer):
+class ListArguments(OnComputer):
     include_ended: bool = Field(False, description="also those that ended long ago")
     parent: str = Field("", description="only those that this session started")
 
 
-class StartAsked(OnComputer):
+class StartArguments(OnComputer):
     message: str = Field("", description="its first task, complete: it knows nothing of yours")
     agent: str = Field("", description="claude, codex, …; without, the same as you")
     project: str = Field("", description="the folder to work in; without, yours")
@@ -34,21 +34,21 @@ class StartAsked(OnComputer):
     permission_mode: str = Field("", description="at most your own")
 
 
-class ResumeAsked(OnSession):
+class ResumeArguments(OnSession):
     fork: bool = Field(False, description="a branch of its own; also of a session that lives")
     message: str = Field("", description="what to say to it first")
     name: str = ""
 
 
-class DataAsked(OnSession):
+class DataArguments(OnSession):
     since: datetime | None = Field(None, description="ISO 8601; only what was said after it")
     until: datetime | None = Field(None, description="ISO 8601; only what was said before it")
     tail_chars: Annotated[int, Field(ge=1, le=200_000)] = TAIL
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    sessions: list[Seen]
+class ListedSessions:
+    sessions: list[SeenSession]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    session: Seen
+    session: SeenSession
     turns: list[Turn]  #: oldest first; of the first one perhaps only the end
     omitted: int  #: how many more there were, for which there was no room
     transcript: list[Passage]  #: what else was said and done, oldest first: tools, words
@@ -82,7 +82,7 @@ async def list_projects(desk: Desk, asked: OnComputer) -> Projects:
     return found
 
 
-async def list_sessions(desk: Desk, asked: ListAsked) -> Listed:
+async def list_sessions(desk: Desk, asked: ListArguments) -> ListedSessions:
     """List the sessions that you may see: who they are, who started whom, what each does now.
 
     It is for finding a session, not for waiting: you are told when one that you gave work has
@@ -94,10 +94,10 @@ async def list_sessions(desk: Desk, asked: ListAsked) -> Listed:
     if asked.parent:
         parent: Session = await desk.ask("show", session=asked.parent)
         wanted = [each for each in listed if each.parent == parent.id]
-    return Listed(seen_all(wanted, listed, desk.own))
+    return ListedSessions(seen_all(wanted, listed, desk.own))
 
 
-async def start_session(desk: Desk, asked: StartAsked) -> Started:
+async def start_session(desk: Desk, asked: StartArguments) -> Started:
     """Start another agent on a task of its own. It works beside you, as your child.
 
     You are told here, in your own session, when it has finished its turn, needs input or has
@@ -116,7 +116,7 @@ async def start_session(desk: Desk, asked: StartAsked) -> Started:
     return await _started(desk, made)
 
 
-async def resume_session(desk: Desk, asked: ResumeAsked) -> Started:
+async def resume_session(desk: Desk, asked: ResumeArguments) -> Started:
     """Go on with the conversation of a session that is over; or, with fork=true, branch off it.
 
     It is a new session, your child, that knows what was said before. You are told as after
@@ -135,7 +135,7 @@ async def _started(desk: Desk, made: Session) -> Started:
     return Started(made.id, made.name, made.computer, told, TOLD if told else NOT_TOLD)
 
 
-async def get_session_data(desk: Desk, asked: DataAsked) -> Data:
+async def get_session_data(desk: Desk, asked: DataArguments) -> Data:
     """Read what a session was asked, answered and did; what came last is kept first.
 
     Call it once, when you were told that the session has finished or needs input; not to wait
@@ -156,7 +156,7 @@ async def get_session_data(desk: Desk, asked: DataAsked) -> Data:
     )
 
 
-async def end_session(desk: Desk, asked: OnSession) -> Seen:
+async def end_session(desk: Desk, asked: OnSession) -> SeenSession:
     """End a session that you started (or that one of yours did). Its work stays in its folder.
 
     Twice does nothing. Do not end one that you still want to ask something.
@@ -165,7 +165,7 @@ async def end_session(desk: Desk, asked: OnSession) -> Seen:
     return seen(ended, [], desk.own)
 
 
-async def interrupt_session(desk: Desk, asked: OnSession) -> Seen:
+async def interrupt_session(desk: Desk, asked: OnSession) -> SeenSession:
     """Stop the turn that a session of yours is in; it stays, and waits for words."""
     stopped: Session = await desk.ask("interrupt", session=asked.session_id)
     return seen(stopped, [], desk.own)
@@ -180,11 +180,11 @@ async def session_stats(desk: Desk, asked: OnComputer) -> Statistics:
 TOOLS: tuple[Tool[Any, Any], ...] = (
     Tool("list_computers", Need.READ, OnComputer, Computers, list_computers),
     Tool("list_projects", Need.READ, OnComputer, Projects, list_projects),
-    Tool("list_sessions", Need.READ, ListAsked, Listed, list_sessions),
-    Tool("start_session", Need.START, StartAsked, Started, start_session),
-    Tool("resume_session", Need.START, ResumeAsked, Started, resume_session),
-    Tool("get_session_data", Need.READ, DataAsked, Data, get_session_data),
-    Tool("interrupt_session", Need.END, OnSession, Seen, interrupt_session),
-    Tool("end_session", Need.END, OnSession, Seen, end_session),
+    Tool("list_sessions", Need.READ, ListArguments, ListedSessions, list_sessions),
+    Tool("start_session", Need.START, StartArguments, Started, start_session),
+    Tool("resume_session", Need.START, ResumeArguments, Started, resume_session),
+    Tool("get_session_data", Need.READ, DataArguments, Data, get_session_data),
+    Tool("interrupt_session", Need.END, OnSession, SeenSession, interrupt_session),
+    Tool("end_session", Need.END, OnSession, SeenSession, end_session),
     Tool("session_stats", Need.READ, OnComputer, Statistics, session_stats),
 )

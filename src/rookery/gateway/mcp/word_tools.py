@@ -10,7 +10,7 @@ from pydantic import Field
 from rookery.gateway.listener_operations import Stopped
 from rookery.gateway.mcp.desk import Desk, OnComputer, OnSession, Tool
 from rookery.gateway.mcp.seen import NOT_TOLD, TALK, TOLD, WAITS_ALREADY
-from rookery.gateway.relay_operations import Relays
+from rookery.gateway.relay_operations import RelayList
 from rookery.gateway.table import Asked
 from rookery.model.errors import BadInput
 from rookery.model.facts import SessionId
@@ -23,7 +23,7 @@ from rookery.model.sessions import Session
 from rookery.relays import MOST_MEMBERS
 
 
-class SendAsked(OnSession):
+class SendArguments(OnSession):
     message: str = Field(description="what to say; it is told who says it")
     direct: bool = Field(
         False,
@@ -40,7 +40,7 @@ class SendAsked(OnSession):
     )
 
 
-class CommandAsked(OnSession):
+class CommandArguments(OnSession):
     command: str = Field(description="its name with the slash, such as /compact")
     arguments: str = Field("", description="what follows on the same line")
 
@@ -49,14 +49,14 @@ class StopAsked(OnSession):
     caller_session_id: str = Field("", description="who is told no more; without, you")
 
 
-class Participant(Asked):
+class ParticipantArguments(Asked):
     session_id: str
     name: str = Field("", description="what the others call it", max_length=60)
 
 
-class RelayAsked(OnComputer):
+class RelayArguments(OnComputer):
     participants: Annotated[
-        tuple[Participant, ...],
+        tuple[ParticipantArguments, ...],
         Field(min_length=1, max_length=MOST_MEMBERS, description="you are one of them anyway"),
     ]
     max_hops: Annotated[int, Field(ge=1, le=1_000)] | None = Field(
@@ -64,16 +64,16 @@ class RelayAsked(OnComputer):
     )
 
 
-class OfRelay(OnComputer):
+class RelayIdArguments(OnComputer):
     relay_id: str
 
 
-class RelaysAsked(OnComputer):
+class RelaysArguments(OnComputer):
     session_id: str = Field("", description="only those that this session is in")
     include_closed: bool = False
 
 
-class AnswerAsked(OnComputer):
+class AnswerArguments(OnComputer):
     permission: str = Field(description="the id of a request, or the session that asks")
     decision: Literal["allow", "deny", "answer"]
     for_session: bool = Field(False, description="allow the same for the rest of the session")
@@ -92,7 +92,7 @@ class Sent:
     advice: str
 
 
-async def send_message(desk: Desk, asked: SendAsked) -> Sent:
+async def send_message(desk: Desk, asked: SendArguments) -> Sent:
     """Give a session words. It gets them once it is idle, after what waits for it already.
 
     You are told here when the turn that took them has finished, or when it needs input or has
@@ -113,7 +113,7 @@ async def send_message(desk: Desk, asked: SendAsked) -> Sent:
     return _sent(desk, sent, TALK if asked.direct else TOLD)
 
 
-async def _answer_to(desk: Desk, asked: SendAsked) -> Sent:
+async def _answer_to(desk: Desk, asked: SendArguments) -> Sent:
     """Answer a question that the caller was told of, also if it may not read who asks."""
     request: Request = await desk.ask(
         "answer_question",
@@ -134,11 +134,11 @@ def _sent(desk: Desk, sent: Message, advice: str) -> Sent:
     return Sent(sent.recipient, sent.id, sent.listening, advice if is_told else NOT_TOLD)
 
 
-async def _close_link(desk: Desk, asked: SendAsked, session: Session) -> Sent:
+async def _close_link(desk: Desk, asked: SendArguments, session: Session) -> Sent:
     """Say the last words, then end the relays of these two alone."""
     if desk.own is None or asked.direct:
         raise BadInput("close_link ends a talk of yours that direct=true began.")
-    found: Relays = await desk.ask("relays", session=session.id)
+    found: RelayList = await desk.ask("relays", session=session.id)
     pair = {desk.own, session.id}
     of_pair = [each for each in found.relays if {m.session for m in each.present} == pair]
     message = None
@@ -151,7 +151,7 @@ async def _close_link(desk: Desk, asked: SendAsked, session: Session) -> Sent:
     return Sent(session.id, message, listening=False, advice=advice)
 
 
-async def run_agent_command(desk: Desk, asked: CommandAsked) -> Sent:
+async def run_agent_command(desk: Desk, asked: CommandArguments) -> Sent:
     """Give a slash command to the program of a session that you started, such as /compact.
 
     It is typed as it is, once the session is idle; you are told as after send_message. You may
@@ -172,7 +172,7 @@ async def stop_notifications(desk: Desk, asked: StopAsked) -> Stopped:
     return stopped
 
 
-async def create_relay(desk: Desk, asked: RelayAsked) -> Relay:
+async def create_relay(desk: Desk, asked: RelayArguments) -> Relay:
     """Let sessions talk with one another and with you: what one answers reaches every other.
 
     Answers come as [name] (number) and then the words. It falls silent by itself after some
@@ -185,26 +185,28 @@ async def create_relay(desk: Desk, asked: RelayAsked) -> Relay:
     return made
 
 
-async def _ids(desk: Desk, asked: RelayAsked) -> set[SessionId]:
+async def _ids(desk: Desk, asked: RelayArguments) -> set[SessionId]:
     found: list[Session] = [
         await desk.ask("show", session=each.session_id) for each in asked.participants
     ]
     return {each.id for each in found}
 
 
-async def close_relay(desk: Desk, asked: OfRelay) -> Relay:
+async def close_relay(desk: Desk, asked: RelayIdArguments) -> Relay:
     """End a relay that you are in; the others are told, and go on by themselves."""
     closed: Relay = await desk.ask("relay_close", relay=asked.relay_id)
     return closed
 
 
-async def list_relays(desk: Desk, asked: RelaysAsked) -> Relays:
+async def list_relays(desk: Desk, asked: RelaysArguments) -> RelayList:
     """List the relays that you may see: who talks with whom, and which limit stopped one."""
-    found: Relays = await desk.ask("relays", session=asked.session_id, all=asked.include_closed)
+    found: RelayList = await desk.ask(
+        "relays", session=asked.session_id, all=asked.include_closed
+    )
     return found
 
 
-async def answer_permission(desk: Desk, asked: AnswerAsked) -> Request:
+async def answer_permission(desk: Desk, asked: AnswerArguments) -> Request:
     """Answer what a session that you started asks: allow or deny a tool call, or a question.
 
     Only where your person lets sessions do so; never for yourself or for who started you.
@@ -215,11 +217,11 @@ async def answer_permission(desk: Desk, asked: AnswerAsked) -> Request:
 
 
 TOOLS: tuple[Tool[Any, Any], ...] = (
-    Tool("send_message", Need.SPEAK, SendAsked, Sent, send_message),
-    Tool("run_agent_command", Need.END, CommandAsked, Sent, run_agent_command),
+    Tool("send_message", Need.SPEAK, SendArguments, Sent, send_message),
+    Tool("run_agent_command", Need.END, CommandArguments, Sent, run_agent_command),
     Tool("stop_notifications", Need.SPEAK, StopAsked, Stopped, stop_notifications),
-    Tool("create_relay", Need.SPEAK, RelayAsked, Relay, create_relay),
-    Tool("close_relay", Need.SPEAK, OfRelay, Relay, close_relay),
-    Tool("list_relays", Need.READ, RelaysAsked, Relays, list_relays),
-    Tool("answer_permission", Need.DECIDE, AnswerAsked, Request, answer_permission),
+    Tool("create_relay", Need.SPEAK, RelayArguments, Relay, create_relay),
+    Tool("close_relay", Need.SPEAK, RelayIdArguments, Relay, close_relay),
+    Tool("list_relays", Need.READ, RelaysArguments, RelayList, list_relays),
+    Tool("answer_permission", Need.DECIDE, AnswerArguments, Request, answer_permission),
 )

@@ -16,7 +16,7 @@ from rookery.programs.demo.options import Options
 from rookery.programs.demo.program import Program
 from rookery.programs.demo.screen import Frame, Painter, draw
 from rookery.programs.demo.session import CRASH, ExitStatus
-from rookery.programs.demo.terminal import TERMINATING, Signals, Terminal, die_of
+from rookery.programs.demo.terminal import TERMINATING, DemoTerminal, Signals, die_of
 
 #: Time for the hooks of SessionEnd.
 EXIT_HOOKS_TIMEOUT_S = 1.0
@@ -25,7 +25,7 @@ EXIT_HOOKS_TIMEOUT_S = 1.0
 class EventLoop:
     """Waits for keys, hooks, signals and time, and keeps the screen up to date."""
 
-    def __init__(self, asked: Options, terminal: Terminal) -> None:
+    def __init__(self, asked: Options, terminal: DemoTerminal) -> None:
         self._hooks = Hooks(asked.hooks, time.monotonic)
         self._program = Program(asked, self._hooks, time.monotonic)
         self._terminal = terminal
@@ -102,7 +102,7 @@ class EventLoop:
 def main() -> int:
     asked = options.read(sys.argv[1:])
     try:
-        terminal = Terminal(is_alternate=asked.alternate_screen)
+        terminal = DemoTerminal(is_alternate=asked.alternate_screen)
     except termios.error:
         sys.stderr.write("The demo agent needs a terminal.\n")
         return 2

@@ -21,7 +21,7 @@ _CHUNK_BYTES = 65_536
 TERMINATING = frozenset({signal.SIGTERM, signal.SIGHUP, signal.SIGINT})
 
 
-class Terminal:
+class DemoTerminal:
     """Puts the terminal into raw mode on entry, and restores it on exit."""
 
     def __init__(self, *, is_alternate: bool) -> None:

@@ -42,7 +42,7 @@ _ASKED = " ".join(
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class PaneSnapshot:
     """All that matters before a key is pressed in a pane."""
 
     screen: Screen
@@ -108,12 +108,12 @@ def _words(answer: bytes) -> list[str]:
     return answer.decode(errors="replace").split(" ")
 
 
-async def look_around(server: AnyServer, pane: str) -> Surroundings:
+async def look_around(server: AnyServer, pane: str) -> PaneSnapshot:
     clients = line("list-clients", "-F", "#{client_control_mode} #{client_activity} #{pane_id}")
     asked = line("display-message", "-p", "-t", pane, _ASKED)
     text, ((answer, *_), people) = await _captured(server, pane, ("-e",), asked, clients)
     mode, synchronized, pasted, entered, enters, shown = answer.decode().split(" ")
-    return Surroundings(
+    return PaneSnapshot(
         screen=read_styled(text),
         in_mode=mode != "0",
         is_synchronized=synchronized == "1",

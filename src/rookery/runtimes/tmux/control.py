@@ -17,7 +17,14 @@ from typing import Self, cast
 import anyio
 
 from rookery.model.errors import RuntimeFailed, RuntimeUnreachable
-from rookery.runtimes.tmux.protocol import Event, Exited, Notice, Parser, Question, Reply
+from rookery.runtimes.tmux.protocol import (
+    Event,
+    Notice,
+    Parser,
+    ProtocolExit,
+    ProtocolQuestion,
+    Reply,
+)
 
 #: Seconds for tmux to let us in: it takes some milliseconds, a busy computer more.
 WELCOME = 5.0
@@ -46,7 +53,7 @@ class TmuxSilent(TmuxFailed, RuntimeUnreachable):
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    question: Question
+    question: ProtocolQuestion
     answered: asyncio.Future[None]
 
     def wake(self) -> None:
@@ -163,7 +170,7 @@ class ControlClient:
         ``deadline`` is how long tmux may take for one command, from when it begins that: many
         questions may wait for each other.
         """
-        question = Question(commands, self._mark)
+        question = ProtocolQuestion(commands, self._mark)
         if self._gone.is_set():
             raise TmuxGone(self._last_words)
         if commands:
@@ -174,7 +181,7 @@ class ControlClient:
             raise TmuxRefused(question.refusal.decode(errors="replace"))
         return question.replies
 
-    async def _wait_for(self, question: Question, deadline: float) -> None:
+    async def _wait_for(self, question: ProtocolQuestion, deadline: float) -> None:
         waiting = _Waiting(question, asyncio.get_running_loop().create_future())
         if not self._waiting:
             self._note_progress()
@@ -252,7 +259,7 @@ class ControlClient:
 
     def _notice(self, event: Event) -> None:
         match event:
-            case Exited(reason) if reason:
+            case ProtocolExit(reason) if reason:
                 self._last_words = reason
             case Notice("garbage", (text,)) if self._waiting:
                 self._waiting[0].question.take_complaint(text)

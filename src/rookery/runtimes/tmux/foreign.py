@@ -135,7 +135,7 @@ def _apart(said: bytes, mark: str, count: int) -> list[tuple[bytes, ...]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedPane:
     """A pane, as tmux lists it."""
 
     server: str  #: its socket
@@ -149,13 +149,13 @@ class Listed:
     command: str
 
 
-async def list_panes(server: AnyServer) -> list[Listed]:
+async def list_panes(server: AnyServer) -> list[ListedPane]:
     """List the panes of a server, each once, whatever is called how."""
     comma, full_stop = secrets.token_hex(8), secrets.token_hex(8)
     shown = comma.join(f"#{{{field}}}" for field in _FIELDS) + full_stop
     (lines,) = await server.ask(line("list-panes", "-a", "-F", shown))
     rows = b"\n".join(lines).decode(errors="replace").split(full_stop)
-    panes: dict[str, Listed] = {}
+    panes: dict[str, ListedPane] = {}
     for row in rows[:-1]:
         listed = _listed(str(server.site.socket), row.removeprefix("\n").split(comma))
         # A window may be linked into several sessions; all of ours are linked into the hub.
@@ -166,9 +166,11 @@ async def list_panes(server: AnyServer) -> list[Listed]:
     return list(panes.values())
 
 
-def _listed(server: str, fields: Sequence[str]) -> Listed:
+def _listed(server: str, fields: Sequence[str]) -> ListedPane:
     session, window, name, index, pane, pid, cwd, command = fields
-    return Listed(server, session, int(window), name, int(index), pane, int(pid), cwd, command)
+    return ListedPane(
+        server, session, int(window), name, int(index), pane, int(pid), cwd, command
+    )
 
 
 async def tidy(server: AnyServer) -> None:

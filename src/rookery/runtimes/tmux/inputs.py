@@ -14,7 +14,7 @@ from rookery.model.errors import Occupied, RuntimeFailed, WordsRefused
 from rookery.model.messages import LONGEST_LINE, Parcel, folded
 from rookery.model.permissions import shortened
 from rookery.model.screens import View
-from rookery.runtimes.tmux.captures import ENTERED, ENTERS, MARK, PASTED, SHOWN, Surroundings
+from rookery.runtimes.tmux.captures import ENTERED, ENTERS, MARK, PASTED, SHOWN, PaneSnapshot
 from rookery.runtimes.tmux.formats import literal
 from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.protocol import command, line
@@ -50,7 +50,7 @@ SHOWN_CHARACTERS = 160
 SYNCHRONIZED = "what is typed there goes to other panes, too"
 
 
-def why_occupied(around: Surroundings, view: View | None, *, typing_since: float) -> str:
+def why_occupied(around: PaneSnapshot, view: View | None, *, typing_since: float) -> str:
     """Say why no key may be pressed now; empty if one may.
 
     ``typing_since`` is the moment after which a person's last key means that they are at it.

@@ -35,7 +35,7 @@ from rookery.ports.runtime import (
     Submitted,
     Vanished,
 )
-from rookery.processes import Process, Seen, Table
+from rookery.processes import Process, SeenProcess, Table
 from rookery.runtimes.tmux import captures, exits, inputs
 from rookery.runtimes.tmux.control import TmuxRefused
 from rookery.runtimes.tmux.delivery import TypedDelivery
@@ -234,7 +234,7 @@ class ObservedRuntime:
         if not seen.is_in_front:
             raise inputs.occupied("it was put into the background")
 
-    def _see(self, seat: Seat) -> Seen | None:
+    def _see(self, seat: Seat) -> SeenProcess | None:
         seen = self._table.look(seat.process.pid)
         return seen if seen and seen.process == seat.process else None
 

@@ -83,7 +83,7 @@ class Continued:
 
 
 @dataclass(frozen=True, slots=True)
-class Exited:
+class ProtocolExit:
     """The client's last words."""
 
     reason: str
@@ -104,7 +104,7 @@ class Notice:
     words: tuple[str, ...]
 
 
-Event: TypeAlias = Reply | Output | Paused | Continued | Exited | Overlong | Notice
+Event: TypeAlias = Reply | Output | Paused | Continued | ProtocolExit | Overlong | Notice
 
 
 def quote(text: str) -> str:
@@ -132,7 +132,7 @@ def line(name: str, *words: str) -> bytes:
     return command(name, *words).encode() + b"\n"
 
 
-class Question:
+class ProtocolQuestion:
     """Some lines that are sent in one write, and what was said to them so far.
 
     ``mark`` must be a word that no pane can guess. It is printed after each command that
@@ -288,7 +288,7 @@ def _read_output(whole: bytes, pane: bytes, payload: bytes) -> Event:
 def _read_notice(whole: bytes, name: bytes, rest: bytes | None) -> Event:
     text = "" if rest is None else rest.decode(errors="replace")
     if name == b"exit":
-        return Exited(text)
+        return ProtocolExit(text)
     # One of these that was not understood above is malformed.
     if name in (b"begin", b"output", b"extended-output", b"pause", b"continue"):
         return _garbage(whole)

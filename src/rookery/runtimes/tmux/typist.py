@@ -15,7 +15,7 @@ from rookery.model.rewriting import essence
 from rookery.model.screens import View
 from rookery.ports.clock import Clock
 from rookery.runtimes.tmux import captures, inputs, printed
-from rookery.runtimes.tmux.captures import Surroundings
+from rookery.runtimes.tmux.captures import PaneSnapshot
 from rookery.runtimes.tmux.delivery import APPEARANCE_TIMEOUT_S, DeliveryState
 from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.server import AnyServer
@@ -145,13 +145,13 @@ class Typist:
         self.pane.was_wiped = False
         return (await printed.mark(self.server, self.pane.place.tmux_pane, words)).text
 
-    async def _survey(self) -> tuple[Surroundings, View | None]:
+    async def _survey(self) -> tuple[PaneSnapshot, View | None]:
         pane = self.pane
         around = await captures.look_around(self.server, pane.place.tmux_pane)
         dialect = pane.agent.screen
         return around, dialect.read(around.screen) if dialect else None
 
-    def _state(self, parcel: Parcel, around: Surroundings, view: View | None) -> DeliveryState:
+    def _state(self, parcel: Parcel, around: PaneSnapshot, view: View | None) -> DeliveryState:
         is_entered = around.entered == parcel.receipt
         if around.pasted != parcel.receipt:
             return DeliveryState.NOT_TYPED
@@ -167,7 +167,7 @@ class Typist:
         is_ours = is_untouched or self.pane.agent.input.holds(view.box, parcel.words)
         return DeliveryState.IN_BOX if is_ours else DeliveryState.HIDDEN
 
-    def _require_free_pane(self, around: Surroundings, view: View | None) -> None:
+    def _require_free_pane(self, around: PaneSnapshot, view: View | None) -> None:
         """Raise ``Occupied`` if a key pressed now could do harm."""
         since = self.clock.now().timestamp() - self.typing
         if reason := inputs.why_occupied(around, view, typing_since=since):
@@ -178,11 +178,11 @@ class Typist:
         age_s = (self.clock.now() - parcel.since).total_seconds()
         return bool(view.instead) and age_s < LIST_TIMEOUT_S
 
-    def _person_types(self, around: Surroundings) -> bool:
+    def _person_types(self, around: PaneSnapshot) -> bool:
         return around.typed_at > self.clock.now().timestamp() - self.typing
 
 
-def _empty_box(parcel: Parcel, around: Surroundings) -> DeliveryState:
+def _empty_box(parcel: Parcel, around: PaneSnapshot) -> DeliveryState:
     """Return where words are that do not stand in the box into which they were typed."""
     if around.entered == parcel.receipt:
         return DeliveryState.LEFT_BOX
@@ -190,7 +190,7 @@ def _empty_box(parcel: Parcel, around: Surroundings) -> DeliveryState:
     return DeliveryState.REMOVED if was_shown else DeliveryState.NOT_SHOWN
 
 
-def _require_hope(pane: Pane, parcel: Parcel, around: Surroundings) -> None:
+def _require_hope(pane: Pane, parcel: Parcel, around: PaneSnapshot) -> None:
     """Raise ``WordsRefused`` if another Enter on the same words would do no good."""
     name, dialect = pane.agent.name, pane.agent.screen
     if dialect and (said := dialect.why_refused(around.screen, parcel.words)):
@@ -199,7 +199,7 @@ def _require_hope(pane: Pane, parcel: Parcel, around: Surroundings) -> None:
         raise WordsRefused(f"Enter was pressed {around.enters} times, and {name} kept them.")
 
 
-def _is_left_over(pane: Pane, parcel: Parcel, around: Surroundings, view: View) -> bool:
+def _is_left_over(pane: Pane, parcel: Parcel, around: PaneSnapshot, view: View) -> bool:
     """Return whether the box holds words that we typed, and no person has touched since."""
     if around.pasted != parcel.receipt:
         return False
