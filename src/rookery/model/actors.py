@@ -1,4 +1,4 @@
-"""Who did something: a person, a session, or a part of Rookery."""
+"""The actor behind an action: a person, a session, or a part of Rookery."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from enum import StrEnum
 
 from rookery.model.facts import SessionId
 
-#: How a session is written in a text that says who did something.
+#: Matches a session in the text form of an actor.
 SESSION_IN_TEXT = re.compile(r"\bsession ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b")
 
 
 class ActorKind(StrEnum):
     PERSON = "person"
     SESSION = "session"
-    LISTENERS = "listeners"  #: Rookery, which tells that another session has stopped
+    LISTENERS = "listeners"  #: Rookery, notifying that another session has stopped
     RELAY = "relay"  #: the members of a relay
-    RELAY_NEWS = "relays"  #: Rookery, which tells what becomes of a relay
+    RELAY_NEWS = "relays"  #: Rookery, reporting changes of a relay
     OTHER = "other"  #: a rule, a deadline, the agent itself
 
 
 @dataclass(frozen=True, slots=True)
 class Actor:
     kind: ActorKind
-    id: str = ""  #: of the session or the relay; of others, their name
+    id: str = ""  #: the id of the session or relay; for other kinds, the name
 
     @staticmethod
     def of_session(session: SessionId) -> Actor:
@@ -32,14 +32,14 @@ class Actor:
 
     @staticmethod
     def read(text: str) -> Actor:
-        """Read what ``str`` has written; it is in the journal and in the tables."""
+        """Parse the output of ``str``, which the journal and the tables store."""
         kind, _, name = text.partition(" ")
         known = {each.value: each for each in ActorKind if each is not ActorKind.OTHER}
         return Actor(known[kind], name) if kind in known else Actor(ActorKind.OTHER, text)
 
     @property
     def is_rookery(self) -> bool:
-        """Whether Rookery itself speaks: its news are counted apart from others' words."""
+        """Return whether this is Rookery itself, whose news is counted separately."""
         return self.kind in {ActorKind.LISTENERS, ActorKind.RELAY_NEWS}
 
     def __str__(self) -> str:

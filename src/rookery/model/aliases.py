@@ -1,7 +1,7 @@
-"""Names that must not be mistaken for another speaker's.
+"""Check the aliases of relay members.
 
-In a relay each answer stands under a name. A name that looks like the person's, Rookery's or
-another session's would let one session speak as another.
+A relay shows each answer under its author's name. A name that looks like the person's,
+Rookery's or another session's would let one session impersonate another.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from rookery.model.confusables import looks_like
 from rookery.model.errors import BadInput
 from rookery.model.names import RESERVED, checked
 
-#: Where one word of a name ends: at punctuation, at figures, before a capital letter.
+#: Splits a name into words: at punctuation, and before a capital letter.
 _BETWEEN_WORDS = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z])(?=[A-Z])")
 
 
 def checked_alias(alias: str, *, others: Iterable[str]) -> str:
-    """Return an alias if a session may be called so in a relay. Raises ``BadInput``.
+    """Return the alias if a relay member may use it. Raises ``BadInput``.
 
     ``others`` are the names of all other live sessions and of the relay's other members.
     """

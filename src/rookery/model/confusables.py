@@ -1,9 +1,9 @@
-"""Reduce text to what it looks like: letters of other scripts become those of ASCII.
+"""Reduce text to what it looks like: map look-alike letters of other scripts to ASCII.
 
 The table is taken from Unicode's confusables.txt (UTS #39, version 13; © 2020 Unicode, Inc.,
 https://www.unicode.org/license.txt): the single characters that look like one ASCII letter or
-a colon and that compatibility decomposition leaves as they are. A few that are merely close,
-such as a reversed e, are ours.
+a colon and that compatibility decomposition leaves unchanged. A few characters that are only
+similar, such as a reversed e, were added here.
 """
 
 from __future__ import annotations
@@ -102,33 +102,33 @@ _ALIKE: Mapping[str, str] = {
     "z": "\u01b6\u0225\u0290\u03b6\u13c3\u1d22\u1d76\ua4dc\U000102f5\U000118c9\U000118e5",
 }
 
-#: Alphabets of emblems, by their first letter: these have no decomposition.
+#: First letters of the enclosed alphabets that have no decomposition.
 _ALPHABETS = (0x1F150, 0x1F170, 0x1F1E6)
 
 _AS_LETTERS = {
     ord(like): letter for letter, all_like in _ALIKE.items() for like in all_like
 } | {first + number: chr(ord("a") + number) for first in _ALPHABETS for number in range(26)}
 
-#: Characters that are letters or symbols to programs, and blank to the eye.
+#: Characters that Unicode classes as letters or symbols, but that render as blanks.
 _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 
-#: Figures and letters of ASCII that are read as others.
+#: ASCII digits that look like letters.
 _FIGURES = str.maketrans("01358", "olesb")
 
 
 def is_visible(character: str) -> bool:
-    """Whether a character is more than space, an accent or a control character."""
+    """Return whether a character is not a space, an accent or a control character."""
     return unicodedata.category(character)[0] not in "CMZ" and character not in _BLANK
 
 
 def skeleton(text: str) -> str:
-    """Return what a text looks like: folded, without what is not seen, in ASCII letters."""
+    """Return what a text looks like: case-folded, without invisible characters, in ASCII."""
     plain = unicodedata.normalize("NFKD", text).casefold().translate(_AS_LETTERS)
     return "".join(filter(is_visible, plain))
 
 
 def looks_like(one: str, other: str) -> bool:
-    """Whether two names are taken for the same one, also with figures instead of letters."""
+    """Return whether two names look the same, also with digits in place of letters."""
     return _letters(one) == _letters(other)
 
 

@@ -1,7 +1,7 @@
-"""The line above words that do not come from a person at the keyboard: who speaks.
+"""The envelope: the line above text that was not typed by a person, which names its sender.
 
-It says what the daemon knows, never what the words say of themselves. So nothing in them
-may look like it.
+It states what the daemon knows, never what the text claims. So no line of the text itself
+may look like an envelope.
 """
 
 from __future__ import annotations
@@ -12,53 +12,53 @@ from itertools import islice
 
 from rookery.model.confusables import is_visible, skeleton
 
-#: How each of them begins.
+#: The beginning of every envelope.
 OURS = "[rookery]"
 
-#: What we are called, also by those who write it with figures.
+#: Rookery's name, also when spelled with digits.
 _US = "r[o0][o0]k[e3]ry"
 
-#: What Markdown or HTML may put before a bracket: a heading, a list, bold words, a tag.
+#: What Markdown or HTML may put before a bracket: a heading, a list, bold text, a tag.
 _MARKUP = r"(?:[-+#=|!.:]|\d{1,3}[.)\]]|<[^>]{0,40}>){0,12}"
 
-#: How a line begins, as it is seen, that could be taken for an envelope, or for the name over
-#: relayed words. Nothing that is not seen is left in it, and all brackets are square.
+#: Matches a line from ``_as_seen`` (no invisible characters, all brackets square) that could
+#: be mistaken for an envelope, or for the name above a relayed answer.
 _LIKE_ONE = re.compile(rf"{_MARKUP}\[(?:{_US}\]|[^\]]*\]\[\d+\](?::|[^\x00-\x7f]))")
 
-#: What Markdown makes bold, slanted or literal, and does not show.
+#: Removes the Markdown characters for bold, italic and literal text, which are not shown.
 _EMPHASIS = str.maketrans("", "", "*_`~\\")
 
-#: So many characters that are seen of a line tell whether it looks like one.
+#: Visible characters of a line that are checked for an imitated envelope.
 _SEEN = 120
 
-#: News of a session, or a tool of ours that should be used; without the blanks.
+#: Matches text, without blanks, that names Rookery or its tools or reads like its news.
 _SOUNDS_LIKE_US = re.compile(
     f"{_US}|session.{{1,80}}on.{{0,120}}(?:finished|needsinput|failed|interrupted)"
 )
 
 _BRACKETS = {"Ps": "[", "Pe": "]"}
 
-#: Where terminals and agents begin a line: more places than a newline.
+#: All characters at which terminals and agents begin a new line, not only the newline.
 _LINES = re.compile("(\r\n|[\n\r\v\f\x85\u2028\u2029])")
 
 
 def envelope(*, speaker: str, recipient: str, about: str) -> str:
-    """Write who speaks to whom, and about what."""
+    """Return the envelope line with sender, recipient and subject."""
     return f"{OURS} {_flat(speaker)} to {_flat(recipient)}: {_flat(about)}"
 
 
 def quoted(words: str) -> str:
-    """Quote the lines of ``words`` that imitate an envelope."""
+    """Return ``words`` with a ``>`` before each line that imitates an envelope."""
     return "".join(f"> {line}" if _imitates(line) else line for line in _LINES.split(words))
 
 
 def attributed(name: str, number: int, words: str) -> str:
-    """Write what somebody in a relay said."""
+    """Return a relay member's answer under its name and number."""
     return f"[{name}] ({number}):\n\n{quoted(words)}"
 
 
 def cited(words: str) -> str:
-    """Return a few words of somebody for a line of ours: in quotes, if they sound like us."""
+    """Return text for use in a line of Rookery's, in quotes if it could pass for Rookery's."""
     if not _SOUNDS_LIKE_US.search(_plain(words)):
         return words
     return "“" + words.replace("“", "'").replace("”", "'") + "”"
@@ -71,9 +71,9 @@ def _imitates(line: str) -> bool:
 
 
 def _as_seen(line: str) -> str:
-    """Return how a line begins to whoever looks at it.
+    """Return the start of a line as a reader sees it.
 
-    Cut before it is taken apart: a long row of accents takes minutes to be put in order.
+    Cut first, then decompose: Unicode normalization of a long run of accents takes minutes.
     """
     begins = "".join(islice(filter(is_visible, line), _SEEN))
     return _plain(begins).translate(_EMPHASIS)

@@ -1,4 +1,4 @@
-"""What can go wrong.
+"""The exceptions of Rookery; their docstrings begin the messages that users see.
 
 RookeryError
 ├── CommandRefused
@@ -52,7 +52,7 @@ class RookeryError(Exception):
 
     def __init__(self, *words: object, **details: str) -> None:
         super().__init__(*words)
-        self.details = details  #: for programs, which do not read the words
+        self.details = details  #: machine-readable, for clients that do not parse the message
 
     def __str__(self) -> str:
         return " ".join([type(self).__doc__ or "", *map(str, self.args)])

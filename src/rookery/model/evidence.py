@@ -1,4 +1,4 @@
-"""What is known of a session, from whom, and what to make of it if they disagree."""
+"""What each source says about a session, and which fact resolves a disagreement."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
 from rookery.model.lifecycle import ASKING, Activity, SessionState, Status
 
-#: Strongest first: an agent's own word, its own file, what it wrote down, whether it is
-#: there at all, and what its screen looks like.
+#: Strongest first: the agent's hooks, its session file, its transcript, whether its process
+#: exists, and what its screen shows.
 Source: TypeAlias = Literal["hook", "registry", "transcript", "process", "screen"]
 SOURCES: tuple[Source, ...] = ("hook", "registry", "transcript", "process", "screen")
 
@@ -30,7 +30,7 @@ Confidence: TypeAlias = Literal["sure", "likely", "unsure"]
 
 
 def confidence(state: SessionState, evidence: list[Evidence]) -> Confidence:
-    """Say how much the state of a session is worth."""
+    """Return how reliable the recorded state of a session is."""
     sources = {each.source for each in evidence}
     if state.status.is_over or "hook" in sources or "registry" in sources:
         disagree = any(
@@ -44,7 +44,7 @@ def confidence(state: SessionState, evidence: list[Evidence]) -> Confidence:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What an agent's own file says that it does."""
+    """The activity that an agent's session file reports."""
 
     activity: Activity
     at: datetime
@@ -54,19 +54,19 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class KnownState:
-    """Where we think that a session stands, and why."""
+    """The state that Rookery has recorded for a session, and what it rests on."""
 
     state: SessionState
-    said_before: Activity | None  #: by its agent's file, before what it says now
-    is_hooked: bool  #: its hooks tell of prompts and stops, and a moment later than its file
-    has_turn: bool = True  #: a turn is open; a dialog may also be opened while none is
+    said_before: Activity | None  #: the previous claim of the agent's file
+    is_hooked: bool  #: hooks report its prompts and stops, slightly later than its file does
+    has_turn: bool = True  #: a turn is open; a dialog can also open without one
 
 
 def is_outdated(claim: Claim, *, since: datetime, hooked: datetime | None) -> bool:
-    """Whether a hook has moved a session since its agent's file said so.
+    """Return whether a hook has changed the session's state since the agent's file was written.
 
-    A move alone does not tell: a file that was believed a moment late has made one, too, and
-    must not outdate what the same file says next.
+    A change of state alone is not enough: a claim of the file that was applied late is one,
+    too, and must not outdate the next claim of the same file.
     """
     return hooked is not None and claim.at <= min(since, hooked)
 
@@ -74,7 +74,7 @@ def is_outdated(claim: Claim, *, since: datetime, hooked: datetime | None) -> bo
 def correct(  # noqa: C901, PLR0911 - a table
     session: SessionId, known: KnownState, claim: Claim
 ) -> Fact | None:
-    """Say what must have happened unseen, if an agent's file tells another story than we do."""
+    """Return the missed fact that explains why the agent's file and the state disagree."""
     activity, was_asking = known.state.activity, known.said_before in ASKING
     if known.state.status is not Status.RUNNING or activity is claim.activity:
         return None
@@ -86,7 +86,7 @@ def correct(  # noqa: C901, PLR0911 - a table
         case Activity.IDLE:
             return facts.TurnEnded(session)
         case Activity.WORKING if activity in ASKING:
-            # That it asks no more is only to be believed of a file that said that it asks.
+            # The file can only report that a dialog closed if it reported it open before.
             return facts.InputSettled(session, "terminal") if was_asking else None
         case Activity.WORKING:
             return facts.TurnStarted(session, "")

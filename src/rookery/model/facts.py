@@ -1,6 +1,6 @@
-"""What can happen to a session.
+"""The facts: everything that can happen to a session.
 
-A fact is past tense and never wrong: it says what was seen, not what we want.
+A fact is in the past tense and is never rejected: it records an observation, not a wish.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from msgspec import Struct
 
 Outcome: TypeAlias = Literal["completed", "failed", "killed"]
 
-#: Ours: a UUID that never changes. What the agent calls itself is a ``NativeId``.
+#: Rookery's own id, a UUID that never changes. The agent's own id is a ``NativeId``.
 SessionId = NewType("SessionId", str)
 
 #: How a turn ended.
 How: TypeAlias = Literal["finished", "interrupted", "failed"]
 
-#: Of no session in particular.
+#: The session id of facts that concern all sessions.
 NO_SESSION = SessionId("")
 
 
 class _Fact(Struct, frozen=True):
-    """A struct, not a dataclass: to make forty frozen dataclasses takes 20 ms of a start."""
+    """A struct, not a dataclass: defining forty frozen dataclasses adds 20 ms at startup."""
 
     session: SessionId
 
@@ -33,80 +33,80 @@ class SessionRequested(_Fact, frozen=True):
 
 
 class SessionStarted(_Fact, frozen=True):
-    """The agent is really up."""
+    """The agent has reported that it is up."""
 
     model: str = ""
     transcript_path: str = ""
 
 
 class SessionFound(_Fact, frozen=True):
-    """It was there, and we did not know it."""
+    """A running agent that Rookery did not start was discovered."""
 
 
 class TranscriptFound(_Fact, frozen=True):
-    """Where its agent writes down what is said, and it did not tell itself."""
+    """The transcript was located without the agent reporting its path."""
 
     path: str
 
 
 class SessionRecovered(_Fact, frozen=True):
-    """It lived on while the daemon was away."""
+    """The session was still running when the daemon restarted."""
 
 
 class OutputMissed(_Fact, frozen=True):
-    """More was printed than could be kept."""
+    """The agent printed more output than could be kept."""
 
     reason: str
 
 
 class MessageWritten(_Fact, frozen=True):
-    """A message was written for it, which it has not got yet."""
+    """A message for the session was accepted and is not yet delivered."""
 
     sender: str
-    alone: bool = False  #: it is joined with no others: its sender waits for its own answer
+    alone: bool = False  #: not joined with other messages: its sender waits for its answer
 
 
 class DeliveryWaited(_Fact, frozen=True):
-    """Words wait, and this is why."""
+    """The delivery of a message is delayed, for this reason."""
 
     reason: str
 
 
 class DeliveryDoubted(_Fact, frozen=True):
-    """Words went out, and nobody saw them arrive."""
+    """A message was sent, and its arrival was not confirmed."""
 
     parcel: int
 
 
 class CommandTaken(_Fact, frozen=True):
-    """The agent's own program has taken a command, and makes no turn of it."""
+    """The agent's program has executed a command itself, without a turn."""
 
     parcel: int
 
 
 class KeysPressed(_Fact, frozen=True):
-    """Keys were pressed by hand, or are about to be, as an answer."""
+    """Keys were pressed on request, or are about to be pressed to answer a dialog."""
 
     keys: str
     by: str
-    request: str = ""  #: that they answer
+    request: str = ""  #: the request that they answer
 
 
 class KeysWithheld(_Fact, frozen=True):
-    """An answer was not pressed, and this is why."""
+    """The keys of an answer were not pressed, for this reason."""
 
     request: str
     reason: str
 
 
 class AnswerTaken(_Fact, frozen=True):
-    """An answer has reached its agent: its hook was told, or keys have closed its dialog."""
+    """An answer has reached the agent: through its hook, or by keys that closed its dialog."""
 
     request: str
 
 
 class InputLeft(_Fact, frozen=True):
-    """What was asked is left to the agent's own dialog, and this is why."""
+    """A request was left to the agent's own dialog, for this reason."""
 
     request: str
     reason: str
@@ -117,7 +117,7 @@ class SessionRenamed(_Fact, frozen=True):
 
 
 class ModelChosen(_Fact, frozen=True):
-    """Its person has chosen a model in the agent's own program."""
+    """The user has chosen a model in the agent's own program."""
 
     model: str
 
@@ -125,49 +125,49 @@ class ModelChosen(_Fact, frozen=True):
 class TurnStarted(_Fact, frozen=True):
     prompt: str
     turn: str = ""  #: the agent's own id; a prompt typed during a turn has the id of that turn
-    resumes: bool = False  #: a background task of the agent has reported, no prompt was typed
-    is_taken_in: bool = False  #: a turn of that id that runs has this prompt already
-    is_only_one: bool = False  #: the agent tells of it when every turn before is over
+    resumes: bool = False  #: a background task reported to the agent; no prompt was typed
+    is_taken_in: bool = False  #: the running turn with this id has already consumed the prompt
+    is_only_one: bool = False  #: the agent reports it only after all earlier turns have ended
 
 
 class PromptFound(_Fact, frozen=True):
-    """The transcript has the prompt of a turn that was only seen to begin."""
+    """The transcript contains the prompt of a turn whose start was seen without it."""
 
     prompt: str
 
 
 class QueueTaken(_Fact, frozen=True):
-    """The agent goes on with the prompts that were typed during its last turn."""
+    """The agent continues with the prompts that were typed during its last turn."""
 
 
 class TurnPaused(_Fact, frozen=True):
-    """The agent stopped, and its background subagents go on."""
+    """The agent stopped while its background subagents continue."""
 
     last_words: str = ""
     turn: str = ""
     subagents: int = 0
-    commands: int = 0  #: that run in the background, too
+    commands: int = 0  #: shell commands that also run in the background
 
 
 class BackgroundEnded(_Fact, frozen=True):
-    """No command of the agent runs in the background any more."""
+    """The last background command of the agent has ended."""
 
 
 class InputAsked(_Fact, frozen=True):
     kind: Literal["permission", "question"]
     message: str
-    request: str = ""  #: where a person can answer it
+    request: str = ""  #: the id under which a person can answer it
 
 
 class InputSettled(_Fact, frozen=True):
-    """Nothing is asked any more, whoever answered."""
+    """The dialog was answered or closed."""
 
     by: str = ""
-    rests: bool = False  #: no turn runs: what was asked was a menu of the program
+    rests: bool = False  #: no turn runs: the dialog was a menu of the program
 
 
 class CallDecided(_Fact, frozen=True):
-    """It was decided whether a tool call may run, or a question was answered."""
+    """A tool call was allowed or denied, or a question was answered."""
 
     tool: str
     decision: Literal["allow", "deny", "answer"]
@@ -177,21 +177,21 @@ class CallDecided(_Fact, frozen=True):
 
 
 class ToolCalled(_Fact, frozen=True):
-    """A tool is about to run, if it may."""
+    """A tool is about to run, if it is allowed."""
 
     tool: str
 
 
 class ToolUsed(_Fact, frozen=True):
     tool: str
-    call: str = ""  #: the very call: what was asked about it has the same
-    subagent: str = ""  #: the id of the subagent that used it, if it was one
-    call_id: str = ""  #: the agent's own id of the call, if it tells one
-    folder: str = ""  #: the folder that it ran in, where the agent tells that
+    call: str = ""  #: the digest of the call, equal to that of the request about it
+    subagent: str = ""  #: the id of the subagent that used it, if any
+    call_id: str = ""  #: the agent's own id of the call, if it reports one
+    folder: str = ""  #: the folder that it ran in, if the agent reports it
 
 
 class Noted(_Fact, frozen=True):
-    """Its agent told something that moves nothing: a sign of life."""
+    """The agent reported an event that does not change the state: a sign of life."""
 
     event: str
     detail: str = ""
@@ -203,7 +203,7 @@ class UsageReported(_Fact, frozen=True):
     input_tokens: int
     output_tokens: int
     cost: int | None = None  #: micro-dollars
-    turn: int | None = None  #: the entry that began it; none: the last one
+    turn: int | None = None  #: the entry that began the turn; none means the last turn
 
 
 class EvidenceDisagreed(_Fact, frozen=True):
@@ -220,7 +220,7 @@ class TurnEnded(_Fact, frozen=True):
     last_words: str = ""
     how: How = "finished"
     turn: str = ""  #: the agent's own id
-    commands: int = 0  #: that still run in the background
+    commands: int = 0  #: shell commands that still run in the background
 
 
 class ConversationLeft(_Fact, frozen=True):
@@ -230,15 +230,15 @@ class ConversationLeft(_Fact, frozen=True):
 
 
 class RingClosed(_Fact, frozen=True):
-    """Sessions wait for each other, this one among them."""
+    """This session is part of a cycle of sessions that wait for each other."""
 
     ring: str  #: their names
 
 
 class WaitExpired(_Fact, frozen=True):
-    """What a session waits for did not come in time."""
+    """A wait of this session timed out."""
 
-    still: str  #: the names of those that it waits for in vain
+    still: str  #: the names of the sessions that it still waited for
 
 
 class RelayJoined(_Fact, frozen=True):
@@ -253,7 +253,7 @@ class RelayLeft(_Fact, frozen=True):
 
 
 class ForegroundEntered(_Fact, frozen=True):
-    """What it says is shown there as it comes."""
+    """The channel shows the session's output live from now on."""
 
     channel: str
     by: str
@@ -265,7 +265,7 @@ class ForegroundLeft(_Fact, frozen=True):
 
 
 class DeliveriesHeld(_Fact, frozen=True):
-    """No message leaves, to any session, until they are released."""
+    """No message is delivered to any session until deliveries are released."""
 
     by: str
 
@@ -328,7 +328,7 @@ Fact: TypeAlias = (
     | SessionEnded
 )
 
-#: The names facts carry on disk and on the wire. Add to it; never rename.
+#: The names of the facts on disk and on the wire. Add to it; never rename.
 KINDS: Mapping[str, type[Fact]] = {
     "session-requested": SessionRequested,
     "session-started": SessionStarted,

@@ -29,20 +29,20 @@ def named_folders(given: Mapping[str, Any]) -> dict[str, str]:
 def working_folders(given: Mapping[str, Any], folder: str) -> list[str]:
     """Return the folders that a call may work in; ``folder`` is the one that its agent is in.
 
-    Several fields may name one, and which of them counts is the tool's affair.
+    Several fields may name one, and only the tool knows which of them it uses.
     """
     named = [absolute_path(each, folder) for each in named_folders(given).values()]
     return named or ([absolute_path(folder, "/")] if folder else [])
 
 
 def is_within(folder: str, project: str) -> bool:
-    """Return whether an absolute folder is a project's, or below it."""
+    """Return whether an absolute folder is the project's folder, or below it."""
     is_known = bool(project)
     return is_known and (folder == project or folder.startswith(f"{project.rstrip('/')}/"))
 
 
 def absolute_path(path: str, folder: str) -> str:
-    """Return a path without ``.``, ``..`` and ``//``, seen from a folder."""
+    """Return a path, relative to a folder, as absolute and without ``.``, ``..`` and ``//``."""
     # normpath keeps two leading slashes, which POSIX lets a system treat specially.
     whole = os.path.normpath(os.path.join(folder, path))  # noqa: PTH118 - pathlib keeps ".."
     return "/" + whole.lstrip("/") if whole.startswith("/") else whole

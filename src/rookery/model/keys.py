@@ -16,6 +16,6 @@ KEY_NAMES = (
 
 
 def check_keys(*keys: str) -> None:
-    """Refuse a key that has no name here. Raises ``BadInput``."""
+    """Raise ``BadInput`` if a key is not in ``KEY_NAMES``."""
     if unknown := [key for key in keys if key not in KEY_NAMES]:
         raise BadInput(f"no key is called {unknown[0]!r}. There are: {', '.join(KEY_NAMES)}")

@@ -1,4 +1,4 @@
-"""What a session becomes, and because of what."""
+"""The state machine of a session: which fact leads to which state."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from rookery.model import facts
 class Status(StrEnum):
     """How far a session has come. It only ever moves down this list."""
 
-    STARTING = "starting"  #: there is a row; the agent is not up yet
+    STARTING = "starting"  #: the row exists; the agent is not up yet
     RUNNING = "running"
-    CLOSING = "closing"  #: it was asked to end
-    COMPLETED = "completed"  #: it ended by itself, and well
-    FAILED = "failed"  #: it ended by itself, and badly
-    KILLED = "killed"  #: it ended because it was asked to
+    CLOSING = "closing"  #: an end was requested
+    COMPLETED = "completed"  #: it ended by itself, successfully
+    FAILED = "failed"  #: it ended by itself, with an error
+    KILLED = "killed"  #: it ended on request
 
-    __hash__ = str.__hash__  # that of enumerations is slow, and this is asked of every fact
+    __hash__ = str.__hash__  # Enum's own hash is slow, and every fact needs it
 
     @property
     def is_over(self) -> bool:
@@ -33,20 +33,20 @@ class Activity(StrEnum):
     """What a running session does."""
 
     WORKING = "working"  #: a turn runs
-    IDLE = "idle"  #: the turn is over; it waits for words
+    IDLE = "idle"  #: the turn is over; it waits for a prompt
     PERMISSION = "permission"  #: it waits for a verdict
-    QUESTION = "question"  #: it asked its person something
+    QUESTION = "question"  #: it waits for the user's answer to a question
 
     __hash__ = str.__hash__  # as above
 
 
-#: A dialog stands on the screen: a key pressed now would answer it.
+#: A dialog is open on the screen: a key pressed now would answer it.
 ASKING = frozenset({Activity.PERMISSION, Activity.QUESTION})
 
 
 @dataclass(frozen=True, slots=True)
 class SessionState:
-    """Where a session stands. It has an activity exactly while it runs."""
+    """The state of a session. It has an activity exactly while it is running."""
 
     status: Status = Status.STARTING
     activity: Activity | None = None
@@ -54,7 +54,7 @@ class SessionState:
 
 
 def as_lifecycle(status: Status, *, headless: bool) -> str:
-    """Say it in the words of a session's lifecycle that other tools use."""
+    """Return the status in the lifecycle vocabulary of other tools."""
     if status is Status.RUNNING:
         return "headless" if headless else "active"
     others = {Status.STARTING: "creating", Status.COMPLETED: "closed", Status.KILLED: "closed"}
@@ -62,7 +62,7 @@ def as_lifecycle(status: Status, *, headless: bool) -> str:
 
 
 def as_state(activity: Activity | None) -> Literal["active", "idle", "permission_pending"]:
-    """Say it in the words of a tracker that other tools use."""
+    """Return the activity in the tracker vocabulary of other tools."""
     if activity in ASKING:
         return "permission_pending"
     return "idle" if activity is Activity.IDLE else "active"
@@ -71,8 +71,8 @@ def as_state(activity: Activity | None) -> Literal["active", "idle", "permission
 def advance(state: SessionState, fact: facts.Fact) -> SessionState:
     """Return the state of a session after ``fact``.
 
-    A late fact (a Stop hook after the pane died) moves nothing: history may
-    still be written, but the dead stay dead.
+    A late fact (a Stop hook after the pane died) is still recorded, but does not change the
+    state of a session that has ended.
     """
     match fact:
         case _ if state.status.is_over:
@@ -92,11 +92,11 @@ def advance(state: SessionState, fact: facts.Fact) -> SessionState:
 def _act(state: SessionState, fact: facts.Fact) -> SessionState:  # noqa: C901, PLR0911 - a table
     match fact:
         case facts.TurnStarted(resumes=True) if state.activity in ASKING:
-            return state  # one background subagent has reported while another one asks
+            return state  # one background subagent reported while another waits for input
         case facts.TurnStarted() | facts.QueueTaken():
             return SessionState(Status.RUNNING, Activity.WORKING)
         case facts.TurnPaused(subagents=number):
-            # A subagent may ask for a permission before the agent itself has stopped.
+            # A subagent may ask for permission before the agent itself has stopped.
             asked = state.activity in ASKING
             return (
                 state
@@ -112,12 +112,12 @@ def _act(state: SessionState, fact: facts.Fact) -> SessionState:  # noqa: C901, 
             after = Activity.IDLE if rests else Activity.WORKING
             return SessionState(Status.RUNNING, after) if asked else state
         case facts.SessionStarted() | facts.SessionFound():
-            # Claude says it again in mid-turn, after compaction: that makes nobody idle.
+            # Claude also reports a start after compaction in mid-turn: it is not idle then.
             working = state.activity is Activity.WORKING
             return state if working else SessionState(Status.RUNNING, Activity.IDLE)
         case facts.ToolCalled():
-            # A turn runs, also if its beginning was missed. What is asked about another call
-            # is still asked: tools run side by side.
+            # A turn runs, even if its start was missed. A request about another call stays
+            # open: tools run in parallel.
             asked = state.activity in ASKING
             return state if asked else SessionState(Status.RUNNING, Activity.WORKING)
         case (

@@ -1,4 +1,4 @@
-"""One session waits for another, and is told in these words."""
+"""Listeners: sessions that wait for another session, and the texts that notify them."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ RING = (
     " session_id='{id}')"
 )
 
-#: Characters of what somebody else said that are quoted in a line of ours.
+#: Characters of foreign text that are quoted in a notification.
 LONGEST = 500
 
 
 class Until(StrEnum):
     """What somebody waits for. An end is always told: nothing can come after it."""
 
-    STOP = "stop"  #: its turn is over; that it needs input is told as well
-    INPUT = "input"  #: it needs somebody
+    STOP = "stop"  #: its turn is over; that it needs input is reported as well
+    INPUT = "input"  #: it needs input
     END = "end"  #: it is over
-    ANY = "any"  #: whichever comes first
+    ANY = "any"  #: the first of these
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,14 +59,14 @@ class Listener:
     caller: SessionId
     target: SessionId
     until: Until = Until.STOP
-    is_lasting: bool = False  #: told again and again
-    message: MessageId | None = None  #: only the turn that took it up counts
-    wait: int | None = None  #: its news is told together with others'
-    since: datetime | None = None  #: where somebody looks who waits
+    is_lasting: bool = False  #: notified each time, not once
+    message: MessageId | None = None  #: only the turn that received this message counts
+    wait: int | None = None  #: the wait that collects its news with that of other listeners
+    since: datetime | None = None  #: when it was added; set only for listings
 
 
 def news(template: str, target: Session, message: str = "", *, request: str = "") -> str:
-    """Say what happened to a session, in one line."""
+    """Return one line that reports what happened to a session."""
     said = " ".join(message.split())
     shown = said if len(said) <= LONGEST else said[: LONGEST - 1] + "…"
     return template.format(
@@ -81,13 +81,13 @@ def news(template: str, target: Session, message: str = "", *, request: str = ""
 
 
 def still_run(commands: int) -> str:
-    """Say how many commands an agent has left running after its turn."""
+    """Return how many commands an agent has left running after its turn, as a sentence."""
     many = f"{commands} commands still run" if commands != 1 else "1 command still runs"
     return f"{many} in the background."
 
 
 def without_hint(template: str) -> str:
-    """Return what is told to a session that may not use the tool which is named otherwise."""
+    """Return the template without its tool hint, for a session that may not use the tool."""
     return template.removesuffix(_READ).rstrip()
 
 
@@ -96,5 +96,5 @@ def why_ended(target: Session) -> str:
 
 
 def ended(target: Session) -> str:
-    """Say that a session is over, and why."""
+    """Return the notification that a session is over, with the reason."""
     return news(ENDED, target, why_ended(target))

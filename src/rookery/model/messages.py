@@ -1,4 +1,4 @@
-"""Words on their way to a session."""
+"""Messages to a session, from acceptance to acknowledgement."""
 
 from __future__ import annotations
 
@@ -18,47 +18,47 @@ from rookery.model.rewriting import essence, from_first_visible
 
 MessageId = NewType("MessageId", int)
 
-#: Bytes of one message; a terminal takes no more in one paste without trouble.
+#: Bytes of one message; more in one paste causes trouble in terminals.
 LONGEST = 1_000_000
 
-#: Bytes of one line that a terminal in its simplest mode takes at once.
+#: Bytes of one line that a terminal in canonical mode accepts.
 LONGEST_LINE = 4_000
 
-#: C0 and C1 but tab and newline: ``ESC[201~`` would break out of a bracketed paste.
+#: C0 and C1 except tab and newline: ``ESC[201~`` would break out of a bracketed paste.
 _CONTROL = re.compile("[\x01-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class Step(StrEnum):
     """How far a message has come. Never twice; rather unsure than twice."""
 
-    PENDING = "pending"  #: nobody has touched it
-    SENDING = "sending"  #: the words may be in the box
-    PASTED = "pasted"  #: the words are in the box; Enter may have been pressed
+    PENDING = "pending"  #: delivery has not begun
+    SENDING = "sending"  #: the text may be in the input box
+    PASTED = "pasted"  #: the text is in the input box; Enter may have been pressed
     SUBMITTED = "submitted"  #: Enter was pressed
-    ACKNOWLEDGED = "acknowledged"  #: a prompt fact had the same words
-    UNSURE = "unsure"  #: it may have arrived; only a proof moves it, never another try
-    FAILED = "failed"  #: it never left, its session was over first, or its agent refused it
+    ACKNOWLEDGED = "acknowledged"  #: the agent reported a prompt with the same text
+    UNSURE = "unsure"  #: it may have arrived; only a proof changes this, it is never sent again
+    FAILED = "failed"  #: it was never sent, its session ended first, or its agent refused it
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What will be typed, and how many characters of what was given will not."""
+    """The text that will be typed, and how many characters were removed from the input."""
 
     text: str
     removed: int
-    changed: str = ""  #: what the recipient's program changes of the rest
+    changed: str = ""  #: what the recipient's program changes in the text
 
 
 class MessageKind(StrEnum):
-    """Whose words a message has."""
+    """Who wrote the text of a message."""
 
     PERSON = "person"
-    SESSION = "session"  #: that was told to send them
-    RELAY = "relay"  #: of a member of a relay
-    NEWS = "news"  #: Rookery's own
+    SESSION = "session"  #: a session, by a direct message
+    RELAY = "relay"  #: a member of a relay
+    NEWS = "news"  #: Rookery itself
 
 
-#: What an author writes; all others write as a person does.
+#: The kind of message that each author writes; all other authors count as a person.
 _KINDS = {
     ActorKind.SESSION: MessageKind.SESSION,
     ActorKind.RELAY: MessageKind.RELAY,
@@ -69,12 +69,12 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where words come from: who wrote them, and because of what."""
+    """The origin of a message: its author and its cause."""
 
     author: Actor
-    cause: int  #: an entry
-    envelope: str = ""  #: the line above them that says so
-    hops: int = 0  #: relays since a person or a direct message spoke
+    cause: int  #: the journal entry that led to it
+    envelope: str = ""  #: the line above the text that names the sender
+    hops: int = 0  #: relayed answers since a message of a person or a direct message
     relay: str | None = None
 
     @property
@@ -87,38 +87,38 @@ class Message:
     id: MessageId
     recipient: SessionId
     step: Step
-    removed: int  #: control characters that were taken out
-    changed: str = ""  #: what the agent's program changes of the words
-    waits_for: str = ""  #: why it has not left yet
-    listening: bool = False  #: whoever wrote it waits from now on for what comes of it
-    obstacle: str = ""  #: what ``waits_for`` says, without how an error introduces it
+    removed: int  #: control characters that were removed
+    changed: str = ""  #: what the agent's program changes in the text
+    waits_for: str = ""  #: why it was not sent yet
+    listening: bool = False  #: its author now listens for the outcome
+    obstacle: str = ""  #: ``waits_for`` without the introduction of the error
 
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """All that waited for one session, joined, carried at once."""
+    """The messages that waited for one session, joined and delivered together."""
 
-    id: int  #: that of its first message
+    id: int  #: the id of its first message
     recipient: SessionId
     words: str
     step: Step
-    since: datetime  #: when it was taken up
-    is_composed: bool = False  #: we have put it together, of a name and words for instance
-    refused: str = ""  #: why its agent did not take it; it is being taken out of the box
+    since: datetime  #: when its delivery began
+    is_composed: bool = False  #: Rookery added to the text, for instance a name
+    refused: str = ""  #: why the agent refused it; it is being removed from the input box
 
     @property
     def is_command(self) -> bool:
-        """Whether an agent's program may do something about it without a turn."""
+        """Return whether the agent's program may execute it as a command, without a turn."""
         return from_first_visible(self.words).startswith("/") and not self.is_composed
 
     @property
     def receipt(self) -> str:
-        """What a runtime writes down of it. Its number may be used again, after a restore."""
+        """Return what a runtime records of it; after a restore, the id may be reused."""
         return f"{self.id}@{self.since.isoformat()}"
 
 
 def clean(text: str) -> Words:
-    """Take out what a terminal would obey instead of show. Raises ``WordsRefused``."""
+    """Remove the characters that control a terminal. Raises ``WordsRefused``."""
     if "\0" in text:
         raise WordsRefused("they contain a NUL character.")
     try:
@@ -139,7 +139,7 @@ def obstacle_in(waits_for: str) -> str:
 
 
 def join(pieces: Iterable[tuple[str, str]]) -> str:
-    """Put words together, each under its envelope; what has the same needs it once."""
+    """Join texts, each under its envelope; consecutive texts with the same one share it."""
     blocks = []
     for envelope, group in groupby(pieces, key=itemgetter(0)):
         words = [each for _, each in group]
@@ -148,7 +148,7 @@ def join(pieces: Iterable[tuple[str, str]]) -> str:
 
 
 def folded(words: str) -> str:
-    """Return words as the one line that a plain program takes; what is too long is cut."""
+    """Return the text as one line, for a program that takes one; a long text is cut."""
     one = " ".join(filter(None, map(str.strip, words.splitlines())))
     if len(one.encode()) <= LONGEST_LINE:
         return one
@@ -157,5 +157,5 @@ def folded(words: str) -> str:
 
 
 def same_words(ours: str, theirs: str) -> bool:
-    """Return whether two texts differ in nothing but blanks and what programs rewrite."""
+    """Return whether two texts differ only in blanks and in what programs rewrite."""
     return essence(ours).split() == essence(theirs).split()

@@ -1,4 +1,4 @@
-"""What a session is called."""
+"""The names and titles of sessions."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from rookery.model.confusables import looks_like
 from rookery.model.errors import BadInput
 from rookery.model.transliteration import transliterated
 
-#: It goes into command lines, tmux targets and file names: nothing there may mean more.
+#: Names go into command lines, tmux targets and file names: no special characters there.
 _VALID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?", re.ASCII)
 
 _WORD = re.compile(r"[^\W_]+")
 
-#: Words that tell nobody what a session is about.
+#: Words that do not describe what a session is about.
 STOP_WORDS = frozenset(
     _WORD.findall(
         """a about all an and any are as at be been but by can could did do does for from
@@ -26,24 +26,24 @@ STOP_WORDS = frozenset(
     )
 )
 
-#: Speakers that are no sessions: words under such a name would be taken for theirs.
+#: Senders that are not sessions: a session with such a name could impersonate them.
 RESERVED = ("person", "user", "system", "rookery")
 
-#: What a session is called of whose prompt no word says what it is about.
+#: The name of a session whose prompt has no usable word.
 NAMELESS = "session"
 
-#: Up to here a free number is looked for one by one; beyond, a gap may stay.
+#: Numbers up to this one are tried one by one; above it, a gap may stay unused.
 IN_TURN = 20
 
-#: Characters of a name that is refused: enough to recognise it.
+#: Characters of a refused name that the error shows: enough to recognise it.
 SHOWN = 80
 
-#: Characters of a title, as wide as a terminal or a phone shows at once.
+#: Characters of a title: what fits the width of a terminal or a phone.
 TITLE = 70
 
 
 def checked(name: str) -> str:
-    """Return ``name`` if a session may be called so."""
+    """Return ``name`` if it is a valid session name. Raises ``BadInput``."""
     if not _VALID.fullmatch(name) or ".." in name:
         allowed = "letters, digits, '.', '_' and '-', at most 64 and no '..'"
         first = "begins with a letter or a digit"
@@ -54,12 +54,12 @@ def checked(name: str) -> str:
 
 
 def is_reserved(name: str) -> bool:
-    """Whether a name, without numbers and punctuation at its end, is no session's to have."""
+    """Return whether a name, without trailing digits and punctuation, is reserved."""
     return any(looks_like(name.rstrip("-._0123456789"), each) for each in RESERVED)
 
 
 def name_from(prompt: str) -> str:
-    """Make a name of what a session is asked to do."""
+    """Return a session name made from the first words of a prompt, without stop words."""
     words = (word for word in _WORD.findall(transliterated(prompt)) if word.isascii())
     telling = [word for word in words if word not in STOP_WORDS]
     name = "-".join(telling[:3])[:48].strip("-")
@@ -67,7 +67,7 @@ def name_from(prompt: str) -> str:
 
 
 def usable(name: str) -> str:
-    """Return ``name`` if a session may be called so, else something like it."""
+    """Return ``name`` if it is a valid session name, else a valid name made from it."""
     is_valid = _VALID.fullmatch(name) and ".." not in name and not is_reserved(name)
     return name if is_valid else name_from(name)
 
@@ -79,9 +79,9 @@ def title_from(prompt: str, name: str) -> str:
 
 
 def distinct(name: str, taken: Container[str]) -> str:
-    """Return ``name``, or ``name-2``, ``name-3`` … if others have it.
+    """Return ``name``, or ``name-2``, ``name-3`` … if it is taken.
 
-    However many are called alike, ``taken`` is asked for a few of them only.
+    Uses a binary search: only a few names are looked up in ``taken``, however many there are.
     """
 
     def is_free(number: int) -> bool:

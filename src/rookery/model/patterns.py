@@ -16,7 +16,7 @@ import re2
 #: Characters that end, join, redirect or substitute in a shell command.
 SHELL_SEPARATORS = ";&|<>()$`\n\r\0"
 
-#: Patterns that are kept compiled. With more of them in the rules, none would be found again.
+#: Size of the cache of compiled patterns. With more in the rules, each lookup would miss.
 MAX_COMPILED = 20_000
 
 _NO_CHARACTER = r"[^\x{0}-\x{10FFFF}]"
@@ -28,14 +28,14 @@ _Range: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """What a text must be: equal to a literal, a glob, or found by a regular expression."""
+    """A pattern for a text: a literal, a glob, or a regular expression to search for."""
 
     text: str
     kind: Literal["literal", "glob", "regex"] = "glob"
 
     def matches(self, value: str) -> bool:
         if self.kind == "glob" and self.text == "*":
-            return True  # what most fields of most rules say
+            return True  # fast path for most fields of most rules
         if self.kind == "literal":
             return self.text == value
         compiled = _glob(self.text) if self.kind == "glob" else compile_regex(self.text)
@@ -101,7 +101,7 @@ def _translate(glob: str, excluded: str) -> Iterator[str]:
 
 
 def _end_of_brackets(glob: str, start: int) -> int | None:
-    """Return where a bracket expression ends; ``None`` if it never does."""
+    """Return the index at which a bracket expression ends; ``None`` if it is not closed."""
     inside = start + 1
     if glob[inside : inside + 1] == "!":
         inside += 1

@@ -1,4 +1,4 @@
-"""May this tool call run? What is asked, what the rules say, and what was answered."""
+"""Permission requests: tool calls to be decided, questions to the user, and verdicts."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ RequestId = NewType("RequestId", str)
 
 Kind: TypeAlias = Literal["permission", "question"]
 
-#: How a request became known: its agent told of it, or only its screen shows it.
+#: How a request became known: from the agent's hook, or only from its screen.
 Source: TypeAlias = Literal["hook", "screen"]
 
-#: What a request is called of whose dialog only the screen tells.
+#: The tool name of a request that is known only from the screen.
 DIALOG = "dialog"
 
-#: What a request of the stop policy is called, where others have the name of a tool.
+#: The tool name of a request of the stop policy.
 STOP = "Stop"
 
 
@@ -32,58 +32,58 @@ class Question:
     """One question of an agent to its person."""
 
     text: str
-    options: tuple[str, ...] = ()  #: none: any words will do
+    options: tuple[str, ...] = ()  #: if empty, any text is accepted
     takes_several: bool = False
-    descriptions: tuple[str, ...] = ()  #: of the options, where there are any
+    descriptions: tuple[str, ...] = ()  #: one per option, if the agent gives any
 
 
-#: Stands for the folder of a call among its uncertain fields.
+#: Represents the folder of a call in ``Call.uncertain``.
 FOLDER = "(folder)"
 
-#: Before the digest of a call that other calls cannot be told from.
+#: Prefix of the digest of a call that cannot be distinguished from other calls.
 INEXACT = "inexact:"
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool call that waits to be decided, as its agent tells of it."""
+    """A tool call that waits for a decision, as its agent reports it."""
 
     tool: str
     input: Mapping[str, Any]
-    questions: tuple[Question, ...] = ()  #: it is a question, not a tool that does something
-    #: Whether the agent itself wants a person asked; else it only says what it is about to do.
+    questions: tuple[Question, ...] = ()  #: set if it asks questions instead of running a tool
+    #: Whether the agent itself asks for permission; else it only announces the call.
     is_asked: bool = True
-    #: Whether an answer reaches it only by keys, in the dialog that it shows.
+    #: Whether it can be answered only by pressing keys in the agent's dialog.
     by_keys: bool = False
-    #: Names the very call, for an agent that tells of it in different words each time. It
-    #: begins with ``INEXACT`` if it names only a part of what decides what the call does.
+    #: Identifies this call, for an agent that reports it with different input each time. It
+    #: begins with ``INEXACT`` if it covers only a part of what determines the call's effect.
     mark: str = ""
-    #: The folder that it is made in: in another one the same input does something else.
+    #: The folder in which it is made: in another one the same input has another effect.
     folder: str = field(default="", compare=False)
-    #: The agent's own id of the call, if it tells one: another call may have the same input.
+    #: The agent's own id of the call, if it reports one: other calls may have the same input.
     call_id: str = field(default="", compare=False)
-    #: The id of the subagent that makes it, if one does: it outlives the main agent's turn.
+    #: The id of the subagent that makes it, if any: it may outlive the main agent's turn.
     subagent: str = field(default="", compare=False)
-    #: What each path field may mean, with links followed. With ``..`` after a link there are
-    #: several: the kernel follows the link first, some agents remove the ``..`` first.
+    #: The paths that each path field may refer to, with links resolved. ``..`` after a link
+    #: gives several: the kernel follows the link first, some agents remove the ``..`` first.
     real_paths: Mapping[str, frozenset[str]] = field(default_factory=dict, compare=False)
-    #: The folders that it may work in, with links followed; empty if they were not looked up.
+    #: The folders that it may work in, with links resolved; empty if they were not looked up.
     real_folders: frozenset[str] = field(default=frozenset(), compare=False)
-    #: Fields whose value is not known for certain: rules never allow by them.
+    #: Fields whose value is not certain: no rule allows a call based on them.
     uncertain: frozenset[str] = field(default=frozenset(), compare=False)
 
-    #: Of a command that does not run in its session's project folder: the folder that it
-    #: runs in, for a person to see.
+    #: The folder that a command runs in, if it is not the session's project folder; shown to
+    #: the person who decides.
     elsewhere: str = field(default="", compare=False)
 
-    #: Shell commands that the tool runs by itself, of which no hook tells; ``None`` if there
-    #: may be some that are not known.
+    #: Shell commands that the tool runs itself and that no hook reports; ``None`` if there
+    #: may be unknown ones.
     commands: tuple[str, ...] | None = field(default=(), compare=False)
 
-    #: Of a dialog that only the screen shows: what it asks for.
+    #: What the dialog asks for, if it is known only from the screen.
     shown: Kind | None = None
-    #: Whether it was read to the last byte. If not, other calls look the same: what is
-    #: answered to one of them holds for none of the others.
+    #: Whether it was read completely. If not, other calls look the same, so an answer to one
+    #: of them never applies to another.
     is_exact: bool = field(default=True, compare=False)
 
     @property
@@ -92,23 +92,23 @@ class Call:
 
     @property
     def digest(self) -> str:
-        """Name the very call: what an agent says of it before and after has no other name."""
+        """Return the id of this call, the same in all that the agent reports about it."""
         name = self.mark or digest(self.tool, self.input)
         return name if self.is_exact else f"{INEXACT}{name}"
 
     @property
     def working_folder(self) -> str:
-        """Return the folder that it works in; empty if that is not known."""
+        """Return the folder that it works in; empty if unknown."""
         return next(iter(working_folders(self.input, self.folder)), "")
 
     def seen_from(self, project: str) -> Call:
-        """Return the call as a person is asked about it who knows the session's project."""
+        """Return the call with ``elsewhere`` set if it runs outside the session's project."""
         folder = self.working_folder if runs_command(self.input) else ""
         return replace(self, elsewhere="" if folder == project else folder)
 
     @property
     def summary(self) -> str:
-        """Say in a line what is wanted; line breaks and a cut are seen."""
+        """Return in one line what is asked for; line breaks and truncation stay visible."""
         return shortened(self._wanted, MAX_SUMMARY_CHARACTERS)
 
     @property
@@ -134,26 +134,26 @@ class Call:
 
     @property
     def plan(self) -> str:
-        """Return the plan that an agent wants to carry out; empty for every other call."""
+        """Return the plan that the agent wants to carry out; empty for every other call."""
         plan = self.input.get("plan") if self.tool == PLAN else ""
         return plan if isinstance(plan, str) else ""
 
 
-#: Characters of a summary; the request has the whole input.
+#: Characters of a summary; the request contains the whole input.
 MAX_SUMMARY_CHARACTERS = 2_000
 
 
 def in_one_line(text: str) -> str:
-    """Return a text in one line, with a sign for each line break.
+    """Return a text in one line, with a symbol for each line break.
 
-    Without it, the second line of a command reads as a part of a comment in the first.
+    Without it, the second line of a command would read as part of a comment in the first.
     """
     lines = (" ".join(line.split()) for line in text.splitlines())
     return " ↵ ".join(line for line in lines if line)
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return so many characters of a text at most, and say how many are left out."""
+    """Return at most ``limit`` characters of a text, and how many more there are."""
     left_out = len(text) - limit
     return text if left_out <= 0 else f"{text[:limit]}… ({left_out:,} more characters)"
 
@@ -164,23 +164,23 @@ PLAN = "ExitPlanMode"
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """An agent is about to stop, and can still be made to go on."""
+    """An agent is about to stop, and can still be made to continue."""
 
-    words: str  #: its last
-    goes_on: bool  #: it was made to go on before, by us or by another
+    words: str  #: its last message
+    goes_on: bool  #: it was already made to continue, by Rookery or by another hook
 
 
-#: The field of a tool's input that says most, most telling first.
+#: The most informative fields of a tool's input, best first.
 TELLING = ("command", "file_path", "filePath", "path", "url", "pattern", "query", "prompt")
 
 
 def telling(given: Mapping[str, Any]) -> str:
-    """Return what says most of a call: its command, its file, its address; else all of it."""
+    """Return the most informative field of a call, such as its command; else all input."""
     known = next((str(given[name]) for name in TELLING if name in given), "")
     return known or (json.dumps(dict(given), ensure_ascii=False, default=str) if given else "")
 
 
-#: Tools whose ``description`` is a comment of the agent; elsewhere it is input like any other.
+#: Tools whose ``description`` is a comment of the agent; for others it is normal input.
 _COMMENTED_TOOLS = frozenset({"Bash", "Task", "bash", "task", "run_shell_command"})
 
 
@@ -203,18 +203,18 @@ class Outcome(StrEnum):
     ALLOWED = "allowed"
     DENIED = "denied"
     ANSWERED = "answered"  #: a question
-    GONE = "gone"  #: decided elsewhere, or nobody waits for it any more
+    GONE = "gone"  #: decided elsewhere, or no longer awaited
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What was decided of a call, and by whom."""
+    """The decision about a call, and who made it."""
 
     outcome: Outcome
-    by: str  #: a person, a session, a rule, the clock
-    reason: str = ""  #: told to the agent
-    for_session: bool = False  #: the same call is not asked about again in this session
-    answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  #: to each question
+    by: str  #: a person, a session, a rule, or a timeout
+    reason: str = ""  #: passed to the agent
+    for_session: bool = False  #: also applies to the same call for the rest of this session
+    answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  #: by question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,20 +230,20 @@ class Request:
     message: str
     outcome: Outcome
     asked_at: datetime
-    deadline: datetime | None  #: then it is denied; none if its agent asks in its own terminal
-    by_keys: bool  #: an answer is pressed in the agent's own dialog: no hook waits for it
+    deadline: datetime | None  #: when it is denied; none if the agent asks in its own terminal
+    by_keys: bool  #: answered by keys in the agent's own dialog: no hook waits for it
     source: Source = "hook"
-    has_dialog: bool = True  #: its agent can ask the same in its own terminal
-    missed: bool = False  #: it was not answered in time, and not seen since
-    #: Of an answer: ``due`` until its hook was told or its keys were pressed; ``pressed`` once
-    #: keys were seen to take effect; else ``none``.
+    has_dialog: bool = True  #: the agent can ask the same in its own terminal
+    missed: bool = False  #: it was not answered in time, and a person has not seen that yet
+    #: State of the answer: ``due`` until the hook received it or its keys were pressed;
+    #: ``pressed`` once the keys were seen to take effect; else ``none``.
     delivery: Literal["none", "due", "pressed"] = "none"
     answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    takes_text: bool = True  #: a question of it can be answered from here in free text
-    is_exact: bool = True  #: else other calls look the same, and it is allowed once at a time
-    made_in: str = ""  #: the folder that its agent was in; empty if it did not tell
-    note: str = ""  #: what else a person who answers must know
-    folder: str = ""  #: that the call works in; empty if it is not known
+    takes_text: bool = True  #: its questions can be answered with free text from here
+    is_exact: bool = True  #: else other calls look the same, and each is allowed only once
+    made_in: str = ""  #: the folder that the agent was in; empty if not reported
+    note: str = ""  #: what else the person who answers must know
+    folder: str = ""  #: the folder that the call works in; empty if unknown
     answered_by: str = ""
     answered_at: datetime | None = None
     reason: str = ""

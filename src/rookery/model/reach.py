@@ -1,7 +1,7 @@
-"""How far an agent's program goes without asking its person, and how far a child may go.
+"""What an agent's program does without asking the user, and what its children may do.
 
-Every agent has permission modes of its own, and the same name means different things: what is
-compared here is what the program really does in a mode, which its dialect states.
+Every agent has its own permission modes, and the same name means different things. So this
+compares what the program really does in a mode, which its adapter declares.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ from rookery.model.errors import Forbidden
 
 
 class Reach(IntEnum):
-    """What a program does unasked. A higher value includes all lower ones."""
+    """What a program does without asking. A higher value includes all lower ones."""
 
-    READ = 0  #: it reads, and changes nothing at all
-    ASK = 1  #: it reads, and asks before each change and each command
-    EDIT = 2  #: it also changes files of its project
+    READ = 0  #: it only reads
+    ASK = 1  #: it reads, and asks before each change and command
+    EDIT = 2  #: it also changes files in its project
     RUN = 3  #: it also runs commands, in a sandbox
     ALL = 4  #: it does anything
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """An agent, the permission mode that it has or is to have, and the reach of its modes.
+    """An agent, its current or requested permission mode, and the reach of all its modes.
 
-    An empty mode is the agent's own default, which its user's settings decide.
+    An empty mode is the agent's own default, which the user's settings determine.
     """
 
     agent: str
-    mode: str  #: at its start
+    mode: str  #: when it starts
     modes: Mapping[str, Reach]
-    present: str = ""  #: the mode that it told last; empty if it told none
+    present: str = ""  #: the mode that it reported last; empty if none
 
     @property
     def reach(self) -> Reach:
-        """Return how far it goes for certain: a default may be as little as asking.
+        """Return the reach that is certain; a default mode counts as ``ASK``.
 
-        The present mode only restricts: a session could forge a hook that tells a freer one.
+        The present mode only restricts: a session could forge a hook that reports a freer one.
         """
         at_start = self.modes.get(self.mode, Reach.ASK)
         return (
@@ -48,15 +48,15 @@ class Held:
 
     @property
     def is_as_started(self) -> bool:
-        """Return whether it is not known to be in another mode than at its start."""
+        """Return whether no change of mode since its start is known."""
         return self.present in {"", self.mode}
 
 
 def mode_within(parent: Held, child: Held) -> str:
-    """Return the mode in which a child goes no further than its parent. Raises ``Forbidden``.
+    """Return a mode in which a child may do no more than its parent. Raises ``Forbidden``.
 
-    A child that asks for no mode gets one that asks its person, or less where its parent has
-    less: its own default could be anything.
+    A child without a requested mode gets one that asks the user, or a lower one if its parent
+    has less: its own default could be anything.
     """
     is_alike = (child.agent, child.mode) == (parent.agent, parent.mode)
     if is_alike and parent.is_as_started:

@@ -1,4 +1,4 @@
-"""Sessions that talk: what one answers, every other hears."""
+"""Relays: groups of sessions in which each answer is sent to every other member."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ RelayId = NewType("RelayId", str)
 class RelayLimits:
     """What keeps sessions from talking for ever."""
 
-    hops: int  #: answers to answers since a person or a direct message spoke
-    a_minute: int  #: answers of all its members
+    hops: int  #: consecutive relayed answers since a message of a person or a direct message
+    a_minute: int  #: answers per minute, of all members together
     length: int  #: characters of one answer
 
 
@@ -32,13 +32,13 @@ class Member:
 @dataclass(frozen=True, slots=True)
 class Relay:
     id: RelayId
-    members: tuple[Member, ...]  #: also those who have left
+    members: tuple[Member, ...]  #: including former members
     limits: RelayLimits
     created_at: datetime
     created_by: str
     closed_at: datetime | None = None
     reason: str = ""
-    stayed: str = ""  #: which limit kept an answer from going further, the last time
+    stayed: str = ""  #: the limit that last kept an answer from being relayed
 
     @property
     def present(self) -> tuple[Member, ...]:
@@ -49,7 +49,7 @@ class Relay:
 
 
 def shortened(words: str, longest: int) -> str:
-    """Return as much of an answer as is relayed."""
+    """Return the part of an answer that is relayed."""
     if len(words) <= longest:
         return words
     return f"{words[:longest]}\n… ({len(words) - longest:,} more characters)"

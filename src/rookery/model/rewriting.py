@@ -1,4 +1,4 @@
-"""What agent programs do to the words that are pasted into their input boxes."""
+"""How agent programs rewrite the text that is pasted into their input boxes."""
 
 from __future__ import annotations
 
@@ -6,47 +6,47 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-#: Characters that show nothing: soft hyphens, joiners, direction marks, fillers, variation
-#: selectors, tags. Unicode calls them default ignorable.
+#: Invisible characters, which Unicode calls default ignorable: soft hyphens, joiners,
+#: direction marks, fillers, variation selectors, tags.
 _HIDDEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 
-#: Those that turn the direction of what follows, so that a text reads otherwise than it is.
+#: Those that change the text direction, so that a text reads differently from its content.
 DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
-#: The same, or the flag of a region: a black flag, tags that name it, and the tag that ends it.
+#: An invisible character, or the flag of a region: a black flag, tags with its name, end tag.
 _FLAG_OR_HIDDEN = re.compile(f"\U0001f3f4[\U000e0020-\U000e007e]+\U000e007f|{_HIDDEN.pattern}")
 
-#: Ends of lines and paragraphs that are no newlines.
+#: Line and paragraph separators other than the newline.
 _SEPARATORS = re.compile("[\u2028\u2029]")
 
-#: Those that have a meaning within a text, depending on their neighbours.
+#: Invisible characters that are meaningful next to certain neighbours.
 _JOINERS, _STYLES = frozenset("\u200c\u200d"), frozenset("\ufe0e\ufe0f")
 
-#: Unicode's categories of blanks, controls, format characters, marks on the letter before, and
-#: of what is not assigned: a program may remove any of them before it looks at a text.
+#: Unicode categories of blanks, controls, format characters, combining marks and unassigned
+#: characters: a program may remove any of them before it interprets a text.
 _REMOVABLE = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Me", "Mn", "Zl", "Zp", "Zs"})
 
 _BRAILLE_BLANK = "\u2800"
 
-#: The first character that is neither Latin, Greek, Cyrillic, Armenian nor Hebrew: scripts
-#: from here on use joiners and selectors of their own.
+#: The first character after Latin, Greek, Cyrillic, Armenian and Hebrew: the scripts from
+#: here on use joiners and selectors in their spelling.
 _JOINED_SCRIPTS = 0x0600
 
 
 def essence(words: str) -> str:
-    """Return words in the form that stays the same whatever a program does to them."""
+    """Return the text in a form that no program's rewriting changes."""
     return unicodedata.normalize("NFC", _HIDDEN.sub("", words))
 
 
 def from_first_visible(words: str) -> str:
-    """Return words from their first visible character on.
+    """Return the text from its first visible character on.
 
-    Programs decide by it whether words are a shell command or a command of their own, after
-    they have removed blanks and hidden characters.
+    After removing blanks and hidden characters, programs use this character to recognise
+    shell commands and commands of their own.
     """
     for at, character in enumerate(words):
         if not _may_be_removed(character):
@@ -56,22 +56,22 @@ def from_first_visible(words: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """How one agent's program changes words. Without arguments it changes nothing."""
+    """How one agent's program rewrites text. Without arguments it changes nothing."""
 
-    tab: str = "\t"  #: what it makes of a tab
-    trims: bool = False  #: it removes blanks at the end
-    strips: bool = False  #: it removes hidden characters that have no meaning where they are
-    splits: bool = False  #: it makes a newline of the separators of lines and paragraphs
-    composes: bool = False  #: it makes one character of a letter and its accents
-    #: What it would have its person look at again instead of taking the words: not typed.
+    tab: str = "\t"  #: replaces a tab
+    trims: bool = False  #: removes blanks at the end
+    strips: bool = False  #: removes hidden characters that have no meaning in their position
+    splits: bool = False  #: turns line and paragraph separators into newlines
+    composes: bool = False  #: composes a letter and its accents into one character
+    #: Characters for which it asks the user to review the text; they are not typed.
     reviews: re.Pattern[str] | None = None
 
     def typed(self, words: str) -> str:
-        """Return what to type so that the program takes the words at the first Enter."""
+        """Return what to type so that the program accepts the text at the first Enter."""
         return self.reviews.sub("", words) if self.reviews else words
 
     def rewritten(self, words: str) -> str:
-        """Return the words as the program passes them on to its model."""
+        """Return the text as the program passes it to its model."""
         words = words.replace("\t", self.tab)
         if self.strips:
             words = _stripped(words)
@@ -82,7 +82,7 @@ class Rewriting:
         return words.rstrip() if self.trims else words
 
     def changes(self, words: str) -> str:
-        """Say what the program changes of these words; empty if nothing but final newlines."""
+        """Describe what the program changes in the text, apart from final newlines."""
         kept = _stripped(words) if self.strips else words
         hidden = len(words) - len(kept)
         found = {
@@ -97,7 +97,7 @@ class Rewriting:
         return "; ".join(change for change, is_made in found.items() if is_made)
 
 
-#: What most programs do.
+#: Most programs: the text stays unchanged.
 EXACT = Rewriting()
 
 
@@ -110,7 +110,7 @@ def _may_be_removed(character: str) -> bool:
 
 
 def _stripped(words: str) -> str:
-    """Return words without the hidden characters that mean nothing where they are."""
+    """Return the text without the hidden characters that have no meaning in their position."""
 
     def kept(found: re.Match[str]) -> str:
         is_flag = len(found[0]) > 1
@@ -141,7 +141,7 @@ def _joins(before: str, after: str) -> bool:
 
 
 def _is_symbol(character: str) -> bool:
-    """Return whether it is a pictograph or a modifier of one."""
+    """Return whether a character is a pictograph or a modifier of one."""
     return bool(character) and unicodedata.category(character) in {"So", "Sk"}
 
 

@@ -1,4 +1,4 @@
-"""Rules for tool calls: what a rule matches, and which of them decides."""
+"""Rules for tool calls: what a rule matches, and which rule decides."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rookery.model.folders import (
 from rookery.model.patterns import Pattern
 from rookery.model.permissions import FOLDER, Call
 
-#: The order in which rules are asked: one that denies beats all that allow.
+#: In order of precedence: a rule that denies beats all that allow.
 Decision: TypeAlias = Literal["deny", "allow", "ask"]
 DECISIONS: tuple[Decision, ...] = ("deny", "allow", "ask")
 
@@ -31,7 +31,7 @@ PATH_FIELDS = frozenset(
     }
 )
 
-#: The tool by whose rules the commands of a skill are decided.
+#: The tool whose rules decide about the commands of a skill.
 SHELL = "Bash"
 
 ANYTHING = Pattern("*")
@@ -39,21 +39,21 @@ ANYTHING = Pattern("*")
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """Who makes a call, and where."""
+    """The session that makes a call, and its project."""
 
     agent: str
     project: str
     session: str  #: its name
-    #: Whether a person, or what started it, gave it that name. Of an agent that was started by
-    #: hand it is made of its folder or its prompt: a command of a session could choose those.
+    #: Whether the name was given when it was started. The name of an agent that was started by
+    #: hand comes from its folder or prompt, which a command of a session could choose.
     is_named: bool = True
-    #: The sessions that started this one, directly or not: their rules bind it as well.
+    #: The sessions that started this one, directly or indirectly: their rules bind it as well.
     ancestors: tuple[Circumstances, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What to do with the calls that it matches: all that it names must match."""
+    """A decision about the calls that match all of its patterns."""
 
     name: str
     decision: Decision
@@ -62,8 +62,8 @@ class Rule:
     agent: Pattern = ANYTHING
     project: Pattern = ANYTHING
     session: Pattern = ANYTHING
-    #: Of the folder that the call works in. Without it, a rule that allows is about commands
-    #: inside the session's project only.
+    #: For the folder that the call works in. Without it, a rule that allows applies to
+    #: commands inside the session's project only.
     folder: Pattern | None = None
     reason: str = ""
 
@@ -77,7 +77,7 @@ class Rule:
         )
 
     def _is_in_folder(self, call: Call, where: Circumstances) -> bool:
-        """Return whether the rule is about the folder that a call works in."""
+        """Return whether the rule applies to the folder that a call works in."""
         if self.decision == "allow":
             return self._allows_folder(call, where)
         folders = {*call.real_folders, *_folders(call, where)}
@@ -94,10 +94,10 @@ class Rule:
         return is_certain and all(is_within(each, where.project) for each in folders)
 
     def _is_about(self, where: Circumstances) -> bool:
-        """Return whether the rule is about a session that makes a call.
+        """Return whether the rule applies to the session that makes a call.
 
-        A session chooses the name and the folder of those that it starts. So a rule that
-        allows must match its ancestors too, and a rule that restricts one of them binds it.
+        A session chooses the name and the folder of the sessions that it starts. So a rule that
+        allows must match all ancestors too, and a rule that restricts an ancestor also applies.
         """
         if self.decision == "allow":
             lineage = (where, *where.ancestors)
@@ -118,22 +118,22 @@ ASK_ALWAYS = Rule(
     "no valid rules", "ask", reason="The rules cannot be read, so every call is asked about."
 )
 
-#: Decides where a rule that restricts may match, but a field's true value is not known.
+#: Decides when a restricting rule may match, but the true value of a field is unknown.
 UNCERTAIN = Rule(
     "uncertain input", "ask", reason="A field that a rule names could not be read for certain."
 )
 
 
-#: Decides where a rule restricts commands, and a call may run some that are not known.
+#: Decides when a rule restricts commands, and a call may run unknown ones.
 UNKNOWN_COMMANDS = Rule(
     "unknown commands", "ask", reason="The commands that it may run could not be read."
 )
 
 
 def decide(rules: Iterable[Rule], call: Call, where: Circumstances) -> Rule | None:
-    """Return the rule that decides: of those that match, one that denies, allows, then asks.
+    """Return the deciding rule: among the matching rules, deny before allow before ask.
 
-    The commands that a call runs by itself must pass the rules as calls of their own.
+    The commands that a call runs itself are checked against the rules as separate calls.
     """
     known = tuple(rules)
     first = _decide(known, call, where)
@@ -145,11 +145,11 @@ def decide(rules: Iterable[Rule], call: Call, where: Circumstances) -> Rule | No
 def _restriction_of_commands(
     rules: tuple[Rule, ...], call: Call, where: Circumstances
 ) -> Rule | None:
-    """Return the rule that denies, or else asks about, a command that a call runs by itself."""
+    """Return the rule that denies, or else asks about, a command that a call runs itself."""
     if call.commands is None:
         found = _decide(rules, _shell_call("", is_certain=False), where)
         return UNKNOWN_COMMANDS if found and found.decision != "allow" else None
-    # A variable stands for something that only Claude or the shell puts in.
+    # The value of a variable is known only when Claude or the shell expands it.
     calls = (_shell_call(each, is_certain="$" not in each) for each in call.commands)
     deciding = [rule for each in calls if (rule := _decide(rules, each, where))]
     restricting = [rule for rule in deciding if rule.decision != "allow"]
@@ -172,7 +172,7 @@ def _decide(known: tuple[Rule, ...], call: Call, where: Circumstances) -> Rule |
 
 
 def needs_folder(rules: Iterable[Rule], call: Call) -> bool:
-    """Return whether some rule looks at the folder that a call works in."""
+    """Return whether a rule depends on the folder that a call works in."""
     is_command = runs_command(call.input)
     return any(
         rule.folder is not None or (is_command and rule.decision == "allow") for rule in rules
@@ -180,7 +180,7 @@ def needs_folder(rules: Iterable[Rule], call: Call) -> bool:
 
 
 def path_fields(rules: Iterable[Rule]) -> frozenset[str]:
-    """Return the path fields that the rules look at."""
+    """Return the path fields that the rules use."""
     return PATH_FIELDS.intersection(name for rule in rules for name in rule.input)
 
 
@@ -197,12 +197,12 @@ def _may_restrict(rule: Rule, call: Call, where: Circumstances) -> bool:
 
 
 def _allows(call: Call, where: Circumstances, name: str, pattern: Pattern) -> bool:
-    """Match for a rule that allows: only what the field certainly means."""
+    """Match a field for a rule that allows: all that the field may refer to must match."""
     if name not in call.input or name in call.uncertain:
         return False
     value = _text(call.input[name])
     if name in COMMAND_FIELDS:
-        # As JSON, a newline within the value would be two harmless characters.
+        # JSON would turn a newline in the value into two harmless characters.
         is_text = isinstance(call.input[name], str)
         return is_text and pattern.matches_one_command(value)
     if name in PATH_FIELDS and isinstance(call.input[name], str):
@@ -212,7 +212,7 @@ def _allows(call: Call, where: Circumstances, name: str, pattern: Pattern) -> bo
 
 
 def _restricts(call: Call, where: Circumstances, name: str, pattern: Pattern) -> bool:
-    """Match for a rule that denies or asks: anything that the field may mean."""
+    """Match a field for a rule that denies or asks: any value it may refer to is enough."""
     if name not in call.input:
         return False
     return any(pattern.matches(each) for each in _meanings(call, where, name))
@@ -227,7 +227,7 @@ def _meanings(call: Call, where: Circumstances, name: str) -> Iterator[str]:
 
 
 def _folders(call: Call, where: Circumstances) -> list[str]:
-    """Return the folders that a call may work in, as they are written."""
+    """Return the folders that a call may work in, without resolving links."""
     return working_folders(call.input, call.folder or where.project)
 
 

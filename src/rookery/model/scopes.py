@@ -1,4 +1,4 @@
-"""Who may ask for what."""
+"""Authorization: which caller may request what."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Literal
 from rookery.model.actors import PERSON, Actor
 from rookery.model.facts import SessionId
 
-#: How deep sessions may start sessions, and how many of them may live.
+#: The maximum nesting depth of started sessions, and the maximum number of live ones.
 DEEPEST, MOST_CHILDREN = 3, 20
 
 
 class Scope(StrEnum):
     OWNER = "owner"  #: everything
-    SESSION = "session"  #: a session, by its badge: its family
-    READER = "reader"  #: reads
+    SESSION = "session"  #: a session, identified by its badge: its family
+    READER = "reader"  #: read-only
 
 
 class Need(StrEnum):
-    """What an operation does to what it is about."""
+    """The kind of access that an operation needs."""
 
     READ = "read"
     SPEAK = "speak"
@@ -30,7 +30,7 @@ class Need(StrEnum):
     OWN = "own"
 
 
-#: What each scope may do at all; of a session's needs, some only to its family.
+#: The accesses of each scope; a session has some of them only to its family.
 MAY: dict[Scope, frozenset[Need]] = {
     Scope.OWNER: frozenset(Need),
     Scope.SESSION: frozenset({Need.READ, Need.SPEAK, Need.START, Need.END, Need.DECIDE}),
@@ -40,12 +40,12 @@ MAY: dict[Scope, frozenset[Need]] = {
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who asks, as the daemon knows it; never as they say."""
+    """The caller, as the daemon has identified it; never as the caller claims."""
 
     scope: Scope
     door: Literal["unix", "tcp"]
     session: SessionId | None = None
-    token: str | None = None  #: the digest of what they showed
+    token: str | None = None  #: the digest of the token that the caller presented
 
     @property
     def actor(self) -> Actor:

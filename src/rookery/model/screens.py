@@ -1,4 +1,4 @@
-"""What can be read off a terminal's screen."""
+"""What can be read from a terminal's screen."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ class Screen:
     """The rows of a terminal, as text."""
 
     lines: tuple[str, ...]
-    #: The same without what is faint or under the cursor: hints are shown so, drafts never.
+    #: The same without faint text and text under the cursor: only hints are shown like that.
     solid: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Dialog:
-    """Something that the next key would answer."""
+    """A dialog on the screen, which the next key would answer."""
 
     kind: Literal["permission", "question"]
     text: str
-    options: tuple[str, ...] = ()  #: what may be chosen, in its order, where that can be read
-    #: The option that Enter would give, counted from 0; none if the screen does not tell.
+    options: tuple[str, ...] = ()  #: in the order of the screen, if they can be read
+    #: The index of the option that Enter would choose; none if the screen does not show it.
     chosen: int | None = None
     is_numbered: bool = True  #: a digit chooses an option; else arrows and Enter do
-    #: What it is about, each as the dialog itself shows it: the command, the path, the tool.
+    #: What it asks about, as the dialog shows it: the command, the path, the tool.
     subjects: tuple[str, ...] = ()
     #: It does not fit its screen: ``subjects`` are the parts of the call that it shows.
     is_cut: bool = False
-    asks_back: bool = False  #: it only asks to confirm a choice of the dialog before it
+    asks_back: bool = False  #: it only asks to confirm the choice in the previous dialog
 
 
-#: Characters of a dialog's text. Screens show less; this bounds what is stored of hostile ones.
+#: Characters of a dialog's text. Real screens show less; this limits what hostile ones store.
 MAX_DIALOG_CHARACTERS = 20_000
 
 
 def bounded(dialog: Dialog) -> Dialog:
-    """Return a dialog whose text is not too long to store; one that is shortened is cut."""
+    """Return a dialog whose text is short enough to store; ``is_cut`` if it was shortened."""
     if len(dialog.text) <= MAX_DIALOG_CHARACTERS:
         return dialog
     return replace(dialog, text=dialog.text[:MAX_DIALOG_CHARACTERS], is_cut=True)
@@ -49,33 +49,33 @@ def bounded(dialog: Dialog) -> Dialog:
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """One step towards an answer in a dialog: keys to press, or words to type."""
+    """One step of answering a dialog: keys to press, or text to type."""
 
     keys: tuple[str, ...] = ()
     words: str = ""  #: typed instead of keys
-    is_last: bool = True  #: it ends the dialog; else the dialog is read again
+    is_last: bool = True  #: it closes the dialog; if not, the dialog is read again
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What an agent shows its person."""
+    """What an agent's screen shows the user."""
 
-    box: str | None = None  #: what stands in the input box; ``None`` if no box can be seen
+    box: str | None = None  #: the text in the input box; ``None`` if no box is visible
     dialog: Dialog | None = None
     is_working: bool = False
-    is_cut: bool = False  #: the box begins above the screen: only the end of it can be read
-    obstacle: str = ""  #: why keys would not reach the input box, where that is no dialog
-    #: The completion that Enter would take instead of the command in the box.
+    is_cut: bool = False  #: the box begins above the screen: only its end can be read
+    obstacle: str = ""  #: why keys would not reach the input box, if not because of a dialog
+    #: The completion that Enter would accept instead of the command in the box.
     instead: str = ""
 
     @property
     def has_no_dialog(self) -> bool:
-        """Whether it shows that nothing is asked: a screen that cannot be read does not."""
+        """Return whether no dialog is open; false if the screen cannot be read."""
         return self.dialog is None and (self.box is not None or self.is_working)
 
     @property
     def is_resting(self) -> bool:
-        """Whether it shows an input box, and neither works nor asks."""
+        """Return whether it shows an input box, and the agent neither works nor asks."""
         return self.box is not None and not self.is_working and self.dialog is None
 
 
@@ -91,7 +91,7 @@ def read_styled(text: str) -> Screen:
     hidden: frozenset[int] = frozenset()
     for row in text.split("\n"):
         plain, firm = "", ""
-        # The pieces between the styles, and the styles between the pieces.
+        # Split at the styles: text at even positions, styles at odd ones.
         for number, piece in enumerate(_STYLE.split(_OTHER.sub("", row))):
             if number % 2:
                 hidden = _restyled(hidden, piece)
@@ -106,7 +106,7 @@ def read_styled(text: str) -> Screen:
 def _restyled(hidden: frozenset[int], style: str) -> frozenset[int]:
     codes = iter(int(code or 0) for code in style.split(";"))
     for code in codes:
-        if code in {38, 48, 58}:  # a colour: its own numbers follow
+        if code in {38, 48, 58}:  # a colour: its parameters follow
             for _ in range(1 if next(codes, 0) == 5 else 3):  # noqa: PLR2004 - 5: by index
                 next(codes, 0)
         elif code == 0:
@@ -121,16 +121,16 @@ def _restyled(hidden: frozenset[int], style: str) -> frozenset[int]:
 
 
 def squeeze(text: str) -> str:
-    """Keep what every terminal shows alike: letters and digits, unwrapped."""
+    """Return only the letters and digits, which all terminals show alike, unwrapped."""
     return "".join(filter(str.isalnum, essence(text)))
 
 
 def shape(line: str) -> str:
-    """Return what stays the same in a line that is drawn again and again: its letters."""
+    """Return the letters of a line, which stay the same when the line is redrawn."""
     return re.sub(r"[\W\d_]+", "", line) or re.sub(r"[\s\d]+", "", line)
 
 
 def tail(lines: Iterable[str], count: int = 15) -> str:
-    """Return the last lines that say something."""
+    """Return the last lines that are not blank."""
     said = [line.rstrip() for line in lines if line.strip()]
     return "\n".join(said[-count:])

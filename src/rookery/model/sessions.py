@@ -1,4 +1,4 @@
-"""What we know of one session."""
+"""The session, its turns, and the traits of runtimes."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from typing import NewType
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import ASKING, Activity, SessionState, Status
 
-#: What an agent calls its session. Unique among the live sessions of that agent.
+#: The agent's own id of its session. Unique among the live sessions of that agent.
 NativeId = NewType("NativeId", str)
 
-#: A capability, in the environment of what we start: it shows which session a process is.
+#: A capability token in the environment of started agents: it proves a process's session.
 Badge = NewType("Badge", str)
 
-#: In a pane of our own tmux server.
+#: In a pane of Rookery's own tmux server.
 TMUX = "tmux"
-#: In a pane that Rookery did not start: only by force is its process ended.
+#: In a pane that Rookery did not start: its process is ended only by force.
 OBSERVED = "observed"
-#: Known by its hooks only: no words can be sent to it.
+#: Known by its hooks only: it cannot receive messages.
 HEADLESS = "headless"
 
 
 @dataclass(frozen=True, slots=True)
 class RuntimeTraits:
-    """What can be done with the sessions of a runtime."""
+    """The capabilities of the sessions of a runtime."""
 
     is_ours: bool  #: Rookery started the program, so it may end it
     has_terminal: bool
-    can_receive: bool  #: words can be delivered
+    can_receive: bool  #: messages can be delivered
 
 
 TRAITS: Mapping[str, RuntimeTraits] = {
@@ -39,7 +39,7 @@ TRAITS: Mapping[str, RuntimeTraits] = {
     HEADLESS: RuntimeTraits(is_ours=False, has_terminal=False, can_receive=False),
 }
 
-#: Characters that are kept of a session's first prompt; its turn has all of it.
+#: Characters of the first prompt that the session keeps; its turn keeps the whole prompt.
 MAX_FIRST_PROMPT_CHARACTERS = 2_000
 
 
@@ -68,7 +68,7 @@ class Session:
     continues: SessionId | None = None
     origin: str = ""
     last_input_origin: str = ""
-    first_prompt: str = ""  #: its beginning; empty until there is one
+    first_prompt: str = ""  #: truncated; empty until there is one
     model: str = ""
     permission_mode: str = ""
     budget: int | None = None  #: micro-dollars
@@ -83,9 +83,9 @@ class Session:
     denial_count: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
-    cost: int | None = None  #: micro-dollars; unknown where its agent does not say
-    tmux_server: str | None = None  #: whose pane it is in, if not our own server's
-    process: str | None = None  #: the agent's: its pid and when that began
+    cost: int | None = None  #: micro-dollars; none if the agent does not report it
+    tmux_server: str | None = None  #: the server of its pane, if not Rookery's own
+    process: str | None = None  #: the agent's process: its pid and start time
     background: int = 0  #: commands that its agent left running when its turn ended
 
     @property
@@ -98,7 +98,7 @@ class Session:
 
     @property
     def is_ours(self) -> bool:
-        """Whether Rookery started its program, so that it may end it."""
+        """Return whether Rookery started its program, and so may end it."""
         return TRAITS[self.runtime].is_ours
 
     @property
@@ -107,7 +107,7 @@ class Session:
 
     @property
     def can_receive(self) -> bool:
-        """Whether words can be delivered to it."""
+        """Return whether messages can be delivered to it."""
         return TRAITS[self.runtime].can_receive
 
 
@@ -123,7 +123,7 @@ class Turn:
     how: str = ""  #: finished, interrupted or failed; empty while it runs
     input_tokens: int = 0
     output_tokens: int = 0
-    cost: int | None = None  #: micro-dollars; unknown where nobody says
+    cost: int | None = None  #: micro-dollars; none if unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,27 +136,27 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Who a hook says it comes from, in the agent's own words."""
+    """The sender of a hook call, as the agent reports it."""
 
     agent: str
     native_id: NativeId
     cwd: str
-    event: str  #: what it calls what it tells
+    event: str  #: the agent's name of the event
     transcript_path: str = ""
-    model: str = ""  #: which answers from now on, if it tells
-    permission_mode: str = ""  #: that it is in now, if it tells
+    model: str = ""  #: the current model, if reported
+    permission_mode: str = ""  #: the current mode, if reported
 
     @property
     def is_new(self) -> bool:
-        """Whether it says that it has just started."""
+        """Return whether it reports that it has just started."""
         return self.event == "SessionStart"
 
     @property
     def has_ended(self) -> bool:
-        """Whether it says that its conversation is over."""
+        """Return whether it reports that its conversation is over."""
         return self.event == "SessionEnd"
 
 
 def tmux_name(session: SessionId) -> str:
-    """Name the tmux session that holds ``session``."""
+    """Return the name of the tmux session that holds ``session``."""
     return f"rk_{session[:8]}"

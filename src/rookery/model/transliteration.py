@@ -1,16 +1,16 @@
-"""Write words of other alphabets with ASCII letters, so that a name can be made of them."""
+"""Transliterate text to ASCII letters, so that a session name can be made from it."""
 
 from __future__ import annotations
 
 import unicodedata
 
-#: Letters of the Cyrillic and the Greek alphabet that one letter stands for.
+#: Cyrillic and Greek letters that become one ASCII letter.
 _ONE = {
     "абвгдезийклмнопрстуфыэіїєґ": "abvgdeziiklmnoprstufyeiieg",
     "αβγδεζηικλμνξοπρσςτυφω": "avgdeziiklmnxoprsstyfo",
 }
 
-#: Letters that several stand for, or none; and Latin ones that are no letter with an accent.
+#: Letters that become several or none, and Latin letters that have no decomposition.
 _SEVERAL = {
     "\u0436": "zh",
     "\u0445": "kh",
@@ -47,9 +47,9 @@ _LETTERS = str.maketrans(
 
 
 def transliterated(text: str) -> str:
-    """Return a text in lower case, in ASCII as far as its letters have a plain counterpart.
+    """Return a text in lower case, with its letters replaced by ASCII ones where possible.
 
-    Accents go. Scripts that have no simple one, such as Chinese, stay as they are.
+    Accents are removed. Scripts without a simple transliteration, such as Chinese, stay.
     """
     letters = unicodedata.normalize("NFKC", text).lower().translate(_LETTERS)
     plain = unicodedata.normalize("NFKD", letters).translate(_LETTERS)
