@@ -14,7 +14,7 @@ _HIDDEN = re.compile(
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 
-#: Those that change the text direction, so that a text reads differently from its content.
+#: Invisible characters that change the text direction, so that a text reads differently.
 DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 #: An invisible character, or the flag of a region: a black flag, tags with its name, end tag.

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-#: Whether a prompt was typed while another turn ran (``waiting``), and whether that turn has
-#: taken it in meanwhile: agents do so when they give a tool's result to their model.
+#: Whether a prompt was typed during another turn (``waiting``), and whether that turn has
+#: taken it in since then: agents do so when they pass a tool's result to their model.
 Queued: TypeAlias = Literal["", "waiting", "taken_in"]
 
 
@@ -16,39 +16,39 @@ class OpenTurn:
     """A turn that has begun and not ended."""
 
     number: int  #: the entry that began it
-    native_id: str = ""  #: the agent's own; that of the running turn, if it was queued
+    native_id: str = ""  #: the agent's own id; for a queued prompt, that of the running turn
     queued: Queued = ""
-    is_paused: bool = False  #: the agent stopped, and its background subagents go on
+    is_paused: bool = False  #: the agent stopped while its background subagents continue
     prompt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one stop means for the open turns, by their numbers."""
+    """The effect of one stop on the open turns, by their numbers."""
 
-    answered: tuple[int, ...] = ()  #: the agent's last words are their answer
-    interrupted: tuple[int, ...] = ()  #: the agent went on without an answer to these
+    answered: tuple[int, ...] = ()  #: the agent's last message is their answer
+    interrupted: tuple[int, ...] = ()  #: the agent continued without answering these
 
 
 def is_queued(open_turns: Sequence[OpenTurn], native_id: str) -> bool:
-    """Return whether a prompt with this id was typed while a turn runs.
+    """Return whether a prompt with this id was typed during a running turn.
 
-    Claude gives such a prompt the id of the turn that runs, and a prompt that begins a turn an
+    Claude gives such a prompt the id of the running turn, and a prompt that begins a turn an
     id of its own.
     """
     return bool(native_id) and any(each.native_id == native_id for each in open_turns)
 
 
 def resumed(open_turns: Sequence[OpenTurn]) -> OpenTurn | None:
-    """Return the turn that goes on when a background subagent has reported."""
+    """Return the turn that continues when a background subagent has reported."""
     return next((each for each in open_turns if each.is_paused), None)
 
 
 def share(open_turns: Sequence[OpenTurn], native_id: str) -> Share:
-    """Say which turns, oldest first, a stop with this id answers.
+    """Return which of the open turns, given oldest first, a stop with this id answers.
 
-    An agent stops once for a prompt and for all that it has taken into the same turn. A queued
-    prompt that it did not take in becomes a turn of its own, under an id that no prompt told.
+    An agent stops once for a prompt and all prompts that it has taken into the same turn. A
+    queued prompt that was not taken in becomes a turn with an id that no prompt had.
     """
     own = [each for each in open_turns if native_id and each.native_id == native_id]
     waiting = [each for each in open_turns if each.queued == "waiting"]
@@ -58,7 +58,7 @@ def share(open_turns: Sequence[OpenTurn], native_id: str) -> Share:
     elif native_id and waiting:
         answered = waiting
     else:
-        # The agent tells no ids, or the turn was only seen to begin.
+        # The agent reports no ids, or the turn's start was seen without one.
         return Share(
             tuple(
                 each.number for each in open_turns if each.queued != "waiting" or not native_id

@@ -1,4 +1,4 @@
-"""Messages that have not arrived: those that wait, and those of which that is not known."""
+"""Messages that wait, failed, or whose arrival is unknown."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Kept:
     """Words that wait for one session."""
 
     messages: int
-    why: str  #: what they wait for; empty only in the moment before they are looked at
-    obstacle: str = ""  #: what ``why`` says, without how an error introduces it
+    why: str  #: what they wait for; empty only until the first delivery attempt
+    obstacle: str = ""  #: ``why`` without the introduction of the error
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Unheard:
     step: Step
     waits_for: str
     written_at: datetime
-    obstacle: str = ""  #: what ``waits_for`` says, without how an error introduces it
+    obstacle: str = ""  #: ``waits_for`` without the introduction of the error
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +42,10 @@ class Letter:
     step: Step
     waits_for: str
     written_at: datetime
-    obstacle: str = ""  #: what ``waits_for`` says, without how an error introduces it
+    obstacle: str = ""  #: ``waits_for`` without the introduction of the error
 
 
-#: Why words wait for a session that is not idle.
+#: Why messages wait for a session that is not idle.
 _BUSY = {
     "starting": "it is starting",
     "working": "it is working",
@@ -55,7 +55,7 @@ _BUSY = {
 
 
 def kept_words(db: Connection) -> dict[SessionId, Kept]:
-    """Count the words that wait for each session, and say what keeps them."""
+    """Return the number of messages that wait for each session, and why they wait."""
     rows = db.execute(
         "select recipient, count(*) as number, max(waits_for) as why,"
         " coalesce(activity, status) as state, exists (select 1 from messages as before"
@@ -71,14 +71,14 @@ def kept_words(db: Connection) -> dict[SessionId, Kept]:
 
 
 def _kept(row: Row, held: str) -> Kept:
-    """Read what keeps words: what holds for all, then its state, then what was in the way."""
+    """Return why messages wait: the global hold, then the session's state, then an obstacle."""
     behind = "words before them are on their way" if row["is_behind"] else ""
     why = held or _BUSY.get(row["state"], "") or row["why"] or behind
     return Kept(row["number"], why, obstacle_in(why))
 
 
 def unheard(db: Connection, session: SessionId) -> list[Unheard]:
-    """Return the words for one session that wait, failed, or may not have arrived."""
+    """Return the messages to a session that wait, failed, or may not have arrived."""
     rows = db.execute(
         "select substr(words, 1, 2000) as words, step, waits_for, written_at from messages"
         " where recipient = ? and step in ('pending', 'unsure', 'failed') order by id",
@@ -90,7 +90,7 @@ def unheard(db: Connection, session: SessionId) -> list[Unheard]:
 def letters(
     db: Connection, recipient: SessionId | None = None, *, last: int = 1_000
 ) -> list[Letter]:
-    """Return what waits, is on its way, or never arrived; oldest first."""
+    """Return the messages that are not acknowledged, oldest first."""
     rows = db.execute(
         "select id as message, recipient as session, author, substr(words, 1, 2000) as words,"
         " step, waits_for, written_at from messages where step <> 'acknowledged'"

@@ -1,7 +1,7 @@
 """Wake tasks that wait for new entries: any entry, entries of some sessions, or of some kinds.
 
-A bell is an event that is set once. It only wakes: its waiter reads what there is. Take it
-before reading, so that nothing falls between the reading and the wait.
+A bell is an event that is set once. It carries no data: the woken task reads the store. Get
+the bell before reading, so that no entry is missed between reading and waiting.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rookery.model.facts import KINDS, NO_SESSION, Fact, Noted, UsageReported
 
 _NAMES = {fact: name for name, fact in KINDS.items()}
 
-#: Facts that leave nothing to do for any session: the most frequent ones that agents tell.
+#: Facts that never lead to work; the most frequent ones that agents report.
 QUIET: frozenset[type[Fact]] = frozenset({Noted, UsageReported})
 _QUIET_NAMES = frozenset(_NAMES[each] for each in QUIET)
 
@@ -39,11 +39,11 @@ def entries_after(db: Connection, seq: int) -> list[NewEntry]:
 
 @dataclass(slots=True)
 class Bells:
-    """To be used on the event loop only."""
+    """The events of all waiting tasks. Use it on the event loop only."""
 
     _any: asyncio.Event = field(default_factory=asyncio.Event)
     _work: asyncio.Event = field(default_factory=asyncio.Event)
-    #: Weakly: a waiter that leaves leaves nothing behind.
+    #: Weak references: an event disappears with the task that waits for it.
     _sessions: dict[str, WeakSet[asyncio.Event]] = field(default_factory=dict)
     _kinds: dict[str, WeakSet[asyncio.Event]] = field(default_factory=dict)
 
@@ -52,16 +52,16 @@ class Bells:
         return self._any
 
     def of_work(self) -> asyncio.Event:
-        """Return an event that is set at the next entry that may leave something to do."""
+        """Return an event that is set at the next entry that may lead to work."""
         return self._work
 
     def of_sessions(self, sessions: Iterable[str]) -> asyncio.Event:
-        """Return an event that is set at the next entry about one of ``sessions``, or all."""
-        return _hung(self._sessions, [*sessions, NO_SESSION])
+        """Return an event for the next entry about one of ``sessions``, or about all."""
+        return _new_event(self._sessions, [*sessions, NO_SESSION])
 
     def of_kinds(self, kinds: Iterable[type[Fact]]) -> asyncio.Event:
         """Return an event that is set at the next entry of one of ``kinds``."""
-        return _hung(self._kinds, [_NAMES[each] for each in kinds])
+        return _new_event(self._kinds, [_NAMES[each] for each in kinds])
 
     def ring(self, news: Iterable[NewEntry]) -> None:
         """Wake the tasks that wait for one of these entries."""
@@ -77,7 +77,7 @@ class Bells:
             self._work = asyncio.Event()
 
 
-def _hung(bells: dict[str, WeakSet[asyncio.Event]], names: Iterable[str]) -> asyncio.Event:
+def _new_event(bells: dict[str, WeakSet[asyncio.Event]], names: Iterable[str]) -> asyncio.Event:
     event = asyncio.Event()
     for name in names:
         bells.setdefault(name, WeakSet()).add(event)

@@ -1,7 +1,7 @@
-"""Answers that a waiting hook program carries to its agent, until it has been told.
+"""Answers that a waiting hook program passes to its agent, until it has received them.
 
-Such an answer is ``due`` in the column ``keys`` as one that is to be pressed; which of the two
-it is, is whether the request has a hook and was not handed over to the agent's own dialog.
+Such an answer is ``due`` in the column ``keys``, like an answer by key press. It is for the
+hook if the request has one and was not handed over to the agent's own dialog.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from sqlite3 import Connection
 
 from rookery.model.permissions import RequestId
 
-#: Facts by which an agent tells that it has heard an answer: it goes on.
+#: Facts that show that an agent has received an answer, because it continues.
 _HEARD = ("tool-called", "tool-used", "input-asked", "turn-started", "turn-ended")
 
 
 def expected(db: Connection) -> list[RequestId]:
-    """Return the requests for which a hook program waits, or should come back to wait."""
+    """Return the requests for which a hook program waits, or should reconnect to wait."""
     rows = db.execute(
         "select id from requests where outcome = 'open' and hook is not null and not handed"
         " union all select id from requests where keys = 'due' and hook is not null"
@@ -25,10 +25,10 @@ def expected(db: Connection) -> list[RequestId]:
 
 
 def let_carry(db: Connection, request: RequestId, *, since: int | None) -> None:
-    """Note that a hook program is to be told the answer.
+    """Mark the answer as due for the hook program.
 
-    ``since`` is the entry of the decision if a hook program waits now: it is told at once, so
-    that the daemon may die after that and before it is noted.
+    ``since`` is the entry of the decision if a hook program waits now: it gets the answer at
+    once, and the daemon may die between that and recording it.
     """
     db.execute(
         "update requests set keys = 'due', pressed_at = ? where id = ?", (since, request)
@@ -36,7 +36,7 @@ def let_carry(db: Connection, request: RequestId, *, since: int | None) -> None:
 
 
 def note_carried(db: Connection, request: RequestId) -> bool:
-    """Note that the hook program was told. False if that was noted before."""
+    """Record that the hook program got the answer. False if that was recorded before."""
     done = db.execute(
         "update requests set keys = 'none' where id = ? and keys = 'due' and not handed",
         (request,),
@@ -45,7 +45,7 @@ def note_carried(db: Connection, request: RequestId) -> bool:
 
 
 def may_be_told(db: Connection, request: RequestId) -> bool:
-    """Return whether a hook program waited when the answer was given, and no key was meant."""
+    """Return whether a hook program waited for the answer, and no key press was planned."""
     row = db.execute(
         "select 1 from requests where id = ? and hook is not null and presses = 0"
         " and pressed_at is not null",
@@ -55,7 +55,7 @@ def may_be_told(db: Connection, request: RequestId) -> bool:
 
 
 def is_heard(db: Connection, request: RequestId) -> bool:
-    """Return whether the agent has gone on since its hook program could have told it."""
+    """Return whether the agent has continued since its hook program may have answered."""
     marks = ", ".join("?" for _ in _HEARD)
     row = db.execute(
         f"select 1 from requests r join entries e on e.session = r.session"
@@ -67,7 +67,7 @@ def is_heard(db: Connection, request: RequestId) -> bool:
 
 
 def redirect(db: Connection, request: RequestId) -> None:
-    """Let an answer be pressed in the agent's own dialog: its hook program is gone."""
+    """Switch an answer to key presses in the agent's dialog: its hook program is gone."""
     db.execute(
         "update requests set handed = 1 where id = ? and keys = 'due' and not handed",
         (request,),

@@ -1,4 +1,4 @@
-"""Commands that may be asked for again: done once, answered as often as asked."""
+"""Idempotent commands: executed once, answered the same on each retry."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from rookery.model.errors import KeyReused
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What makes two requests the same command."""
+    """The identity of a command: two requests with equal keys are the same command."""
 
     word: str  #: the client's Idempotency-Key
     operation: str
-    digest: str  #: of what was asked
+    digest: str  #: of the request's content
 
 
-#: The answer of a command that was begun, and perhaps done before the daemon died.
+#: The answer of a command that was begun, and may have completed before the daemon died.
 _NOT_KNOWN = ""
 
 
 def answered(db: Connection, key: Key) -> str | None:
-    """Return what was answered before. Raises ``KeyReused`` if something else was asked.
+    """Return the earlier answer. Raises ``KeyReused`` if the key is of another command.
 
-    None also if the command was begun, and it is not known whether it was done.
+    None also if the command was begun, and it is unknown whether it completed.
     """
     row = db.execute("select * from commands where key = ?", (key.word,)).fetchone()
     if row is None:
@@ -37,10 +37,9 @@ def answered(db: Connection, key: Key) -> str | None:
 
 
 def begin(db: Connection, key: Key, at: datetime) -> datetime | None:
-    """Note that a command is about to act outside the database.
+    """Record that a command is about to act outside the database.
 
-    Returns when the same command was begun before, if it was and is not known to be done.
-    Raises ``KeyReused``.
+    Returns the time when the same command was begun before, if it was. Raises ``KeyReused``.
     """
     answered(db, key)
     added = db.execute(
@@ -54,12 +53,12 @@ def begin(db: Connection, key: Key, at: datetime) -> datetime | None:
 
 
 def finish(db: Connection, key: Key, answer: str) -> None:
-    """Note what a command that was begun has come to."""
+    """Record the answer of a command that was begun."""
     db.execute("update commands set answer = ? where key = ?", (answer, key.word))
 
 
 def once(db: Connection, key: Key | None, do: Callable[[Connection], str], at: datetime) -> str:
-    """Do what was asked, and remember the answer in the same transaction."""
+    """Execute a command, unless it was before, and store its answer in the same transaction."""
     if key is None:
         return do(db)
     if (before := answered(db, key)) is not None:

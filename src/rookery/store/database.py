@@ -1,4 +1,4 @@
-"""One file, one thread that writes it, and a bell for what was written."""
+"""The SQLite file, its one writer thread, and the bells for new entries."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 Work: TypeAlias = Callable[[Connection], T]
 
-#: Most works in one transaction; a bound on how long the first waits for the last.
+#: Maximum number of jobs in one transaction; it limits how long the first waits for the last.
 BATCH = 256
 
-#: Seconds to let those who were answered together ask together again: a flush takes longer.
-#: So many works are worth one of their own.
+#: Seconds to wait for more jobs after a batch: callers that were answered together often write
+#: again together, and a flush takes longer. After ``ENOUGH`` jobs in a batch, do not wait.
 LINGER, ENOUGH = 0.0003, 32
 
-#: Seconds to wait for another program that holds the file, such as a backup.
+#: Seconds to wait for another program that has locked the file, such as a backup.
 PATIENCE = 5.0
 
-#: Pages that may wait beside the file: whoever fills them up waits until all are copied into
-#: it, and most are written again before that. SQLite's own 1,000 cost a fifth of the speed.
+#: Pages in the write-ahead log before a checkpoint, for which a commit has to wait. Most pages
+#: are overwritten before that. SQLite's default of 1,000 costs a fifth of the speed.
 LOG_PAGES = 8_000
 
 
@@ -48,14 +48,14 @@ class _Job(NamedTuple):
 
 
 class _Reply(NamedTuple):
-    """What became of a job, for whoever waits for it."""
+    """The outcome of a job, for the caller that waits for it."""
 
     answer: asyncio.Future[Any]
     result: object = None
     error: BaseException | None = None
 
     def give(self) -> None:
-        if self.answer.done():  # its caller has left
+        if self.answer.done():  # the caller was cancelled
             return
         if self.error is None:
             self.answer.set_result(self.result)
@@ -64,7 +64,7 @@ class _Reply(NamedTuple):
 
 
 class Database:
-    """Open for as long as its ``async with`` block lasts."""
+    """The database, open for the duration of its ``async with`` block."""
 
     def __init__(
         self, path: Path, *, batch: int = BATCH, connection: type[Connection] = Connection
@@ -76,12 +76,12 @@ class Database:
         self._db = _prepare(path, connection)
         self._last = last_entry(self._db)
         self._files = Files(path)
-        self._failure = ""  #: of the last commit
-        self._writer = Thread(target=self._write_on, name="writer")
-        # A connection of its own: who reads never waits for the writer, nor it for them.
+        self._failure = ""  #: of the last commit; empty if it succeeded
+        self._writer = Thread(target=self._run_writer, name="writer")
+        # A separate connection: readers and the writer never wait for each other.
         self._view = open_file(path)
         self._reader = ThreadPoolExecutor(1, "reader")
-        # And one for the loop itself, which must not wait for a lock.
+        # And one for the event loop, which must not wait for a lock.
         self._glance = open_file(path, timeout=0)
 
     async def __aenter__(self) -> Self:
@@ -99,25 +99,25 @@ class Database:
 
     @property
     def trouble(self) -> str:
-        """Why nothing is taken in; empty while all is well."""
+        """Return why nothing can be written; empty if there is no problem."""
         return self.lost or self._failure
 
     @property
     def lost(self) -> str:
-        """Why what is in the files that are open must be saved; empty while all is well."""
+        """Return why the content of the open files must be saved; empty if it need not."""
         return self._files.lost
 
     async def look_for_trouble(self, *, within: float) -> str:
-        """Return why nothing is taken in, after a small write where the last one failed."""
+        """Return why nothing can be written, after a test write if the last write failed."""
         if not self.lost and (self._failure or not os.access(self.path, os.W_OK)):
             with anyio.move_on_after(within), suppress(CommitFailed, StoreLost):
                 await self.write(_touch)
         return self.trouble
 
     async def try_writing(self, *, within: float) -> str:
-        """Return why nothing can be written now, after a small write; empty if that succeeds.
+        """Return why nothing can be written, after a test write; empty if that succeeds.
 
-        By the writer: another connection that may write could harm a file that was replaced.
+        The writer does it: another writing connection could damage a file that was replaced.
         """
         if self.lost:
             return self.lost
@@ -132,7 +132,7 @@ class Database:
 
     @property
     def waiting(self) -> int:
-        """How many works wait for the writer."""
+        """Return how many jobs wait for the writer."""
         return self._jobs.qsize()
 
     def bell(self) -> asyncio.Event:
@@ -140,32 +140,32 @@ class Database:
         return self.bells.of_any()
 
     async def write(self, work: Work[T]) -> T:
-        """Do all of ``work`` or nothing of it, after what was asked for before; commit; answer.
+        """Run ``work`` atomically, after all earlier jobs; commit; return its result.
 
-        Once asked for it is done, also when the caller does not wait for the answer. It may be
-        begun twice, if a neighbour fails: it must touch nothing but the file.
+        Once queued it runs, even if the caller is cancelled. It may run twice if another job
+        in its batch fails, so it must have no effects outside the database.
         """
         answer: asyncio.Future[T] = self._loop.create_future()
         self._jobs.put(_Job(work, answer))
         return await answer
 
     async def read(self, work: Work[T]) -> T:
-        """Let ``work`` look at one moment of the file."""
-        return await self._loop.run_in_executor(self._reader, _look, self._view, work)
+        """Run ``work`` on a consistent snapshot of the database, in the reader thread."""
+        return await self._loop.run_in_executor(self._reader, _run_reading, self._view, work)
 
     async def peek(self, work: Work[T]) -> T:
-        """Let ``work`` look at a few rows, here and now: a thread would cost more than that."""
+        """Run ``work``, which reads a few rows, on the event loop: a thread would cost more."""
         try:
-            return _look(self._glance, work)
+            return _run_reading(self._glance, work)
         except OperationalError:  # another program has locked the file
             return await self.read(work)
 
-    def _write_on(self) -> None:
+    def _run_writer(self) -> None:
         is_open, before = True, 0
         while is_open:
             waiting = [self._jobs.get()]
             if 1 < before < ENOUGH:
-                time.sleep(LINGER)  # noqa: TID251 - a thread of its own; see there
+                time.sleep(LINGER)  # noqa: TID251 - in the writer thread; see ``LINGER``
             with suppress(Empty):
                 while len(waiting) < self._batch:
                     waiting.append(self._jobs.get_nowait())
@@ -174,8 +174,8 @@ class Database:
                 self._commit(jobs)
 
     def _commit(self, jobs: Sequence[_Job]) -> None:
-        # All who wait share one transaction: a full commit costs a flush of the disk,
-        # and one flush serves a hundred works as well as one.
+        # All waiting jobs share one transaction: a full commit costs a flush of the disk,
+        # and one flush serves a hundred jobs as well as one.
         try:
             self._files.require()
             replies = self._do_all(jobs) or self._do_each(jobs)
@@ -183,16 +183,16 @@ class Database:
             self._db.commit()
             self._last = news[-1].seq if news else self._last
             self._note_success()
-        except BaseException as failure:  # noqa: BLE001 - everyone who waits must hear of it
+        except BaseException as failure:  # noqa: BLE001 - every waiting caller must get it
             with suppress(DatabaseError):
                 self._db.rollback()
             why = self._note_failure(failure)
             news, replies = [], [_failed(job, why) for job in jobs]
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            self._loop.call_soon_threadsafe(self._hand_out, replies, news)
+        with suppress(RuntimeError):  # the loop is closed: no caller waits any more
+            self._loop.call_soon_threadsafe(self._send_replies, replies, news)
 
     def _note_failure(self, failure: BaseException) -> BaseException:
-        """Remember why nothing can be written, for ``trouble``; log a full disk once."""
+        """Store why nothing can be written, for ``trouble``; log a full disk once."""
         if not _is_full(failure):
             self._failure = f"Nothing can be written to {self.path} now: {failure}"
             return failure
@@ -209,45 +209,45 @@ class Database:
             self._failure = ""
 
     def _do_all(self, jobs: Sequence[_Job]) -> Sequence[_Reply]:
-        """Do the works as if none could fail. Nothing is done if one does.
+        """Run all jobs in one transaction, and roll it back if one fails.
 
-        Nothing is returned then, either, as the neighbours of the one have still to be done.
+        Returns nothing in that case if there are other jobs, which have still to be done.
         """
         self._db.execute("begin immediate")
         try:
             return [_Reply(job.answer, job.work(self._db)) for job in jobs]
         except Exception as error:
-            # Of a full disk, for instance, SQLite has dropped the whole transaction.
+            # On some errors, such as a full disk, SQLite drops the whole transaction.
             if not self._db.in_transaction:
                 raise
             self._db.rollback()
             return [_Reply(jobs[0].answer, error=error)] if len(jobs) == 1 else ()
 
     def _do_each(self, jobs: Sequence[_Job]) -> Sequence[_Reply]:
-        """Do the works again, each so that its failure is its own. It seldom comes to this."""
+        """Run the jobs again, isolated from each other's failures. This is rarely needed."""
         self._db.execute("begin immediate")
         return [self._attempt(job) for job in jobs]
 
     def _attempt(self, job: _Job) -> _Reply:
-        # A savepoint each: one that raises leaves its neighbours' rows alone.
+        # One savepoint per job: a job that raises does not undo the rows of others.
         try:
             with savepoint(self._db):
                 return _Reply(job.answer, job.work(self._db))
         except Exception as error:
-            # Of a full disk, for instance, SQLite has dropped the whole transaction.
+            # On some errors, such as a full disk, SQLite drops the whole transaction.
             if not self._db.in_transaction:
                 raise
             return _Reply(job.answer, error=error)
 
-    def _hand_out(self, replies: Sequence[_Reply], news: Sequence[NewEntry]) -> None:
+    def _send_replies(self, replies: Sequence[_Reply], news: Sequence[NewEntry]) -> None:
         for reply in replies:
             reply.give()
-        # Once for the whole batch: a bell only wakes, and who wakes reads all there is.
+        # Once for the whole batch: a bell carries no data, and a woken task reads all entries.
         self.bells.ring(news)
 
 
 def _failed(job: _Job, failure: BaseException) -> _Reply:
-    # One error for each: raised in two tasks, an exception would mix their tracebacks.
+    # One error per job: an exception that is raised in two tasks mixes their tracebacks.
     error: RookeryError
     if isinstance(failure, StoreLost):
         error = StoreLost(*failure.args)
@@ -260,7 +260,7 @@ def _failed(job: _Job, failure: BaseException) -> _Reply:
 
 
 def _touch(db: Connection) -> None:
-    """Write something that changes nothing."""
+    """Write without changing anything."""
     (version,) = db.execute("pragma user_version").fetchone()
     db.execute(f"pragma user_version = {version}")
 
@@ -271,7 +271,7 @@ def _is_full(failure: BaseException) -> bool:
 
 
 class savepoint:  # noqa: N801 - used as a function; a generator takes three times as long
-    """All of the block or nothing of it, within the transaction that is open."""
+    """Make a block atomic within the open transaction."""
 
     __slots__ = ("_db",)
 
@@ -282,14 +282,14 @@ class savepoint:  # noqa: N801 - used as a function; a generator takes three tim
         self._db.execute("savepoint attempt")
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        # Of a full disk, for instance, SQLite has dropped the whole transaction.
+        # On some errors, such as a full disk, SQLite drops the whole transaction.
         if kind is not None and self._db.in_transaction:
             self._db.execute("rollback to attempt")
         if kind is None or self._db.in_transaction:
             self._db.execute("release attempt")
 
 
-def _look(db: Connection, work: Work[T]) -> T:
+def _run_reading(db: Connection, work: Work[T]) -> T:
     db.execute("begin")
     try:
         return work(db)
@@ -321,19 +321,19 @@ def last_entry(db: Connection) -> int:
 
 
 def _prepare(path: Path, connection: type[Connection]) -> Connection:
-    """Open the file for the writer, as safe as it gets, and bring its tables up to date."""
+    """Open the file for the writer, with the safest settings, and migrate its schema."""
     try:
-        # Before SQLite does: what agents said is for their owner's eyes.
+        # Create it before SQLite does, readable by its owner only: it has agents' output.
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
         db = open_file(path, connection)
     except (DatabaseError, OSError) as error:
         raise StoreBroken(f"{path}: {error}") from error
     try:
         db.execute("pragma journal_mode = wal")
-        # Normal loses acknowledged rows in a power cut; shared commits make full cheap.
+        # "normal" loses acknowledged rows in a power cut; shared commits make "full" cheap.
         db.execute("pragma synchronous = full")
         db.execute(f"pragma wal_autocheckpoint = {LOG_PAGES}")
-        # While another program reads, the log grows; without a limit it stays that large.
+        # The log grows while another program reads; without a limit it stays that large.
         (page,) = db.execute("pragma page_size").fetchone()
         db.execute(f"pragma journal_size_limit = {LOG_PAGES * page}")
         migrate(db, path)

@@ -1,4 +1,4 @@
-"""Requests that live in an agent's own dialog: seen there, left to it, answered by keys."""
+"""Requests in an agent's own dialog: seen on its screen, left to it, answered by keys."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rookery.store import requests
 from rookery.store.sessions import LIVE
 from rookery.store.times import read_stamp
 
-#: Facts after which a dialog that was pressed into is another one, however alike it looks.
+#: Facts after which a dialog that got a key press is a new one, even if it looks the same.
 _MOVED = (
     *("tool-called", "tool-used", "input-asked", "input-settled"),
     *("turn-started", "turn-ended", "session-started"),
@@ -22,9 +22,9 @@ _MOVED = (
 
 
 def watched(db: Connection, *, untold: Collection[str] = ()) -> list[SessionId]:
-    """Return the sessions with a request whose end only their screen can tell.
+    """Return the sessions with a request whose end only their screen shows.
 
-    ``untold`` are the agents whose hooks tell of a dialog, but not of its end.
+    ``untold`` are the agents whose hooks report a dialog, but not its end.
     """
     found = (each.session for each in _watched(db, untold))
     return list(dict.fromkeys(found))
@@ -56,7 +56,7 @@ def hand_over(db: Connection, request: RequestId) -> None:
 
 
 def miss(db: Connection, request: RequestId) -> None:
-    """Note that a request was not answered in time."""
+    """Record that a request was not answered in time."""
     db.execute("update requests set missed = 1 where id = ?", (request,))
 
 
@@ -65,12 +65,12 @@ def is_handed(db: Connection, request: RequestId) -> bool:
 
 
 def has_dialog(db: Connection, request: RequestId) -> bool:
-    """Return whether its agent can ask the same in its own terminal."""
+    """Return whether the agent can ask the same in its own terminal."""
     return _is(db, request, "has_dialog")
 
 
 def is_asked(db: Connection, request: RequestId) -> bool:
-    """Return whether its agent asks already; else it only tells what it is about to do."""
+    """Return whether the agent already asks; else it has only announced the call."""
     row = db.execute(
         "select 1 from requests where id = ? and (is_spent or not has_dialog)", (request,)
     ).fetchone()
@@ -80,7 +80,7 @@ def is_asked(db: Connection, request: RequestId) -> bool:
 def waits_before_tool(db: Connection, request: RequestId) -> bool:
     """Return whether a hook that runs before the tool waits for an open request.
 
-    The agent has shown no dialog then, and runs the tool only after the hook has ended.
+    In that case the agent shows no dialog yet, and runs the tool only after the hook ended.
     """
     row = db.execute(
         "select 1 from requests where id = ? and outcome = 'open' and not is_spent"
@@ -93,7 +93,7 @@ def waits_before_tool(db: Connection, request: RequestId) -> bool:
 def outlives_turn(db: Connection, request: RequestId) -> bool:
     """Return whether the hook of a subagent waits for an open request.
 
-    Such a subagent works in the background: the turns of the main agent tell nothing of it.
+    The subagent works in the background, independently of the main agent's turns.
     """
     row = db.execute(
         f"select 1 from requests where id = ? and {_OF_SUBAGENT}", (request,)
@@ -116,7 +116,7 @@ def is_awaited_by_subagent(db: Connection, session: SessionId) -> bool:
     return db.execute(query, (session,)).fetchone() is not None
 
 
-#: A request for which a hook waits; and one for which the hook of a subagent does.
+#: A request for which a hook waits; and one for which a subagent's hook waits.
 _AWAITED = "outcome = 'open' and hook is not null and not handed"
 _OF_SUBAGENT = f"{_AWAITED} and subagent <> ''"
 
@@ -129,7 +129,7 @@ def _is(db: Connection, request: RequestId, column: str) -> bool:
 def was_just_handed(
     db: Connection, session: SessionId, digest: str, *, since: datetime
 ) -> bool:
-    """Return whether this very call was left to its dialog a moment ago, unanswered."""
+    """Return whether this call was recently left to the agent's dialog, unanswered."""
     row = db.execute(
         "select 1 from requests where session = ? and digest = ? and handed"
         " and (outcome = 'open' or answered_at >= ?)",
@@ -139,7 +139,7 @@ def was_just_handed(
 
 
 def note_press(db: Connection, request: RequestId, *, seq: int, is_last: bool) -> None:
-    """Note the intent to press, in the transaction of its fact and before it is done."""
+    """Record the intent to press a key, in the transaction of its fact, before the press."""
     if is_last:
         db.execute(
             "update requests set presses = presses + 1, pressed_at = ? where id = ?",
@@ -148,7 +148,7 @@ def note_press(db: Connection, request: RequestId, *, seq: int, is_last: bool) -
 
 
 def withhold(db: Connection, request: RequestId) -> None:
-    """Take back the intent: the key was not pressed after all."""
+    """Undo ``note_press``: the key was not pressed after all."""
     db.execute(
         "update requests set presses = presses - 1, pressed_at = null"
         " where id = ? and presses > 0",
@@ -157,13 +157,13 @@ def withhold(db: Connection, request: RequestId) -> None:
 
 
 def was_pressed(db: Connection, request: RequestId) -> int:
-    """Return how often a key was meant to end the dialog of a request; 0 if never."""
+    """Return how often a key press to close the dialog of a request was recorded."""
     row = db.execute("select presses from requests where id = ?", (request,)).fetchone()
     return int(row["presses"]) if row else 0
 
 
 def has_moved_on(db: Connection, request: RequestId) -> bool:
-    """Return whether the agent has told of anything since the last key was pressed."""
+    """Return whether the agent has reported anything since the last key press."""
     marks = ", ".join("?" for _ in _MOVED)
     row = db.execute(
         f"select 1 from requests r join entries e on e.session = r.session"
@@ -174,7 +174,7 @@ def has_moved_on(db: Connection, request: RequestId) -> bool:
 
 
 def mark_interrupted(db: Connection, session: SessionId, by: str) -> None:
-    """Note who is about to end the open requests of a session, without an answer."""
+    """Record who is about to end the open requests of a session without an answer."""
     db.execute(
         "update requests set answered_by = ? where session = ? and outcome = 'open'",
         (by, session),
@@ -190,9 +190,9 @@ def interrupted_by(db: Connection, request: RequestId) -> str:
 
 
 def learn_choice(db: Connection, used: ToolUsed, *, since: datetime) -> RequestId | None:
-    """Find a request that was answered in the terminal, of a call that turns out to have run.
+    """Return the request, answered in the terminal, of a call that has now run.
 
-    Its line in the audit then says so.
+    Sets its decision in the audit to allowed.
     """
     request = requests.ended_in_terminal(db, used, since=since)
     if request is None:
@@ -206,19 +206,19 @@ def learn_choice(db: Connection, used: ToolUsed, *, since: datetime) -> RequestI
 
 
 def missed(db: Connection) -> list[RequestId]:
-    """Return the requests that were not answered in time and not seen since."""
+    """Return the requests that timed out, and whose timeout a person has not seen."""
     rows = db.execute("select id from requests where missed order by asked_at")
     return [RequestId(row["id"]) for row in rows]
 
 
 def missed_of(db: Connection, session: SessionId) -> list[Request]:
-    """Return the requests of a session that were not answered in time and not seen since."""
+    """Return the requests of a session that timed out, which a person has not seen."""
     rows = db.execute("select id from requests where missed and session = ?", (session,))
     return [requests.get(db, RequestId(row["id"])) for row in rows]
 
 
 def are_of_one_call(db: Connection, one: RequestId, other: RequestId) -> bool:
-    """Return whether two requests ask about the very same call."""
+    """Return whether two requests are about the same call."""
     row = db.execute(
         "select count(distinct digest) from requests where id in (?, ?)", (one, other)
     ).fetchone()
@@ -226,7 +226,7 @@ def are_of_one_call(db: Connection, one: RequestId, other: RequestId) -> bool:
 
 
 def see(db: Connection, requests: tuple[str, ...]) -> int:
-    """Note that a person has seen that these were missed. Returns how many were."""
+    """Record that a person has seen these missed requests. Returns how many were missed."""
     done = (
         db.execute("update requests set missed = 0 where id = ? and missed", (each,))
         for each in requests
@@ -238,16 +238,16 @@ def see(db: Connection, requests: tuple[str, ...]) -> int:
 class PendingRequest:
     """What a session's open requests come to, if they are not answered."""
 
-    deadline: datetime | None  #: then the first of them is decided without a person
-    missed: int  #: requests that were not answered in time and not seen since
-    #: What can happen to that one: its agent's dialog takes over, it is denied, or it stops.
+    deadline: datetime | None  #: when the first of them is decided without a person
+    missed: int  #: requests that timed out, which a person has not seen
+    #: What then happens: the agent's dialog takes over, it is denied, or the agent stops.
     fallback: Literal["dialog", "denial", "stop"] = "dialog"
 
 
 def pending(db: Connection) -> dict[SessionId, PendingRequest]:
-    """Return the deadlines of what is asked, and what was missed, by session."""
+    """Return the first deadline and the number of missed requests, by session."""
     rows = db.execute(
-        # Next to min(), other columns are those of the row with the least.
+        # With min(), SQLite takes the other columns from the row with the minimum.
         "select session, min(iif(outcome = 'open', deadline, null)) as deadline,"
         f" sum(missed) as missed, iif(tool = '{STOP}', 'stop', iif(has_dialog"
         " and sessions.runtime <> 'headless', 'dialog', 'denial')) as fallback"
@@ -264,7 +264,7 @@ def pending(db: Connection) -> dict[SessionId, PendingRequest]:
 
 
 def unexplained(db: Connection) -> list[SessionId]:
-    """Return the sessions that ask something in a terminal of which no request tells."""
+    """Return the sessions that ask something in a terminal without a matching request."""
     rows = db.execute(
         f"select id from sessions indexed by sessions_live where {LIVE}"
         " and activity in ('permission', 'question') and runtime <> 'headless'"
@@ -275,7 +275,7 @@ def unexplained(db: Connection) -> list[SessionId]:
 
 
 def put_off(db: Connection, by: timedelta) -> None:
-    """Move all deadlines: the clock jumped, or the computer slept."""
+    """Postpone all deadlines, as the clock jumped or the computer slept."""
     rows = db.execute(
         "select id, deadline from requests where outcome = 'open' and deadline is not null"
     ).fetchall()
@@ -287,7 +287,7 @@ def put_off(db: Connection, by: timedelta) -> None:
 
 
 def tell(db: Connection, request: str, session: SessionId) -> None:
-    """Note that a session was told of a question."""
+    """Record that a session was notified of a question."""
     db.execute(
         "insert into told (request, session) values (?, ?) on conflict do nothing",
         (request, session),

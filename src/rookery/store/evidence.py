@@ -1,4 +1,4 @@
-"""What each source last said of a session: rows to model and back."""
+"""Store what each source last said about a session."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def put(db: Connection, session: SessionId, evidence: Evidence) -> None:
 def note_state(
     db: Connection, session: SessionId, source: Source, *, at: datetime, detail: str
 ) -> None:
-    """Keep that a source has just brought a session to where it is now."""
+    """Record that a source has just led to the session's current state."""
     row = (session, source, detail[:500], stamp(at))
-    # Nearly always there is one, and then this takes half as long as to insert and conflict.
+    # The row nearly always exists, and then this is twice as fast as an upsert.
     updated = db.execute(
         "update evidence set detail = ?3, at = ?4,"
         " claim = (select coalesce(activity, status) from sessions where id = ?1)"
@@ -43,7 +43,7 @@ def note_state(
 
 
 def of_session(db: Connection, session: SessionId) -> list[Evidence]:
-    """Return what is known of a session, the strongest source first."""
+    """Return the evidence about a session, the strongest source first."""
     rows = db.execute("select * from evidence where session = ?", (session,))
     found = [
         Evidence(row["source"], row["claim"], datetime.fromisoformat(row["at"]), row["detail"])

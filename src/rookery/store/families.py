@@ -1,4 +1,4 @@
-"""Who belongs to whom: sessions that started sessions."""
+"""Session families: which session started which."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ANCESTORS = """
     select id from up
 """
 
-#: A conversation that is resumed keeps the ancestors of the session that had it before.
+#: A resumed conversation keeps the ancestors of its previous session.
 _LINEAGE = """
     with recursive up (id, is_parent) as (
         values (:parent, 1), (:continues, 0)
@@ -32,7 +32,7 @@ _LINEAGE = """
     select agent, project_path, name, runtime from up join sessions using (id) where is_parent
 """
 
-#: Which agents have started live sessions of which, directly or not.
+#: Which agents have started live sessions of which agents, directly or indirectly.
 _AGENTS_ABOVE = f"""
     with recursive up (agent, id, is_parent) as (
         select agent, parent, 1 from sessions where parent is not null and {LIVE}
@@ -66,7 +66,7 @@ def ancestors(db: Connection, session: SessionId) -> set[SessionId]:
 
 
 def circumstances(db: Connection, session: Session) -> Circumstances:
-    """Return who makes a call of this session: itself, and the sessions that started it."""
+    """Return what rules need of a caller: the session, and the sessions that started it."""
     is_named = session.is_ours
     own = Circumstances(session.agent, session.project_path, session.name, is_named=is_named)
     if session.parent is None and session.continues is None:
@@ -80,7 +80,7 @@ def circumstances(db: Connection, session: Session) -> Circumstances:
 
 
 def agents_above(db: Connection) -> dict[str, set[str]]:
-    """Return for each agent which agents have started live sessions of it."""
+    """Return, for each agent, the agents that have started live sessions of it."""
     above: dict[str, set[str]] = {}
     for agent, starter in db.execute(_AGENTS_ABOVE):
         above.setdefault(agent, set()).add(starter)
@@ -98,7 +98,7 @@ def family(db: Connection, session: SessionId) -> set[SessionId]:
 
 
 def trust_all(db: Connection, *, on: bool) -> None:
-    """Keep whether every session may read every other, where nothing but the store is known."""
+    """Store whether all sessions may read each other, for code that knows only the store."""
     db.execute(
         "insert into switches values ('trust', ?)"
         " on conflict do update set value = excluded.value",
@@ -107,7 +107,7 @@ def trust_all(db: Connection, *, on: bool) -> None:
 
 
 def may_read(db: Connection, reader: SessionId, other: SessionId) -> bool:
-    """Whether one session may read another: of its family, or while the two talk in a relay."""
+    """Return whether a session may read another: in its family, or a current relay peer."""
     row = db.execute("select value from switches where name = 'trust'").fetchone()
     if row is not None and row["value"] == "all":
         return True
@@ -115,7 +115,7 @@ def may_read(db: Connection, reader: SessionId, other: SessionId) -> bool:
 
 
 def count_started(db: Connection, parent: SessionId, *, since: datetime) -> int:
-    """Count the sessions that a session has started since then."""
+    """Count the sessions that a session has started since a time."""
     query = "select count(*) from sessions where parent = ? and created_at > ?"
     return int(db.execute(query, (parent, since.isoformat())).fetchone()[0])
 

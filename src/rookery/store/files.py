@@ -1,6 +1,6 @@
-"""Notice that the files of an open database were deleted or replaced.
+"""Detect that the files of an open database were deleted or replaced.
 
-SQLite would go on with them, and all that was accepted since would be gone with the daemon.
+SQLite would continue with the old files, and all later writes would be lost with the daemon.
 """
 
 from __future__ import annotations
@@ -10,28 +10,28 @@ from pathlib import Path
 
 from rookery.model.errors import StoreLost
 
-#: What to do then: what the files held can still be read.
+#: What the user should do: the content of the open files can still be read.
 RESCUE = "Keep what it knows:  rookery backup FILE, then rookery down, rookery restore FILE"
 
 
 class Files:
-    """A database and its write-ahead log, as they are when something was read from them."""
+    """The identity of a database and its write-ahead log, taken after a first read."""
 
     def __init__(self, path: Path) -> None:
-        # The log has all that was accepted since the last checkpoint. It exists once something
-        # was read, and stays for as long as the database is open.
+        # The log has all writes since the last checkpoint. It exists after the first read, and
+        # for as long as the database is open.
         log = path.with_name(f"{path.name}-wal")
         self._known = {each: _identity(each) for each in (path, log)}
 
     def require(self) -> None:
-        """Raise ``StoreLost`` unless both are still there."""
+        """Raise ``StoreLost`` unless both files are unchanged."""
         for path, identity in self._known.items():
             if _identity(path) != identity:
                 raise StoreLost(f"{path}. {RESCUE}")
 
     @property
     def lost(self) -> str:
-        """Say what is lost, and what to do; empty if nothing is."""
+        """Return which file is lost and what to do; empty if none is."""
         try:
             self.require()
         except StoreLost as lost:

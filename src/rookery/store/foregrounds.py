@@ -1,4 +1,4 @@
-"""What is shown to a person, where, and how far: rows to model and back."""
+"""Store which sessions are in the foreground of a channel, and which turns were shown."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class InFront:
 
     session: SessionId
     channel: str
-    seen: int  #: the last turn that was shown there; 0 if none was
+    seen: int  #: the last turn that was shown there; 0 if none
     since: datetime
 
 
@@ -33,7 +33,7 @@ class Missed:
     """The turns that ended after the last one that was shown."""
 
     turns: list[Turn]  #: the last of them, oldest first
-    omitted: int  #: how many more there were before those
+    omitted: int  #: how many earlier ones are left out
 
 
 def enter(db: Connection, session: SessionId, channel: str, *, by: str, at: datetime) -> bool:
@@ -48,7 +48,7 @@ def enter(db: Connection, session: SessionId, channel: str, *, by: str, at: date
 
 
 def claim(db: Connection, session: SessionId, channel: str, *, by: str) -> None:
-    """Note that somebody else wants it to be where it is."""
+    """Record another actor as the one that wants the session in the foreground."""
     db.execute(
         "update foregrounds set by = ? where session = ? and channel = ?",
         (by, session, channel),
@@ -56,7 +56,7 @@ def claim(db: Connection, session: SessionId, channel: str, *, by: str) -> None:
 
 
 def bringer(db: Connection, session: SessionId, channel: str) -> str | None:
-    """Say who brought a session to the foreground; none if it is not there."""
+    """Return who brought a session to the foreground; none if it is not there."""
     row = db.execute(
         "select by from foregrounds where session = ? and channel = ? and since is not null",
         (session, channel),
@@ -75,12 +75,12 @@ def leave(db: Connection, session: SessionId, channel: str) -> bool:
 
 
 def mark(db: Connection, session: SessionId, channel: str, *, seen: int) -> None:
-    """Note that turns were shown up to this one: only forward, and only those that ended."""
+    """Record that the ended turns up to this one were shown; never moves backwards."""
     db.execute(_MARK, {"session": session, "channel": channel, "seen": seen})
 
 
 def seen(db: Connection, session: SessionId, channel: str) -> int:
-    """Return the number of the last turn that was shown; 0 if none was."""
+    """Return the number of the last turn that was shown; 0 if none."""
     row = db.execute(
         "select seen from foregrounds where session = ? and channel = ?", (session, channel)
     ).fetchone()
@@ -97,7 +97,7 @@ def missed(db: Connection, session: SessionId, *, after: int, last: int) -> Miss
 
 
 def following(db: Connection, session: SessionId, *, after: int) -> Turn | None:
-    """Return the first turn that ended after the one that was shown last, if there is one."""
+    """Return the first ended turn after the one with this number, if there is one."""
     row = db.execute(
         "select * from turns where session = ? and started_by > ? and ended_at is not null"
         " order by started_by limit 1",
@@ -107,7 +107,7 @@ def following(db: Connection, session: SessionId, *, after: int) -> Turn | None:
 
 
 def running(db: Connection, session: SessionId) -> list[Turn]:
-    """Return the turns that have not ended: several, if an agent took in a second prompt."""
+    """Return the open turns: several, if the agent got another prompt during a turn."""
     rows = db.execute(
         "select * from turns indexed by turns_open where session = ? and ended_at is null"
         " order by started_by",
@@ -117,7 +117,7 @@ def running(db: Connection, session: SessionId) -> list[Turn]:
 
 
 def in_front(db: Connection, channel: str) -> list[InFront]:
-    """Return those in the foreground of a channel, in the order in which they came there."""
+    """Return the sessions in the foreground of a channel, in the order of their arrival."""
     rows = db.execute(
         "select * from foregrounds indexed by foregrounds_in_front"
         " where channel = ? and since is not null order by since, session",

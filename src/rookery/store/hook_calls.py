@@ -1,4 +1,4 @@
-"""The hook calls that were taken in, by their key: each counts once."""
+"""Deduplicate hook calls by their key."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from sqlite3 import Connection
 
 from rookery.store.times import stamp
 
-#: Characters that are kept of a parked call's key and of its error.
+#: Characters of a parked call's key and error that are stored.
 MAX_KEY_CHARACTERS, MAX_ERROR_CHARACTERS = 100, 1_000
 
 
 def add(db: Connection, key: str, *, at: datetime) -> bool:
-    """Note a call. False if it was taken in before."""
+    """Record a call. False if it was recorded before."""
     added = db.execute(
         "insert into hooks (key, at) values (?, ?) on conflict do nothing", (key, stamp(at))
     )
@@ -20,7 +20,7 @@ def add(db: Connection, key: str, *, at: datetime) -> bool:
 
 
 def park(db: Connection, key: str, error: str, *, at: datetime) -> None:
-    """Note a call that could not be understood, unless one with its key was taken in."""
+    """Record a call that could not be parsed, unless its key was recorded before."""
     db.execute(
         "insert into hooks (key, at, error) values (?, ?, ?) on conflict do nothing",
         (key[:MAX_KEY_CHARACTERS], stamp(at), error[:MAX_ERROR_CHARACTERS]),
@@ -28,7 +28,7 @@ def park(db: Connection, key: str, error: str, *, at: datetime) -> None:
 
 
 def is_echo(db: Connection, key: str, digest: str, *, at: datetime, within: timedelta) -> bool:
-    """Note what a call says. True if another call said the same at about that time."""
+    """Record a call's digest. True if another call had the same one at about that time."""
     moments = ((at - within).isoformat(), (at + within).isoformat())
     same = db.execute(
         "select 1 from hooks where digest = ? and at between ? and ?", (digest, *moments)

@@ -1,4 +1,4 @@
-"""Everything that happened, in order; and those who read it."""
+"""The journal: all facts in order, and the readers that react to them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from rookery.store.times import stamp
 
 _NAMES = {fact: name for name, fact in KINDS.items()}
 
-#: Entries shown to a late reader in one work, so that writers need not wait for its history.
+#: Entries shown to a late reader in one job, so that other writers do not wait for all.
 PAGE = 200
 
-#: Characters kept of a text in the journal; the transcript has the rest.
+#: Characters of a text that the journal keeps; the transcript has the rest.
 LONGEST = 64_000
 
 
@@ -34,17 +34,17 @@ class Entry:
     fact: Fact
 
 
-#: Decides what an entry leads to. It writes rows and cannot await, so it
-#: cannot touch the world.
+#: Writes the rows that follow from an entry. It cannot await, so it has no effects outside
+#: the database.
 React: TypeAlias = Callable[[Connection, Entry], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    hears: frozenset[type[Fact]]  #: all else is not shown to it, and costs nothing
+    hears: frozenset[type[Fact]]  #: other facts are not shown to it, and cost nothing
     react: React
-    #: Whether a new reader is shown the past. Most only react to what happens from now on, and
-    #: a million old entries would keep all doors shut for minutes.
+    #: Whether a new reader is shown old entries. Most readers react only to new ones, and a
+    #: million old entries would delay the start of the daemon by minutes.
     wants_past: bool = False
 
 
@@ -58,29 +58,29 @@ class Journal:
     _abreast: set[str] = field(default_factory=set)
 
     def append(self, db: Connection, *facts: Fact, at: datetime | None = None) -> int:
-        """Write each fact, the state it leads to, and what readers make of it.
+        """Write each fact, the state it leads to, and the reactions of readers.
 
         ``at`` is when it happened, if that was earlier than now. Returns the number of the
-        last entry. All of it is one transaction, the writer's.
+        last entry. All of it is part of the writer's transaction.
         """
         seq = 0
         for fact in facts:
             entry = self._enter(db, fact, at or self.clock.now())
             seq = entry.seq
             project(db, fact, seq=seq, at=entry.at)
-            self._show_to_those_abreast(db, entry)
+            self._show_to_current_readers(db, entry)
         return seq
 
     async def catch_up(self, database: Database) -> None:
-        """Show each reader what it has missed. To be done before anything else is written."""
-        await database.write(self._forget_those_who_left)
+        """Show each reader the entries it has missed. Must run before any other write."""
+        await database.write(self._bookmark_absent_readers)
         for reader in self.readers:
             while await database.write(partial(self.show_page, reader)):
                 pass
             self._abreast.add(reader)
 
     def show_page(self, reader: str, db: Connection) -> bool:
-        """Show a reader the next of what it has missed. False once it is abreast."""
+        """Show a reader the next entries it has missed. False once it has caught up."""
         known = self.readers[reader]
         db.execute(
             "insert into bookmarks values (?, iif(?, 0, null)) on conflict do nothing",
@@ -106,9 +106,9 @@ class Journal:
         )
         return Entry(added.lastrowid or 0, at, fact)
 
-    def _show_to_those_abreast(self, db: Connection, entry: Entry) -> None:
-        # Inside the writer's batch: deciding costs no commit of its own, and nobody
-        # ever sees a fact whose consequences are still missing.
+    def _show_to_current_readers(self, db: Connection, entry: Entry) -> None:
+        # In the writer's transaction: reactions need no commit of their own, and no caller
+        # ever sees a fact without its consequences.
         kind = type(entry.fact)
         for reader in self._abreast:
             if kind in self.readers[reader].hears:
@@ -121,15 +121,15 @@ class Journal:
         except Exception as error:
             if not db.in_transaction:
                 raise
-            # Parked, not retried: one poisonous entry must stop neither the journal,
-            # which only tells what happened, nor the reader, whom others wait for.
+            # Park it, do not retry: one bad entry must stop neither the journal, which only
+            # records what happened, nor the reader, on which other sessions depend.
             db.execute(
                 "insert or ignore into parked (reader, seq, at, error) values (?, ?, ?, ?)",
                 (reader, entry.seq, self.clock.now().isoformat(), repr(error)),
             )
 
-    def _forget_those_who_left(self, db: Connection) -> None:
-        """Let a reader that is not here now find its place, should it ever come back."""
+    def _bookmark_absent_readers(self, db: Connection) -> None:
+        """Set the bookmarks of absent readers, so that they can resume if they return."""
         here = json.dumps(list(self.readers))
         db.execute(
             "update bookmarks set seq = (select coalesce(max(seq), 0) from entries)"
@@ -144,10 +144,10 @@ def read_entry(row: Row) -> Entry:
 
 
 def _body(fact: Fact) -> str:
-    """Write a fact as JSON; quickly, as all wait for the one thread that does it."""
+    """Return a fact as JSON; fast, as all callers wait for the writer thread that does it."""
     try:
         body = msgspec.json.encode(fact)
-    except UnicodeEncodeError:  # half of a character, which JSON can spell
+    except UnicodeEncodeError:  # a lone surrogate, which JSON can escape
         return json.dumps(_cut(fact))
     return body.decode() if len(body) <= LONGEST else json.dumps(_cut(fact))
 

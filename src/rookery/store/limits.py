@@ -1,7 +1,7 @@
-"""How much may wait for a session, and how many sessions hooks may bring.
+"""Limits on the messages queued for a session, and on sessions that hooks create.
 
-The limits are kept in the store, so that reactions to facts, which know nothing but the store,
-obey the configuration as well.
+The limits are kept in the store, so that reactions to facts, which know only the store,
+respect the configuration as well.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from rookery.model.sessions import HEADLESS
 from rookery.store.messages import NEWS
 from rookery.store.sessions import LIVE
 
-#: Under which names the limits are kept.
+#: The names of the limits in the table ``switches``.
 _MESSAGES, _BYTES, _HEADLESS = "queued_messages", "queued_bytes", "headless_sessions"
 
 
 @dataclass(frozen=True, slots=True)
 class StoredLimits:
-    queued_messages: int = 1_000  #: that wait for one session
-    queued_bytes: int = 16_000_000  #: of all messages that wait for one session
-    headless_sessions: int = 500  #: that live at once
+    queued_messages: int = 1_000  #: for one session
+    queued_bytes: int = 16_000_000  #: of all messages queued for one session
+    headless_sessions: int = 500  #: live at the same time
 
 
 def put(db: Connection, limits: StoredLimits) -> None:
-    """Keep the limits that hold from now on."""
+    """Store the limits that apply from now on."""
     values = (
         (_MESSAGES, limits.queued_messages),
         (_BYTES, limits.queued_bytes),
@@ -41,7 +41,7 @@ def put(db: Connection, limits: StoredLimits) -> None:
 
 
 def get(db: Connection) -> StoredLimits:
-    """Return the limits that hold now."""
+    """Return the limits that apply now."""
     rows = db.execute(
         "select name, value from switches where name in (?, ?, ?)",
         (_MESSAGES, _BYTES, _HEADLESS),
@@ -51,9 +51,9 @@ def get(db: Connection) -> StoredLimits:
 
 
 def why_no_room(db: Connection, recipient: SessionId, words: str) -> str:
-    """Say which limit keeps further words for a session from being queued; empty if none.
+    """Return which limit prevents queueing another message for a session; empty if none.
 
-    News of Rookery's own does not count: it must not keep anybody's words from a session.
+    Rookery's own news does not count: it must not block messages from others.
     """
     limits = get(db)
     number, size = _waiting(db, recipient, f"not {NEWS}")
@@ -65,7 +65,7 @@ def why_no_room(db: Connection, recipient: SessionId, words: str) -> str:
 
 
 def has_room_for_news(db: Connection, recipient: SessionId, words: str) -> bool:
-    """Whether news may be queued as a message of its own; the same limits hold, apart."""
+    """Return whether news may be queued as a separate message; it has its own equal limits."""
     limits = get(db)
     number, size = _waiting(db, recipient, NEWS)
     has_room = size + len(words.encode()) <= limits.queued_bytes
@@ -85,20 +85,20 @@ def _waiting(db: Connection, recipient: SessionId, which: str) -> tuple[int, int
 
 @dataclass(frozen=True, slots=True)
 class Headless:
-    """How many sessions live that only their hooks tell of, and how many may."""
+    """The number of live sessions that are known by hooks only, and their limit."""
 
     live: int
-    unidentified: int  #: of these, those whose process is not known
+    unidentified: int  #: of these, those whose process is unknown
     limit: int
 
     @property
     def unidentified_limit(self) -> int:
-        """Half: any process can make up sessions, which must not keep real agents out."""
+        """Return half the limit: any process can fake sessions, which must not block others."""
         return (self.limit + 1) // 2
 
     @property
     def problem(self) -> str:
-        """Say which agents are not taken in any more, and why; empty if all are."""
+        """Return which agents are no longer tracked, and why; empty if all are."""
         if self.live >= self.limit:
             untracked, most = "agents that are started by hand", self.limit
         elif self.unidentified >= self.unidentified_limit:
@@ -121,7 +121,7 @@ def headless(db: Connection) -> Headless:
 
 
 def why_no_room_for_headless(db: Connection, *, is_identified: bool) -> str:
-    """Say why no further headless session may live; empty if one may."""
+    """Return why no further headless session is accepted; empty if one is."""
     now = headless(db)
     if now.live >= now.limit:
         return "as many headless sessions live as limits allow"
@@ -131,7 +131,7 @@ def why_no_room_for_headless(db: Connection, *, is_identified: bool) -> str:
 
 
 def count_unidentified(db: Connection, among: Iterable[SessionId]) -> int:
-    """Count those of some sessions that live, and whose process is not known."""
+    """Count the live sessions among the given ones whose process is unknown."""
     marks = json.dumps([*among])
     return int(
         db.execute(

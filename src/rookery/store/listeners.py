@@ -1,4 +1,4 @@
-"""Who waits for whom: rows to model and back."""
+"""Store the listeners and waits of sessions."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from rookery.model.listeners import Listener, Until
 from rookery.model.messages import MessageId
 from rookery.store.times import read_stamp
 
-#: A listener hears nothing older than itself, also when its reader comes late.
+#: A listener is not notified of entries older than itself, even if its reader is late.
 _OF_TARGET = "select * from listeners where target = :target and since < :seq"
 
-#: Of the turn that took its message up, if it was made with one. That turn may still wait for
-#: its answer: words that reach an agent during a turn may become a turn of their own.
+#: A listener with a message waits for the turn that received it. That turn may still be open:
+#: a message that reaches an agent during a turn may become a turn of its own.
 _STOPPED = """ and until in ('stop', 'any') and (message is null or exists (
     select 1 from messages join turns on turns.parcel = messages.parcel
     where messages.id = listeners.message and messages.acknowledged_by < :seq
@@ -34,16 +34,16 @@ _MADE_IN_RELAY = """ and exists (
 
 @dataclass(frozen=True, slots=True)
 class ComposedWait:
-    """Several listeners whose news is told at once."""
+    """A wait that combines several listeners into one notification."""
 
     id: int
     caller: SessionId
-    needed: int  #: so many have to be there
-    deadline: datetime | None  #: then it is told who is missing
+    needed: int  #: how many of them must have news
+    deadline: datetime | None  #: when the caller is told which are missing
 
 
 def add(db: Connection, listener: Listener, *, at: datetime) -> bool:
-    """Let a session be told. False if it waits for the same one already."""
+    """Add a listener. False if the caller already listens to the same target."""
     added = db.execute(
         "insert into listeners (target, caller, until, is_lasting, message, made_at,"
         " checked_at, since)"
@@ -58,7 +58,7 @@ def add(db: Connection, listener: Listener, *, at: datetime) -> bool:
 
 
 def drop(db: Connection, listener: Listener) -> None:
-    """Let a session that was told wait no more; its wait, if any, counts the news itself."""
+    """Delete a listener that was notified; its wait, if any, counts the news separately."""
     db.execute(
         "delete from listeners where target = ? and caller = ?",
         (listener.target, listener.caller),
@@ -66,17 +66,17 @@ def drop(db: Connection, listener: Listener) -> None:
 
 
 def remove(db: Connection, *, caller: SessionId, target: SessionId) -> bool:
-    """Take a listener back. False if there is none."""
+    """Remove a listener on request. False if there is none."""
     gone = db.execute(
         "delete from listeners where target = ? and caller = ? returning wait", (target, caller)
     ).fetchone()
     if gone is not None and gone["wait"] is not None:
-        _need_less(db, gone["wait"])
+        _lower_needed(db, gone["wait"])
     return gone is not None
 
 
 def forget_caller(db: Connection, caller: SessionId) -> int:
-    """Drop all that a session waits for. Returns how many those were."""
+    """Delete all listeners and waits of a session. Returns the number of listeners."""
     gone = db.execute("delete from listeners where caller = ?", (caller,)).rowcount
     db.execute("delete from waits where caller = ?", (caller,))
     return gone
@@ -93,7 +93,7 @@ def of_stop(db: Connection, target: SessionId, *, seq: int) -> list[Listener]:
 
 
 def of_asking(db: Connection, target: SessionId, *, seq: int, request: str) -> list[Listener]:
-    """Return who is to be told that something is asked; each hears of one request once."""
+    """Return the listeners to notify of a request; each is notified of a request once."""
     asked = _find(db, _OF_TARGET + _ASKED, target=target, seq=seq, request=request)
     db.execute(
         "update listeners set asked = ? where target = ? and since < ?", (request, target, seq)
@@ -114,7 +114,7 @@ def of_end(db: Connection, target: SessionId, *, seq: int) -> list[Listener]:
 
 
 def known(db: Connection) -> list[Listener]:
-    """Return all who wait, and since when."""
+    """Return all listeners, with the times when they were added."""
     rows = db.execute("select * from listeners order by caller, target")
     return [
         replace(_listener(row), since=datetime.fromisoformat(row["made_at"])) for row in rows
@@ -126,15 +126,15 @@ def targets_of(db: Connection, caller: SessionId) -> list[Listener]:
 
 
 def lasting_by_relay(db: Connection, session: SessionId) -> list[Listener]:
-    """Return lasting listeners of or on a session that were made while both were in a relay.
+    """Return lasting listeners of or on a session that were added while both were in a relay.
 
-    One that a person made for two strangers is none of them: it never depended on a relay.
+    Excludes those that a person added outside a relay: they never depended on one.
     """
     return _find(db, _LASTING + _MADE_IN_RELAY, session=session)
 
 
 def renew(db: Connection, listener: Listener, *, seq: int) -> None:
-    """Let one that lasts go on: from now on any stop counts, and towards nothing else."""
+    """Keep a lasting listener after a notification: any later stop counts, for no wait."""
     db.execute(
         "update listeners set since = ?, message = null, wait = null"
         " where target = ? and caller = ?",
@@ -143,7 +143,7 @@ def renew(db: Connection, listener: Listener, *, seq: int) -> None:
 
 
 def stale(db: Connection, *, before: datetime) -> list[SessionId]:
-    """Name the targets that somebody has waited for since long ago."""
+    """Return the targets of listeners that were last checked before a time."""
     rows = db.execute(
         "select distinct target from listeners where checked_at < ?", (before.isoformat(),)
     )
@@ -165,7 +165,7 @@ def begin_wait(
 
 
 def join_wait(db: Connection, wait: int, *, caller: SessionId, target: SessionId) -> None:
-    """Let a listener's news count towards a wait, whatever it counted towards before."""
+    """Assign a listener to a wait, and remove it from the one it had before."""
     before = db.execute(
         "select wait from listeners where caller = ? and target = ?", (caller, target)
     ).fetchone()["wait"]
@@ -173,11 +173,11 @@ def join_wait(db: Connection, wait: int, *, caller: SessionId, target: SessionId
         "update listeners set wait = ? where caller = ? and target = ?", (wait, caller, target)
     )
     if before is not None:
-        _need_less(db, before)
+        _lower_needed(db, before)
 
 
 def keep_news(db: Connection, wait: int, target: SessionId, words: str) -> list[str] | None:
-    """Keep what a wait has heard. Returns all of it once that is enough, and drops the wait."""
+    """Store news for a wait. Once there is enough, returns all of it and ends the wait."""
     db.execute(
         "insert into wait_news values (?, ?, ?)"
         " on conflict do update set words = excluded.words",
@@ -213,16 +213,16 @@ def known_waits(db: Connection) -> list[ComposedWait]:
 
 
 def end_wait(db: Connection, wait: int) -> None:
-    """Drop a wait with those that were told for it; what lasts was there before, and stays."""
+    """Delete a wait with its listeners; lasting listeners existed before it, and stay."""
     db.execute("update listeners set wait = null where wait = ? and is_lasting", (wait,))
     db.execute("delete from waits where id = ?", (wait,))
 
 
-def _need_less(db: Connection, wait: int) -> None:
-    """Let a wait that has lost a listener come to an end all the same."""
+def _lower_needed(db: Connection, wait: int) -> None:
+    """Lower the number that a wait needs after it lost a listener, so that it can end."""
     (left,) = db.execute("select count(*) from listeners where wait = ?", (wait,)).fetchone()
     if not left:
-        end_wait(db, wait)  # whoever took the last one back wants to hear nothing
+        end_wait(db, wait)  # the caller removed the last one, and expects no news
         return
     most = left + len(heard(db, wait))
     db.execute("update waits set needed = min(needed, ?) where id = ?", (most, wait))

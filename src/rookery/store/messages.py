@@ -1,4 +1,4 @@
-"""Words that wait, travel and arrive: rows to model and back."""
+"""Store messages and their delivery steps."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from rookery.model.messages import (
 )
 from rookery.model.sessions import HEADLESS
 
-#: Words that an agent takes for a command, if they are all that stands in its box.
+#: Text that an agent takes for a command, if it is alone in the input box.
 _COMMAND = "(envelope = '' and relay is null and words like '/%')"
 
-#: Words whose sender waits for their own answer.
+#: A message whose sender waits for its own answer.
 _ASKED = (
     "exists (select 1 from entries where seq = cause and kind = 'message-written'"
     " and json_extract(body, '$.alone'))"
 )
 
-#: Words that are joined with no others.
+#: A message that is not joined with others.
 _ALONE = f"({_COMMAND} or {_ASKED})"
 
-#: Matches news of Rookery's own, as opposed to the words of a person or a session.
+#: Matches Rookery's own news, as opposed to messages of a person or a session.
 NEWS = "kind = 'news'"
 
-#: Waits for the same session, behind the first.
+#: Matches later pending messages to the same session.
 _WAITS_ON = "recipient = :recipient and step = 'pending' and id > :first"
 
 
@@ -65,7 +65,7 @@ def add(db: Connection, recipient: SessionId, words: Words, origin: Origin) -> M
 
 
 class PendingMessage(NamedTuple):
-    """Words that wait, and may still be added to."""
+    """A pending message, whose text may still be extended."""
 
     id: MessageId
     words: str
@@ -74,7 +74,7 @@ class PendingMessage(NamedTuple):
 def find_pending(
     db: Connection, recipient: SessionId, *, envelope: str
 ) -> PendingMessage | None:
-    """Return the newest words that wait for a session under an envelope."""
+    """Return the newest pending message to a session under an envelope."""
     row = db.execute(
         "select id, words from messages indexed by messages_pending"
         " where recipient = ? and step = 'pending' and envelope = ? order by id desc limit 1",
@@ -84,7 +84,7 @@ def find_pending(
 
 
 def rewrite(db: Connection, message: MessageId, words: str, *, hops: int) -> None:
-    """Replace words that wait; they are as far from a person's as the farthest of them."""
+    """Replace the text of a pending message; the higher hop count applies."""
     db.execute(
         "update messages set words = ?, hops = max(hops, ?) where id = ? and step = 'pending'",
         (words, hops, message),
@@ -92,10 +92,10 @@ def rewrite(db: Connection, message: MessageId, words: str, *, hops: int) -> Non
 
 
 def hops_of(db: Connection, session: SessionId, *, stop: datetime | None = None) -> int:
-    """Say how far a session's turn is from a person's words: the one that runs, or ended then.
+    """Return the hop count of a session's turn: the running one, or that which ended then.
 
-    What a person said, or nobody of us, counts as near as can be; our own news beside other
-    words brings nobody nearer.
+    A prompt from a person, or one that Rookery did not send, counts as 0. Rookery's own news
+    does not reset the hop count of the messages next to it.
     """
     row = db.execute(
         f"select min(iif({NEWS}, null, hops)) as nearest, max(hops) as furthest"
@@ -123,9 +123,9 @@ def get(db: Connection, message: MessageId) -> Message | None:
 
 
 def owed(db: Connection) -> list[SessionId]:
-    """Name the sessions that have a parcel under way, or are idle and have words waiting.
+    """Return the sessions with a parcel in delivery, and idle ones with pending messages.
 
-    Nobody can speak to a headless session: its words wait where one can see them.
+    A headless session cannot receive messages: they stay pending, where the user sees them.
     """
     rows = db.execute(
         "select recipient from messages"
@@ -138,7 +138,7 @@ def owed(db: Connection) -> list[SessionId]:
 
 
 def is_owed(db: Connection, recipient: SessionId) -> bool:
-    """Whether words for it still wait or are on their way."""
+    """Return whether messages to it are pending or in delivery."""
     return bool(
         db.execute(
             "select 1 from messages where recipient = ?"
@@ -149,7 +149,7 @@ def is_owed(db: Connection, recipient: SessionId) -> bool:
 
 
 def has_pending(db: Connection, recipient: SessionId) -> bool:
-    """Whether words for it wait that nobody has touched."""
+    """Return whether messages to it wait whose delivery has not begun."""
     found = db.execute(
         "select 1 from messages indexed by messages_pending"
         " where recipient = ? and step = 'pending'",
@@ -159,14 +159,14 @@ def has_pending(db: Connection, recipient: SessionId) -> bool:
 
 
 def first_for(db: Connection, recipient: SessionId) -> MessageId | None:
-    """Name the words that a session was started with, if there were any."""
+    """Return the first message to a session, its start prompt, if there is one."""
     query = "select min(id) as id from messages where recipient = ?"
     found = db.execute(query, (recipient,)).fetchone()["id"]
     return None if found is None else MessageId(found)
 
 
 def provenance(db: Connection, session: SessionId) -> list[str]:
-    """Say whose words a session has just taken up, if they were not a person's."""
+    """Return the origins of a session's last prompt, except text that a person wrote."""
     rows = db.execute(
         "select distinct iif(relay is null, envelope, 'relay ' || relay || ', session '"
         " || coalesce(sessions.name || ' (' || sessions.id || ')', 'unknown')) as origin"
@@ -182,11 +182,11 @@ def provenance(db: Connection, session: SessionId) -> list[str]:
 def take_up(
     db: Connection, recipient: SessionId, at: datetime, *, alone: bool = False
 ) -> Parcel | None:
-    """Join what waits for an idle session into one parcel, from now on ``sending``.
+    """Join the pending messages to an idle session into one parcel, now ``sending``.
 
-    All of it; but a command for its program, which begins with a slash, goes alone, and so
-    do words whose sender waits for their own answer, and everything for a program that takes
-    one line after the other.
+    Sent separately are: a command for the agent's program, which begins with a slash; a
+    message whose sender waits for its own answer; and, with ``alone``, every message, for a
+    program that takes one line at a time.
     """
     first = db.execute(
         "select min(messages.id) as id from messages indexed by messages_pending"
@@ -208,15 +208,15 @@ def take_up(
 
 
 def is_by_session(db: Connection, parcel: Parcel) -> bool:
-    """Return whether a session has written words of a parcel."""
+    """Return whether a session has written a message of a parcel."""
     query = "select 1 from messages where parcel = ? and kind = 'session'"
     return db.execute(query, (parcel.id,)).fetchone() is not None
 
 
 def put_back(db: Connection, parcel: Parcel, *, reason: str) -> bool:
-    """Undo ``take_up``: only for a runtime that swears it did nothing.
+    """Undo ``take_up``, only if the runtime guarantees that it did nothing.
 
-    True if they wait for another reason than before.
+    True if the reason for waiting has changed.
     """
     returned = db.execute(
         "update messages set step = 'pending', parcel = null"
@@ -227,7 +227,7 @@ def put_back(db: Connection, parcel: Parcel, *, reason: str) -> bool:
 
 
 def delay(db: Connection, parcel: Parcel, *, reason: str) -> bool:
-    """Say why words wait. True if they wait for another reason than before."""
+    """Record why messages wait. True if the reason has changed."""
     changed = db.execute(
         "update messages set waits_for = ? where waits_for <> ? and (parcel = ?"
         " or (recipient = ? and step = 'pending'))",
@@ -237,7 +237,7 @@ def delay(db: Connection, parcel: Parcel, *, reason: str) -> bool:
 
 
 def explain(db: Connection, recipient: SessionId, *, reason: str) -> None:
-    """Say why the words for a session have not been looked at yet."""
+    """Record why the delivery of pending messages to a session has not begun."""
     db.execute(
         "update messages set waits_for = ? where recipient = ? and step = 'pending'",
         (reason, recipient),
@@ -245,7 +245,7 @@ def explain(db: Connection, recipient: SessionId, *, reason: str) -> None:
 
 
 def fail(db: Connection, parcel: Parcel, *, reason: str) -> bool:
-    """Give up words that its agent will never get. False if they are settled already."""
+    """Mark a parcel as failed: the agent will never get it. False if it is settled already."""
     failed = db.execute(
         "update messages set step = 'failed', parcel = null, waits_for = ?"
         " where parcel = ? and step in ('sending', 'pasted', 'submitted')",
@@ -255,7 +255,7 @@ def fail(db: Connection, parcel: Parcel, *, reason: str) -> bool:
 
 
 def refuse(db: Connection, parcel: Parcel, *, reason: str) -> None:
-    """Note why the agent did not take the words, before they are taken out of its box."""
+    """Record why the agent refused the text, before it is removed from the input box."""
     db.execute(
         "update messages set refused = ? where parcel = ?"
         " and step in ('sending', 'pasted', 'submitted')",
@@ -264,7 +264,7 @@ def refuse(db: Connection, parcel: Parcel, *, reason: str) -> None:
 
 
 def last_typed(db: Connection, recipient: SessionId) -> Parcel | None:
-    """Return the last words that were typed for a session, if that is settled."""
+    """Return the last parcel to a session that was typed and is settled."""
     last = db.execute(
         "select parcel from messages where recipient = ?"
         " and step in ('acknowledged', 'unsure') order by id desc limit 1",
@@ -277,7 +277,7 @@ def last_typed(db: Connection, recipient: SessionId) -> Parcel | None:
 
 
 def move(db: Connection, parcel: Parcel, step: Step) -> bool:
-    """Take a parcel on. False if it is settled: a proof may overtake its courier."""
+    """Set the step of a parcel. False if it is settled: a proof may arrive during delivery."""
     moved = db.execute(
         "update messages set step = ?, waits_for = '' where parcel = ?"
         " and step in ('sending', 'pasted', 'submitted')",
@@ -292,7 +292,7 @@ def under_way(db: Connection, recipient: SessionId) -> Parcel | None:
 
 
 def project(db: Connection, seq: int, fact: facts.Fact) -> int | None:
-    """Settle the messages of which ``fact`` proves something. Returns the parcel it proved."""
+    """Settle the messages that ``fact`` affects. Returns the parcel whose arrival it proves."""
     match fact:
         case facts.TurnStarted(session, prompt):
             same = (each for each in _unproved(db, session) if same_words(each.words, prompt))
@@ -325,7 +325,7 @@ def project(db: Connection, seq: int, fact: facts.Fact) -> int | None:
 
 
 def _unproved(db: Connection, recipient: SessionId) -> Iterator[Parcel]:
-    """Yield the parcels that left; newest first, as the same words may be said again."""
+    """Yield the parcels without proof; newest first, as the same text may be sent again."""
     rows = db.execute(
         "select * from messages indexed by messages_unproved where recipient = ?"
         " and step in ('sending', 'pasted', 'submitted', 'unsure') order by parcel desc, id",
@@ -349,7 +349,7 @@ def _parcel(number: int, rows: Sequence[Row]) -> Parcel:
 
 
 def _pieces(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
-    """Yield words with the line above them. A person's need one where others' go before."""
+    """Yield texts with their envelopes. A person's text needs one only after others' text."""
     after_others = False
     for row in rows:
         is_persons = not row["envelope"] and row["relay"] is None

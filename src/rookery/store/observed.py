@@ -1,4 +1,4 @@
-"""What is kept of sessions that we did not start: where they sit, and what they tell."""
+"""Store the panes, processes and reports of sessions that Rookery did not start."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rookery.store.sessions import LIVE, read_session
 
 
 def seat(db: Connection, session: SessionId, spot: Spot, tmux_session: str) -> None:
-    """Note the pane that a session is in, whatever was known of it before."""
+    """Record the pane that a session is in, replacing what was known before."""
     db.execute(
         "update sessions set runtime = ?, tmux_server = ?, tmux_session = ?, tmux_pane = ?"
         " where id = ?",
@@ -24,7 +24,7 @@ def seat(db: Connection, session: SessionId, spot: Spot, tmux_session: str) -> N
 
 
 def identify(db: Connection, session: SessionId, process: str) -> None:
-    """Note which process a session is, if that is not known yet."""
+    """Record the process of a session, if it is not known yet."""
     db.execute(
         "update or ignore sessions set process = coalesce(process, ?) where id = ?",
         (process, session),
@@ -32,12 +32,12 @@ def identify(db: Connection, session: SessionId, process: str) -> None:
 
 
 def bind_by_folder(db: Connection, sender: Sender) -> SessionId | None:
-    """Give the sender's native id to the one session in a pane that it can only be.
+    """Give the sender's native id to the only session in a pane that matches it.
 
-    For agents whose hooks do not tell from which process they come: it works in the same
-    folder, and its own native id is not known yet. Of two, nobody can tell which it is.
+    For agents whose hooks do not reveal their process: the session works in the same folder,
+    and its native id is not known yet. If two match, the right one cannot be determined.
     """
-    if not os.path.isabs(sender.cwd):  # noqa: PTH117 - a text of others
+    if not os.path.isabs(sender.cwd):  # noqa: PTH117 - untrusted text
         return None
     rows = db.execute(
         f"select id from sessions where {LIVE} and agent = ? and runtime = ?"
@@ -53,27 +53,27 @@ def bind_by_folder(db: Connection, sender: Sender) -> SessionId | None:
 
 
 def is_taken(db: Connection, agent: str, native_id: NativeId) -> bool:
-    """Whether a live session of that agent has the native id."""
+    """Return whether a live session of that agent has the native id."""
     query = f"select 1 from sessions where agent = ? and native_id = ? and {LIVE}"
     return db.execute(query, (agent, native_id)).fetchone() is not None
 
 
 def has_ended(db: Connection, process: str) -> bool:
-    """Whether a session of this process is over: what is left of it is no other session."""
+    """Return whether a session of this process is over: the process is then no new session."""
     query = "select 1 from sessions where process = ? and ended_at is not null"
     return db.execute(query, (process,)).fetchone() is not None
 
 
 def tells_turns(db: Connection, session: Session, abilities: Abilities) -> bool:
-    """Whether hooks tell of its prompts and stops: those it was given, or that told before."""
+    """Return whether hooks report its prompts and stops: set at its start, or seen before."""
     is_given = session.runtime != OBSERVED and not abilities.needs_installed_hooks
     return is_given or evidence.last(db, session.id, "hook") is not None
 
 
 def has_better_word(db: Connection, session: Session) -> bool:
-    """Whether an agent's own file tells what a session that we found does, not its screen.
+    """Return whether the agent's file, not the screen, tells what an observed session does.
 
-    It says nothing of a turn that was over at once.
+    The file does not report a turn that was over at once.
     """
     told = evidence.last(db, session.id, "registry")
     if session.runtime != OBSERVED or told is None:
@@ -82,9 +82,9 @@ def has_better_word(db: Connection, session: Session) -> bool:
 
 
 def may_stop_untold(db: Connection, session: Session) -> bool:
-    """Whether a turn runs in a pane of the user's own whose end only its screen may show.
+    """Return whether a turn runs in a user's pane whose end only the screen may show.
 
-    Of an interruption, and of a call that was refused, the hooks of some agents say nothing.
+    The hooks of some agents report neither interruptions nor refused calls.
     """
     is_busy = session.activity not in {None, Activity.IDLE}
     is_theirs = session.runtime == OBSERVED and session.tmux_server is not None
@@ -103,6 +103,6 @@ def stopping_untold(db: Connection) -> list[SessionId]:
 
 
 def has_rested(db: Connection, session: SessionId, *, since: datetime) -> bool:
-    """Whether its agent's own file has said since then that it does nothing."""
+    """Return whether the agent's file has reported since a time that it is idle."""
     told = evidence.last(db, session, "registry")
     return told is not None and told.claim == Activity.IDLE and told.at > since

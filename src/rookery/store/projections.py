@@ -1,7 +1,7 @@
-"""What each fact changes in the rows, in order: session, messages, turns, usage.
+"""Apply each fact to the rows, in order: session, messages, turns, usage.
 
-It is part of writing the fact, not a decision of a reader: readers may rely on it in whatever
-order they run.
+This is part of writing the fact, not a reaction of a reader: readers may rely on it,
+regardless of the order in which they run.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rookery.store.turn_changes import FactContext
 
 
 def project(db: Connection, fact: Fact, *, seq: int, at: datetime) -> None:
-    """Change the rows as a fact says that was just entered under a number."""
+    """Apply a fact that was just written as the entry ``seq``."""
     if fact.session == NO_SESSION:
         return
     before = session_changes.project(db, fact, at=at)
@@ -27,5 +27,5 @@ def project(db: Connection, fact: Fact, *, seq: int, at: datetime) -> None:
             turn_changes.project(db, fact, FactContext(seq, at, was_idle, parcel))
         usage.project(db, fact)
     elif isinstance(fact, UsageReported):
-        # What the last turn of a session used is known only once the session is over.
+        # The usage of a session's last turn is known only after the session has ended.
         usage.project(db, fact)

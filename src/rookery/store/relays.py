@@ -1,4 +1,4 @@
-"""Who talks with whom: rows to model and back."""
+"""Store relays, their members, and what was relayed."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Said:
     """Something that was relayed."""
 
     at: datetime
-    session: SessionId  #: whose words they are
+    session: SessionId  #: the author
     words: str
-    heard_by: int  #: how many others it was written to
-    waiting: int  #: of those, how many have not got it yet
-    missing: list[SessionId]  #: and who those are
+    heard_by: int  #: the number of recipients
+    waiting: int  #: the number of recipients that have not received it yet
+    missing: list[SessionId]  #: the recipients that have not received it yet
 
 
 def add(db: Connection, relay: Relay, *, pair: str | None = None) -> None:
@@ -38,7 +38,7 @@ def add(db: Connection, relay: Relay, *, pair: str | None = None) -> None:
 
 
 def join(db: Connection, relay: RelayId, member: Member) -> None:
-    """Let a session in, also one that had left."""
+    """Add a member, or re-add one that had left."""
     db.execute(
         "insert into relay_members (relay, session, name, number, since)"
         " values (?, ?, ?, ?, (select coalesce(max(seq), 0) from entries))"
@@ -54,7 +54,7 @@ def leave(db: Connection, relay: RelayId, session: SessionId, *, at: datetime) -
         " where relay = ? and session = ? and left_at is null",
         (at.isoformat(), relay, session),
     )
-    # Whoever stays is no pair any more: should the two talk again, they begin anew.
+    # The relay is no longer a pair: if the two talk again, they get a new relay.
     db.execute("update relays set pair = null where id = ?", (relay,))
     return gone.rowcount == 1
 
@@ -71,7 +71,7 @@ def close(db: Connection, relay: RelayId, *, at: datetime, reason: str) -> None:
 
 
 def get(db: Connection, relay: str) -> Relay:
-    """Find a relay by its id, or the beginning of it. Raises ``RelayUnknown``."""
+    """Return the relay with this id or unique id prefix. Raises ``RelayUnknown``."""
     rows = db.execute(
         "select * from relays where id >= ? and id < ? || 'z' limit 2", (relay, relay)
     ).fetchall()
@@ -106,7 +106,7 @@ def count_of(db: Connection, session: SessionId) -> int:
 
 
 def peers(db: Connection, session: SessionId) -> set[SessionId]:
-    """Return those with whom a session talks now."""
+    """Return the current members of the relays that a session is in."""
     rows = db.execute(
         "select others.session from relay_members as own join relay_members as others"
         " on others.relay = own.relay and others.left_at is null"
@@ -117,7 +117,7 @@ def peers(db: Connection, session: SessionId) -> set[SessionId]:
 
 
 def rename(db: Connection, session: SessionId, *, before: str, name: str) -> None:
-    """Let a session that is renamed have its new name where it goes by its own."""
+    """Rename a session in the relays where it has no alias."""
     db.execute(
         "update relay_members set name = ? where session = ? and name = ? and left_at is null",
         (name, session, before),
@@ -125,7 +125,7 @@ def rename(db: Connection, session: SessionId, *, before: str, name: str) -> Non
 
 
 def give_up_aliases(db: Connection, session: SessionId, name: str) -> None:
-    """Let others who go by a name that is now a session's own go by their own again."""
+    """Reset the aliases of other sessions that look like a session's new name."""
     rows = db.execute(
         "select relay, session, relay_members.name as alias, sessions.name as own"
         " from relay_members join sessions on sessions.id = session"
@@ -149,7 +149,7 @@ def listed(db: Connection, *, closed_after: datetime) -> list[Relay]:
 
 
 def note_words(db: Connection, relay: RelayId, session: SessionId, digest: str) -> bool:
-    """Remember what a member said last. False if it has said the same again."""
+    """Store the digest of a member's last answer. False if it repeats the one before."""
     changed = db.execute(
         "update relay_members set said = ? where relay = ? and session = ? and said <> ?",
         (digest, relay, session, digest),
@@ -158,12 +158,12 @@ def note_words(db: Connection, relay: RelayId, session: SessionId, digest: str) 
 
 
 def note_limit(db: Connection, relay: RelayId, limit: str) -> None:
-    """Remember which limit kept an answer from going further."""
+    """Store which limit kept an answer from being relayed."""
     db.execute("update relays set stayed = ? where id = ?", (limit, relay))
 
 
 def count_said(db: Connection, relay: RelayId, *, since: datetime) -> int:
-    """Count what was relayed since then; to however many, it counts once."""
+    """Count the answers relayed since a time; each once, regardless of its recipients."""
     (count,) = db.execute(
         "select count(distinct cause) from messages where relay = ? and written_at >= ?",
         (relay, since.isoformat()),
@@ -172,7 +172,7 @@ def count_said(db: Connection, relay: RelayId, *, since: datetime) -> int:
 
 
 def exchange(db: Connection, relay: RelayId, *, last: int) -> list[Said]:
-    """Return what was relayed, oldest first."""
+    """Return the last relayed answers, oldest first."""
     rows = db.execute(
         "select written_at, entries.session, words, count(*) as heard_by,"
         " sum(step <> 'acknowledged') as waiting,"

@@ -1,4 +1,4 @@
-"""Calls that a person is asked about, and all decisions: rows to model and back."""
+"""Store permission requests, grants and the audit of decisions."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ from rookery.model.permissions import (
 )
 from rookery.store.times import read_stamp
 
-#: Characters kept of a call's input; its agent's transcript has the rest.
+#: Characters of a call's input that are kept; the agent's transcript has the rest.
 LONGEST = 64_000
 
-#: Decisions of all sessions among which the latest of one are looked for.
+#: Latest decisions of all sessions that are searched for those of one session.
 RECENT_DECISIONS = 500
 
-#: What is granted: a call, in the folder that it was made in.
+#: The key of a grant: a call, in the folder in which it was made.
 _GRANTED = "digest || ' ' || folder"
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How somebody is asked about a call."""
+    """How a person is asked about a call."""
 
     at: datetime
     deadline: datetime | None  #: none if the agent asks in its own terminal
     hook: str | None  #: the key of the hook call that waits for the answer
     source: Source = "hook"
-    has_dialog: bool = True  #: its agent can ask the same in its own terminal
+    has_dialog: bool = True  #: the agent can ask the same in its own terminal
 
 
 def add(db: Connection, session: SessionId, call: Call, asking: Asking) -> RequestId:
-    """Write down that a person is asked."""
+    """Add a request to a person."""
     request = RequestId(secrets.token_hex(4))
     deadline = asking.deadline.isoformat() if asking.deadline else None
     db.execute(
@@ -59,7 +59,7 @@ def add(db: Connection, session: SessionId, call: Call, asking: Asking) -> Reque
             *(request, session, asking.source, call.kind, call.tool, _json(call.input)),
             json.dumps([asdict(question) for question in call.questions]),
             *(call.summary, call.digest, asking.hook),
-            # Only an answer to what it was about to do is still good when it then asks.
+            # Only the answer to an announced call is reused when the agent then asks.
             *(asking.at.isoformat(), deadline, call.is_asked, asking.has_dialog),
             *(call.folder, call.call_id, call.subagent),
         ),
@@ -68,7 +68,7 @@ def add(db: Connection, session: SessionId, call: Call, asking: Asking) -> Reque
 
 
 def seen_on_screen(db: Connection, session: SessionId) -> list[Request]:
-    """Return the latest requests of a session that were read off its screen, newest first."""
+    """Return the latest requests of a session that were read from its screen, newest first."""
     rows = db.execute(
         "select * from requests where session = ? and source = 'screen'"
         " order by asked_at desc limit 10",
@@ -78,7 +78,7 @@ def seen_on_screen(db: Connection, session: SessionId) -> list[Request]:
 
 
 def answered_since(db: Connection, session: SessionId, moment: datetime) -> list[Request]:
-    """Return the requests of a session that were answered at or after a moment."""
+    """Return the requests of a session that were answered at or after a time."""
     rows = db.execute(
         "select * from requests where session = ? and outcome <> 'open' and answered_at >= ?",
         (session, moment.isoformat()),
@@ -87,9 +87,9 @@ def answered_since(db: Connection, session: SessionId, moment: datetime) -> list
 
 
 def take_over(db: Connection, request: RequestId, call: Call, asking: Asking) -> None:
-    """Make an open request that was read off a screen that of the hook which tells of it.
+    """Turn an open request that was read from the screen into that of a hook call.
 
-    Its id stays: a person may have read it already.
+    Its id stays the same: a person may have seen it already.
     """
     db.execute(
         "update requests set source = 'hook', kind = ?, tool = ?, input = ?, questions = ?,"
@@ -119,7 +119,7 @@ def find(db: Connection, request: RequestId) -> Request | None:
 
 
 def listed(db: Connection, *, limit: int, only_open: bool) -> list[Request]:
-    """Return the newest, oldest of them first; with the open those that were missed."""
+    """Return the newest requests, oldest of them first; missed ones count as open."""
     condition = "where outcome = 'open' or missed" if only_open else ""
     rows = db.execute(
         f"select * from requests {condition} order by asked_at desc limit ?", (limit,)
@@ -128,7 +128,7 @@ def listed(db: Connection, *, limit: int, only_open: bool) -> list[Request]:
 
 
 def open_of(db: Connection, session: SessionId) -> list[Request]:
-    """Return what is asked about a session now, oldest first."""
+    """Return the open requests of a session, oldest first."""
     rows = db.execute(
         "select * from requests where session = ? and outcome = 'open' order by asked_at",
         (session,),
@@ -137,18 +137,18 @@ def open_of(db: Connection, session: SessionId) -> list[Request]:
 
 
 def is_asking(db: Connection, session: SessionId) -> bool:
-    """Whether something is asked, or answered and not yet heard by its agent."""
+    """Return whether a request is open, or its answer is still to be pressed."""
     return bool(open_of(db, session)) or next_press(db, session) is not None
 
 
 def of_hook(db: Connection, key: str) -> Request | None:
-    """Find what a hook call asked, if it comes again after a restart."""
+    """Return the request of a hook call, for a call that is repeated after a restart."""
     row = db.execute("select * from requests where hook = ?", (key,)).fetchone()
     return _request(row) if row else None
 
 
 def of_call(db: Connection, session: SessionId, call: Call) -> Request | None:
-    """Find the open request about this very call."""
+    """Return the open request about this call."""
     row = db.execute(
         "select * from requests where session = ? and outcome = 'open' and tool = ?"
         " and digest in (?, ?) and folder = ? and call_id = ? and subagent = ?"
@@ -161,8 +161,8 @@ def of_call(db: Connection, session: SessionId, call: Call) -> Request | None:
     return _request(row) if row else None
 
 
-#: The requests that may be about a call that has run: those with the agent's own id of it, else
-#: those with the same input. A call whose hook still waits before the tool cannot have run.
+#: Matches requests that may be about a call that has run: by the agent's id of the call, else
+#: by the same input. A call whose hook still waits before the tool cannot have run.
 _OF_USE = """
     session = :session and tool = :tool and (
         (call_id = :call_id and call_id <> '')
@@ -176,7 +176,7 @@ _OF_USE = """
 
 
 def of_use(db: Connection, used: ToolUsed) -> Request | None:
-    """Find the open request about a call that has run, if there is one."""
+    """Return the open request about a call that has run, if there is one."""
     row = db.execute(
         f"select * from requests where {_OF_USE} and outcome = 'open'"
         " order by call_id = '', asked_at limit 1",
@@ -186,7 +186,7 @@ def of_use(db: Connection, used: ToolUsed) -> Request | None:
 
 
 def ended_in_terminal(db: Connection, used: ToolUsed, *, since: datetime) -> RequestId | None:
-    """Find the latest request about a call that has run which ended in the terminal."""
+    """Return the latest request about a call that has run and was answered in the terminal."""
     row = db.execute(
         f"select id from requests where {_OF_USE} and outcome = 'gone'"
         " and answered_by = 'terminal' and answered_at >= :since"
@@ -216,12 +216,12 @@ def overdue(db: Connection, *, now: datetime) -> list[RequestId]:
 
 
 def let_press(db: Connection, request: RequestId) -> None:
-    """Note that an answer is to be pressed in its agent's dialog."""
+    """Mark an answer as due for key presses in the agent's dialog."""
     db.execute("update requests set keys = 'due' where id = ?", (request,))
 
 
 def to_press(db: Connection) -> list[SessionId]:
-    """Name the sessions in whose dialogs an answer is to be pressed."""
+    """Return the sessions that have an answer due for key presses in their dialogs."""
     rows = db.execute(
         "select distinct session from requests where keys = 'due' and (hook is null or handed)"
     )
@@ -238,7 +238,7 @@ def next_press(db: Connection, session: SessionId) -> Request | None:
 
 
 def to_carry(db: Connection, session: SessionId) -> list[Request]:
-    """Return what was answered and is still to be told to its hook, oldest first."""
+    """Return the requests whose answer their hook has not received yet, oldest first."""
     rows = db.execute(
         "select * from requests where session = ? and keys = 'due'"
         " and hook is not null and not handed order by asked_at",
@@ -252,7 +252,7 @@ def note_press(db: Connection, request: RequestId) -> None:
 
 
 def reopen(db: Connection, request: RequestId, *, reason: str = "") -> None:
-    """Take back an answer that could not be pressed: it never reached its agent."""
+    """Undo an answer that could not be pressed: it never reached the agent."""
     db.execute(
         "update requests set outcome = 'open', keys = 'none', answered_by = '',"
         " answered_at = null, reason = ?, answers = '{}', for_session = 0, deadline = null,"
@@ -263,7 +263,7 @@ def reopen(db: Connection, request: RequestId, *, reason: str = "") -> None:
 
 
 def let_go(db: Connection, request: RequestId, *, reason: str) -> None:
-    """Settle as gone what was answered, but whose answer never reached its agent."""
+    """Mark an answered request as gone: its answer never reached the agent."""
     db.execute(
         "update requests set outcome = 'gone', keys = 'none', reason = ?, for_session = 0"
         " where id = ? and keys = 'due'",
@@ -273,12 +273,12 @@ def let_go(db: Connection, request: RequestId, *, reason: str) -> None:
 
 
 def ungrant(db: Connection, request: RequestId) -> None:
-    """Forget what an answer allowed for the rest of its session."""
+    """Delete what an answer allowed for the rest of the session."""
     db.execute("delete from grants where request = ?", (request,))
 
 
 def settle(db: Connection, request: RequestId, verdict: Verdict, *, at: datetime) -> bool:
-    """Write down an answer. False if there is one already: the first is the one."""
+    """Store an answer. False if there is one already: the first one counts."""
     settled = db.execute(
         "update requests set outcome = ?, answered_by = ?, answered_at = ?, reason = ?,"
         " answers = ?, for_session = ? where id = ? and outcome = 'open'",
@@ -297,7 +297,7 @@ def settle(db: Connection, request: RequestId, verdict: Verdict, *, at: datetime
 
 
 def verdict_of(db: Connection, request: RequestId) -> Verdict | None:
-    """Return what was answered, once it was."""
+    """Return the verdict on a request; none while it is open."""
     row = db.execute("select * from requests where id = ?", (request,)).fetchone()
     if row is None or row["outcome"] == Outcome.OPEN:
         return None
@@ -312,7 +312,7 @@ def verdict_of(db: Connection, request: RequestId) -> Verdict | None:
 
 
 def spend(db: Connection, session: SessionId, call: Call, *, since: datetime) -> bool:
-    """Use up that somebody has just allowed this very call, if so: it is asked about once."""
+    """Use up a recent permission for this call, so that it is asked about only once."""
     if not call.is_exact:
         return False
     spent = db.execute(
@@ -325,7 +325,7 @@ def spend(db: Connection, session: SessionId, call: Call, *, since: datetime) ->
 
 
 def is_granted(db: Connection, session: SessionId, call: Call) -> bool:
-    """Whether somebody has allowed this very call for the rest of the session."""
+    """Return whether this call was allowed for the rest of the session."""
     return call.is_exact and bool(
         db.execute(
             "select 1 from grants where session = ? and digest = ?",
@@ -348,11 +348,11 @@ class Decided:
     rule: str = ""
     reason: str = ""
     request: RequestId | None = None
-    folder: str = ""  #: that the call works in; empty if it is not known
+    folder: str = ""  #: the folder that the call works in; empty if unknown
 
 
 def keep(db: Connection, decided: Decided) -> None:
-    """Write a decision down for ever, or as long as entries are kept."""
+    """Add a decision to the audit, which is kept for ever or as long as entries are."""
     row = asdict(decided) | {"at": decided.at.isoformat(), "input": _json(decided.input)}
     names = ", ".join(row)
     marks = ", ".join(f":{name}" for name in row)
@@ -370,7 +370,7 @@ def decided(db: Connection, *, limit: int, session: SessionId | None = None) -> 
 
 
 def decided_since(db: Connection, session: SessionId, moment: datetime) -> list[Decided]:
-    """Return what was decided about a session at or after a moment not long ago."""
+    """Return the decisions about a session at or after a recent time."""
     rows = db.execute(
         "select * from audit where id > (select max(id) from audit) - ?"
         " and session = ? and at >= ?",

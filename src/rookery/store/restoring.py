@@ -1,7 +1,7 @@
-"""Take the rows of a backup into a new database, and disarm them: the file is not trusted.
+"""Copy the rows of a backup, which is not trusted, to a new database, and disarm them.
 
-The file may hold anything. So its schema is not used, only its
-rows, which are checked again as they are inserted; and nothing in it leads to an action.
+The file may contain anything. So its schema is not used, only its rows, which are checked
+again when they are inserted; and nothing in it leads to an action.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from rookery.store.database import open_file
 from rookery.store.migrations import migrate
 from rookery.store.times import stamp
 
-#: Tables whose rows would decide about tool calls; none of them comes from a backup.
+#: Tables whose rows would decide about tool calls; they are not restored from a backup.
 DECIDING = ("grants", "valid_rules")
 
 REASON = "the database was restored from a backup"
 
 
 def rebuild(source: Path, target: Path) -> None:
-    """Make a database at ``target`` with the rows of ``source``. Raises ``BadInput``."""
+    """Create a database at ``target`` with the rows of ``source``. Raises ``BadInput``."""
     with closing(open_file(target)) as db:
         db.execute("attach ? as source", (str(source),))
         for setting in ("trusted_schema = off", "source.cell_size_check = on"):
@@ -48,10 +48,10 @@ def rebuild(source: Path, target: Path) -> None:
 
 
 def disarm(db: Connection, readers: Iterable[str], *, at: datetime) -> list[SessionId]:
-    """Let no old row lead to an action. Return the sessions that have to be ended.
+    """Prevent actions from old rows. Return the sessions that have to be ended.
 
-    Those are sessions that would be started, and sessions outside of our own tmux server: the
-    name of a server's socket is not taken from a file either.
+    Those are sessions that would be started, and sessions outside Rookery's own tmux server:
+    the name of a server's socket is not trusted either.
     """
     tokens.void_all(db, at=at)
     known = set(_column(db, "select name from main.sqlite_schema where type = 'table'"))
@@ -64,7 +64,7 @@ def disarm(db: Connection, readers: Iterable[str], *, at: datetime) -> list[Sess
     return [SessionId(each) for each in _column(db, _TO_END, (TMUX,))]
 
 
-#: No message is typed, no key pressed, nothing decided, nothing passed on, nothing read.
+#: Stops all deliveries, key presses, open requests, relays and readings of transcripts.
 _CHANGES = """
 update messages set step = 'failed', waits_for = :reason where step = 'pending';
 update messages set step = 'unsure', waits_for = :reason
@@ -84,7 +84,7 @@ _TO_END = (
 
 
 def _skip_history(db: Connection, readers: Iterable[str]) -> None:
-    """Show no reader of the journal what is in it already."""
+    """Set the bookmarks of all readers to the end of the journal."""
     last = "(select coalesce(max(seq), 0) from entries)"
     db.execute(f"update bookmarks set seq = {last}")
     for reader in readers:
@@ -98,7 +98,7 @@ def _check_whole(db: Connection) -> None:
 
 
 def _check_schema(db: Connection) -> None:
-    """Refuse triggers, views and whatever else no version of ours has made."""
+    """Refuse triggers, views and all else that no version of Rookery has created."""
     question = (
         "select type, name, tbl_name from {}.sqlite_schema"
         " where name <> 'sqlite_sequence' and name not like 'sqlite_stat%'"
@@ -114,7 +114,7 @@ def _check_schema(db: Connection) -> None:
 
 
 def _tables(db: Connection) -> Iterator[str]:
-    # First: the numbers that were given to rows which are forgotten are not given again.
+    # First, so that the numbers of deleted rows are not used again.
     yield "sqlite_sequence"
     yield from _column(
         db,
@@ -131,7 +131,7 @@ def _copy_rows(db: Connection, table: str) -> None:
 def _check_rows(db: Connection) -> None:
     if broken := db.execute("pragma main.foreign_key_check").fetchone():
         raise BadInput(f"it is damaged: a row of {broken[0]} refers to nothing")
-    # A session's id is the name of its folder.
+    # A session's id is the name of its folder: it must not lead elsewhere.
     strange = db.execute(
         "select id from main.sessions where id glob '*[^-0-9A-Za-z_]*' or id = ''"
     ).fetchone()
@@ -144,6 +144,6 @@ def _column(db: Connection, question: str, values: tuple[object, ...] = ()) -> l
 
 
 def is_unreadable(error: sqlite3.Error) -> bool:
-    """Return whether SQLite cannot read a file, however often that is tried."""
+    """Return whether SQLite cannot read the file, and a retry would not help."""
     damaged = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
     return getattr(error, "sqlite_errorcode", None) in damaged

@@ -1,4 +1,4 @@
-"""What is forgotten, and when: in small slices, so that nobody waits for it."""
+"""Delete old rows, in small slices so that other jobs do not wait long."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from sqlite3 import Connection
 
 from rookery.store.statistics import EACH
 
-#: Rows deleted in one work: under 5 ms on the one thread that all wait for.
+#: Rows deleted in one job: under 5 ms on the writer thread, for which all callers wait.
 SLICE = 500
 
-#: In what is older, nobody may still have an interest.
+#: Delete what is too old to be needed.
 _AGED = tuple(
     f"delete from {table} where {key} in"
     f" (select {key} from {table} where at < :before order by at limit :slice)"
     for table, key in (("hooks", "key"), ("commands", "key"), ("audit", "id"))
 )
 
-#: Not what a reader has still to read, however long it has been away.
+#: Spares entries that a reader has not read yet, however long it has been absent.
 _OLDEST_ENTRIES = """
     delete from entries where seq < (select min(seq) + :slice from entries)
         and at < :before and seq <= (select coalesce(min(seq), 9e18) from bookmarks)
@@ -53,7 +53,7 @@ _OF_SESSIONS = (
 
 
 def forget_aged(db: Connection, *, before: datetime) -> int:
-    """Delete a slice of what is older than ``before``. Returns how much; 0 once all is done."""
+    """Delete a slice of the rows older than ``before``. Returns how many; 0 when done."""
     values = {"before": before.isoformat(), "slice": SLICE}
     gone = sum(db.execute(delete, values).rowcount for delete in _AGED)
     first = "select at from entries where seq = (select min(seq) from entries)"
@@ -67,8 +67,8 @@ def forget_aged(db: Connection, *, before: datetime) -> int:
 def forget_sessions(db: Connection, *, keep: int) -> int:
     """Delete a slice of the sessions that ended longest ago, beyond the last ``keep``.
 
-    What was kept of their screens is for ``forget_artifacts``. A session that started or was
-    continued by a session that is kept stays: its rules bind that one.
+    ``forget_artifacts`` deletes their saved screens. A session that started, or was continued
+    by, a session that is kept stays: its rules bind that session.
     """
     rows = db.execute(
         "select id from sessions where ended_at is not null and not is_held"
@@ -92,12 +92,12 @@ def forget_sessions(db: Connection, *, keep: int) -> int:
 
 
 def _tally(db: Connection, session: str) -> None:
-    """Keep of a session what statistics need."""
+    """Add a session to the tallies, which keep what statistics need."""
     db.execute(_TALLY, (session,))
 
 
 def forget_artifacts(db: Connection, *, folder: Path) -> int:
-    """Delete the files of sessions that are not known any more."""
+    """Delete the files of sessions that were deleted."""
     known = {row["id"] for row in db.execute("select id from sessions")}
     left = [file for file in folder.glob("*.txt") if file.stem not in known]
     for file in left:

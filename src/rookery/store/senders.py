@@ -1,4 +1,4 @@
-"""The session that a hook call comes from, with all that is asked of it, in one query."""
+"""Find the session of a hook call, with all the fields that are needed, in one query."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from rookery.store.tokens import IS_BADGE, digest
 
 
 class Sending(NamedTuple):
-    """What is known of a session whose hook calls; read for every call, so it is little."""
+    """The fields of a session that a hook call needs; few, as every call reads them."""
 
     session: SessionId
     status: str
     runtime: str
-    last_process: str | None  #: that it is or was, as far as that is known
+    last_process: str | None  #: its current or former process, if known
     badge: str | None  #: the digest of its badge, if it was given one
     model: str
-    transcript: str  #: where it is; empty if that is not known
-    present_mode: str  #: the permission mode that it told last; empty if it told none
+    transcript: str  #: its path; empty if unknown
+    present_mode: str  #: the permission mode that it reported last; empty if none
 
     @property
     def is_live(self) -> bool:
@@ -31,7 +31,7 @@ class Sending(NamedTuple):
 
     @property
     def process(self) -> str | None:
-        """The process that it is, while it lives and that is known."""
+        """Return its process, if it is live and the process is known."""
         return self.last_process if self.is_live else None
 
     @property
@@ -39,11 +39,11 @@ class Sending(NamedTuple):
         return self.status == Status.STARTING
 
     def is_worn(self, badge: Badge | None) -> bool:
-        """Whether this is the badge of the session."""
+        """Return whether this is the badge of the session."""
         return badge is not None and self.badge == digest(badge)
 
 
-#: Whether it lives is asked of the status here: as a column it would take as long as the rest.
+#: ``is_live`` is computed from the status: as a column it would double the query's time.
 _SENDING = (
     "select id, status, runtime, process,"
     f" (select digest from tokens where session = sessions.id and {IS_BADGE}),"
@@ -53,7 +53,7 @@ _OF_NATIVE_ID = f"{_SENDING} where agent = ? and native_id = ?"
 
 
 def known(db: Connection, sender: Sender) -> Sending | None:
-    """Find the session that has the sender's native id, as ``sessions.known`` does."""
+    """Return the session that has the sender's native id, as ``sessions.known`` does."""
     named = (sender.agent, sender.native_id)
     row = db.execute(f"{_OF_NATIVE_ID} and {LIVE}", named).fetchone()
     if row is None and not sender.is_new:
@@ -62,7 +62,7 @@ def known(db: Connection, sender: Sender) -> Sending | None:
 
 
 def of_process(db: Connection, agent: str, process: str) -> Sending | None:
-    """Return the live session that is a process, whatever its native id."""
+    """Return the live session of a process, regardless of its native id."""
     row = db.execute(
         f"{_SENDING} where process = ? and agent = ? and {LIVE}", (process, agent)
     ).fetchone()
@@ -77,5 +77,5 @@ def get(db: Connection, session: SessionId) -> Sending:
 
 
 def learn_mode(db: Connection, session: SessionId, mode: str) -> None:
-    """Keep the permission mode that a session is in now."""
+    """Store the current permission mode of a session."""
     db.execute("update sessions set present_mode = ? where id = ?", (mode, session))

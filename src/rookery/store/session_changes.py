@@ -1,4 +1,4 @@
-"""Changes the row of a session as facts say."""
+"""Apply facts to the row of their session."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rookery.store.times import stamp
 
 
 def project(db: Connection, fact: Fact, *, at: datetime) -> SessionState | None:
-    """Change a session's row as a fact says. Returns its state before; none if it is over."""
+    """Apply a fact to its session. Returns the previous state; none if the session is over."""
     query = "select status, activity, reason from sessions where id = ?"
     if (row := db.execute(query, (fact.session,)).fetchone()) is None:
         raise SessionUnknown(fact.session)
@@ -27,14 +27,14 @@ def project(db: Connection, fact: Fact, *, at: datetime) -> SessionState | None:
         query = "update sessions set last_activity_at = ? where id = ?"
         db.execute(query, (now, fact.session))
     elif after.status is state.status:
-        # Most facts: and without a word of the status, whose indexes then stay untouched.
+        # The usual case. Without the column ``status``, its indexes need no update.
         db.execute(
             "update sessions set activity = ?, reason = ?, since = ?3, last_activity_at = ?3"
             " where id = ?",
             (after.activity, after.reason, now, fact.session),
         )
     else:
-        # Whatever a headless agent tells first proves that it is up; its start may be missed.
+        # Any first report of a headless agent proves that it is up; its start may be missed.
         # In a terminal, a dialog can be seen before the agent is up.
         db.execute(
             "update sessions set status = :status, activity = :activity, reason = :reason,"
@@ -42,7 +42,7 @@ def project(db: Connection, fact: Fact, *, at: datetime) -> SessionState | None:
             " started_at = iif(:status = 'running' and runtime = :headless,"
             " coalesce(started_at, :now), started_at) where id = :id",
             {
-                **_words(after),
+                **_columns(after),
                 "now": now,
                 "id": fact.session,
                 "over": after.status.is_over,
@@ -54,7 +54,7 @@ def project(db: Connection, fact: Fact, *, at: datetime) -> SessionState | None:
 
 
 def _keep(db: Connection, fact: Fact, now: str) -> None:  # noqa: C901 - a table
-    """Keep what a fact tells of a session besides its state."""
+    """Store what a fact says about a session besides its state."""
     match fact:
         case facts.SessionStarted(session, model, transcript):
             db.execute(
@@ -91,11 +91,11 @@ def _keep(db: Connection, fact: Fact, now: str) -> None:  # noqa: C901 - a table
             pass
 
 
-def _words(state: SessionState) -> dict[str, str | None]:
+def _columns(state: SessionState) -> dict[str, str | None]:
     return {"status": state.status, "activity": state.activity, "reason": state.reason}
 
 
-#: To call an enumeration takes ten times as long.
+#: Calling the enumeration takes ten times as long as a lookup here.
 _STATUSES = {each.value: each for each in Status}
 _ACTIVITIES: dict[str | None, Activity] = {each.value: each for each in Activity}
 

@@ -1,4 +1,4 @@
-"""What is known of each session: rows to model and back."""
+"""Store sessions: rows to model objects and back."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from rookery.store.tokens import digest
 
 _TIMES = ("since", "created_at", "started_at", "last_activity_at", "ended_at")
 
-#: A question for the live ones must say so in these words, or their indexes are not used.
+#: Queries for live sessions must use exactly this condition, or SQLite ignores their indexes.
 LIVE = "status in ('starting', 'running', 'closing')"
 
-#: Characters that an abbreviated id has at least: fewer fit an id by chance. A name is chosen
-#: by a person, and may be abbreviated to any beginning that is unique.
+#: Minimum length of an abbreviated id: fewer characters match an id by chance. A name is
+#: chosen by a person, and may be abbreviated to any unique prefix.
 MIN_ID_CHARACTERS = 4
 
 _NAME_BEGINS = "substr(name, 1, length(:word)) = :word"
@@ -41,7 +41,7 @@ def add(
     *,
     launch: Mapping[str, Any] | None = None,
 ) -> None:
-    """Make a row for a session that is about to start, or was found."""
+    """Add a session that is about to start, or was discovered."""
     row = asdict(session)
     for name in _TIMES:
         row[name] = row[name].isoformat() if row[name] else None
@@ -62,9 +62,9 @@ def get(db: Connection, session: SessionId) -> Session:
 def resolve(
     db: Connection, word: str, *, among: Collection[SessionId] | None = None
 ) -> Session:
-    """Find the session that a word refers to: by id, name, native id, or the beginning of one.
+    """Return the session with this id, name or native id, or a prefix of one.
 
-    Where ``among`` is given, no other session is looked at.
+    If ``among`` is given, only these sessions are searched.
     """
     for question in (
         "id = :word",
@@ -88,7 +88,7 @@ def resolve(
 def _abbreviated(
     db: Connection, word: str, *, among: Collection[SessionId] | None
 ) -> Session | None:
-    """Return the only session whose name, id or native id begins so; a live one first.
+    """Return the only session whose name, id or native id has this prefix; live ones first.
 
     Raises ``SessionAmbiguous`` if there are several.
     """
@@ -123,8 +123,8 @@ def _find(
 
 
 def listed(db: Connection, *, ended_after: datetime, limit: int = 10_000) -> list[Session]:
-    """Return the live sessions and those that ended not long ago, oldest first."""
-    # Two questions, sorted here: SQLite would copy all of thousands of rows to sort them.
+    """Return the live sessions and those that ended after a time, oldest first."""
+    # Two queries, sorted here: SQLite would copy thousands of whole rows to sort them.
     over = db.execute(
         "select * from sessions where ended_at > ? order by ended_at desc limit ?",
         (ended_after.isoformat(), limit),
@@ -134,7 +134,7 @@ def listed(db: Connection, *, ended_after: datetime, limit: int = 10_000) -> lis
 
 
 def of_ids(db: Connection, ids: Collection[str]) -> list[Session]:
-    """Return the sessions with these ids that are known, oldest first."""
+    """Return the sessions with these ids, oldest first."""
     rows = db.execute(
         "select * from sessions where id in (select value from json_each(?))"
         " order by created_at, id",
@@ -163,14 +163,14 @@ def count_live(db: Connection, runtime: str) -> int:
 
 
 def called(db: Connection, name: str) -> Session | None:
-    """Return the live session that has this very name."""
+    """Return the live session with exactly this name."""
     found = _find(db, f"name = :word and {LIVE}", name, limit=1, among=None)
     return found[0] if found else None
 
 
 @dataclass(frozen=True, slots=True)
 class TakenNames:
-    """The names of the live sessions; looked up one by one, as there may be thousands."""
+    """The names of live sessions, looked up individually, as there may be thousands."""
 
     db: Connection
 
@@ -180,13 +180,13 @@ class TakenNames:
 
 
 def names_of_others(db: Connection, session: SessionId) -> list[str]:
-    """Return the names of all live sessions but this one."""
+    """Return the names of all live sessions except this one."""
     rows = db.execute(f"select name from sessions where {LIVE} and id <> ?", (session,))
     return [row["name"] for row in rows]
 
 
 def tmux_sessions(db: Connection) -> set[str]:
-    """Name all the tmux sessions that ever were ours."""
+    """Return all tmux sessions, current and former, of Rookery's own server."""
     rows = db.execute(
         "select tmux_session from sessions"
         " where tmux_session is not null and tmux_server is null"
@@ -195,7 +195,7 @@ def tmux_sessions(db: Connection) -> set[str]:
 
 
 def place(db: Connection, session: SessionId, place: Place) -> None:
-    """Remember where a runtime holds a session."""
+    """Store where a runtime holds a session."""
     db.execute(
         "update sessions set tmux_session = ?, tmux_pane = ? where id = ?",
         (place.tmux_session, place.tmux_pane, session),
@@ -203,12 +203,12 @@ def place(db: Connection, session: SessionId, place: Place) -> None:
 
 
 def hold(db: Connection, session: SessionId) -> None:
-    """Note that a runtime is about to hold something of this session."""
+    """Record that a runtime is about to hold resources of this session."""
     db.execute("update sessions set is_held = 1 where id = ?", (session,))
 
 
 def inactive(db: Connection, *, since: datetime) -> list[Session]:
-    """Return the live sessions of which nothing was heard since then."""
+    """Return the live sessions without activity since a time."""
     rows = db.execute(
         f"select * from sessions where {LIVE} and last_activity_at < ?", (since.isoformat(),)
     )
@@ -216,9 +216,9 @@ def inactive(db: Connection, *, since: datetime) -> list[Session]:
 
 
 def only_started(db: Connection, *, since: datetime) -> list[Session]:
-    """Return the live headless sessions of unknown processes that have told their start only.
+    """Return the live headless sessions of unknown processes that reported only their start.
 
-    Not those of which something was heard since then.
+    Excludes those with activity since a time.
     """
     rows = db.execute(
         f"select * from sessions where {LIVE} and runtime = ? and process is null"
@@ -231,12 +231,12 @@ def only_started(db: Connection, *, since: datetime) -> list[Session]:
 
 
 def let_go(db: Connection, session: SessionId) -> None:
-    """Note that no runtime holds anything of this session any more."""
+    """Record that no runtime holds resources of this session any more."""
     db.execute("update sessions set is_held = 0 where id = ?", (session,))
 
 
 def left_over(db: Connection) -> list[Session]:
-    """Return the sessions that are over and of which a runtime may still hold something."""
+    """Return the sessions that are over and of which a runtime may still hold resources."""
     rows = db.execute(
         "select * from sessions where is_held and status in ('completed', 'failed', 'killed')"
     )
@@ -244,7 +244,7 @@ def left_over(db: Connection) -> list[Session]:
 
 
 def places(db: Connection) -> list[Row]:
-    """Return where each session works or worked, those that stirred last first."""
+    """Return the project folder of each session, those with the latest activity first."""
     return db.execute(
         f"select id, project_path as path, last_activity_at as at, {LIVE} as live"
         " from sessions where project_path <> '' order by at desc"
@@ -252,7 +252,7 @@ def places(db: Connection) -> list[Row]:
 
 
 def in_care(db: Connection) -> list[SessionId]:
-    """Name the sessions that are to be started, ended or cleared away."""
+    """Return the sessions that have to be started, ended or cleaned up."""
     rows = db.execute(
         f"select id from sessions indexed by sessions_live where {LIVE}"
         " and status in ('starting', 'closing')"
@@ -265,7 +265,7 @@ def in_care(db: Connection) -> list[SessionId]:
 
 
 def has_id_like(db: Connection, beginning: str) -> bool:
-    """Return whether a session's id begins so."""
+    """Return whether a session's id has this prefix."""
     query = "select 1 from sessions where id >= ? and id < ? || 'z'"
     return db.execute(query, (beginning, beginning)).fetchone() is not None
 
@@ -276,32 +276,32 @@ def is_held(db: Connection, session: SessionId) -> bool:
 
 
 def launch_of(db: Connection, session: SessionId) -> dict[str, Any]:
-    """Return what was asked for when the session was to be started."""
+    """Return the parameters with which the start of a session was requested."""
     row = db.execute("select launch from sessions where id = ?", (session,)).fetchone()
     return dict(json.loads(row["launch"]))
 
 
 def await_tools(db: Connection, session: SessionId) -> None:
-    """Note that the first words for a session wait until its agent has asked for our tools."""
+    """Record that the first message waits until the agent has listed Rookery's tools."""
     db.execute("update sessions set awaits_tools = 1 where id = ?", (session,))
 
 
 def awaits_tools(db: Connection, session: SessionId) -> bool:
-    """Return whether an agent has still to ask for our tools before it gets words."""
+    """Return whether an agent must list Rookery's tools before it gets a message."""
     query = "select awaits_tools from sessions where id = ?"
     row = db.execute(query, (session,)).fetchone()
     return bool(row and row["awaits_tools"])
 
 
 def meet_tools(db: Connection, session: SessionId) -> None:
-    """Note that an agent has asked for our tools."""
+    """Record that an agent has listed Rookery's tools."""
     db.execute("update sessions set awaits_tools = 0 where id = ?", (session,))
 
 
 def known(db: Connection, sender: Sender) -> SessionId | None:
-    """Find the session that has the sender's native id, a live one before one that is over.
+    """Return the session that has the sender's native id, a live one before one that is over.
 
-    A late hook belongs to the dead; a start is a new life and never does.
+    A late hook belongs to the session that is over; a start always begins a new session.
     """
     row = db.execute(
         f"select id, {LIVE} as is_live from sessions"
@@ -314,9 +314,9 @@ def known(db: Connection, sender: Sender) -> SessionId | None:
 
 
 def bind(db: Connection, badge: Badge, sender: Sender) -> SessionId | None:
-    """Give the sender's native id to the session of ``badge``, if that has none yet.
+    """Give the sender's native id to the session of ``badge``, if it has none yet.
 
-    A bound one is never bound again: a nested agent inherits the badge, not the session.
+    A bound session is never bound again: a nested agent inherits the badge, not the session.
     """
     row = db.execute(
         "update sessions set native_id = ? where agent = ? and native_id is null"
@@ -328,7 +328,7 @@ def bind(db: Connection, badge: Badge, sender: Sender) -> SessionId | None:
 
 
 def rebind(db: Connection, process: str, sender: Sender) -> SessionId | None:
-    """Give the sender's native id to the live session of its process, whatever it had."""
+    """Give the sender's native id to the live session of its process, replacing any other."""
     row = db.execute(
         f"update sessions set native_id = ? where process = ? and agent = ? and {LIVE}"
         " returning id",
@@ -340,7 +340,7 @@ def rebind(db: Connection, process: str, sender: Sender) -> SessionId | None:
 def of_caller(
     db: Connection, agent: str, badge: Badge | None, process: str | None
 ) -> SessionId | None:
-    """Find the live session that has the badge or is the process, whatever its native id."""
+    """Return the live session with the badge or the process, regardless of its native id."""
     row = db.execute(
         f"select id from sessions indexed by sessions_live where agent = ? and {LIVE}"
         " and (process = ? or id = (select session from tokens"
@@ -361,7 +361,7 @@ def sharing_conversation(db: Connection, session: Session) -> list[str]:
 
 
 def learn_transcript(db: Connection, session: SessionId, path: str) -> None:
-    """Keep where a session's transcript is, if that was not known: its start may be missed."""
+    """Store the transcript's path, if it is not known: the session's start may be missed."""
     db.execute(
         "update sessions set transcript_path = ? where id = ? and transcript_path = ''",
         (path, session),
@@ -371,7 +371,7 @@ def learn_transcript(db: Connection, session: SessionId, path: str) -> None:
 def of_process(
     db: Connection, agent: str, process: str, native_id: NativeId
 ) -> SessionId | None:
-    """Find the live session of a process, else of its native id; and learn the other."""
+    """Return the live session of a process, else of its native id; store the missing one."""
     row = db.execute(
         f"select id from sessions where agent = ? and {LIVE} and (process = ?"
         " or (native_id = ? and process is null)) order by process is null limit 1",
@@ -379,8 +379,8 @@ def of_process(
     ).fetchone()
     if row is None:
         return None
-    # Another live one may have the native id: then this is a second process of one
-    # conversation, and keeps the one it had.
+    # Another live session may have the native id: then this is a second process of one
+    # conversation, and keeps the native id that it had.
     db.execute(
         "update or ignore sessions set process = ?, native_id = ? where id = ?",
         (process, native_id, row["id"]),
@@ -396,7 +396,7 @@ def holder_of_process(db: Connection, process: str) -> SessionId | None:
 
 
 def of_processes(db: Connection, processes: Sequence[str]) -> dict[str, SessionId]:
-    """Return the session of each of these processes; the live one before one that is over."""
+    """Return the session of each of these processes; a live one before one that is over."""
     marks = ", ".join("?" * len(processes))
     rows = db.execute(
         f"select process, id from sessions where process in ({marks})"
@@ -407,19 +407,19 @@ def of_processes(db: Connection, processes: Sequence[str]) -> dict[str, SessionI
 
 
 def is_known(db: Connection, session: str) -> bool:
-    """Say whether there is, or was, a session with this id."""
+    """Return whether there is a session with this id, live or over."""
     row = db.execute("select 1 from sessions where id = ?", (session,)).fetchone()
     return row is not None
 
 
 def is_live(db: Connection, session: SessionId) -> bool:
-    """Whether a session lives; one that was forgotten does not."""
+    """Return whether a session is live; a deleted one is not."""
     row = db.execute(f"select 1 from sessions where id = ? and {LIVE}", (session,)).fetchone()
     return row is not None
 
 
 def in_conversation(db: Connection, agent: str, native_id: NativeId) -> Session | None:
-    """Find the live session that goes on with an agent's conversation."""
+    """Return the live session that has an agent's conversation."""
     row = db.execute(
         f"select * from sessions where agent = ? and native_id = ? and {LIVE}",
         (agent, native_id),
@@ -428,14 +428,14 @@ def in_conversation(db: Connection, agent: str, native_id: NativeId) -> Session 
 
 
 def read_session(row: Row) -> Session:
-    """Read a row that has all columns. Code of our own would take three times as long."""
+    """Convert a row with all columns. Hand-written code would take three times as long."""
     known = dict(zip(row.keys(), row, strict=True))
     known["native_id"] = known["native_id"] or None
     return msgspec.convert(known, Session)
 
 
 def late(db: Connection, badge: Badge, sender: Sender) -> SessionId | None:
-    """Find the session that is over and whose start comes only now, out of the spool."""
+    """Return the session that is over and whose start arrives only now, from the spool."""
     row = db.execute(
         "select id from sessions where id = (select session from tokens where digest = ?)"
         " and agent = ? and ended_at is not null and coalesce(native_id, ?) = ?",

@@ -1,4 +1,4 @@
-"""What there was, in numbers: each session counted once, also after it was forgotten."""
+"""Statistics of all sessions; each counts once, even after it was deleted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sqlite3 import Connection, Row
 
 from rookery.model.facts import SessionId
 
-#: Sessions in the shape of tallies, a tally of one for each.
+#: Sessions in the format of the table ``tallies``, one row per session.
 EACH = """
     select substr(created_at, 1, 10) as day, agent, status, 1 as sessions,
         (julianday(coalesce(ended_at, created_at)) - julianday(created_at)) * 86400 as seconds,
@@ -22,10 +22,10 @@ EACH = """
 
 _ALL = f"{EACH} union all select * from tallies"
 
-#: Only of some sessions; what was forgotten is no longer known by session.
+#: Only the given sessions; deleted ones are no longer known individually.
 _SOME = f"{EACH} where id in (select value from json_each(:among))"
 
-#: All of it in one go: whoever else reads waits meanwhile.
+#: One query for all numbers, as other readers wait for it.
 _GROUPS = """
     select day, agent, status, sum(sessions) as sessions, sum(seconds) as seconds,
         sum(turns) as turns, sum(input_tokens) as input_tokens,
@@ -37,34 +37,34 @@ _GROUPS = """
 
 @dataclass(frozen=True, slots=True)
 class Expense:
-    name: str  #: of the session
+    name: str  #: the session's name
     tokens: int
     cost: int | None  #: micro-dollars
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    launched: int  #: that Rookery started
-    found: int  #: that it did not start, and knows by their hooks or their panes
+    launched: int  #: sessions that Rookery started
+    found: int  #: sessions that it did not start, and knows by their hooks or panes
     live: int
     by_status: dict[str, int]
     by_agent: dict[str, int]
-    by_day: dict[str, int]  #: of their starts, as all that is said of days
-    total_seconds: float  #: of those that ended
+    by_day: dict[str, int]  #: by the day of their start, as in all numbers by day
+    total_seconds: float  #: of ended sessions
     average_seconds: float | None
     turns: int
-    input_tokens: int  #: all that went in, from a cache or not
+    input_tokens: int  #: including cached input
     output_tokens: int
-    tokens_by_agent: dict[str, int]  #: in and out; of those that report them
+    tokens_by_agent: dict[str, int]  #: input and output; of agents that report them
     tokens_by_day: dict[str, int]
-    cost: int | None  #: micro-dollars; unknown where no agent and no price table says
+    cost: int | None  #: micro-dollars; none if neither an agent nor a price table gives it
     cost_by_agent: dict[str, int]
     cost_by_day: dict[str, int]
-    most_expensive: Expense | None  #: by its cost; by its tokens where that is not known
+    most_expensive: Expense | None  #: by cost; by tokens if the cost is unknown
 
 
 def count(db: Connection, *, among: Collection[SessionId] | None = None) -> Statistics:
-    """Count all sessions, also those that were forgotten; or only these."""
+    """Count all sessions, including deleted ones; or only those in ``among``."""
     counted, values = _ALL, {"among": json.dumps([*(among or ())])}
     if among is not None:
         counted = _SOME

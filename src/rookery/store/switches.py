@@ -1,4 +1,4 @@
-"""What is switched for all sessions at once."""
+"""Switches that apply to all sessions."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def set_mode(db: Connection, mode: Mode) -> None:
 
 
 def is_holding(db: Connection) -> bool:
-    """Whether words are kept back, from everybody to everybody."""
+    """Return whether all deliveries are held."""
     row = db.execute("select value from switches where name = 'hold'").fetchone()
     return row is not None and row["value"] == "on"
 
 
 def hold(db: Connection, *, on: bool) -> bool:
-    """Keep words back, or let them go. False if it was so already."""
+    """Hold or release all deliveries. False if nothing changed."""
     if is_holding(db) == on:
         return False
     _set(db, "hold", "on" if on else "off")
@@ -33,7 +33,7 @@ def hold(db: Connection, *, on: bool) -> bool:
 
 
 def may_parents_answer(db: Connection) -> bool:
-    """Return whether a session may decide for those that it started."""
+    """Return whether a session may answer the requests of sessions that it started."""
     row = db.execute("select value from switches where name = 'parents_may_answer'").fetchone()
     return row is not None and row["value"] == "on"
 

@@ -1,4 +1,4 @@
-"""How a moment is written down, and read again."""
+"""Convert times to text and back."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from functools import lru_cache
 
 @lru_cache(maxsize=8)
 def stamp(at: datetime) -> str:
-    """Write a moment. Kept: one fact has it written in several rows."""
+    """Return a time as text. Cached, as one fact writes its time to several rows."""
     return at.isoformat()
 
 
 def read_stamp(text: str | None) -> datetime | None:
-    """Read a moment; none where nothing was written down."""
+    """Parse a time; none if the text is empty."""
     return datetime.fromisoformat(text) if text else None

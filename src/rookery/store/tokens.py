@@ -1,4 +1,4 @@
-"""Tokens: made, looked up at every request, taken back."""
+"""Create, look up and revoke tokens."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rookery.model.facts import SessionId
 from rookery.model.scopes import Identity, Scope
 from rookery.model.sessions import Badge
 
-#: Stands for when a badge was revoked, if that was when its row came back from a backup.
+#: Replaces the time of revocation of a badge that was restored from a backup.
 RESTORED = "restored"
 
 IS_BADGE = f"(revoked_at is null or revoked_at = '{RESTORED}')"
@@ -39,7 +39,7 @@ def new_secret() -> str:
 
 
 def mint(db: Connection, secret: str, scope: Scope, *, by: Identity, at: datetime) -> Token:
-    """Make a token that may do no more than who asks for it. The secret is not kept."""
+    """Create a token with no more rights than its creator. The secret is not stored."""
     if scope is Scope.SESSION:
         raise BadInput("a session's token is its badge; it gets that when it is started.")
     if scope is not by.scope and by.scope is not Scope.OWNER:
@@ -50,7 +50,7 @@ def mint(db: Connection, secret: str, scope: Scope, *, by: Identity, at: datetim
 
 
 def keep_owner(db: Connection, secret: str, *, at: datetime) -> bool:
-    """Let the owner's own token be known. False if it was taken back, and is void for ever."""
+    """Register the owner's own token. False if it was revoked, which is permanent."""
     row = db.execute(
         "select revoked_at from tokens where digest = ?", (digest(secret),)
     ).fetchone()
@@ -60,7 +60,7 @@ def keep_owner(db: Connection, secret: str, *, at: datetime) -> bool:
 
 
 def give_badge(db: Connection, session: SessionId, *, at: datetime) -> Badge:
-    """Make the badge of a session that is about to be launched; an earlier one is void."""
+    """Create the badge of a session that is about to be launched; revoke an earlier one."""
     take_badge(db, session, at=at)
     secret = new_secret()
     _add(db, secret, _Grant(Scope.SESSION, "launch", session), at=at)
@@ -75,9 +75,9 @@ def take_badge(db: Connection, session: SessionId, *, at: datetime) -> None:
 
 
 def void_all(db: Connection, *, at: datetime) -> None:
-    """Void every token that comes from a backup: the author of the file may know its secret.
+    """Revoke every token from a backup: the author of the file may know its secret.
 
-    A badge opens no door any more, but the hooks of a session that still runs have to show it.
+    A badge no longer authorizes requests, but the hooks of a running session must present it.
     """
     db.execute(
         "update tokens set revoked_at = iif(session is null, ?, ?) where revoked_at is null",
@@ -86,7 +86,7 @@ def void_all(db: Connection, *, at: datetime) -> None:
 
 
 def find(db: Connection, found: str) -> Token | None:
-    """Return the token with that digest, if it is valid now."""
+    """Return the valid token with that digest."""
     row = db.execute(
         "select * from tokens where digest = ? and revoked_at is null", (found,)
     ).fetchone()
@@ -99,7 +99,7 @@ def valid(db: Connection) -> list[Token]:
 
 
 def revoke(db: Connection, word: str, *, at: datetime) -> None:
-    """Take a token back."""
+    """Revoke a token. Raises ``TokenUnknown``."""
     revoked = db.execute(
         "update tokens set revoked_at = ? where id = ? and revoked_at is null",
         (at.isoformat(), word),
@@ -109,7 +109,7 @@ def revoke(db: Connection, word: str, *, at: datetime) -> None:
 
 
 def digest_of(db: Connection, word: str) -> str:
-    """Return the digest of a token, valid or not, by which its streams are found."""
+    """Return the digest of a token, valid or not; it identifies the token's streams."""
     row = db.execute("select digest from tokens where id = ?", (word,)).fetchone()
     return str(row["digest"])
 

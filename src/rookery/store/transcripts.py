@@ -1,4 +1,4 @@
-"""How far each transcript was read, and which are to be read: rows to model and back."""
+"""Store how far each transcript was read, and which have to be read."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from rookery.store.times import read_stamp
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a file was read, and what was counted of it."""
+    """How far a file was read, and what was counted in it."""
 
     path: str
-    since: datetime  #: what was used until then does not count
-    until: datetime | None = None  #: the latest that was counted
+    since: datetime  #: usage before this does not count
+    until: datetime | None = None  #: the latest usage that was counted
     offset: int = 0
-    mark: str = ""  #: of what stands before the offset: if it changed, the file is another
+    mark: str = ""  #: digest of the text before the offset: a change means another file
     seen: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  #: counted, by response
 
 
 def add(db: Connection, session: SessionId, path: str) -> None:
-    """Know of a transcript. Of its own is what a session used since it was made."""
+    """Register a transcript. Only usage since the session's creation counts as its own."""
     db.execute(
         "insert into transcripts (session, path, since)"
         " select id, ?, created_at from sessions where id = ? on conflict do nothing",
@@ -34,25 +34,25 @@ def add(db: Connection, session: SessionId, path: str) -> None:
 
 
 def call_for(db: Connection, session: SessionId, entry: int) -> None:
-    """Have the transcripts of a session read, because of an entry."""
+    """Request that the transcripts of a session are read, because of an entry."""
     db.execute("update transcripts set due = ? where session = ?", (entry, session))
 
 
 def settle(db: Connection, session: SessionId, entry: int) -> None:
-    """Note that they were read, unless a later entry calls for it again."""
+    """Record that they were read, unless a later entry has requested it again."""
     db.execute(
         "update transcripts set due = null where session = ? and due <= ?", (session, entry)
     )
 
 
 def due(db: Connection) -> list[SessionId]:
-    """Name the sessions whose transcripts are to be read."""
+    """Return the sessions whose transcripts have to be read."""
     rows = db.execute("select distinct session from transcripts where due is not null")
     return [SessionId(row["session"]) for row in rows]
 
 
 def due_since(db: Connection, session: SessionId) -> int | None:
-    """Return the last entry that calls for a reading, if one does."""
+    """Return the last entry that requests a reading, if any."""
     (entry,) = db.execute(
         "select max(due) from transcripts where session = ? and due is not null", (session,)
     ).fetchone()
@@ -65,7 +65,7 @@ def of_session(db: Connection, session: SessionId) -> list[Progress]:
 
 
 def keep(db: Connection, session: SessionId, progress: Progress) -> None:
-    """Remember how far a file was read; also one that was not known before."""
+    """Store how far a file was read; registers the file if it is new."""
     row = {
         "session": session,
         "path": progress.path,

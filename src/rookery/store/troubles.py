@@ -1,4 +1,4 @@
-"""What could not be taken in, is held back or may not have arrived; for the doctor."""
+"""Problems for ``rookery doctor``: parked entries and hooks, held or unsure messages."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from rookery.store.times import read_stamp
 
 @dataclass(frozen=True, slots=True)
 class UnsureMessage:
-    """A message of which it is not known whether it arrived."""
+    """A message that may not have arrived."""
 
-    recipient: str  #: its name
-    words: str  #: their beginning
+    recipient: str  #: the session's name
+    words: str  #: the beginning of the text
     written_at: datetime
 
 
@@ -25,19 +25,19 @@ def count_parked_entries(db: Connection) -> int:
 
 
 def count_parked_hooks(db: Connection) -> int:
-    """Count the hook calls that could not be understood."""
+    """Count the hook calls that could not be parsed."""
     return _count(db, "select count(*) from hooks where error is not null")
 
 
 def count_entries(db: Connection) -> int:
-    """Return about how many entries the journal has."""
-    # Two questions: SQLite looks up one end of an index, but scans the table for both.
+    """Return the approximate number of entries in the journal."""
+    # Two queries: SQLite looks up one end of an index, but scans the table for both.
     newest, oldest = "select max(seq) from entries", "select min(seq) from entries"
     return _count(db, f"select coalesce(({newest}) - ({oldest}), 0)")
 
 
 def held_since(db: Connection) -> datetime | None:
-    """Return when deliveries were last held; none if that is forgotten."""
+    """Return when deliveries were last held; none if that entry was deleted."""
     (since,) = db.execute(
         "select max(at) from entries where session = ? and kind = 'deliveries-held'",
         (NO_SESSION,),
@@ -46,12 +46,12 @@ def held_since(db: Connection) -> datetime | None:
 
 
 def unsure_messages(db: Connection) -> list[UnsureMessage]:
-    """Return the messages of which it is not known whether they arrived."""
+    """Return the messages that may not have arrived."""
     rows = db.execute(
         "select name, substr(words, 1, 200) as words, written_at"
         " from messages indexed by messages_unproved"
         " join sessions on sessions.id = recipient where step = 'unsure'"
-        # Word for word as in the partial index, which else cannot be used.
+        # The exact condition of the partial index, without which SQLite cannot use it.
         " and step in ('sending', 'pasted', 'submitted', 'unsure') order by messages.id"
     )
     return [UnsureMessage(name, words, datetime.fromisoformat(at)) for name, words, at in rows]

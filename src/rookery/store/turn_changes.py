@@ -1,4 +1,4 @@
-"""Open, pause and close turns as facts tell."""
+"""Apply facts to turns: open, pause and close them."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from rookery.store.attribution import OpenTurn
 from rookery.store.times import stamp
 from rookery.store.turns import LONGEST
 
-#: What an agent says of a turn's end comes at most so long after it could be seen.
+#: Maximum delay from seeing the end of a turn to the agent's own report of it.
 AMENDED = timedelta(seconds=30)
 
-#: With which words it began is told at most so long after it was seen to have begun.
+#: Maximum delay from seeing the start of a turn to the report of its prompt.
 COMPLETED = timedelta(seconds=20)
 
-#: Turns among which one is looked for that an agent names.
+#: Latest turns that are searched for the turn with an agent's id.
 RECENT = 8
 
 
 @dataclass(frozen=True, slots=True)
 class FactContext:
-    """What is known of a fact besides what it tells."""
+    """What is known about a fact besides its content."""
 
-    seq: int  #: its entry
+    seq: int  #: the number of its entry
     at: datetime
     was_idle: bool = False  #: no turn ran before it
-    parcel: int | None = None  #: whose arrival it proves
+    parcel: int | None = None  #: the parcel whose arrival it proves
 
 
-#: The facts that change turns; most others come far more often.
+#: The facts that change turns; most other facts are far more frequent.
 PROJECTED: frozenset[type[Fact]] = frozenset(
     {
         *(facts.TurnStarted, facts.TurnPaused, facts.TurnEnded),
@@ -45,12 +45,12 @@ PROJECTED: frozenset[type[Fact]] = frozenset(
 
 
 def project(db: Connection, fact: Fact, known: FactContext) -> None:
-    """Open and close turns as ``fact`` tells."""
+    """Open, pause or close turns according to ``fact``."""
     match fact:
         case facts.TurnStarted():
             _begin(db, fact, known)
         case facts.ToolUsed(session, subagent=""):
-            # With the result of its tool the agent gives its model what was typed meanwhile.
+            # With a tool's result, the agent passes its model the prompts typed meanwhile.
             db.execute(
                 "update turns indexed by turns_open set queued = 'taken_in'"
                 " where session = ? and ended_at is null and queued = 'waiting'",
@@ -74,15 +74,15 @@ def project(db: Connection, fact: Fact, known: FactContext) -> None:
 
 
 def _begin(db: Connection, fact: facts.TurnStarted, known: FactContext) -> None:
-    """Open a turn, unless the prompt is part of one that is open already."""
+    """Open a turn, unless the prompt is part of an open one."""
     if fact.prompt and not fact.resumes:
         _note_first_prompt(db, fact.session, fact.prompt)
         if known.parcel is None:
             _note_typed(db, fact.session)
-    if _joins_one_that_runs(db, fact, known):
+    if _joins_open_turn(db, fact, known):
         return
     if fact.is_only_one:
-        # Of a refusal at the keyboard, no hook may have told.
+        # A refusal at the keyboard may have ended earlier turns without a hook.
         unanswered = _numbers(db, fact.session)
         _close(db, fact.session, unanswered, Closing("interrupted", "", known.at))
     queued = ""
@@ -106,7 +106,7 @@ def _note_first_prompt(db: Connection, session: SessionId, prompt: str) -> None:
 
 
 def _note_typed(db: Connection, session: SessionId) -> None:
-    """Keep that the last words of a session were typed in its terminal."""
+    """Record that the last input of a session was typed in its terminal."""
     db.execute(
         "update sessions set last_input_origin = 'terminal'"
         " where id = ? and last_input_origin <> 'terminal'",
@@ -114,8 +114,8 @@ def _note_typed(db: Connection, session: SessionId) -> None:
     )
 
 
-def _joins_one_that_runs(db: Connection, fact: facts.TurnStarted, known: FactContext) -> bool:
-    """Return whether a prompt is part of a turn that is open already."""
+def _joins_open_turn(db: Connection, fact: facts.TurnStarted, known: FactContext) -> bool:
+    """Return whether a prompt is part of an open turn, and update that turn."""
     if not fact.resumes:
         return not known.was_idle and _complete(db, fact, known)
     running = open_turns(db, fact.session)
@@ -131,7 +131,7 @@ def _joins_one_that_runs(db: Connection, fact: facts.TurnStarted, known: FactCon
 
 
 def _complete(db: Connection, fact: facts.TurnStarted, known: FactContext) -> bool:
-    """Add the words to a turn that was seen to begin a moment before they were told."""
+    """Add the prompt to a turn whose start was seen shortly before the prompt was reported."""
     if not fact.prompt:
         return False
     completed = db.execute(
@@ -148,7 +148,7 @@ def _complete(db: Connection, fact: facts.TurnStarted, known: FactContext) -> bo
 
 
 def open_turns(db: Connection, session: SessionId) -> list[OpenTurn]:
-    """Return the turns that are open, oldest first."""
+    """Return the open turns, oldest first."""
     rows = db.execute(
         "select started_by, native_id, queued, is_paused from turns indexed by turns_open"
         " where session = ? and ended_at is null order by started_by",
@@ -166,7 +166,7 @@ def _numbers(db: Connection, session: SessionId) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """How turns end, and with which answer."""
+    """How and when turns end, and with which answer."""
 
     how: facts.How
     answer: str
@@ -174,7 +174,7 @@ class Closing:
 
 
 def _pause(db: Connection, session: SessionId, native_id: str, *, answer: str) -> None:
-    """Keep the answer of turns whose background subagents go on."""
+    """Store the answer of turns whose background subagents continue."""
     shared = attribution.share(open_turns(db, session), native_id)
     for number in shared.answered:
         db.execute(
@@ -192,7 +192,7 @@ def _end(db: Connection, fact: facts.TurnEnded, *, at: datetime) -> None:
         amend(db, fact, at=at)
         return
     shared = attribution.share(running, fact.turn)
-    # A paused turn has its answer; that no subagent runs any more ends it.
+    # A paused turn has its answer; it ends when its last subagent has ended.
     paused = [each.number for each in running if each.is_paused]
     again = [
         number for number in paused if number not in shared.answered or not fact.last_words
@@ -217,7 +217,7 @@ def _close(
 def _close_as_answered(
     db: Connection, session: SessionId, numbers: Iterable[int], *, at: datetime
 ) -> None:
-    """Close turns with the answers that they have."""
+    """Close turns that already have their answers."""
     for number in numbers:
         db.execute(
             "update turns set how = 'finished', ended_at = ?, is_paused = 0"
@@ -227,16 +227,16 @@ def _close_as_answered(
 
 
 def is_late(db: Connection, fact: facts.TurnEnded) -> bool:
-    """Return whether the turn that an agent tells the end of was ended before."""
+    """Return whether the turn whose end an agent reports had already ended."""
     rows = _latest(db, fact.session) if fact.turn else []
     own = [row for row in rows if row["native_id"] == fact.turn]
-    # A turn without an id was only seen to begin: the end may be its own.
+    # The start of a turn without an id was seen, not reported: the end may be of this turn.
     unnamed = any(row["ended_at"] is None and not row["native_id"] for row in rows)
     return bool(own) and all(row["ended_at"] for row in own) and not unnamed
 
 
 def amend(db: Connection, fact: facts.TurnEnded, *, at: datetime) -> bool:
-    """Add the words to a turn that was seen to be over before its agent said so."""
+    """Add the answer to a turn whose end was seen before the agent reported it."""
     rows = _latest(db, fact.session) if fact.last_words else []
     own = [row for row in rows if fact.turn and row["native_id"] == fact.turn] or rows[:1]
     since = stamp(at - AMENDED)
@@ -254,7 +254,7 @@ def amend(db: Connection, fact: facts.TurnEnded, *, at: datetime) -> bool:
 
 
 def _latest(db: Connection, session: SessionId) -> list[Row]:
-    """Return the latest turns, the last first."""
+    """Return the latest turns, newest first."""
     return db.execute(
         "select * from turns where session = ? order by started_by desc limit ?",
         (session, RECENT),
@@ -262,7 +262,7 @@ def _latest(db: Connection, session: SessionId) -> list[Row]:
 
 
 def may_go_on(db: Connection, session: SessionId) -> bool:
-    """Return whether an agent that rests is known to go on by itself."""
+    """Return whether an idle agent will continue by itself."""
     running = open_turns(db, session)
     return bool(running) and all(each.queued or each.is_paused for each in running)
 
@@ -273,5 +273,5 @@ def is_paused(db: Connection, session: SessionId) -> bool:
 
 
 def goes_on(db: Connection, session: SessionId) -> bool:
-    """Return whether prompts have no answer yet that were typed during a turn that is over."""
+    """Return whether prompts that were typed during an ended turn have no answer yet."""
     return any(not each.is_paused for each in open_turns(db, session))

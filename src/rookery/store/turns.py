@@ -1,4 +1,4 @@
-"""What was asked and what was answered: rows to model and back."""
+"""Store turns: prompts and answers."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from rookery.model.messages import MessageId
 from rookery.model.sessions import Turn
 from rookery.store.times import read_stamp
 
-#: Characters kept of one prompt or answer; the agent's transcript has the rest.
+#: Characters of a prompt or answer that are kept; the agent's transcript has the rest.
 LONGEST = 64_000
 
 
 def times_held(db: Connection, session: SessionId) -> int:
-    """Say how often the turn that runs was not let stop."""
+    """Return how often the running turn was kept from stopping."""
     (times,) = db.execute(
         "select coalesce(max(held), 0) from turns indexed by turns_open"
         " where session = ? and ended_at is null",
@@ -26,7 +26,7 @@ def times_held(db: Connection, session: SessionId) -> int:
 
 
 def hold(db: Connection, session: SessionId) -> None:
-    """Note that the turn that runs was not let stop."""
+    """Record that the running turn was kept from stopping."""
     db.execute(
         "update turns indexed by turns_open set held = held + 1"
         " where session = ? and ended_at is null",
@@ -51,7 +51,7 @@ def between(
     *,
     last: int,
 ) -> list[Turn]:
-    """Return the last turns that went on between two moments, in UTC; oldest first."""
+    """Return the last turns that ran between two times, in UTC; oldest first."""
     rows = db.execute(
         "select * from turns where session = ?1 and (?2 is null or ended_at is null"
         " or ended_at >= ?2) and (?3 is null or started_at <= ?3)"
@@ -62,7 +62,7 @@ def between(
 
 
 def last_end(db: Connection, session: SessionId) -> datetime | None:
-    """Return when the latest turn ended that is over."""
+    """Return when the latest ended turn ended."""
     row = db.execute(
         "select ended_at from turns where session = ? and ended_at is not null"
         " order by started_by desc limit 1",
@@ -73,7 +73,7 @@ def last_end(db: Connection, session: SessionId) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Turns that are counted already, and need not be again: all of them have ended."""
+    """Ended turns that were already counted and need not be counted again."""
 
     number: int
     before: int  #: only turns that began at this entry or later are left to count
@@ -83,7 +83,7 @@ NONE_COUNTED = Counted(0, 0)
 
 
 def count_settled(db: Connection, session: SessionId) -> Counted:
-    """Count the turns of a session before its first open one. Reads an index of all of them."""
+    """Count the turns of a session before its first open one. Scans an index of all turns."""
     (before,) = db.execute(
         "select coalesce((select min(started_by) from turns indexed by turns_open"
         " where session = ?1 and ended_at is null),"
@@ -111,7 +111,7 @@ def count_ended(db: Connection, session: SessionId, known: Counted = NONE_COUNTE
 
 
 def of_message(db: Connection, message: MessageId) -> Turn | None:
-    """Return the turn that took a message up, if one did."""
+    """Return the turn that received a message, if any."""
     row = db.execute(
         "select turns.* from turns join messages on messages.parcel = turns.parcel"
         " where messages.id = ? and turns.parcel is not null",
@@ -121,8 +121,8 @@ def of_message(db: Connection, message: MessageId) -> Turn | None:
 
 
 def at(db: Connection, session: SessionId, moment: datetime) -> int | None:
-    """Name the turn that ran then, by the entry that began it; else the next, else the last."""
-    # What was told while the daemon was away is dated later than it was: hence the next.
+    """Return the number of the turn that ran at a time; else of the next, else the last."""
+    # Turns that are reported after the daemon was away are dated too late: hence the next.
     row = db.execute(
         "select started_by from turns where session = :session and started_by > coalesce(("
         " select started_by from turns where session = :session and ended_at < :moment"

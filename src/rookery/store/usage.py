@@ -1,4 +1,4 @@
-"""What is counted of a session while it goes on: tools, denials, tokens, cost."""
+"""Count the tools, denials, tokens and cost of a session."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rookery.model.facts import Fact, SessionId
 
 
 def project(db: Connection, fact: Fact) -> None:
-    """Count what ``fact`` tells."""
+    """Add what ``fact`` reports to the counts."""
     match fact:
         case facts.ToolCalled(session, tool):
             db.execute(
@@ -35,7 +35,7 @@ def project(db: Connection, fact: Fact) -> None:
 
 
 def _note_background(db: Connection, session: SessionId, commands: int) -> None:
-    """Keep how many commands an agent has left running."""
+    """Store how many commands an agent has left running."""
     db.execute(
         "update sessions set background = ?1 where id = ?2 and background <> ?1",
         (commands, session),
@@ -49,7 +49,7 @@ _OF_ITS_TURN = """
 
 
 def _add_usage(db: Connection, usage: facts.UsageReported) -> None:
-    """Add what was used to the session and to its turn."""
+    """Add the usage to the session and to its turn."""
     used = {
         "session": usage.session,
         "input": usage.input_tokens,

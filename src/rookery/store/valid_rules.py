@@ -1,4 +1,4 @@
-"""The text of the last valid rules: it stays in force while the file is broken or gone."""
+"""Store the text of the last valid rules, in force while the file is invalid or missing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rookery.store.times import stamp
 
 
 def load(db: Connection) -> str | None:
-    """Return the text of the last valid rules; ``None`` if there never were any."""
+    """Return the text of the last valid rules; ``None`` if there were none."""
     row = db.execute("select text from valid_rules").fetchone()
     return None if row is None else str(row["text"])
 

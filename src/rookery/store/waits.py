@@ -1,4 +1,4 @@
-"""Waiting for what the store will say: on the bell, within a time."""
+"""Wait for a condition on the store, with a timeout."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ async def until(
     clock: Clock,
     sessions: Collection[SessionId] = (),
 ) -> bool:
-    """Wait until the answer is yes. False if it was not in time.
+    """Wait until ``question`` returns true. False on timeout.
 
-    It is asked again at each new entry; with ``sessions`` only at those about them.
+    It is checked at each new entry; with ``sessions``, only at entries about them.
     """
 
     async def ask() -> None:
         while True:
-            # Taken before the reading, so that nothing falls between it and the wait.
+            # Get the bell before reading, so that no entry is missed before the wait.
             bell = database.bells.of_sessions(sessions) if sessions else database.bell()
             if await database.peek(question):
                 return
@@ -36,14 +36,14 @@ async def until(
 
 
 async def within(seconds: float, wait: Callable[[], Awaitable[object]], clock: Clock) -> bool:
-    """Wait, but not longer than ``seconds`` of ``clock``. False if that was too short."""
+    """Wait at most ``seconds`` of ``clock``. False on timeout."""
 
     async def finish() -> bool:
         await wait()
         return True
 
     async def expire() -> bool:
-        await clock.sleep(max(seconds, 0.0))  # what is left of a deadline may be less
+        await clock.sleep(max(seconds, 0.0))  # the rest of a deadline may be negative
         return False
 
     return await first_of(finish(), expire())

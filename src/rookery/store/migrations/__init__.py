@@ -1,4 +1,4 @@
-"""Numbered steps that bring the file from any earlier shape to the present one."""
+"""Numbered migrations from every earlier schema to the current one."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from rookery.model.errors import StoreBroken
 
 
 def migrate(db: Connection, path: Path | None = None, *, until: int | None = None) -> None:
-    """Apply each numbered file this database has not seen, together with its record.
+    """Apply each migration that this database lacks, in one transaction with its number.
 
-    A file of an earlier version is copied first. One of a later version is refused. With
-    ``until``, stop at that version.
+    A database with an earlier version is copied first; one with a later version is refused.
+    With ``until``, stop at that version.
     """
     (version,) = db.execute("pragma user_version").fetchone()
     steps = _steps()
@@ -26,7 +26,7 @@ def migrate(db: Connection, path: Path | None = None, *, until: int | None = Non
 
 
 def check_version(version: int) -> None:
-    """Raise ``StoreBroken`` if a schema is newer than this Rookery knows."""
+    """Raise ``StoreBroken`` if a schema is newer than this version of Rookery."""
     if version > len(_steps()):
         raise StoreBroken(f"it is of a newer Rookery (schema {version}); upgrade this one.")
 
