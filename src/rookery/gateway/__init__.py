@@ -1,1 +1,1 @@
-"""The doors: one table of operations, and the faces that dispatch over it."""
+"""The daemon's interfaces: one table of operations, served over HTTP, MCP and hooks."""

@@ -1,4 +1,4 @@
-"""Where the operations can be asked for: a socket for this user alone, and loopback."""
+"""Serve the operations on a unix socket for this user alone, and on loopback."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from rookery.gateway.peers import OurPeers
 from rookery.gateway.table import House
 from rookery.ports.clock import Clock
 
-#: Seconds for requests under way to end when the daemon stops.
+#: Seconds for open requests to finish when the daemon stops.
 FAREWELL = 2
 
 
-#: Sent with every answer: it is for the one who asked, is not kept, and is no page.
+#: Sent with every response: it is for the caller only, must not be cached, and is not a page.
 HEADERS = [
     ("X-Content-Type-Options", "nosniff"),
     ("Cache-Control", "no-store"),
@@ -39,7 +39,7 @@ HEADERS = [
 
 @asynccontextmanager
 async def opened(house: House) -> AsyncIterator[None]:
-    """Let the operations be asked for: on a socket for this user alone, and on loopback."""
+    """Serve the operations while the context is open: on a unix socket and on loopback."""
     app, loopback = build_app(house), house.loopback
     port = loopback.listen(house.settings.http)
     loopback.write_down(house.home)
@@ -69,7 +69,7 @@ async def _keep(own: OwnSocket, clock: Clock, scope: anyio.CancelScope) -> None:
 
 @dataclass(slots=True)
 class _Servers:
-    """The servers that were started; they end together."""
+    """The servers that were started; they stop together."""
 
     tasks: TaskGroup
     _all: list[_Server] = field(default_factory=list)
@@ -93,7 +93,7 @@ class _UnixDoor:
     _listening: _Server | None = None
 
     async def listen(self) -> None:
-        """Bind the socket. Connections of an earlier one, whose file is gone, go on."""
+        """Bind the socket. Connections of an earlier socket, whose file is gone, stay open."""
         door = _listen(self.path)
         if self._listening:
             self._listening.close_listeners()
@@ -116,7 +116,7 @@ def _config(guard: Guard) -> uvicorn.Config:
 
 
 def _websocket(**given: Any) -> asyncio.Protocol:  # noqa: ANN401 - uvicorn's own
-    """Make the protocol of a WebSocket; it is loaded for the first one, not at every start."""
+    """Make the protocol of a WebSocket. Imported for the first one, not at every start."""
     loaded = importlib.import_module("uvicorn.protocols.websockets.websockets_sansio_impl")
     protocol: asyncio.Protocol = loaded.WebSocketsSansIOProtocol(**given)
     return protocol
@@ -129,13 +129,13 @@ class _Server(uvicorn.Server):
         yield
 
     def close_listeners(self) -> None:
-        """Accept no more connections; those that are open stay."""
+        """Accept no more connections; open ones stay."""
         for each in self.servers if self.started else ():
             each.close()
 
 
 def _close(own: OwnSocket) -> None:
-    """Take the socket away, unless another has taken its place."""
+    """Remove the socket's file, unless another socket has replaced it."""
     if own.is_in_place:
         own.path.unlink(missing_ok=True)
 

@@ -1,4 +1,4 @@
-"""Stands before every door: who asks, from where, and how much; nothing passes unasked."""
+"""Check every request before the application sees it: its sender, its origin and its size."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from rookery.model.facts import SessionId
 from rookery.model.scopes import Identity
 from rookery.store import tokens
 
-#: Bytes of one request: the longest message, written in JSON's most long-winded way.
+#: Bytes of one request: the longest message in JSON's longest encoding.
 LARGEST = 8 * 1024 * 1024
 
 TOO_MUCH = f"At most {LARGEST:,} bytes at a time."
 
-#: Headers by which a request is let in. Of two, each reader could take another one.
+#: Headers that decide about a request. If one came twice, two readers could differ on it.
 DECIDING = frozenset({"host", "origin", "authorization", "content-type"})
 
-#: The only path that needs no token: it says that somebody is there, and nothing else.
+#: The only path that needs no token: it says only that the daemon is there.
 OPEN = "/healthz"
 
 
@@ -39,7 +39,7 @@ class Refusal(Exception):
 
 
 class Guard:
-    """Lets a request pass, with the identity of whoever sent it, or turns it away."""
+    """Passes a request on with its sender's identity, or refuses it."""
 
     def __init__(
         self,
@@ -71,16 +71,16 @@ class Guard:
                 return
             scope["identity"] = await self._identify(scope, headers)
         except Refusal as refusal:
-            await _turn_away(refusal, scope, receive, send)
+            await _send_refusal(refusal, scope, receive, send)
             return
         except sqlite3.Error as error:
             broken = Refusal(503, "store-broken", str(StoreBroken(error)))
-            await _turn_away(broken, scope, receive, send)
+            await _send_refusal(broken, scope, receive, send)
             return
         await self._app(scope, _counted(receive), send)
 
     def _check_target(self, scope: Scope) -> None:
-        """Refuse a request line with the address of another server in it."""
+        """Refuse a request line that names another server."""
         target = scope.get("target", "/")
         if not target.startswith("/") and not self._is_own(target):
             raise Refusal(421, "forbidden", "The request's target is not this server.")
@@ -89,7 +89,7 @@ class Guard:
         return any(target == each or target.startswith(f"{each}/") for each in self._origins)
 
     def _check_origin(self, headers: Mapping[str, str]) -> None:
-        """Let no page of another site speak through somebody's browser."""
+        """Refuse requests that a page of another site sends through the user's browser."""
         host, origin = headers.get("host", ""), headers.get("origin")
         if self._hosts and host not in self._hosts:
             raise Refusal(421, "forbidden", f"This is not {host}.")
@@ -120,7 +120,7 @@ class Guard:
 
 
 def _headers(scope: Scope) -> dict[str, str]:
-    """Return the headers by name. Raises ``Refusal`` if one that decides is given twice."""
+    """Return the headers by name. Raises ``Refusal`` if a deciding one is given twice."""
     headers: dict[str, str] = {}
     for name, value in scope["headers"]:
         called = name.decode("latin-1")
@@ -137,11 +137,11 @@ def _check_body(scope: Scope, headers: Mapping[str, str]) -> None:
     has_body = length != "0" or "transfer-encoding" in headers
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if scope["type"] == "http" and has_body and kind != "application/json":
-        # A page elsewhere can send text or a form unasked; JSON it cannot.
+        # A page of another site can send text or a form without a preflight, but not JSON.
         raise Refusal(415, "bad-input", "Send it as application/json.")
 
 
-async def _turn_away(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
+async def _send_refusal(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008, "reason": refusal.message})
         return
@@ -156,7 +156,7 @@ def _counted(receive: Receive) -> Receive:
         nonlocal taken
         message = await receive()
         taken += len(message.get("body", b""))
-        if taken > LARGEST:  # it did not say how much it would be
+        if taken > LARGEST:  # the request did not announce its size
             raise HTTPException(413, TOO_MUCH)
         return message
 

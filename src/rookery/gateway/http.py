@@ -1,4 +1,4 @@
-"""The operations over HTTP: their shapes are checked, their errors have one form."""
+"""Serve the operations over HTTP: validate requests, and answer errors in one form."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from rookery.supervise import first_of
 
 T = TypeVar("T")
 
-#: The usual status, in logs of servers, of a request whose client has left.
+#: The status that server logs usually show for a request whose client has disconnected.
 CLIENT_CLOSED_REQUEST = 499
 
-#: What each error means to a client. A kind stands for all below it.
+#: The HTTP status of each error. An entry also covers subclasses that have no entry.
 STATUS: dict[type[RookeryError], int] = {
     errors.SessionUnknown: 404,
     errors.SessionAmbiguous: 409,
@@ -63,12 +63,12 @@ STATUS: dict[type[RookeryError], int] = {
 
 
 def code_of(error: type[RookeryError]) -> str:
-    """Name an error for programs: ``SessionUnknown`` is ``session-unknown``."""
+    """Return an error's code for programs: ``session-unknown`` for ``SessionUnknown``."""
     return re.sub(r"(?<!^)(?=[A-Z])", "-", error.__name__).lower()
 
 
 def build_app(house: House) -> Starlette:
-    """Make what is behind the doors: every operation, the events, MCP."""
+    """Build the application: every operation, the event streams, and MCP."""
     routes = [
         one_method(operation.path, _endpoint(operation, house), operation.method)
         for operation in OPERATIONS
@@ -78,12 +78,12 @@ def build_app(house: House) -> Starlette:
     app.router.routes.append(Route("/mcp", McpDoor(house)))
     app.add_exception_handler(RookeryError, _refuse)
     app.add_exception_handler(HTTPException, _refuse_request)
-    app.add_exception_handler(sqlite3.Error, _refuse_unread)
-    app.add_exception_handler(ClientDisconnect, _leave)
-    app.add_exception_handler(Exception, _apologise)
-    # Halves of characters, and numbers beyond all measure.
-    for strange in (PydanticSerializationError, UnicodeError, OverflowError):
-        app.add_exception_handler(strange, _refuse_strange)
+    app.add_exception_handler(sqlite3.Error, _refuse_store_error)
+    app.add_exception_handler(ClientDisconnect, _drop_disconnected)
+    app.add_exception_handler(Exception, _report_failure)
+    # Unpaired surrogates, and numbers out of range.
+    for each in (PydanticSerializationError, UnicodeError, OverflowError):
+        app.add_exception_handler(each, _refuse_unencodable)
     return app
 
 
@@ -106,15 +106,15 @@ def _endpoint(
 
 
 async def _while_connected(request: Request, asking: Coroutine[Any, Any, T]) -> T:
-    """Wait for an answer until the client hangs up. Raises ``ClientDisconnect``.
+    """Wait for an answer until the client disconnects. Raises ``ClientDisconnect``.
 
-    Without that a long poll goes on, for up to a day, for a client that has left.
+    Otherwise a long poll goes on, for up to a day, for a client that has left.
     """
     return await first_of(asking, _disconnected(request))
 
 
 async def _disconnected(request: Request) -> Never:
-    """Wait for the client to hang up. Raises ``ClientDisconnect`` then."""
+    """Wait until the client disconnects, then raise ``ClientDisconnect``."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
     raise ClientDisconnect
@@ -145,26 +145,26 @@ async def _refuse_request(request: Request, error: Exception) -> Response:
 
 
 def _methods_of(request: Request) -> set[str]:
-    """Return every method that the request's path has."""
+    """Return every method that the request's path supports."""
     routes = (each for each in request.app.router.routes if isinstance(each, Route))
     matching = (each for each in routes if each.matches(request.scope)[0] is not Match.NONE)
     return {method for each in matching for method in each.methods or ()}
 
 
-async def _refuse_unread(request: Request, error: Exception) -> Response:
+async def _refuse_store_error(request: Request, error: Exception) -> Response:
     return _error(503, code_of(StoreBroken), str(StoreBroken(error)))
 
 
-async def _leave(request: Request, error: Exception) -> Response:
-    return Response(status_code=CLIENT_CLOSED_REQUEST)  # nobody reads it
+async def _drop_disconnected(request: Request, error: Exception) -> Response:
+    return Response(status_code=CLIENT_CLOSED_REQUEST)  # the client cannot read it
 
 
-async def _apologise(request: Request, error: Exception) -> Response:
-    """Answer in the usual form, also when it is our fault. The log has the rest."""
+async def _report_failure(request: Request, error: Exception) -> Response:
+    """Answer an internal error in the usual form. The log has the details."""
     return _error(500, "failed", f"Rookery failed at this ({error!r}). See:  rookery logs")
 
 
-async def _refuse_strange(request: Request, error: Exception) -> Response:
+async def _refuse_unencodable(request: Request, error: Exception) -> Response:
     is_half = "surrogate" in str(error)
     why = "the text is not valid Unicode: it has half of a character." if is_half else error
     return _error(400, "bad-input", f"This cannot be taken as it is: {why}"[:300])

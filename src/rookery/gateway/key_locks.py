@@ -1,4 +1,4 @@
-"""Let commands under the same Idempotency-Key run one after the other."""
+"""Run commands under the same Idempotency-Key one after the other."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class KeyLocks:
 
     @asynccontextmanager
     async def held(self, key: str) -> AsyncIterator[None]:
-        """Hold the lock of a key while the block lasts; without a key, none."""
+        """Hold the lock of a key for the block; with an empty key, hold none."""
         if not key:
             yield
             return

@@ -1,4 +1,4 @@
-"""Open the HTTP port on loopback, and say where it is, or why there is none."""
+"""Open the HTTP port on loopback, and report its URL or why it is not open."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Loopback:
-    """Where the HTTP door is, once it is open."""
+    """The HTTP port on loopback, once it is open."""
 
     port: int | None = None
-    note: str = ""  #: for the user, if the door is not where it was expected
-    is_refused: bool = False  #: it is enabled, and could not be opened
+    note: str = ""  #: for the user, if the port is not the expected one
+    is_refused: bool = False  #: HTTP is enabled, but the port could not be opened
 
     @property
     def url(self) -> str | None:
@@ -30,12 +30,12 @@ class Loopback:
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """Return the values of a Host header that mean this door."""
+        """Return the values of a Host header that name this port."""
         return tuple(f"{name}:{self.port}" for name in ("127.0.0.1", "localhost") if self.port)
 
     @property
     def check(self) -> Check:
-        """Return what the doctor says of this door."""
+        """Return the doctor's check of this port."""
         if self.is_refused:
             return Check("http", ok=False, detail=self.note)
         if self.url is None:
@@ -47,7 +47,7 @@ class Loopback:
         """Listen on the configured port, which only this computer can reach.
 
         If the default port is taken, another one is used. A port that was set explicitly is
-        never replaced: clients send their token to it, and another user may be who took it.
+        never replaced: clients send their token to it, and another user may have taken it.
         """
         if not http.enabled:
             return None
@@ -70,7 +70,7 @@ class Loopback:
         return listening
 
     def write_down(self, home: Home) -> None:
-        """Write the URL into the home, for programs that use HTTP; no file if there is none."""
+        """Write the URL to the home, for programs that use HTTP; no file if HTTP is off."""
         if self.url is None:
             home.url.unlink(missing_ok=True)
             return
@@ -82,7 +82,7 @@ class Loopback:
 
 
 def forget(home: Home) -> None:
-    """Remove the URL when the door closes: another program may take its port."""
+    """Remove the URL's file when the port closes: another program may take the port."""
     with contextlib.suppress(OSError):
         home.url.unlink()
 

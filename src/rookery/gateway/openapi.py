@@ -33,7 +33,7 @@ class ErrorAnswer(BaseModel):
     error: ErrorDetail
 
 
-#: The status codes of refusals. Any operation may be answered with any of them.
+#: The status codes of refusals. Any operation may return any of them.
 _REFUSALS = {
     400: "The request does not have the right shape, or cannot be carried out as it is.",
     401: "A valid token is needed.",
@@ -53,7 +53,7 @@ _REFUSALS = {
 
 @cache
 def describe_api() -> dict[str, Any]:
-    """Return the OpenAPI document. Built when it is first asked for: it takes a while."""
+    """Return the OpenAPI document. Built at the first request, because it takes a while."""
     schemas, definitions = TypeAdapter.json_schemas(list(_shapes()), ref_template=_REFERENCE)
     paths: dict[str, dict[str, Any]] = {}
     for operation in OPERATIONS:

@@ -1,4 +1,4 @@
-"""What can be asked of Rookery: one table, whatever the door."""
+"""The table of all operations, shared by every interface."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Notice that the file of one of the daemon's sockets is gone or replaced, and make it anew.
+"""Detect that the file of one of the daemon's sockets is gone or replaced, and restore it.
 
-A program that tidies up may delete it while the daemon runs: without it no command and no hook
-reaches the daemon, although its lock keeps another one from starting.
+A cleanup program may delete the file while the daemon runs. Then no command and no hook reaches
+the daemon, and its lock still keeps another daemon from starting.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from rookery.supervise import every
 
 _log = logging.getLogger(__name__)
 
-#: Seconds between two looks at a socket's file.
+#: Seconds between two checks of a socket's file.
 CHECK_INTERVAL_S = 2.0
 
-#: Device, inode and time of the last change: an inode number alone is soon used again.
+#: Device, inode and time of the last change: an inode number alone is soon reused.
 Identity = tuple[int, int, int]
 
 
 @dataclass(slots=True)
 class OwnSocket:
-    """A socket of this daemon. ``listen`` binds its path, also a second time."""
+    """A socket of this daemon. ``listen`` binds its path, and may be called again."""
 
     home: Home
     path: Path
@@ -39,12 +39,12 @@ class OwnSocket:
 
     @property
     def is_in_place(self) -> bool:
-        """Whether the file is the one that this daemon made."""
+        """Return whether the file is the one that this daemon made."""
         found = _identify(self.path)
         return found is not None and found == self._identity
 
     async def keep(self, clock: Clock) -> None:
-        """Look for ever, and listen again when the file is gone."""
+        """Check the file for ever, and listen again when it is gone."""
         name = f"Listening at {self.path} again"
         await every(CHECK_INTERVAL_S, self.restore, name=name, clock=clock)
 

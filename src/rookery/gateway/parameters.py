@@ -1,4 +1,4 @@
-"""Read what an HTTP request asks for: from its path, its query and its JSON body."""
+"""Read the parameters of an HTTP request from its path, its query and its JSON body."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def one_method(
 
 
 async def read_parameters(operation: Operation[Any, Any], request: Request) -> Asked:
-    """Return what is asked of an operation. Raises ``BadInput``."""
+    """Return the parameters of a request for an operation. Raises ``BadInput``."""
     shape = outside_the_path(operation)
     if not shape.model_fields:
         rest: dict[str, Any] = {}
@@ -44,7 +44,7 @@ async def read_parameters(operation: Operation[Any, Any], request: Request) -> A
 
 
 def read_query(shape: type[M], connection: HTTPConnection) -> M:
-    """Return what stands in the query. Raises ``BadInput``."""
+    """Return the parameters in the query. Raises ``BadInput``."""
     query = connection.query_params
     given = {
         name: query.getlist(name) if _is_list(shape, name) else query[name] for name in query
@@ -53,7 +53,7 @@ def read_query(shape: type[M], connection: HTTPConnection) -> M:
 
 
 def read_key(request: Request) -> str:
-    """Return the request's idempotency key, or an empty text. Raises ``BadInput``."""
+    """Return the request's idempotency key, or an empty string. Raises ``BadInput``."""
     key = request.headers.get(KEY_HEADER, "")
     if len(key) > MAX_KEY_CHARS:
         raise BadInput(f"{KEY_HEADER}: it has more than {MAX_KEY_CHARS} characters.")
@@ -61,13 +61,13 @@ def read_key(request: Request) -> str:
 
 
 def in_path(operation: Operation[Any, Any]) -> list[str]:
-    """Return the names of the parameters that stand in an operation's path."""
+    """Return the names of the parameters in an operation's path."""
     return re.findall(r"{(\w+)}", operation.path)
 
 
 @cache
 def outside_the_path(operation: Operation[Any, Any]) -> type[Asked]:
-    """Return the shape of an operation's query or body. Built at the first request."""
+    """Return the model of an operation's query or body. Built at the first request."""
     names = in_path(operation)
     if not names:
         shape: type[Asked] = operation.asks
@@ -83,7 +83,7 @@ def outside_the_path(operation: Operation[Any, Any]) -> type[Asked]:
 async def _read_body(shape: type[M], request: Request) -> M:
     body = await request.body() or b"{}"
     try:
-        # Strict: in JSON the text "1" is no number, and true is none either.
+        # Strict: the JSON string "1" is not a number, and neither is true.
         return shape.model_validate_json(body, strict=True)
     except ValidationError as error:
         raise misshapen(error.errors(include_url=False)) from None

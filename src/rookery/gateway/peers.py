@@ -1,4 +1,4 @@
-"""Check who is at the other end of a connection, and bound what an unknown caller can hold."""
+"""Identify the peer of a connection, and limit the resources of unknown callers."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from typing import ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-#: Bytes of a request's first lines, and seconds for them to come.
+#: The most bytes of a request's head, and seconds for it to arrive.
 LONGEST_HEAD, HEAD_SECONDS = 64 * 1024, 10.0
 
-#: Seconds for a request's body to come; its size has a limit of its own.
+#: Seconds for a request's body to arrive; its size has its own limit.
 BODY_TIMEOUT_S = 60.0
 
-#: Connections at once on loopback: browsers and programs of one person.
+#: Concurrent connections on loopback: browsers and programs of one user.
 MOST_CONNECTIONS = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
     pid: int
-    is_ours: bool  #: a process of our own user
+    is_ours: bool  #: a process of the daemon's user
 
 
 def peer(connection: socket.socket) -> Peer:
-    """Ask the kernel. Where it cannot say, the socket's mode is all there is."""
+    """Return the kernel's peer credentials. Without them, only the socket's mode protects."""
     if not hasattr(socket, "SO_PEERCRED"):
         return Peer(0, is_ours=True)
     size = struct.calcsize("3i")
@@ -38,11 +38,11 @@ def peer(connection: socket.socket) -> Peer:
 
 
 class OurPeers(HttpToolsProtocol):
-    """HTTP that closes connections of other users and of floods, and tells the app who asks.
+    """HTTP that closes connections of other users and of floods, and tells the app its peer.
 
     Every user of this computer can connect on loopback. Until a caller has shown a token, its
-    connections are few, short-lived and small: each request of a connection has a deadline of
-    its own, and when there are too many connections, the oldest unknown one makes room.
+    connections are few, short-lived and small: each request has its own deadline, and when
+    there are too many connections, the oldest unknown one is closed.
     """
 
     head_timeout_s: ClassVar[float] = HEAD_SECONDS
@@ -52,7 +52,7 @@ class OurPeers(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._in_head, self._head = True, 0  #: and how many bytes it has so far
+        self._in_head, self._head = True, 0  #: reading the head; its bytes so far
         self.opened_at = self.loop.time()
         self._was_known = False  #: an earlier request on this connection showed a token
         self._deadline: asyncio.TimerHandle | None = None
@@ -68,11 +68,11 @@ class OurPeers(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         if self._deadline is None:
-            # Also for blank lines between two requests, which begin no request.
+            # Also for blank lines between two requests: they do not begin a request.
             self._allow(self.head_timeout_s)
         if self._in_head:
             self._head += len(data)
-            # What comes with the head may already be body, which has a limit of its own.
+            # Data after the end of the head is body, which has its own limit.
             if self._head > self.max_head_bytes and b"\r\n\r\n" not in data:
                 self.transport.abort()
                 return
@@ -86,7 +86,7 @@ class OurPeers(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._in_head = False
-        # The whole target: the path alone does not show the host that may be before it.
+        # The whole target: the path alone does not show a host in front of it.
         self.scope["target"] = self.url.decode("latin-1")  # type: ignore[typeddict-unknown-key]
         self._allow(self.body_timeout_s)
         super().on_headers_complete()
@@ -108,11 +108,11 @@ class OurPeers(HttpToolsProtocol):
 
     @property
     def is_known(self) -> bool:
-        """Whether a request on this connection passed the guard, which notes who sent it."""
+        """Return whether a request here passed the guard, which sets the identity."""
         return self._was_known or (self.scope is not None and "identity" in self.scope)
 
     def _allow(self, seconds: float) -> None:
-        """Close the connection unless the next part of the request is here in time."""
+        """Close the connection unless the next part of the request arrives in time."""
         self._end_deadline()
         self._deadline = self.loop.call_later(seconds, self.transport.abort)
 

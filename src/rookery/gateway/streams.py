@@ -1,4 +1,4 @@
-"""The events over HTTP: server-sent events and a WebSocket."""
+"""Serve events and screens as server-sent events, and events on a WebSocket."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from rookery.model.scopes import Need
 
 T = TypeVar("T")
 
-#: Seconds for one who follows to take what is sent; then they are dropped, and may resume.
+#: Seconds for a client to accept what is sent; then it is dropped, and may resume.
 PATIENCE = 10.0
 
 _NUMBER = re.compile(r"[0-9]{1,18}")
 
-#: A close frame has room for 123 bytes of reason.
+#: A WebSocket close frame has room for 123 bytes of reason.
 MAX_CLOSE_REASON_CHARS = 30
 
-#: Seconds between signs of life.
+#: Seconds between keep-alive pings.
 PING = 15
 
-#: Facts after which a session may read less: its badge is void, or a relay is closed to it.
+#: Facts after which a session may read less: its badge is revoked, or it is out of a relay.
 ACCESS_CHANGES: tuple[type[Fact], ...] = (SessionEnded, RelayLeft)
 
 
@@ -128,7 +128,7 @@ async def _follow_by_socket(house: House, ring: Ring, socket: WebSocket) -> None
 
 
 def _resumed(connection: HTTPConnection, after: int | None) -> int | None:
-    """Return the entry to go on after: the header's, if it names one, else the query's."""
+    """Return the entry to resume after: from the Last-Event-ID header, else the query."""
     last_event_id = connection.headers.get("last-event-id", "")
     if _NUMBER.fullmatch(last_event_id):
         return int(last_event_id)
@@ -163,10 +163,10 @@ async def _while_allowed(
     *,
     of: SessionId | None = None,
 ) -> AsyncIterator[T]:
-    """Pass on what comes, until it ends or the caller may no longer read it.
+    """Yield the items of ``source`` until it ends or the caller may no longer read it.
 
-    ``of`` is the session that all of it is about; without one, the source itself tells the
-    caller only what is within its reach.
+    ``of`` is the session that all items are about; without it, ``source`` itself yields only
+    what is within the caller's reach.
     """
     access = _Access(house, caller, () if of is None else (of,))
     with house.streams.opened(caller.identity.token) as over:
@@ -195,7 +195,7 @@ async def _while_allowed(
 
 @dataclass(frozen=True, slots=True)
 class _Access:
-    """Whether a caller may go on reading some sessions."""
+    """Checks whether a caller may still read some sessions."""
 
     house: House
     caller: Caller
@@ -203,22 +203,22 @@ class _Access:
 
     async def holds(self) -> bool:
         if self.caller.identity.session is None:
-            return True  # revoking a token closes its streams by itself
+            return True  # revoking a token already closes its streams
         return await self.house.database.read(
             lambda db: has_access(self.house, db, self.caller, self.targets)
         )
 
     async def watch(self, over: asyncio.Event) -> None:
-        """Set ``over`` once the access is lost. Asked again at facts that may change it."""
+        """Set ``over`` once access is lost. Checked again at facts that may change it."""
         try:
             while True:
-                # Taken before the reading, so that nothing falls between it and the wait.
+                # Taken before the check, so that no fact between it and the wait is missed.
                 bell = self.house.database.bells.of_kinds(ACCESS_CHANGES)
                 if not await self.holds():
                     return
                 await bell.wait()
         finally:
-            over.set()  # also if it cannot be read: a stream never goes on unchecked
+            over.set()  # also on a read error: a stream must not go on unchecked
 
 
 def _encoded(event: StreamEvent) -> bytes:
@@ -226,5 +226,5 @@ def _encoded(event: StreamEvent) -> bytes:
 
 
 def _frame(lines: tuple[str, ...]) -> bytes:
-    # Without an id: who comes back wants the present screen, not an old one.
+    # Without an id: a client that reconnects wants the current screen, not an old one.
     return ServerSentEvent(json.dumps({"lines": lines}), event="screen").encode()

@@ -1,4 +1,4 @@
-"""What an operation is, whom it is for, and what it works with."""
+"""Define operations and their callers, and the helpers that operations share."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from rookery.supervise import first_of
 
 
 class Streams:
-    """Who follows what happens, or waits, by the token they showed; so that it can be ended."""
+    """The open event streams and waits by their callers' tokens, so that they can be ended."""
 
     def __init__(self) -> None:
         self._open: dict[str | None, set[asyncio.Event]] = {}
@@ -48,7 +48,7 @@ class Streams:
 
     @contextmanager
     def opened(self, token: str | None) -> Iterator[asyncio.Event]:
-        """Give an event that is set when the stream must end."""
+        """Yield an event that is set when the stream must end."""
         over = asyncio.Event()
         if self._are_over:
             over.set()
@@ -63,7 +63,7 @@ class Streams:
             over.set()
 
     def close_all(self) -> None:
-        """End them all, and whatever comes after: the daemon stops."""
+        """End all streams, and every stream that is opened later: the daemon is stopping."""
         self._are_over = True
         for streams in self._open.values():
             for over in streams:
@@ -72,7 +72,7 @@ class Streams:
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """What operations work with."""
+    """The services and settings that operations use."""
 
     database: Database
     journal: Journal
@@ -83,7 +83,7 @@ class House:
     discovery: Discovery
     conversations: Conversations
     permissions: Permissions
-    commands: Mapping[str, tuple[str, ...]]  #: what to run where it is not an agent's program
+    commands: Mapping[str, tuple[str, ...]]  #: by agent: what to run instead of its program
     settings: Settings
     home: Home
     login: Mapping[str, str]  #: the environment of the user's login shell
@@ -96,7 +96,7 @@ class House:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks, and under which key."""
+    """The identity behind a request, and its idempotency key."""
 
     identity: Identity
     key: commands.Key | None = None
@@ -107,7 +107,7 @@ class Caller:
 
 
 class Asked(BaseModel):
-    # Built when it is first used: to build all of them costs a fifth of the daemon's start.
+    # Built on first use: building all models takes a fifth of the daemon's startup time.
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
@@ -135,32 +135,32 @@ class Operation(Generic[A, T]):
 
 
 def require(caller: Caller, need: Need) -> None:
-    """Refuse what a scope never may. Raises ``Forbidden``."""
+    """Refuse a caller whose scope does not permit ``need``. Raises ``Forbidden``."""
     if need not in MAY[caller.identity.scope]:
         raise Forbidden(f"a {caller.identity.scope} token may not do this ({need}).")
 
 
 async def target(house: House, caller: Caller, word: str, need: Need) -> Session:
-    """Find the session that is meant, if the caller may do to it what they want."""
+    """Return the session that ``word`` names, if the caller may do ``need`` to it."""
     return await house.database.read(lambda db: find(house, db, caller, word, need))
 
 
 def find(house: House, db: Connection, caller: Caller, word: str, need: Need) -> Session:
-    """Find a session within the caller's reach. Raises ``Forbidden``.
+    """Return the session that ``word`` names within the caller's reach. Raises ``Forbidden``.
 
-    It is the same refusal whether there is such a session elsewhere or not: what a caller may
-    not see is not to be found out by asking.
+    The refusal is the same whether or not such a session exists elsewhere, so that a caller
+    cannot detect sessions that it may not see.
     """
     allowed = reach(house, db, caller, need)
     if allowed is None:
-        return _spoken_to(house, caller, sessions.resolve(db, word), need)
+        return _speakable(house, caller, sessions.resolve(db, word), need)
     with suppress(SessionUnknown):
-        return _spoken_to(house, caller, sessions.resolve(db, word, among=allowed), need)
+        return _speakable(house, caller, sessions.resolve(db, word, among=allowed), need)
     raise Forbidden(f"{word[:SHOWN]} is not of the caller's family ({need}), or there is none.")
 
 
-def _spoken_to(house: House, caller: Caller, session: Session, need: Need) -> Session:
-    """Let no agent have a plain program run what it says. Raises ``Forbidden``."""
+def _speakable(house: House, caller: Caller, session: Session, need: Need) -> Session:
+    """Refuse agents that send text to a plain program, which runs it. Raises ``Forbidden``."""
     is_plain = session.agent in house.agents and house.agents[session.agent].screen is None
     if need is Need.SPEAK and is_plain and caller.identity.scope is Scope.SESSION:
         raise Forbidden(f"{session.name} runs whatever it is told; only a person speaks to it.")
@@ -168,7 +168,7 @@ def _spoken_to(house: House, caller: Caller, session: Session, need: Need) -> Se
 
 
 def reach(house: House, db: Connection, caller: Caller, need: Need) -> set[SessionId] | None:
-    """Return the sessions to which the caller may do something; ``None`` for all."""
+    """Return the sessions to which the caller may do ``need``; ``None`` means all."""
     own = caller.identity.session
     if own is None:
         return None
@@ -179,7 +179,7 @@ def reach(house: House, db: Connection, caller: Caller, need: Need) -> set[Sessi
 
 
 def family_of(db: Connection, house: House, caller: Caller) -> set[SessionId] | None:
-    """Return the caller's family, itself included; ``None`` where it may reach everybody."""
+    """Return the caller's family, itself included; ``None`` if it may reach every session."""
     own = caller.identity.session
     if own is None or house.settings.trust.sessions == "all":
         return None
@@ -187,7 +187,7 @@ def family_of(db: Connection, house: House, caller: Caller) -> set[SessionId] | 
 
 
 async def require_own(house: House, caller: Caller, word: str) -> Session:
-    """Find the session on whose behalf somebody asks: their own; the owner may name any."""
+    """Return the session that a request is made for: the caller's; the owner may name any."""
     own = caller.identity.session
     if own is None and not word:
         raise BadInput("say which session is meant; you are none yourself.", missing="caller")
@@ -207,13 +207,13 @@ async def until(
     *,
     sessions: Collection[SessionId] = (),
 ) -> bool:
-    """Wait for the store to say yes. False if it did not in time.
+    """Wait until ``question`` is true of the store. Return false on timeout.
 
-    With ``sessions`` it is asked again at entries about them only.
+    With ``sessions``, ``question`` is evaluated again only at entries about them.
 
-    Raises ``TokenRevoked`` as soon as the caller's token is void, ``Forbidden`` once it may
-    not read ``sessions`` any more, and ``NotRunning`` if the daemon stops first: the caller
-    then asks the next one.
+    Raises ``TokenRevoked`` as soon as the caller's token is revoked, ``Forbidden`` once it may
+    no longer read ``sessions``, and ``NotRunning`` if the daemon stops first: the caller then
+    asks the next daemon.
     """
 
     def is_over(db: Connection) -> bool:
@@ -223,7 +223,7 @@ async def until(
         return has_access(house, db, caller, sessions)
 
     clock = house.journal.clock
-    own = caller.identity.session  # whose end makes its badge void
+    own = caller.identity.session  # its end revokes its badge
     heard = {*sessions, own} if sessions and own else sessions
     asking = waits.until(house.database, is_over, seconds=seconds, clock=clock, sessions=heard)
     with house.streams.opened(caller.identity.token) as over:
@@ -241,7 +241,7 @@ async def until(
 
 
 def is_valid(db: Connection, caller: Caller) -> bool:
-    """Whether the token that a caller showed, if it showed one, is valid now."""
+    """Return whether the caller's token, if it has one, is valid now."""
     token = caller.identity.token
     return token is None or tokens.find(db, token) is not None
 
@@ -257,7 +257,7 @@ def has_access(
 
 
 async def require_valid(house: House, caller: Caller) -> None:
-    """Refuse to answer under a token that was revoked meanwhile. Raises ``TokenRevoked``."""
+    """Refuse a caller whose token was revoked meanwhile. Raises ``TokenRevoked``."""
     if caller.identity.token and not await house.database.read(lambda db: is_valid(db, caller)):
         raise TokenRevoked
 
@@ -265,7 +265,7 @@ async def require_valid(house: House, caller: Caller) -> None:
 async def once(
     house: House, caller: Caller, answers: type[T], do: Callable[[Connection], T]
 ) -> T:
-    """Write, and under a key only once: asked again, it answers what it answered."""
+    """Write in one transaction. A repeat under the same key returns the first answer."""
     shape = shape_of(answers)  # type: ignore[arg-type]  # a type is hashable
 
     def write(db: Connection) -> str:
@@ -279,10 +279,10 @@ async def once(
 async def begin_acting(
     house: House, caller: Caller, do: Callable[[Connection], None]
 ) -> datetime | None:
-    """Write what comes before an act outside the database, and under a key that it begins.
+    """Write what precedes an action outside the database, and that its key has begun.
 
-    Returns when the same command was begun before, if it is not known to be done: then
-    nothing is written.
+    Return when the same command was begun before, if it is not known to be done; in that
+    case nothing is written.
     """
 
     def write(db: Connection) -> datetime | None:
@@ -298,7 +298,7 @@ async def begin_acting(
 async def finish_acting(
     house: House, caller: Caller, answers: type[T], do: Callable[[Connection], T]
 ) -> T:
-    """Write what comes after an act that was begun, and its answer under the key."""
+    """Write what follows an action that was begun, and store its answer under the key."""
     shape = shape_of(answers)  # type: ignore[arg-type]  # a type is hashable
 
     def write(db: Connection) -> T:
@@ -311,7 +311,7 @@ async def finish_acting(
 
 
 async def answered_before(house: House, caller: Caller, answers: type[T]) -> T | None:
-    """Return what the same command was answered before, if it was given before."""
+    """Return the stored answer to the same command, if it was given before."""
     if caller.key is None:
         return None
     before = await house.database.read(partial(commands.answered, key=caller.key))
@@ -322,9 +322,9 @@ async def answered_before(house: House, caller: Caller, answers: type[T]) -> T |
 
 
 def misshapen(faults: Sequence[Any], *, inside: int = 0) -> BadInput:
-    """Say of what cannot be taken as it is what is wrong first, and where.
+    """Return an error that names the first fault of invalid input and its location.
 
-    ``inside`` is how many words of its place are the door's own.
+    ``inside`` is how many leading parts of the location the transport has added.
     """
     first = faults[0]
     where = ".".join(str(word) for word in first["loc"][inside:])
@@ -333,5 +333,5 @@ def misshapen(faults: Sequence[Any], *, inside: int = 0) -> BadInput:
 
 @cache
 def shape_of(answers: Any) -> TypeAdapter[Any]:  # noqa: ANN401 - a type, which mypy cannot hash
-    """Return what reads and writes an answer. Kept: to make one takes a millisecond."""
+    """Return the adapter that reads and writes an answer. Cached: making one takes 1 ms."""
     return TypeAdapter(answers)
