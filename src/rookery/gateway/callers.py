@@ -1,8 +1,8 @@
 """Identify callers on the unix socket that show no token: a session, or the owner.
 
-Everything here is a guard rail, not a wall: processes of one user can hide from each other's
-eyes only as far as the kernel lets them, and a process that empties its environment and leaves
-its process tree and its terminal cannot be told from the owner's.
+This is a guard rail, not a wall: the kernel decides how far a process can hide from others of
+the same user, and a process that empties its environment and leaves its process tree and its
+terminal cannot be distinguished from the owner's.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from rookery.processes import Process
 from rookery.store import sessions
 from rookery.store.database import Database
 
-#: Processes whose sessions are remembered.
+#: Processes whose sessions are cached.
 MAX_REMEMBERED = 1024
 
-#: How long a process that belongs to no session is remembered as the owner's: a hook may tell
+#: How long a process that belongs to no session is cached as the owner's: a hook may report
 #: at any time that an agent above it is a session.
 OWNER_REMEMBERED_FOR = timedelta(seconds=1)
 
@@ -55,7 +55,7 @@ class Callers:
     #: Returns the session whose program is one of these processes (``Process.word``).
     holder_of: Callable[[Sequence[str]], SessionId | None]
     clock: Clock
-    tmux: Path  #: the socket of our own tmux server
+    tmux: Path  #: the socket of Rookery's own tmux server
     process: Callable[[int], Process | None] = Process.of
     read: Callable[[int], ProcessEvidence | None] = read_evidence
     position: Callable[[int], Position] = read_position
@@ -64,7 +64,7 @@ class Callers:
     _remembered: OrderedDict[Process, _Remembered] = field(default_factory=OrderedDict)
 
     async def identify(self, pid: int) -> Identity:
-        """Say who a process is. Raises ``RuntimeFailed`` if it is gone, or ``Forbidden``.
+        """Return who a process is. Raises ``RuntimeFailed`` if it is gone, or ``Forbidden``.
 
         A process of a session that has ended may still read what the session could read.
         """
@@ -82,14 +82,14 @@ class Callers:
         evidence = await anyio.to_thread.run_sync(self.read, pid)
         if evidence is None:
             raise RuntimeFailed(f"process {pid} is gone.")
-        session = await self._judge(evidence)
+        session = await self._attribute(evidence)
         self._remembered[evidence.process] = _Remembered(session, self.clock.now())
         if len(self._remembered) > MAX_REMEMBERED:
             self._remembered.popitem(last=False)
         return session
 
-    async def _judge(self, evidence: ProcessEvidence) -> SessionId | None:
-        """Return the session that a process belongs to; what it cannot choose itself first."""
+    async def _attribute(self, evidence: ProcessEvidence) -> SessionId | None:
+        """Return the session of a process. Evidence that it cannot choose comes first."""
         known = await self.database.read(partial(_known, evidence=evidence))
         if found := known.by_ancestor or self.holder_of(evidence.lineage):
             return found
@@ -103,11 +103,11 @@ class Callers:
         return None
 
     async def _refuse_unattributable(self, evidence: ProcessEvidence) -> None:
-        """Refuse a process that some agent may have started, if it cannot be told which one."""
+        """Refuse a process that an unknown agent may have started. Raises ``Forbidden``."""
         where = "an agent's shared server" if evidence.is_below_shared_server else ""
         server = await anyio.to_thread.run_sync(self.server, self.tmux)
         if server in {each.pid for each in evidence.chain}:
-            # An agent can have our tmux server open a window or run a job.
+            # An agent can make Rookery's tmux server open a window or run a job.
             where = "Rookery's own tmux server, but in no session's pane"
         if where:
             raise Forbidden(f"this process runs in {where}. Ask from a terminal of your own.")
@@ -115,12 +115,12 @@ class Callers:
     def _detached_from(
         self, processes: Mapping[SessionId, Process], position: Position
     ) -> SessionId | None:
-        """Find the session on whose terminal a process is that has left the process tree."""
+        """Return the session on whose terminal a process is outside the process tree."""
         return next(
             (
                 session
                 for session, process in processes.items()
-                # The terminal first: of each session it is one read, and most have another.
+                # The terminal first: it is one read per session, and most have another one.
                 if self.terminal(process.pid) == position.terminal
                 and position.is_detached_from(self.position(process.pid))
             ),

@@ -1,4 +1,4 @@
-"""What happens, as it happens: a snapshot, then every fact after it, and no gap."""
+"""Stream events: a snapshot, then every fact after it, without gaps."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from rookery.model.sessions import Session
 from rookery.store import entries, sessions
 from rookery.store.database import Database
 
-#: Entries that are read, and kept encoded, at once.
+#: Entries that are read at once, and events that are kept encoded.
 PAGE, KEPT = 500, 4_096
 
 #: Bytes of the events that are kept: one with a long prompt has 64,000 and more.
 MAX_RING_BYTES = 16_000_000
 
-#: Entries, and characters of their events, that are told at once of the past.
+#: Limits of one chunk of past events: the entries read, and the characters sent.
 MAX_CHUNK_ENTRIES, CHUNK_CHARS = 2_000, 64_000
 
-#: What a fact's own field is called in an event, where it would hide one of the event's.
+#: The name in an event of a fact's field that would otherwise hide one of the event's own.
 CALLED = {"kind": "asks"}
 
 #: The kinds of facts that have such a field.
@@ -44,7 +44,7 @@ _SESSIONS = TypeAdapter(list[Session])
 
 @dataclass(frozen=True, slots=True)
 class StreamEvent:
-    """Something to be told: a fact by its number, or a snapshot as of a number."""
+    """An event to send: a fact with its number, or a snapshot as of a number."""
 
     seq: int
     session: SessionId | None
@@ -58,7 +58,7 @@ class StreamEvent:
 
 @dataclass(slots=True)
 class Ring:
-    """The last events, read and encoded once for all who follow."""
+    """The latest events, read and encoded once for all followers."""
 
     database: Database
     _events: list[StreamEvent] = field(default_factory=list)
@@ -67,10 +67,10 @@ class Ring:
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def after(self, seq: int) -> list[StreamEvent]:
-        """Return what came after ``seq``: some of it, if it is much."""
+        """Return the events after ``seq``, at most one page of them."""
         async with self._reading:
             if not self._events:
-                # From the latest on: a reader of the distant past reads pages of its own.
+                # Only the latest are kept: a reader of the distant past reads its own pages.
                 newest = await self.database.read(entries.last_number)
                 self._last = max(self._last, seq, newest - KEPT)
             await self._read_on()
@@ -113,39 +113,39 @@ def _told(seq: int, at: str, kind: str, body: str) -> str:
     if kind in _RENAMED:
         fields = {CALLED.get(name, name): value for name, value in json.loads(body).items()}
         body = json.dumps(fields)
-    # Not decoded: a fact is stored as the very JSON that is told of it.
+    # Not decoded: a fact is stored as the same JSON that is sent.
     return f'{{"seq": {seq}, "at": "{at}", "kind": "{kind}", {body[1:]}'
 
 
 async def follow(
     house: House, ring: Ring, caller: Caller, after: int | None
 ) -> AsyncIterator[StreamEvent]:
-    """Tell what happens after ``after``; begin with a snapshot if that cannot be known."""
+    """Yield the events after ``after``; a snapshot first, if entries after it are missing."""
     allowed, snapshot = await house.database.read(partial(_begin, house, caller, after))
     if snapshot:
         yield snapshot
     seq = snapshot.seq if snapshot else (after or 0)
     while True:
-        # Taken before the reading, so that nothing falls between it and the wait.
+        # Taken before the read, so that no entry between it and the wait is missed.
         bell = house.database.bell()
         events = await ring.after(seq)
         if events and allowed is not None:
-            # It may have a child now that it had not before.
+            # The caller may have a new child now.
             allowed = await house.database.read(partial(_family, house, caller))
         for event in events:
             seq = event.seq
             if allowed is None or event.session in allowed:
                 yield event
             if event.name == "session-ended" and event.session == caller.identity.session:
-                return  # its badge is void
+                return  # its badge is revoked
         if not events:
             await bell.wait()
 
 
 async def recall(house: House, caller: Caller, after: int) -> AsyncIterator[bytes]:
-    """Tell what happened after ``after``, as far as it is kept, up to now.
+    """Yield the events after ``after`` that are still kept, up to now.
 
-    In chunks of many events, which are put together in the reader's thread.
+    They come in chunks of many events, which are encoded in the database reader's thread.
     """
     last = await house.database.read(entries.last_number)
     while after < last:
@@ -159,10 +159,10 @@ def _read_past(
     house: House, caller: Caller, db: Connection, *, after: int, last: int
 ) -> tuple[int, bytes]:
     """Return the frames of some entries, and the number of the last one that was read."""
-    allowed = _family(house, caller, db)  # asked each time: it may be less than before
+    allowed = _family(house, caller, db)  # read each time: it may have shrunk
     found = entries.between(db, after=after, last=last, limit=MAX_CHUNK_ENTRIES)
     frames: list[str] = []
-    size, seq = 0, last  # if there is nothing, all was read
+    size, seq = 0, last  # if no entry is found, all were read
     for seq, at, session, kind, body in found:
         if allowed is None or session in allowed:
             told = _told(seq, at, kind, body)

@@ -1,6 +1,6 @@
-"""A connection of a hook program: one call comes in, within limits, and an answer goes out.
+"""Read one call from a hook program's connection, within limits, and write its answer.
 
-A protocol and not a pair of streams: most calls arrive whole, and those cost half as much.
+A protocol instead of a pair of streams: most calls arrive whole, and those cost half as much.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from rookery.hook_protocol import Head, read_head
 from rookery.model.errors import HookUnreadable, RookeryError
 from rookery.programs.hook import MAX_PAYLOAD_BYTES
 
-#: Bytes of one call. Most have far less than the most.
+#: Bytes of one call: the limit, and the size above which it is large. Most are far smaller.
 LARGEST, USUAL = MAX_PAYLOAD_BYTES, 256 * 1024
 
-#: Bytes of all calls that are being read or wait to be taken in.
+#: Bytes of all calls that are being read or wait to be processed.
 MAX_HELD_BYTES = 4 * LARGEST
 
-#: Seconds for a caller to say what it has to say.
+#: Seconds for a caller to send its call.
 PATIENCE = 5.0
 
 
 class HeldBytes:
-    """Counts the bytes of calls under way. The largest unfinished call makes room for others.
+    """Counts the bytes of calls in progress, and refuses the largest unfinished one at a limit.
 
     So a caller that sends much, or announces much and sends nothing, cannot delay a smaller
-    call: a rule that denies must be heard within the hook program's deadline.
+    call: a denial must reach the hook program before its deadline.
     """
 
     def __init__(self, most: int = MAX_HELD_BYTES) -> None:
@@ -51,11 +51,11 @@ class HeldBytes:
 
 
 class HookLine(asyncio.Protocol):
-    """Reads a call, and begins to answer it once all of it is here."""
+    """Reads a call, and starts to answer it once it is complete."""
 
     transport: asyncio.Transport
     caller: Peer
-    first: bytes  #: line, which ``head`` was read from
+    first: bytes  #: the line from which ``head`` was read
     head: Head
     body = b""
 
@@ -71,7 +71,7 @@ class HookLine(asyncio.Protocol):
         self._buffer = bytearray()
         self._has_head = False
         self.is_complete = False  #: the whole call was read
-        self._news = asyncio.Event()  #: more came, or the caller has closed its side
+        self._news = asyncio.Event()  #: more data came, or the caller has closed its side
         self.has_closed = False  #: the caller sends no more
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -91,7 +91,7 @@ class HookLine(asyncio.Protocol):
         self._buffer += data
         self._advance()
         if self.is_complete:
-            if self._buffer:  # more than a call: it is not kept
+            if self._buffer:  # data after the call is not kept
                 self.transport.pause_reading()
             self._news.set()
         elif not self.transport.is_closing():
@@ -101,7 +101,7 @@ class HookLine(asyncio.Protocol):
         self.has_closed = True
         self._advance()
         self._news.set()
-        return True  # it still hears the answer
+        return True  # keeps the connection open for the answer
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.has_closed = True
@@ -113,25 +113,25 @@ class HookLine(asyncio.Protocol):
         self.transport.write(said)
 
     def close(self) -> None:
-        """Close the connection once all that was written is sent."""
+        """Close the connection once all written data is sent."""
         self._deadline.cancel()
         self._held.release(self)
         self.transport.close()
 
     def give_up(self, why: RookeryError | OSError) -> None:
-        """Refuse a call that is not read to its end: its hook program spools it."""
+        """Refuse a call that was not read completely: its hook program spools it."""
         self._refuse(why)
         self._buffer.clear()
         self.close()
 
     def take_body(self) -> bytes:
-        """Return the payload, which is not kept here any longer."""
+        """Return the payload, and keep no reference to it."""
         body, self.body = self.body, b""
         self._held.release(self)
         return body
 
     def _advance(self) -> None:
-        """Read on as far as bytes have come; begin to answer, or refuse, once that is known."""
+        """Parse the received bytes; start the answer once complete, or refuse the call."""
         if self.is_complete or self.transport.is_closing():
             return
         try:
@@ -145,7 +145,7 @@ class HookLine(asyncio.Protocol):
             self._begin(self)
 
     def _read_head(self) -> bool:
-        """Read the first line. False if it is still to come. Raises ``HookUnreadable``."""
+        """Read the first line. Return false if it is incomplete. Raises ``HookUnreadable``."""
         end = self._buffer.find(b"\n") + 1
         size = end or len(self._buffer)
         if size > MAX_LINE_BYTES:
@@ -161,14 +161,14 @@ class HookLine(asyncio.Protocol):
 
     @property
     def has_given_up(self) -> bool:
-        """Whether a hook program has hung up; one of the first version always seems so."""
+        """Return whether the hook program has left. False for version 0, which half-closes."""
         return self.has_closed and self.head.size is not None
 
     def _read_body(self) -> bool:
-        """Read the payload. False if not all of it is here. Raises ``HookUnreadable``.
+        """Read the payload. Return false if it is incomplete. Raises ``HookUnreadable``.
 
-        Without a size, as from a hook program of the first version, it ends where the caller
-        closes its side.
+        Without a size, as from a hook program of version 0, it ends where the caller closes
+        its side.
         """
         got, size = len(self._buffer), self.head.size
         if size is None:
@@ -186,7 +186,7 @@ class HookLine(asyncio.Protocol):
         return True
 
     async def left(self) -> None:
-        """Wait until a caller has hung up, gently or not; or says more, which none does."""
+        """Wait until the caller disconnects, cleanly or not; or sends more, which none does."""
         while not (self.has_closed or self._buffer):
             self._news.clear()
             await self._news.wait()

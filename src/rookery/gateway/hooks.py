@@ -1,4 +1,4 @@
-"""The door for hooks: a plain socket, one call each, answered once it is on disk."""
+"""Serve hook calls on a plain socket: one call per connection, answered once committed."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from rookery.stops import GoOn
 
 _log = logging.getLogger(__name__)
 
-#: What is wrong with us, with the disk, or with who calls: it may be tried again.
+#: Errors of the daemon, the disk or the caller: the call may be retried.
 TROUBLE = (RookeryError, OSError, DatabaseError)
 
-#: Seconds between two looks for calls that could not reach us.
+#: Seconds between two checks for calls that could not reach the daemon.
 SPOOL_ROUND = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Unreadable:
-    """A live call that could not be read, and what its agent is told of it."""
+    """A live call that could not be read, and what its agent is told."""
 
     said: str
 
@@ -48,8 +48,7 @@ class HookDoor:
     spool: Path
     clock: Clock
     absence: Absence
-    #: So many calls that were read are taken in at a time; of large ones fewer, as each takes
-    #: up much memory.
+    #: Calls that are taken in at a time; fewer of the large ones, as each takes much memory.
     at_once: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(64))
     large_at_once: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
     held: HeldBytes = field(default_factory=HeldBytes)
@@ -62,7 +61,7 @@ class HookDoor:
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
-        """Listen. Calls in the spool are for ``drain`` to take in."""
+        """Listen while the context is open. ``drain`` takes in the calls in the spool."""
         with suppress(OSError):
             self.spool.mkdir(mode=0o700, exist_ok=True)
         await self.listen()
@@ -73,7 +72,7 @@ class HookDoor:
             self.door.unlink(missing_ok=True)
 
     async def listen(self) -> None:
-        """Bind the socket. Connections of an earlier one, whose file is gone, go on."""
+        """Bind the socket. Connections of an earlier socket, whose file is gone, stay open."""
         self._close()
         self.door.unlink(missing_ok=True)
         self._server = await asyncio.get_running_loop().create_unix_server(
@@ -86,44 +85,44 @@ class HookDoor:
             self._server.close()
 
     async def keep_draining(self) -> None:
-        """Look for spooled calls; for ever."""
+        """Take in spooled calls, for ever."""
         name = "Reading spooled hook calls"
         await supervise.every(SPOOL_ROUND, self.drain, name=name, clock=self.clock)
 
     async def drain(self) -> None:
-        """Take in, in their order, the calls that could not reach us."""
+        """Take in, in their order, the calls that could not reach the daemon."""
         try:
             await self._spool.drain()
         except TROUBLE:
             _log.exception("What was spooled could not be taken in; it stays.")
 
     async def _clear(self, lane: Lane) -> None:
-        """Take in what is spooled of a lane. Raises what the store raises.
+        """Take in the spooled calls of a lane. Raises what the store raises.
 
-        Then the live call is not answered, and its hook program spools it behind the others.
+        Then the live call is not answered, and its hook program spools it after the others.
         """
         try:
             await self._spool.clear(lane)
         except OSError:
-            # A spool that cannot be read cannot be written either: the live call would be lost.
+            # The hook program cannot write to such a spool either: the live call would be lost.
             _log.exception("What was spooled could not be taken in; it stays.")
 
     def _begin(self, line: HookLine) -> None:
         task = asyncio.get_running_loop().create_task(self._answer(line))
-        self._answering.add(task)  # the loop itself keeps a task but weakly
+        self._answering.add(task)  # the loop keeps only a weak reference
         task.add_done_callback(self._answering.discard)
 
     async def _answer(self, line: HookLine) -> None:
         try:
             is_large = len(line.body) > USUAL
             async with self.large_at_once if is_large else self.at_once:
-                # What its agent could not tell us came before this.
+                # Spooled calls of the same lane came before this one.
                 if self._spool.may_be_ahead:
                     await self._clear(lane_of(line.head))
                 body = line.take_body()
                 if line.has_given_up:
-                    # It spools the call and tells its agent what was left for it: what is
-                    # decided now would reach nobody.
+                    # The hook program spools the call and gives its agent the stored absence
+                    # answer: a decision made now would not reach the agent.
                     await self._take_in_spooled([line.first + body])
                     return
                 hook, ruling = await self._take_in(line, body)
@@ -133,13 +132,13 @@ class HookDoor:
             else:
                 line.write(TAKEN + self._said(hook, ruling))
         except TROUBLE as error:
-            # Not answered: the caller spools it, or asks again.
+            # Not answered: the hook program spools the call, or asks again.
             _log_refusal(error)
         finally:
             line.close()
 
     def _said(self, hook: Hook | None, ruling: Ruling | GoOn | Context | _Unreadable) -> bytes:
-        """Return what was decided, if anything was."""
+        """Return what the agent is told of the decision; empty if there is none."""
         if isinstance(ruling, _Unreadable):
             return ruling.said.encode()
         if hook is None or isinstance(ruling, Pass):
@@ -153,18 +152,18 @@ class HookDoor:
         return self._say(hook, ruling) if isinstance(ruling, Verdict) else b""
 
     async def _wait(self, line: HookLine, hook: Hook, request: RequestId) -> None:
-        """Say what was decided once somebody has answered; or that they need not any more."""
+        """Send the decision once a person has answered, or that no answer is needed now."""
         decides = self.intake.hooks(hook).read_call(hook.payload) is not None
         line.write(WAIT + (self._say(hook, None) if decides else b"") + b"\n")
         if line.head.size is None:
-            # A hook program of the first version has closed its side: that it has left
-            # cannot be seen.
+            # A hook program of version 0 has closed its side: that it has left cannot be
+            # detected.
             line.write(DECIDED + (await self.intake.answer(hook, request)).encode())
             await self.intake.note_told(request)
             return
         answer = await supervise.first_of(self.intake.answer(hook, request), line.left())
         if answer is None:
-            # Its agent has ended the hook: it was answered elsewhere, or has gone itself.
+            # The agent has ended the hook: it was answered elsewhere, or the agent is gone.
             await self.intake.withdraw(request)
         else:
             line.write(DECIDED + answer.encode())
@@ -180,7 +179,7 @@ class HookDoor:
             hook = read_body(line.head, body, pid=line.caller.pid)
             return hook, await self.intake.receive(hook)
         except POISON as error:
-            # Nothing can be made of it, now or later: kept where one can see it, not retried.
+            # A retry would fail in the same way: parked where the user can see it, not retried.
             await self.intake.park(visible(line.head.key), error)
             return None, await self._refuse(line.head.agent, body)
 
@@ -189,7 +188,7 @@ class HookDoor:
         await take_in(self.intake, await asyncio.to_thread(lambda: [*map(read, calls)]))
 
     async def _refuse(self, agent: str, payload: bytes) -> _Unreadable:
-        """Answer a live call that cannot be read, without letting it pass by a rule."""
+        """Answer a live call that cannot be read, without letting it bypass a rule."""
         now = await self.intake.database.read(situation)
         rulebook = self.absence.rulebook
         await rulebook.refresh(self.intake.database, self.clock)

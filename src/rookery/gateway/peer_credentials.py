@@ -1,4 +1,4 @@
-"""What the kernel knows of the process at the other end of a unix socket, and above it."""
+"""Read from the kernel which process is the peer of a unix socket, and its ancestors."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ import psutil
 from rookery.agents.catalog import SHARED_SERVERS
 from rookery.processes import Process, ancestors, is_shared_server, read_stat
 
-#: The variable that names the session in everything that a session's program starts.
+#: The variable that names the session in every process that a session's program starts.
 VARIABLE = "ROOKERY_SESSION"
 
 #: Bytes of one process's environment that are searched.
 MAX_ENVIRONMENT_BYTES = 1024 * 1024
 
-#: Seconds for a server to accept a connection that asks it nothing.
+#: Seconds for a server to accept a connection, on which nothing is sent.
 CONNECT_TIMEOUT_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where a process stands: on which terminal, and in which process tree there."""
+    """The terminal of a process, and its process tree there."""
 
     terminal: int = 0  #: the device of its controlling terminal; 0 if it has none
     tree: frozenset[int] = frozenset()  #: itself and its ancestors on that terminal
 
     def is_detached_from(self, other: Position) -> bool:
-        """Whether it is on the same terminal as another, and has left the process tree there.
+        """Return whether it is on the other's terminal but in no common process tree.
 
-        A shell on a terminal is above all that it runs; a process that forked twice is alone.
+        A shell is an ancestor of all that it runs; a process that forked twice has left it.
         """
         is_together = self.terminal != 0 and self.terminal == other.terminal
         return is_together and self.tree.isdisjoint(other.tree)
@@ -43,13 +43,13 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class ProcessEvidence:
-    """A process, and by what it may belong to a session."""
+    """A process, and the evidence of which session it belongs to."""
 
     chain: tuple[Process, ...]  #: the process itself, then its ancestors, the nearest first
     named: tuple[str, ...] = ()  #: the sessions that their environments name, in that order
     position: Position = Position()
-    is_below_shared_server: bool = False  #: of an agent, which runs commands of many sessions
-    leader: Process | None = None  #: leads the terminal session that the process is in
+    is_below_shared_server: bool = False  #: an agent's server for many sessions
+    leader: Process | None = None  #: the leader of the process's terminal session
 
     @property
     def process(self) -> Process:
@@ -57,13 +57,13 @@ class ProcessEvidence:
 
     @property
     def lineage(self) -> tuple[str, ...]:
-        """The process, the leader of its terminal session, and its ancestors, as words."""
+        """Return the words of the process, its terminal session's leader and its ancestors."""
         leader = (self.leader,) if self.leader else ()
         return tuple(each.word for each in (self.chain[0], *leader, *self.chain[1:]))
 
 
 def read_evidence(pid: int) -> ProcessEvidence | None:
-    """Read what can be seen of a process; ``None`` if it is gone."""
+    """Read the evidence of a process; ``None`` if it is gone."""
     if not (chain := ancestors(pid)):
         return None
     named = tuple(name for each in chain if (name := _named_by(each.pid)))
@@ -73,7 +73,7 @@ def read_evidence(pid: int) -> ProcessEvidence | None:
 
 
 def read_position(pid: int) -> Position:
-    """Read on which terminal a process is, and with which of its ancestors."""
+    """Read a process's terminal, and which of its ancestors are on it."""
     return _position(ancestors(pid))
 
 
@@ -94,7 +94,7 @@ def read_terminal(pid: int) -> int:
 
 
 def _leader_of(pid: int) -> int:
-    """Return the process that leads the terminal session of a process; 0 if it is gone."""
+    """Return the leader of a process's terminal session; 0 if the process is gone."""
     try:
         return os.getsid(pid)
     except OSError:
@@ -102,7 +102,7 @@ def _leader_of(pid: int) -> int:
 
 
 def server_pid(path: Path) -> int | None:
-    """Return the process that listens on a unix socket; ``None`` if that cannot be told."""
+    """Return the process that listens on a unix socket; ``None`` if it is unknown."""
     if not hasattr(socket, "SO_PEERCRED"):
         return None
     with socket.socket(socket.AF_UNIX) as connection, suppress(OSError):

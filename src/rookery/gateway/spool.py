@@ -1,4 +1,4 @@
-"""Hook calls that could not reach the daemon: taken in, in order, once it runs again."""
+"""Take in, in order, the hook calls that could not reach the daemon."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ _log = logging.getLogger(__name__)
 #: Calls that are taken in together, most of them in one transaction.
 BATCH = 256
 
-#: Bytes of calls that are taken in together; a tool's input may hold a whole file.
+#: Bytes of calls that are taken in together; a tool's input may contain a whole file.
 MAX_BATCH_BYTES = 16 * 1024 * 1024
 
-#: A hook program writes a call in one go; a partial file of this age never becomes whole.
+#: Seconds after which a partial file stays partial: a hook program writes a call in one go.
 PARTIAL_AGE_S = 60.0
 
-#: Within this many nanoseconds a folder may change twice and show the same time.
+#: Nanoseconds within which a folder may change twice and show the same time.
 SAME_TIME_NS = 100_000_000
 
 #: Bytes of a call's first line.
 MAX_LINE_BYTES = 16 * 1024
 
-#: Bytes of a file: what the door for live calls takes. Whatever planted a larger one, reading
-#: it would fill the memory, and again at every restart.
+#: Bytes of a file: the limit for live calls. Reading a larger file that some program planted
+#: would exhaust the memory, and again at every restart.
 MAX_FILE_BYTES = MAX_LINE_BYTES + MAX_PAYLOAD_BYTES
 
-#: Calls of one lane are taken in their order. It is a session's badge; without one it is the
-#: agent, since a session that has no badge may change its native id in the middle.
+#: Calls of one lane keep their order. A lane is a session's badge, or without one the agent's
+#: name, since a session without a badge may change its native id between calls.
 Lane: TypeAlias = str
 
 
@@ -49,10 +49,10 @@ def lane_of(head: Head) -> Lane:
     return head.badge or head.agent
 
 
-#: Takes calls in, in their order. Returns once they are committed, or parked one by one.
+#: Takes in calls in their order. Returns once they are committed, or parked one by one.
 TakeIn: TypeAlias = Callable[[Sequence[bytes]], Awaitable[None]]
 
-#: Makes a call visible that is set aside unread, by its key and why.
+#: Records a call that is set aside unread: its key and the reason.
 Park: TypeAlias = Callable[[str, str], Awaitable[None]]
 
 
@@ -61,22 +61,22 @@ class Spool:
     folder: Path
     take_in: TakeIn
     park: Park
-    #: The names of files, in order, with their lanes. Most are never asked for their lane, so
-    #: it is read, which is to open the file once more, when a live call needs to know it.
+    #: The names of files, in order, with their lanes. A lane is read only when a live call
+    #: needs it: that opens the file once more, and most lanes are never needed.
     _waiting: dict[str, Lane | None] = field(default_factory=dict)
     _taking: asyncio.Lock = field(default_factory=asyncio.Lock)
     _left: set[str] = field(default_factory=set)  #: names of files that cannot be set aside
-    _folder_time: int | None = None  #: when the folder had last changed, as it was listed
+    _folder_time: int | None = None  #: the folder's modification time as it was listed
 
     async def drain(self) -> None:
-        """Take in all calls that wait. Raises ``OSError`` and what the store raises."""
+        """Take in all waiting calls. Raises ``OSError`` and what the store raises."""
         await self._look()
         while self._waiting:
             await self._take(self._waiting)
 
     @property
     def may_be_ahead(self) -> bool:
-        """Whether ``clear`` has anything to look at: asked before every live call."""
+        """Return whether ``clear`` may have work. Checked before every live call."""
         return bool(self._waiting) or self._has_changed()
 
     async def clear(self, lane: Lane) -> None:
@@ -97,11 +97,11 @@ class Spool:
 
     @property
     def waiting(self) -> int:
-        """Return how many calls are known to wait."""
+        """Return the number of calls that are known to wait."""
         return len(self._waiting)
 
     async def _look(self) -> None:
-        """List the folder, and read of new files whose calls they are."""
+        """List the folder: add new calls to the waiting ones, and set partial files aside."""
         async with self._taking:
             known = self._left.union(self._waiting)
             changed, found = await asyncio.to_thread(_list, self.folder, known)
@@ -113,23 +113,23 @@ class Spool:
             self._folder_time = changed if is_past else None
 
     async def _set_aside(self, name: str, why: str) -> None:
-        """Keep the file of a call that cannot be taken in, where ``doctor`` shows it."""
+        """Set aside the file of a call that cannot be taken in; ``doctor`` shows it."""
         await self.park(name.removesuffix(".part"), why)
         aside = await asyncio.to_thread(_rename_aside, self.folder / name)
         if aside is None:
-            self._left.add(name)  # it must not hold up the others
+            self._left.add(name)  # it must not block the other calls
         where = f"set aside as {str(aside)!r}" if aside else f"left as {name!r}"
         _log.warning("A spooled hook call is %s: %s", where, why)
 
     def _has_changed(self) -> bool:
         try:
-            # Before every live call, so it must cost next to nothing.
+            # Runs before every live call, so it must be cheap.
             return os.stat(self.folder).st_mtime_ns != self._folder_time  # noqa: PTH116
         except OSError:
             return True
 
     async def _take(self, some: Iterable[str]) -> None:
-        """Take in the first batch of these calls, but for those taken in meanwhile."""
+        """Take in the first batch of these calls, except those taken in meanwhile."""
         chosen = list(islice(some, BATCH))
         async with self._taking:
             chosen = [name for name in chosen if name in self._waiting]
@@ -165,7 +165,7 @@ def _list(folder: Path, known: set[str]) -> tuple[int, _Found]:
 
 
 def _rename_aside(file: Path) -> Path | None:
-    """Rename a file so that it is not listed again. None if that is not possible."""
+    """Rename a file so that it is not listed again. Return ``None`` if that fails."""
     short = hashlib.sha256(os.fsencode(file.name)).hexdigest()[:16]
     # The usual name may be taken by a folder, or be too long.
     for aside in (file.with_suffix(".damaged"), file.with_name(f"{short}.damaged")):
@@ -176,7 +176,7 @@ def _rename_aside(file: Path) -> Path | None:
 
 
 def _is_whole(part: Path) -> bool:
-    """Return whether a call is whole although its file was never renamed."""
+    """Return whether a call is complete although its file was never renamed."""
     if time_of(part.name.removesuffix(".part")) is None:
         return False
     try:
@@ -204,16 +204,16 @@ def _lane(file: Path) -> Lane:
 @dataclass(frozen=True, slots=True)
 class _Batch:
     calls: list[bytes] = field(default_factory=list)
-    taken: list[str] = field(default_factory=list)  #: names of files that are dealt with then
-    refused: dict[str, str] = field(default_factory=dict)  #: names, and why they were not read
+    taken: list[str] = field(default_factory=list)  #: files to remove after the commit
+    refused: dict[str, str] = field(default_factory=dict)  #: files that were not read, and why
 
 
 def _read_batch(folder: Path, names: Sequence[str]) -> _Batch:
-    """Read files until their bytes are enough for one batch."""
+    """Read files up to the size limit of one batch."""
     batch, room = _Batch(), MAX_BATCH_BYTES
     for name in names:
         try:
-            # There may be thousands; by objects for paths it takes twice as long.
+            # There may be thousands, and with Path objects it takes twice as long.
             with open(f"{folder}/{name}", "rb", buffering=0) as file:  # noqa: PTH123
                 size = os.fstat(file.fileno()).st_size
                 if size > MAX_FILE_BYTES:
@@ -224,9 +224,9 @@ def _read_batch(folder: Path, names: Sequence[str]) -> _Batch:
                     break
                 batch.calls.append(file.read(size))
                 room -= size
-        except FileNotFoundError:  # a part that was renamed meanwhile: it is listed again
+        except FileNotFoundError:  # a partial file was renamed: it is listed again
             pass
-        except PermissionError as error:  # it must not hold up all the others for ever
+        except PermissionError as error:  # it must not block all others for ever
             batch.refused[name] = f"its file cannot be read: {error.strerror}"
             continue
         batch.taken.append(name)

@@ -16,7 +16,7 @@ from rookery.intake import Intake, Taking
 from rookery.model.errors import HookUnreadable, RookeryError
 from rookery.store.database import savepoint
 
-#: Errors of a call itself, which would be the same at every retry.
+#: Errors that are caused by the call itself, so that every retry would raise them again.
 POISON = (
     *(HookUnreadable, ValueError, LookupError, TypeError, AttributeError),
     *(ArithmeticError, RecursionError, IntegrityError, DataError, ProgrammingError),
@@ -40,7 +40,7 @@ class _Prepared:
 
 
 def read_spooled(intake: Intake, call: bytes) -> SpooledCall:
-    """Read a call with its agent's process. Reads /proc."""
+    """Parse a call and find its agent's process. Reads /proc."""
     try:
         return SpooledCall(key_of(call), intake.with_process(read_call(call)))
     except POISON as error:
@@ -48,7 +48,7 @@ def read_spooled(intake: Intake, call: bytes) -> SpooledCall:
 
 
 async def take_in(intake: Intake, calls: Sequence[SpooledCall]) -> None:
-    """Write down all of the calls, or none. Raises what the store raises."""
+    """Commit all of the calls, or none. Raises what the store raises."""
     prepared = [await _prepare(intake, call) for call in calls]
 
     def take_in_all(db: Connection) -> None:
@@ -91,5 +91,5 @@ def key_of(call: bytes) -> str:
 
 
 def visible(key: str) -> str:
-    """Return a key that SQLite can store: bytes that are no UTF-8 are replaced."""
+    """Return a key that SQLite can store: bytes that are not UTF-8 are replaced."""
     return key.encode(errors="replace").decode()
