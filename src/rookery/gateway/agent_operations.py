@@ -1,4 +1,4 @@
-"""What agents ask beyond what people do: what another said, commands for its own program."""
+"""Operations that mainly agents use: a session's data, and commands for its own program."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ from rookery.store import sessions as known
 from rookery.store import turns
 from rookery.transcript_files import Span
 
-#: Characters that are given of what was said, where nobody asks for more or less.
+#: Characters of what was said that are returned by default.
 TAIL = 8_000
 
-#: Turns that are looked through, at most.
+#: The most turns that are searched.
 MOST_TURNS = 1_000
 
-#: A command of an agent's own program: one line, its name first.
+#: A command of an agent's own program: one line that begins with its name.
 _COMMAND = re.compile(r"/([A-Za-z][\w:.-]{0,63})( [^\r\n]*)?")
 
-#: The commands that one agent may give another's program, besides those that the owner names in
-#: ``trust.commands``: they concern the conversation, and nothing outside of it.
+#: The commands that one agent may give another's program, besides those that the owner lists in
+#: ``trust.commands``: they affect only the conversation.
 ALLOWED = frozenset({"clear", "compact", "context", "cost", "review"})
 
 
@@ -69,10 +69,10 @@ class SessionData:
     """What a session was asked, said and did last, and what stands on its screen."""
 
     session: Session
-    turns: list[Turn]  #: oldest first; of the first one perhaps only the end
-    omitted: int  #: how many more there were, for which there was no room
-    transcript: list[Passage]  #: oldest first; what else its agent wrote down of that time
-    screen: str  #: where that does not tell: while it asks, or has written nothing down
+    turns: list[Turn]  #: oldest first; the first one may be cut to its end
+    omitted: int  #: how many earlier turns did not fit
+    transcript: list[Passage]  #: oldest first; what else its agent recorded in that time
+    screen: str  #: while the session asks something, or if nothing was recorded
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Computer:
     name: str
     is_local: bool
     version: str  #: of Rookery
-    agents: list[str]  #: that may be started there
+    agents: list[str]  #: that can be started there
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Computers:
 class Project:
     path: str
     sessions: int  #: that worked in it
-    live: int  #: that do now
+    live: int  #: that work in it now
     last_used: datetime
 
 
@@ -126,13 +126,13 @@ async def list_projects(house: House, caller: Caller, asked: Nothing) -> Project
 
 async def command(house: House, caller: Caller, asked: CommandAsked) -> Message:
     """Give a command to an agent's own program, such as /compact; once it is idle."""
-    # It may end or change the agent: to speak with it is not enough.
+    # A command may end or change the agent: the right to send it messages is not enough.
     session = await target(house, caller, asked.session, Need.END)
     require_alive(session)
     words = _checked(house, caller, session, asked.command)
     if caller.identity.session is not None:
         await require_own_command(session, words.text)
-    with suppress(RuntimeFailed):  # as with any words: checked again when they are typed
+    with suppress(RuntimeFailed):  # not up yet: checked again when the text is typed
         house.runtime.check(session.id, words.text)
 
     def write(db: Connection) -> Message:
@@ -148,7 +148,7 @@ async def command(house: House, caller: Caller, asked: CommandAsked) -> Message:
 
 
 def _checked(house: House, caller: Caller, session: Session, given: str) -> Words:
-    """Let nothing pass as a command that is more, or more than the caller may."""
+    """Return the command as cleaned text. Refuse all but a command that the caller may give."""
     if house.agents[session.agent].screen is None:
         raise CommandRefused(f"{session.agent} has no commands of its own; send it words.")
     words = clean(given.strip())
@@ -161,7 +161,7 @@ def _checked(house: House, caller: Caller, session: Session, given: str) -> Word
 
 
 def _require_allowed(name: str, allowed: AbstractSet[str]) -> None:
-    """Refuse a session what another's program would do for a person only."""
+    """Refuse a command that only a person may give. Raises ``Forbidden``."""
     if name not in allowed:
         named = ", ".join(f"/{each}" for each in sorted(allowed))
         raise Forbidden(f"/{name} is for a person to type; a session may give: {named}.")
@@ -185,14 +185,14 @@ async def show_data(house: House, caller: Caller, asked: DataAsked) -> SessionDa
     passages = await house.conversations.read(house.database, session, wanted)
     shown = ""
     is_told = bool(passages) or (bool(found) and session.activity is Activity.IDLE)
-    # A screen shows the present only.
+    # A screen shows only the present.
     if asked.until is None and (session.activity in ASKING or not is_told):
         shown = await _shown(house, caller, session, asked.tail_chars)
     return SessionData(session, kept, omitted, passages, shown)
 
 
 def _span(session: Session, since: datetime | None, until: datetime | None) -> Span:
-    """Return the time that is asked for, as far as it was the session's."""
+    """Return the requested time span, limited to the session's own."""
     own = Span.of(session)
     return Span(max(own.since, since or own.since), min(own.until, until or own.until))
 
@@ -208,7 +208,7 @@ def _in_utc(moment: datetime | None) -> datetime | None:
 
 
 def _tail(found: Sequence[Turn], room: int) -> list[Turn]:
-    """Keep as many of the last turns as there is room for, of each the end first."""
+    """Return the last turns that fit into ``room`` characters; long texts keep their ends."""
     kept: list[Turn] = []
     for turn in reversed(found):
         if room <= 0:
@@ -225,7 +225,7 @@ async def _shown(house: House, caller: Caller, session: Session, room: int) -> s
     try:
         asked = ScreenAsked(session=session.id, history=True)
         lines = (await screen(house, caller, asked)).lines
-    except (CommandRefused, RuntimeFailed):  # it is in no pane, or has just left it
+    except (CommandRefused, RuntimeFailed):  # it has no pane, or not any more
         return ""
     return end_of("\n".join(line.rstrip() for line in lines).strip("\n"), room)
 

@@ -1,4 +1,4 @@
-"""What a session may start: how many, how deep, where, and how free."""
+"""Limit what a session may start: how many, how deep, where, and in which mode."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ MINUTE = timedelta(minutes=1)
 
 
 def as_child(db: Connection, house: House, caller: Caller, plan: Plan) -> Plan:
-    """Return a start with the restrictions of the session that asks for it.
+    """Return a plan with the restrictions of the session that asks for it.
 
-    A start by a person comes back as it is. Raises ``LimitReached``, ``RateExceeded`` or
+    A person's plan is returned unchanged. Raises ``LimitReached``, ``RateExceeded`` or
     ``Forbidden``.
     """
     if caller.identity.session is None:
@@ -58,7 +58,7 @@ def _check_folder(house: House, parent: Session, folder: Path) -> None:
 
 
 def _check_name(db: Connection, name: str) -> None:
-    """Let no session give another a name that is taken for a third one's."""
+    """Refuse a name that can be mistaken for a live session's. Raises ``NameTaken``."""
     if name and any(looks_like(name, each.name) for each in sessions.live(db)):
         raise NameTaken(f"{name!r}, or one that looks like it. Choose another.")
 

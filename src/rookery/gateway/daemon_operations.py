@@ -1,4 +1,4 @@
-"""What can be asked of the daemon itself: how it is, what it counted, to tidy up, to stop."""
+"""Operations on the daemon: status, statistics, checks, pruning, backup, tokens and stop."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ from rookery.store.database import open_file
 from rookery.store.statistics import Statistics
 from rookery.store.tokens import Token
 
-#: Seconds to see whether the database takes something in again, after it did not.
+#: Seconds to check whether the database accepts writes again after it did not.
 TROUBLE_TIMEOUT_S = 1.0
 
-#: Seconds for a small write of the doctor, behind all that waits for the writer.
+#: Seconds for a small write of the doctor, after all writes that are queued.
 PROBE_TIMEOUT_S = 4.0
 
 
@@ -72,26 +72,26 @@ class DaemonStatus:
     version: str
     home: str
     sessions: int
-    in_tmux: int  #: of the sessions, those in panes of any tmux server
+    in_tmux: int  #: the sessions in panes of any tmux server
     waiting: int  #: sessions that wait for a person
     started_at: datetime
     computer: str
     tmux_socket: str
     log: str
-    url: str | None  #: on loopback, for what cannot use the socket
-    trouble: str  #: why it takes nothing more in; empty while it does
-    holding: bool = False  #: no words leave, until that is released
+    url: str | None  #: on loopback, for clients that cannot use the socket
+    trouble: str  #: why it accepts no writes; empty while it does
+    holding: bool = False  #: no message leaves until the hold is released
     http_note: str = ""  #: why HTTP is not on its usual port, or is off
-    rules_problem: str = ""  #: why the rules, as they are written now, are not in force
-    headless_problem: str = ""  #: which agents are not tracked, since too many are
-    hooks_problem: str = ""  #: which hook program is damaged, so that rules do not hold
+    rules_problem: str = ""  #: why the rules file, as it is now, is not in force
+    headless_problem: str = ""  #: which agents are not tracked, because too many are
+    hooks_problem: str = ""  #: which hook program is damaged, so that rules do not apply
 
 
 @dataclass(frozen=True, slots=True)
 class Checkup:
     ok: bool
     checks: list[Check]
-    environment: dict[str, str]  #: what agents run in; secrets by name only
+    environment: dict[str, str]  #: the variables of agents; secrets by name only
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class BackedUp:
 @dataclass(frozen=True, slots=True)
 class Minted:
     token: Token
-    secret: str | None  #: shown once; asked again under the same key, there is none
+    secret: str | None  #: shown once; a repeat under the same key has none
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,13 +194,13 @@ async def check_up(house: House, caller: Caller, asked: Nothing) -> Checkup:
 
 
 def _switched_off(live: Iterable[Session]) -> dict[str, str]:
-    """Return the files that switch hooks off, by the name of the session."""
+    """Return the files that disable hooks, by the name of the session."""
     found = {each.name: hooks_switched_off(each) for each in live}
     return {name: file for name, file in found.items() if file}
 
 
 def find_trouble(db: Connection) -> Trouble:
-    """Count what could not be taken in, and name what is not known to have arrived."""
+    """Count entries and hooks that could not be processed; list messages that are unsure."""
     return Trouble(
         entries=troubles.count_entries(db),
         parked=troubles.count_parked_entries(db),
@@ -240,7 +240,7 @@ async def back_up(house: House, caller: Caller, asked: BackupAsked) -> BackedUp:
     if not file.is_absolute() or "\0" in asked.file:
         raise BadInput("give the whole path of the copy.")
     try:
-        if house.database.lost:  # what is to be saved is in the file that is open
+        if house.database.lost:  # the data is in the open file, no longer at its path
             await house.database.read(partial(_copy, file=file))
         else:
             await anyio.to_thread.run_sync(_copy_apart, house.database.path, file)
@@ -253,14 +253,14 @@ async def back_up(house: House, caller: Caller, asked: BackupAsked) -> BackedUp:
 
 
 def _copy_apart(source: Path, file: Path) -> None:
-    """Copy on a connection of its own, so that nobody waits meanwhile."""
+    """Copy on a separate connection, so that other readers need not wait."""
     with closing(open_file(source)) as db:
         _copy(db, file)
 
 
 def _copy(db: Connection, file: Path) -> None:
-    """Copy all of it, or leave nothing behind."""
-    # Made by us first, and by nobody else: the copy holds what agents said.
+    """Copy the whole database, or leave no file behind."""
+    # Created first, exclusively and private to the user: the copy has what agents said.
     os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     with ExitStack() as on_failure:
         on_failure.callback(file.unlink)
@@ -275,7 +275,7 @@ async def mint(house: House, caller: Caller, asked: MintAsked) -> Minted:
 
     def make(db: Connection) -> Minted:
         token = tokens.mint(db, secret, asked.scope, by=caller.identity, at=at)
-        return Minted(token, None)  # what is remembered under a key; a secret is not
+        return Minted(token, None)  # stored under the key, so without the secret
 
     made = await once(house, caller, Minted, make)
     is_new = await house.database.read(partial(tokens.find, found=tokens.digest(secret)))

@@ -1,4 +1,4 @@
-"""What can be asked of the user's own tmux: which panes there are, and to look for agents."""
+"""Operations on the user's own tmux: list its panes, and look for agents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rookery.store import sessions
 
 @dataclass(frozen=True, slots=True)
 class PaneShown:
-    session: str  #: its name, if an agent that we know runs there
+    session: str  #: the name of the session that runs there, if there is one
     server: str  #: the socket of its tmux server
     tmux_session: str
     window: int
@@ -34,7 +34,7 @@ class Panes:
 
 @dataclass(frozen=True, slots=True)
 class Discovered:
-    sessions: list[Session]  #: all that are observed now
+    sessions: list[Session]  #: all sessions that are observed now
     new: list[str]  #: the names of those that were not known before
 
 

@@ -1,4 +1,4 @@
-"""What can be asked of foregrounds: show a session to a person as it goes on, or no more."""
+"""Operations on foregrounds: show a session to a person as it goes on, or stop that."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from rookery.store import entries, foregrounds
 from rookery.store import sessions as known
 from rookery.store.foregrounds import InFront
 
-#: Wherever somebody runs `rookery fg`.
+#: Every terminal in which the user runs `rookery fg`.
 TERMINAL = "terminal"
 
 CHANNELS = (TERMINAL,)
 
-#: Turns that whoever comes back is shown; of those before, only how many there were.
+#: The most missed turns that are returned; earlier ones are only counted.
 MOST = 200
 
 Number: TypeAlias = Annotated[int, Field(ge=0, le=2**62)]
@@ -67,13 +67,13 @@ class Foreground:
 
     session: Session
     channel: str
-    is_there: bool  #: false of one that is over, or that nobody has brought
+    is_there: bool  #: false if it is over, or was not brought to the foreground
     is_new: bool  #: it was not there before
     seen: int  #: the last turn that was shown there; 0 if none was
     missed: list[Turn]  #: that ended and were not shown there; oldest first
     omitted: int  #: how many more there were before those
     running: list[Turn]
-    as_of: int  #: the last entry that all of this tells of
+    as_of: int  #: the last entry that is included here
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Shown:
     session: SessionId
     channel: str
     seen: int
-    following: Turn | None  #: that ended after it, and is to be shown now
+    following: Turn | None  #: the next turn that ended, to show now
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ async def foreground(house: House, caller: Caller, asked: ForegroundAsked) -> Fo
     Of one that is over it only answers that.
     """
     session = await _found(house, caller, asked)
-    _require_a_shower(caller, asked.seen)
+    _require_may_mark_seen(caller, asked.seen)
 
     def write(db: Connection) -> Foreground:
         if asked.seen is not None:
@@ -128,8 +128,8 @@ async def foreground(house: House, caller: Caller, asked: ForegroundAsked) -> Fo
 def _enter(
     db: Connection, house: House, caller: Caller, channel: str, session: SessionId
 ) -> bool:
-    """Bring a session to the front. One that is over says nothing more: it is not brought."""
-    if known.get(db, session).status.is_over:
+    """Bring a session to the foreground, unless it is over. Return whether it is new there."""
+    if known.get(db, session).status.is_over:  # it says nothing more
         return False
     now = house.journal.clock.now()
     is_new = foregrounds.enter(db, session, channel, by=caller.name, at=now)
@@ -146,7 +146,7 @@ async def shown(house: House, caller: Caller, asked: ShownAsked) -> Shown:
 
     def write(db: Connection) -> Shown:
         foregrounds.mark(db, session.id, asked.channel, seen=asked.seen)
-        # After what this one has shown: another may show the same at the same time.
+        # After what this caller has shown: another one may show the same at the same time.
         following = foregrounds.following(db, session.id, after=asked.seen)
         return Shown(session.id, asked.channel, asked.seen, following)
 
@@ -156,12 +156,12 @@ async def shown(house: House, caller: Caller, asked: ShownAsked) -> Shown:
 async def background(house: House, caller: Caller, asked: BackgroundAsked) -> Background:
     """Show a session no more; it goes on. Twice does nothing."""
     session = await _found(house, caller, asked)
-    _require_a_shower(caller, asked.seen)
+    _require_may_mark_seen(caller, asked.seen)
 
     def write(db: Connection) -> Background:
         if asked.seen is not None:
             foregrounds.mark(db, session.id, asked.channel, seen=asked.seen)
-        _require_a_bringer(caller, foregrounds.bringer(db, session.id, asked.channel))
+        _require_may_put_back(caller, foregrounds.bringer(db, session.id, asked.channel))
         was_in_front = foregrounds.leave(db, session.id, asked.channel)
         if was_in_front:
             house.journal.append(db, ForegroundLeft(session.id, asked.channel, caller.name))
@@ -188,7 +188,7 @@ async def list_foregrounds(
 
 async def _found(house: House, caller: Caller, asked: OnChannel) -> Session:
     _require_a_channel(asked.channel)
-    # Showing it gives it no words: a plain program may be brought by an agent, too.
+    # Showing a session sends it no text, so an agent may bring a plain program as well.
     return await target(house, caller, asked.session, Need.READ)
 
 
@@ -198,15 +198,15 @@ def _require_a_channel(channel: str) -> None:
         raise BadInput(f"there is no channel {channel[:SHOWN]!r}; there is: {there}.")
 
 
-def _require_a_bringer(caller: Caller, by: str | None) -> None:
-    """Let no agent take away what its person looks at. Raises ``Forbidden``."""
+def _require_may_put_back(caller: Caller, by: str | None) -> None:
+    """Refuse an agent that removes what a person has brought. Raises ``Forbidden``."""
     is_agent = caller.identity.scope is not Scope.OWNER
     if is_agent and by is not None and Actor.read(by).kind is not ActorKind.SESSION:
         raise Forbidden("a person has brought it to the foreground, and puts it back.")
 
 
-def _require_a_shower(caller: Caller, seen: int | None) -> None:
-    """Let no agent hide from its person what was not shown. Raises ``Forbidden``."""
+def _require_may_mark_seen(caller: Caller, seen: int | None) -> None:
+    """Refuse an agent that marks turns as shown: it could hide them. Raises ``Forbidden``."""
     if seen is not None and caller.identity.scope is not Scope.OWNER:
         raise Forbidden("what a person has seen is for those to say who have shown it.")
 

@@ -1,4 +1,4 @@
-"""Reads what a person or a session answers to questions: options by number, name, beginning."""
+"""Parse answers to questions: options by their number, name or prefix, or free text."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from rookery.model.errors import BadInput
 from rookery.model.names import SHOWN
 from rookery.model.permissions import Question, Request
 
-#: Digits of a number that could still be that of an option.
+#: Digits of a number that are read; no question has so many options.
 _DIGITS = 9
 
 
 def given_answers(
     request: Request, given: tuple[str, ...], *, own_words: bool
 ) -> dict[str, tuple[str, ...]]:
-    """Give each question its answer: an option by its name or number, or other words."""
+    """Return the answers by question: an option by its name or number, or free text."""
     choose = _named if own_words else chosen
     if len(request.questions) > 1 and len(given) != len(request.questions):
         each = " ".join(f"ANSWER{number}" for number in range(1, len(request.questions) + 1))
@@ -40,16 +40,16 @@ def given_answers(
 def _several(
     question: Question, given: str, choose: Callable[[tuple[str, ...], str], str]
 ) -> tuple[str, ...]:
-    """Read one answer of many: a question that takes several takes them with commas."""
+    """Parse the answer to one question: if it takes several options, commas separate them."""
     if not question.takes_several or _matched(question.options, given):
         return (choose(question.options, given),)
     return tuple(choose(question.options, each.strip()) for each in given.split(","))
 
 
 def chosen(options: tuple[str, ...], given: str) -> str:
-    """Take words for an option: by its number, its name, or how only that one begins.
+    """Return the option that a text names: by its number, its name, or a unique prefix.
 
-    Raises ``BadInput`` if there is no such option, or more than one: free text is said to be.
+    Raises ``BadInput`` if it names no option, or several: free text must be marked as such.
     """
     if not options:
         return given
@@ -63,7 +63,7 @@ def chosen(options: tuple[str, ...], given: str) -> str:
 
 
 def _matched(options: tuple[str, ...], given: str) -> str:
-    """Return the one option that is meant; empty if none is, or more than one."""
+    """Return the one option that a text names; empty if it names none, or several."""
     meant = _meant(options, given)
     return meant.pop() if len(meant) == 1 else ""
 
@@ -93,7 +93,7 @@ def _named(options: tuple[str, ...], given: str) -> str:
 
 
 def spoken_answers(request: Request, words: str) -> dict[str, tuple[str, ...]]:
-    """Take words for the answers: an option by its name or number, else as they are."""
+    """Parse a text into answers: an option by its name or number, else free text."""
     asked = request.questions
     lines = [each.strip() for each in words.splitlines() if each.strip()]
     given = lines if len(asked) > 1 else [words.strip()]

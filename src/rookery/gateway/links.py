@@ -1,4 +1,4 @@
-"""How a session hears of what comes of its words to another."""
+"""Let a session hear of the outcome of its messages to another one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rookery.store import sessions
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """How somebody wants to hear of what comes of their words."""
+    """How a sender wants to hear of the outcome of its message."""
 
     target: SessionId
     message: MessageId | None
@@ -32,9 +32,9 @@ def speaker_of(caller: Caller, *, direct: bool = False) -> Speaker:
 
 
 def link(db: Connection, house: House, caller: Caller, wanted: Link) -> bool:
-    """Let a session hear of another: as long as the two talk, or once, when it is done.
+    """Link the caller to a session: by a relay in which the two talk, or by a listener.
 
-    True if it is told now and was not before.
+    Return whether a listener was added.
     """
     own = caller.identity.session
     if own is None or own == wanted.target:
@@ -44,7 +44,7 @@ def link(db: Connection, house: House, caller: Caller, wanted: Link) -> bool:
         relays.join_pair(db, house.journal, (own, wanted.target), limits=limits_of(house))
         return False
     if not wanted.listen or not sessions.get(db, own).can_receive:
-        return False  # what is in no pane can be told nothing
+        return False  # a session without a pane cannot be notified
     listener = Listener(caller=own, target=wanted.target, message=wanted.message)
     return listeners.listen(db, house.journal, listener)
 
@@ -52,10 +52,10 @@ def link(db: Connection, house: House, caller: Caller, wanted: Link) -> bool:
 def require_family(
     db: Connection, house: House, caller: Caller, members: AbstractSet[SessionId]
 ) -> None:
-    """Let a session join its family only in a relay. Raises ``Forbidden``.
+    """Refuse a relay with members outside the caller's family. Raises ``Forbidden``.
 
-    A session that it only knows from a relay of another family is not passed on to other
-    sessions, and is out of its own reach once that relay is closed.
+    A session that the caller only knows from a relay of another family must not be passed on
+    to other sessions, and is out of the caller's reach once that relay is closed.
     """
     allowed = family_of(db, house, caller)
     if allowed is not None and not members <= allowed:
@@ -63,6 +63,6 @@ def require_family(
 
 
 def limits_of(house: House) -> RelayLimits:
-    """Return what keeps sessions from talking for ever, where nothing else is said."""
+    """Return the default limits of relays, which keep sessions from talking for ever."""
     usual = house.settings.relays
     return RelayLimits(usual.max_hops, usual.max_a_minute, usual.max_characters)

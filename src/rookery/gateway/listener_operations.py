@@ -1,4 +1,4 @@
-"""What can be asked of those who wait for others, and of words that wait."""
+"""Operations on listeners, on waiting messages, and on the hold that keeps them back."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ class Listening:
     """What came of wanting to wait for one session."""
 
     target: SessionId
-    listening: bool  #: false if it waits for that one already, or nothing can come
+    listening: bool  #: false if it waits for the target already, or the target is over
     reason: str = ""
-    ring: str = ""  #: those who wait for each other because of it
+    ring: str = ""  #: the sessions that wait for each other because of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,22 +81,22 @@ class Composed:
     """Several listeners of one caller whose news is told at once."""
 
     id: int
-    needed: int  #: so many have to be there
-    of: int  #: so many are waited for, those that are there included
+    needed: int  #: how many targets have to be there
+    of: int  #: how many targets it has, those that are there included
     there: int
-    deadline: datetime | None  #: then it is told who is missing
+    deadline: datetime | None  #: when the caller is told which ones are missing
 
 
 @dataclass(frozen=True, slots=True)
 class KnownListeners:
     listeners: list[Listener]
-    waits: list[Composed]  #: that some of them are part of
+    waits: list[Composed]  #: the composed waits that some of the listeners belong to
 
 
 @dataclass(frozen=True, slots=True)
 class Inbox:
     letters: list[backlog.Letter]
-    holding: bool  #: nothing leaves until it is released
+    holding: bool  #: no message leaves until the hold is released
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ async def listen(house: House, caller: Caller, asked: ListenAsked) -> Listenings
         ids = {each.id for each in found if sessions.get(db, each.id).status.is_over}
         over = [each for each in wanted if each.target in ids]
         alive = [each for each in wanted if each.target not in ids]
-        # Those that are over are answered for at once, with the reason.
+        # Targets that are over are reported at once, with the reason.
         answered = [_listen(db, house, each) for each in (over if is_one_wait else wanted)]
         if is_one_wait and alive:
             answered += _listen_to_several(db, house, alive, asked)
@@ -131,7 +131,7 @@ async def listen(house: House, caller: Caller, asked: ListenAsked) -> Listenings
 
 
 def _require_reachable(caller: Session) -> None:
-    """Refuse to let a session wait that nothing can be told. Raises ``CommandRefused``."""
+    """Refuse a caller that cannot be notified. Raises ``CommandRefused``."""
     if caller.status.is_over:
         raise SessionOver(f"{caller.name}; it cannot be told anything any more.")
     if not caller.can_receive:
@@ -151,7 +151,7 @@ def _listen(db: Connection, house: House, wanted: Listener) -> Listening:
 def _listen_to_several(
     db: Connection, house: House, wanted: list[Listener], asked: ListenAsked
 ) -> list[Listening]:
-    # Of each apart, but with a deadline for all of them: that is one wait for all.
+    # Separate news of each, but a common deadline: that is one wait for all.
     needed = enough("all" if asked.needed == "each" else asked.needed, len(wanted))
     deadline = timedelta(seconds=asked.timeout) if asked.timeout is not None else None
     listeners.listen_to_several(db, house.journal, wanted, needed=needed, deadline=deadline)

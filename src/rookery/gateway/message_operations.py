@@ -1,4 +1,4 @@
-"""What can be asked of words for sessions: send them, see how far they came, their answer."""
+"""Operations on messages: send one, show its progress, and wait for its answer."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ from rookery.store import sessions as known
 
 MESSAGE = "/v1/messages/{message}"
 
-#: The words of these may still not have been given to the agent.
+#: Steps at which a message may not have reached the agent yet.
 NOT_LEFT = frozenset({Step.PENDING, Step.SENDING, Step.PASTED})
 
-#: Nothing more will come of these by itself.
+#: Steps after which nothing more happens to a message by itself.
 LOST = frozenset({Step.FAILED, Step.UNSURE})
 
 Number: TypeAlias = Annotated[int, Field(ge=0, le=2**62)]
@@ -82,9 +82,9 @@ class Delivery:
     """How far words have come, and what came of them."""
 
     message: Message
-    session: Session  #: that they are for
-    turn: Turn | None  #: that took them up
-    holding: bool = False  #: no words leave, until that is released
+    session: Session  #: the recipient
+    turn: Turn | None  #: that took the message up
+    holding: bool = False  #: no message leaves until the hold is released
 
     @property
     def is_settled(self) -> bool:
@@ -96,7 +96,7 @@ class Delivery:
 
     @property
     def is_obeyed(self) -> bool:
-        """Whether they were a command, which the agent's program took without a turn."""
+        """Return whether it was a command that the agent's program took without a turn."""
         return self.message.step is Step.ACKNOWLEDGED and self.turn is None
 
 
@@ -106,7 +106,7 @@ async def send(house: House, caller: Caller, asked: SendAsked) -> Message:
     session = await target(house, caller, asked.session, Need.SPEAK)
     require_alive(session)
     words = sessions.addressed(given, house.agents[session.agent])
-    with suppress(RuntimeFailed):  # not up yet: it is checked again when they are typed
+    with suppress(RuntimeFailed):  # not up yet: checked again when the text is typed
         house.runtime.check(session.id, words.text)
 
     def write(db: Connection) -> Message:
@@ -143,7 +143,7 @@ async def show_message(house: House, caller: Caller, asked: MessageAsked) -> Del
         asks = now.session.is_asking and now.session.since != asked.known
         return asks or now.is_settled
 
-    recipient = await _require_a_reader(house, caller, asked.message)
+    recipient = await _readable_recipient(house, caller, asked.message)
     if asked.timeout:
         await until(house, caller, is_news, asked.timeout, sessions=[recipient])
     return await house.database.read(lambda db: _delivery(db, asked.message))
@@ -155,7 +155,7 @@ async def answer(house: House, caller: Caller, asked: AnswerAsked) -> Turn:
     def is_settled(db: Connection) -> bool:
         return _delivery(db, asked.message).is_settled
 
-    recipient = await _require_a_reader(house, caller, asked.message)
+    recipient = await _readable_recipient(house, caller, asked.message)
     await until(house, caller, is_settled, asked.timeout, sessions=[recipient])
     now = await house.database.read(lambda db: _delivery(db, asked.message))
     if now.turn and now.turn.ended_at:
@@ -169,10 +169,10 @@ async def answer(house: House, caller: Caller, asked: AnswerAsked) -> Turn:
     raise StillWorking(_why(now.session, now.message))
 
 
-async def _require_a_reader(house: House, caller: Caller, message: int) -> SessionId:
-    """Return the session that a message is for.
+async def _readable_recipient(house: House, caller: Caller, message: int) -> SessionId:
+    """Return the recipient of a message that the caller may read. Raises ``Forbidden``.
 
-    Refuses one that is not the caller's to see, in one way whether it exists or not.
+    The refusal is the same whether or not the message exists.
     """
 
     def read(db: Connection) -> SessionId:
@@ -198,7 +198,7 @@ def _delivery(db: Connection, number: int) -> Delivery:
 
 
 def _is_left_or_kept(now: Delivery) -> bool:
-    """Whether words left, or wait for something that one can name."""
+    """Return whether a message left, or waits for a known reason."""
     if now.message.step not in NOT_LEFT or now.message.waits_for or now.holding:
         return True
     return now.message.step is Step.PENDING and now.session.activity is not Activity.IDLE

@@ -1,4 +1,4 @@
-"""What can be asked of permissions: what waits, what to answer, who asks, what was decided."""
+"""Operations on permissions: list and answer requests, test rules, set the mode, audit."""
 
 from __future__ import annotations
 
@@ -116,10 +116,10 @@ class AuditAsked(Asked):
 @dataclass(frozen=True, slots=True)
 class RequestList:
     mode: Mode
-    trouble: str  #: why the rules, as they are written now, do not hold
+    trouble: str  #: why the rules file, as it is now, is not in force
     requests: list[Request]
     on_timeout: Literal["terminal", "deny"] = "terminal"  #: what happens at a deadline
-    #: Why the daemon can write nothing, so that requests may be missing here; empty if it can.
+    #: Why the daemon cannot write, so that requests may be missing here; empty if it can.
     store_trouble: str = ""
 
 
@@ -166,7 +166,7 @@ async def list_requests(house: House, caller: Caller, asked: RequestsAsked) -> R
 
 
 def _with_ways(house: House, db: Connection, request: Request) -> Request:
-    """Add whether free text can be given: not in every agent's own dialog."""
+    """Add whether free text is accepted: not every agent's own dialog takes it."""
     if not request.by_keys or not request.questions:
         return request
     free = {each.text: (f"not {' '.join(each.options)}",) for each in request.questions}
@@ -180,7 +180,7 @@ async def answer(house: House, caller: Caller, asked: PermissionAnswerAsked) -> 
 
     def write(db: Connection) -> Request:
         request = _find(house, db, caller, asked.permission)
-        _require_a_judge(house, db, caller, request)
+        _require_may_answer(house, db, caller, request)
         keys = _keys_of(house, db, request)
         verdict = _verdict(request, asked, keys=keys, by=caller.name)
         house.permissions.answer(db, request, verdict)
@@ -191,7 +191,7 @@ async def answer(house: House, caller: Caller, asked: PermissionAnswerAsked) -> 
     return await once(house, caller, Request, write)
 
 
-#: The answer to a request that asks to allow what cannot be told from other calls.
+#: The note when a call cannot be allowed for its session: other calls look the same.
 ONCE_ONLY = (
     "It is allowed this once only, because the call was not told exactly or not as a whole,"
     " and other calls would look the same."
@@ -199,13 +199,13 @@ ONCE_ONLY = (
 
 
 def _keys_of(house: House, db: Connection, request: Request) -> KeyDialect | None:
-    """Return how the dialogs of a request's agent are answered by keys."""
+    """Return the key dialect of a request's agent; ``None`` if keys answer no dialog of it."""
     agent = house.agents.get(known.get(db, request.session).agent)
     return agent.screen.keys if agent and agent.screen else None
 
 
 def _noted(request: Request, keys: KeyDialect | None, asked: PermissionAnswerAsked) -> Request:
-    """Add what a person must know of their answer."""
+    """Add what the person must know about the effect of the answer."""
     if asked.for_session and not request.is_exact:
         return replace(request, note=ONCE_ONLY)
     is_lost = request.by_keys and request.outcome is Outcome.DENIED and request.reason
@@ -251,7 +251,7 @@ async def answer_question(house: House, caller: Caller, asked: WordsAsked) -> Re
 
 
 def _require_asker(db: Connection, request: Request, word: str) -> None:
-    """Refuse an answer to the question of another session. Raises ``BadInput``."""
+    """Refuse an answer if another session asks the question. Raises ``BadInput``."""
     try:
         if word:
             known.resolve(db, word, among={request.session})
@@ -260,7 +260,7 @@ def _require_asker(db: Connection, request: Request, word: str) -> None:
 
 
 def _require_told(house: House, db: Connection, caller: Caller, request: Request) -> None:
-    """Let only those answer who may. Raises ``Forbidden`` or ``BadInput``."""
+    """Refuse a caller that may not answer a question. Raises ``Forbidden`` or ``BadInput``."""
     if request.kind != "question" or request.tool == DIALOG:
         raise BadInput("it is not a question of an agent; a person must allow or deny it.")
     own = caller.identity.session
@@ -269,7 +269,7 @@ def _require_told(house: House, db: Connection, caller: Caller, request: Request
     if own == request.session:
         raise Forbidden("a session does not answer its own questions.")
     if request.tool == STOP:
-        _require_a_judge(house, db, caller, request)  # it is asked of the person
+        _require_may_answer(house, db, caller, request)  # this question is for the person
         return
     is_above = request.session in families.descendants(db, own)
     if not is_above and not dialogs.was_told(db, request.id, own):
@@ -286,10 +286,10 @@ async def see_missed(house: House, caller: Caller, asked: SeenAsked) -> SeenRequ
 
 
 def _find(house: House, db: Connection, caller: Caller, word: str) -> Request:
-    """Find what is meant: a request, or the only thing that a session asks for.
+    """Return the request that ``word`` names: its id, or the session that asks for it alone.
 
-    Raises ``RequestAmbiguous`` if the session asks for several things that differ: which of
-    them the caller has seen is not known.
+    Raises ``RequestAmbiguous`` if the session asks for several different things: it is not
+    known which of them the caller has seen.
     """
     allowed = reach(house, db, caller, Need.DECIDE)
     with suppress(RequestUnknown):
@@ -313,8 +313,8 @@ def _shown(request: Request) -> str:
     return " ".join(request.message.split())[:SHOWN]
 
 
-def _require_a_judge(house: House, db: Connection, caller: Caller, request: Request) -> None:
-    """Let no session answer for itself or for those above it. Raises ``Forbidden``."""
+def _require_may_answer(house: House, db: Connection, caller: Caller, request: Request) -> None:
+    """Refuse a session that answers for others than its descendants. Raises ``Forbidden``."""
     if caller.identity.scope is not Scope.SESSION or caller.identity.session is None:
         return
     if not house.settings.permissions.parents_may_answer:
@@ -350,7 +350,7 @@ def _verdict(
 def _require_keys(
     request: Request, keys: KeyDialect | None, answers: Mapping[str, tuple[str, ...]]
 ) -> None:
-    """Refuse an answer that no key can give. Raises ``CommandRefused``."""
+    """Refuse an answer that keys cannot give. Raises ``CommandRefused``."""
     if not request.by_keys or (keys and keys.takes(call_of(request), answers)):
         return
     options = "; ".join(listed(each) for each in request.questions if each.options)
@@ -362,7 +362,7 @@ def _require_keys(
     )
 
 
-#: What is said of a call that no rule is about.
+#: The reason that is given for a call that no rule matches.
 NO_RULE = "No rule matches: the agent's own permission mode decides whether it asks."
 
 
@@ -384,7 +384,7 @@ async def test_rules(house: House, caller: Caller, asked: TestAsked) -> Tested:
 
 
 def _circumstances(db: Connection, asked: TestAsked) -> Circumstances:
-    """Return who makes a call that is tested; a live session's ancestors count as well."""
+    """Return the circumstances of a tested call, with a live session's ancestors."""
     where = Circumstances(asked.agent, asked.project, asked.session)
     session = known.called(db, asked.session)
     if session is None:

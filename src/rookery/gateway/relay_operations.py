@@ -1,4 +1,4 @@
-"""What can be asked of relays: let sessions talk, see what they said, end it."""
+"""Operations on relays: create, list, show, join, leave and close them."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from rookery.store.relays import Said
 
 ONE = "/v1/relays/{relay}"
 
-#: Answers to answers that a session may let others give without a person.
+#: Hops (answers to answers) that a session may allow in a relay without a person.
 MOST_HOPS = 50
 
-#: So long relays that were closed are listed.
+#: How long closed relays are listed.
 LISTED = timedelta(hours=1)
 
 
@@ -102,7 +102,7 @@ async def create(house: House, caller: Caller, asked: RelayAsked) -> Relay:
 
 
 def _limits(house: House, caller: Caller, asked: RelayAsked) -> RelayLimits:
-    """Return what a relay is limited to; beyond some it is for a person to allow."""
+    """Return a relay's limits. Raises ``Forbidden`` above what a session may allow."""
     usual = limits_of(house)
     hops, a_minute = asked.max_hops or usual.hops, asked.max_a_minute or usual.a_minute
     if caller.identity.scope is Scope.SESSION:
@@ -191,10 +191,10 @@ async def close(house: House, caller: Caller, asked: OfRelay) -> Relay:
 
 
 def _require(db: Connection, house: House, caller: Caller, word: str) -> Relay:
-    """Find a relay. For a session: one that it is in, or was in when that was closed.
+    """Return a relay; to a session, one that it is in, or was in when the relay was closed.
 
-    A session that left it, or was taken out, hears no more of it. Raises ``Forbidden``, also
-    where there is no such relay: a session learns nothing of those of others.
+    A session that left, or was taken out, has no more access. Raises ``Forbidden``, also if
+    there is no such relay: a session must not learn of relays of others.
     """
     own = caller.identity.session
     if own is None or house.settings.trust.sessions == "all":

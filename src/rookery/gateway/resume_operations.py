@@ -1,4 +1,4 @@
-"""What can be asked of conversations that have ended, or of which one wants a branch."""
+"""Operations that continue a conversation that has ended, or branch off one."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from rookery.model.scopes import Need, Scope
 from rookery.model.sessions import NativeId, Session
 from rookery.sessions import Conversation
 
-#: What agents call their conversations: it goes on a command line, where no more may be meant.
+#: The ids of agents' conversations. They go on a command line, so nothing else is accepted.
 _NATIVE = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|ses_[0-9A-Za-z]{8,60}")
 
-#: What stands for a native id until the agent tells it.
+#: The prefix of placeholders for a native id until the agent reports it.
 _SYNTHETIC = "tmux_"
 
 
@@ -44,7 +44,7 @@ async def resume(house: House, caller: Caller, asked: ResumeAsked) -> Session:
         raise BadInput(f"{old.name} is known: it goes on as the agent, and where, it was.")
     if old.native_id is None or old.native_id.startswith(_SYNTHETIC):
         raise CommandRefused(f"nothing was said in {old.name} that {old.agent} would know.")
-    if not _NATIVE.fullmatch(old.native_id):  # a hook may have told anything
+    if not _NATIVE.fullmatch(old.native_id):  # a hook may have reported anything
         raise CommandRefused(f"{old.native_id[:80]!r} is no conversation of {old.agent}.")
     conversation = Conversation(
         native_id=old.native_id, is_branch=asked.fork, session=old.id, name=old.name
@@ -60,7 +60,7 @@ async def resume(house: House, caller: Caller, asked: ResumeAsked) -> Session:
 
 
 async def _resume_unknown(house: House, caller: Caller, asked: ResumeAsked) -> Session:
-    """Hand a conversation that we know nothing of to its agent, as it is."""
+    """Resume a conversation that Rookery does not know, by the id that the owner gives."""
     if caller.identity.scope is not Scope.OWNER:
         raise Forbidden("a conversation that Rookery does not know is for its owner to resume.")
     if not (asked.agent and asked.project):

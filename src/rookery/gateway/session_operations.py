@@ -1,4 +1,4 @@
-"""What can be asked of sessions: start them, list them, read them, end them."""
+"""Operations on sessions: start, list, show, interrupt, rename and end them."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ from rookery.store.dialogs import PendingRequest
 
 ONE = "/v1/sessions/{session}"
 
-#: Sessions that may be asked for by their ids at once.
+#: Sessions that may be requested by their ids at once.
 MAX_IDS = 1_000
 
 #: Seconds for several keys to interrupt a turn, and how often they are pressed at most.
 INTERRUPT_TIMEOUT_S, INTERRUPT_TRIES = 3.0, 3
 
-#: Seconds between two looks at a screen that rests in mid-turn; and for that turn to be ended.
+#: Seconds between two checks of a screen that rests in mid-turn; and for that turn to be ended.
 RESTING_S, CORRECTION_TIMEOUT_S = 1.0, 3.0
 
 
@@ -110,23 +110,23 @@ class KeysAsked(OfSession):
 @dataclass(frozen=True, slots=True)
 class Sessions:
     sessions: list[Session]
-    kept: dict[SessionId, backlog.Kept]  #: of those that have words waiting
-    failures: dict[SessionId, str]  #: what was said last in a turn that failed
-    holding: bool = False  #: no words leave, until that is released
-    rules_problem: str = ""  #: why the rules, as they are written now, are not in force
+    kept: dict[SessionId, backlog.Kept]  #: of those that have waiting messages
+    failures: dict[SessionId, str]  #: the answer of a last turn that failed
+    holding: bool = False  #: no message leaves until the hold is released
+    rules_problem: str = ""  #: why the rules file, as it is now, is not in force
     #: Of those whose requests have a deadline, or were not answered in time.
     pending: dict[SessionId, PendingRequest] = field(default_factory=dict)
     on_timeout: Literal["terminal", "deny"] = "terminal"  #: what happens at a deadline
-    #: Why the daemon can write nothing, so that what it says may be old; empty if it can.
+    #: Why the daemon cannot write, so that this may be outdated; empty if it can.
     trouble: str = ""
-    hooks_problem: str = ""  #: which hook program is damaged, so that rules do not hold
+    hooks_problem: str = ""  #: which hook program is damaged, so that rules do not apply
 
 
 @dataclass(frozen=True, slots=True)
 class Turns:
     session: Session
     turns: list[Turn]
-    count: int  #: of all that there were
+    count: int  #: of all turns that ended
     unheard: list[backlog.Unheard]
 
 
@@ -151,9 +151,9 @@ async def begin(
     asked: StartAsked,
     conversation: sessions.Conversation | None = None,
 ) -> Session:
-    """Start an agent, to go on with a conversation or to begin a new one."""
+    """Start an agent that continues a conversation or begins a new one."""
     asked = _without_agents_environment(caller, asked)
-    _require_a_name_of_an_agent(caller, asked)
+    _require_owner_for_shell(caller, asked)
     what = asked.model_dump(exclude={"listen"})
     own = caller.identity.session
     wanted = sessions.Start(**what, parent=own, conversation=conversation)
@@ -181,18 +181,18 @@ async def begin(
 
 
 def _without_agents_environment(caller: Caller, asked: StartAsked) -> StartAsked:
-    """Leave out the environment that a command sends when a session runs it.
+    """Drop the environment that a command sends when a session runs it.
 
-    The command cannot always tell that an agent runs it: one that was started by hand has no
-    badge in its environment.
+    The command cannot always detect that an agent runs it: an agent that was started by hand
+    has no badge in its environment.
     """
     identity = caller.identity
     is_session = identity.scope is Scope.SESSION and identity.door == "unix"
     return asked.model_copy(update={"environment": {}}) if is_session else asked
 
 
-def _require_a_name_of_an_agent(caller: Caller, asked: StartAsked) -> None:
-    """Keep free command lines for the owner at this computer."""
+def _require_owner_for_shell(caller: Caller, asked: StartAsked) -> None:
+    """Allow shells and environments only to the owner on this computer's own socket."""
     if caller.identity.scope is not Scope.OWNER or caller.identity.door != "unix":
         if asked.agent == "shell":
             raise Forbidden("a shell is for the owner on this computer's own socket.")
@@ -232,7 +232,7 @@ async def list_sessions(house: House, caller: Caller, asked: ListAsked) -> Sessi
 
 
 def has_failed_turn(session: Session) -> bool:
-    """Whether it is idle because its last turn failed."""
+    """Return whether a session is idle because its last turn failed."""
     return session.activity is Activity.IDLE and session.reason == "failed"
 
 
@@ -246,14 +246,14 @@ async def show(house: House, caller: Caller, asked: OfSession) -> Session:
 
 
 def require_alive(session: Session) -> None:
-    """Refuse what cannot be done to a session that is over. Raises ``SessionOver``."""
+    """Refuse a session that is over. Raises ``SessionOver``."""
     if session.status.is_over:
         name, why = session.name, f"{session.status}: {first_line(session.reason)}"
         raise SessionOver(f"{name} ({why}). See it with:  rookery output {name}")
 
 
 def doing(session: Session) -> str:
-    """Say what a session does, after its name."""
+    """Return what a session does, as a phrase that follows its name."""
     asks = {Activity.PERMISSION: "asks for permission", Activity.QUESTION: "asks a question"}
     state = session.activity or session.status
     does = asks.get(session.activity) if session.activity else None
@@ -282,8 +282,8 @@ async def show_turns(house: House, caller: Caller, asked: TurnsAsked) -> Turns:
 async def _await_turns(
     house: House, caller: Caller, session: SessionId, asked: TurnsAsked
 ) -> None:
-    """Wait until more turns have ended than the caller knows, or the session has."""
-    # Counted once, beside the loop: to count thousands at each entry would block it.
+    """Wait until more turns have ended than the caller knows, or the session has ended."""
+    # Counted once, outside the event loop: counting thousands at each entry would block it.
     counted = await house.database.read(partial(turns.count_settled, session=session))
 
     def has_more(db: Connection) -> bool:
@@ -366,17 +366,17 @@ async def interrupt(house: House, caller: Caller, asked: OfSession) -> Session:
     """Stop the present turn, as its person would."""
     session = await target(house, caller, asked.session, Need.END)
     agent = house.agents[session.agent]
-    await _correct_what_rests(house, caller, session)
+    await _correct_missed_end(house, caller, session)
 
     def note(db: Connection) -> None:
         _require_interruptible(db, house, known.get(db, session.id))
-        # Before the key: what was asked ends because of it, and the audit says so.
+        # Before the key: open requests end because of it, and the audit says so.
         asked_now.mark_interrupted(db, session.id, caller.name)
         keys = " ".join(agent.input.interrupt)
         house.journal.append(db, KeysPressed(session.id, keys, caller.name))
 
     begun = await begin_acting(house, caller, note)
-    # A daemon that died after it was noted may have pressed the key before that or not.
+    # A daemon that died after the note may or may not have pressed the key.
     if begun is None or await house.database.read(
         lambda db: _still_runs(db, session.id, since=begun)
     ):
@@ -384,10 +384,10 @@ async def interrupt(house: House, caller: Caller, asked: OfSession) -> Session:
     return await finish_acting(house, caller, Session, lambda db: known.get(db, session.id))
 
 
-async def _correct_what_rests(house: House, caller: Caller, session: Session) -> None:
-    """Have the end of a turn written down that nothing told of, if its screen rests.
+async def _correct_missed_end(house: House, caller: Caller, session: Session) -> None:
+    """Have the end of a turn recorded that no hook reported, if the session's screen rests.
 
-    Otherwise a key would be pressed that interrupts nothing, and the turn still seem to run.
+    Otherwise the key would interrupt nothing, and the turn would still seem to run.
     """
     agent = house.agents[session.agent]
     is_young = house.journal.clock.now() - session.since < timedelta(seconds=agent.input.quiet)
@@ -410,10 +410,10 @@ async def _correct_what_rests(house: House, caller: Caller, session: Session) ->
 
 
 def _require_interruptible(db: Connection, house: House, session: Session) -> None:
-    """Refuse where no turn runs. Raises ``SessionOver`` or ``CommandRefused``."""
+    """Refuse a session in which no turn runs. Raises ``SessionOver`` or ``CommandRefused``."""
     require_alive(session)
     agent = house.agents[session.agent]
-    # Of a shell only its person knows whether something runs in it.
+    # Only the user knows whether something runs in a shell.
     tells = agent.hooks is not None or agent.screen is not None
     if tells and session.activity is Activity.IDLE:
         raise CommandRefused(f"{session.name} is idle; there is nothing to interrupt.")
@@ -422,7 +422,7 @@ def _require_interruptible(db: Connection, house: House, session: Session) -> No
 
 
 def _still_runs(db: Connection, session: SessionId, *, since: datetime) -> bool:
-    """Return whether the turn that ran at a moment runs now."""
+    """Return whether the turn that ran at ``since`` still runs."""
     now = known.get(db, session)
     if now.status.is_over or now.activity in {None, Activity.IDLE}:
         return False
@@ -445,7 +445,7 @@ def _require_a_turn(db: Connection, session: Session, agent: Agent) -> None:
 async def _interrupt_turn(
     house: House, caller: Caller, session: Session, keys: Sequence[str]
 ) -> None:
-    """Interrupt a turn; several keys are pressed again if they have had no effect."""
+    """Interrupt a turn. A sequence of keys is pressed again if it had no effect."""
 
     def has_moved(db: Connection) -> bool:
         now = known.get(db, session.id)
@@ -453,7 +453,7 @@ async def _interrupt_turn(
 
     for _ in range(INTERRUPT_TRIES):
         await house.runtime.interrupt(session.id)
-        # A single key is never lost; of several a busy program may see too few.
+        # A single key is never lost; a busy program may miss some of several keys.
         if len(keys) == 1 or await until(
             house, caller, has_moved, INTERRUPT_TIMEOUT_S, sessions=[session.id]
         ):

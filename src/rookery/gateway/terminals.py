@@ -1,4 +1,4 @@
-"""Find the sessions whose program lives on although its terminal is gone."""
+"""Find the sessions whose program still runs although its terminal is gone."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from rookery.store import sessions
 
 
 async def without_terminal(house: House) -> list[Session]:
-    """Return the running sessions that were started in a pane that is there no more."""
+    """Return the running sessions that were started in a pane that no longer exists."""
     try:
         held = await house.runtime.find()
     except RuntimeFailed:
-        return []  # tmux cannot be reached: that says nothing of its panes
+        return []  # tmux cannot be reached: that says nothing about its panes
     live = await house.database.read(sessions.live)
     return [
         each
@@ -28,7 +28,7 @@ async def without_terminal(house: House) -> list[Session]:
 
 
 async def check(house: House) -> Check:
-    """Say which agents run without a terminal, and how to end them."""
+    """Return the doctor's check: which agents have no terminal, and how to end them."""
     names = tuple(each.name for each in await without_terminal(house))
     if not names:
         return Check("terminals", ok=True, detail="each running agent has its pane")

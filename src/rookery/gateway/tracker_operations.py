@@ -1,4 +1,4 @@
-"""What is known of sessions, and on what grounds."""
+"""Operations that report where sessions stand: with evidence, or in other tools' terms."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Grounds:
     session: Session
     confidence: Confidence
     evidence: list[Evidence]
-    hooks_off: str = ""  #: the project's file that switches its hooks off: no rule holds for it
-    #: Names of the live sessions that go on with the same conversation.
+    hooks_off: str = ""  #: the project's file that disables its hooks, and so all rules
+    #: Names of the live sessions that continue the same conversation.
     shares_with: list[str] = field(default_factory=list)
-    has_terminal: bool = True  #: false if its pane is gone while its program runs on
-    hooks_problem: str = ""  #: which hook program is damaged, so that rules do not hold
-    #: Why the daemon can write nothing, so that what it says may be old; empty if it can.
+    has_terminal: bool = True  #: false if its pane is gone while its program still runs
+    hooks_problem: str = ""  #: which hook program is damaged, so that rules do not apply
+    #: Why the daemon cannot write, so that this may be outdated; empty if it can.
     trouble: str = ""
 
 
@@ -69,7 +69,7 @@ async def why(house: House, caller: Caller, asked: OfSession) -> Grounds:
 class Tracked:
     """A live session, in the words that other tools use."""
 
-    sessionId: str  # noqa: N815 - theirs
+    sessionId: str  # noqa: N815 - named by other tools
     cwd: str
     startedAt: str  # noqa: N815
     state: str

@@ -1,4 +1,4 @@
-"""What can be asked by whoever waits for sessions: for one, or for several at once."""
+"""Operations that wait for one session, or for several at once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from rookery.model.sessions import Session
 from rookery.store import backlog, messages, switches
 from rookery.store import sessions as known
 
-#: How many sessions one may wait for at once.
+#: How many sessions a caller may wait for at once.
 MOST = 100
 
 Goal: TypeAlias = Literal["up", "stop", "end"]
@@ -50,7 +50,7 @@ class WaitForSeveralAsked(Asked):
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    there: list[Session]  #: in the order in which they got there
+    there: list[Session]  #: that have reached the goal, in that order
     awaited: list[Session]  #: the others
 
 
@@ -59,7 +59,7 @@ async def wait(house: House, caller: Caller, asked: WaitAsked) -> Session:
     session = await target(house, caller, asked.session, Need.READ)
 
     def is_there(db: Connection) -> bool:
-        return _has_got(db, session.id, asked.until)
+        return _reached(db, session.id, asked.until)
 
     if not await until(house, caller, is_there, asked.timeout, sessions=[session.id]):
         why = await house.database.read(lambda db: _why_not(db, session.id, asked.until))
@@ -74,11 +74,11 @@ async def wait_for_several(
     found = [await target(house, caller, word, Need.READ) for word in asked.sessions]
     wanted = [*{each.id: each for each in found}]
     needed = enough(asked.needed, len(wanted))
-    there: list[SessionId] = []  # who has got there once has got there
+    there: list[SessionId] = []  # a session that has once reached the goal stays here
 
     def are_enough(db: Connection) -> bool:
         there.extend(
-            each for each in wanted if each not in there and _has_got(db, each, asked.until)
+            each for each in wanted if each not in there and _reached(db, each, asked.until)
         )
         return len(there) >= needed
 
@@ -100,30 +100,30 @@ async def wait_for_several(
 
 
 def enough(needed: Literal["all", "any"] | int, every: int) -> int:
-    """Say how many have to get there, of as many as there are."""
+    """Return how many of ``every`` sessions have to reach the goal."""
     if isinstance(needed, int):
         return min(needed, every)
     return every if needed == "all" else 1
 
 
-def _has_got(db: Connection, session: SessionId, goal: Goal) -> bool:
-    """Whether a session is where somebody waits for it to be, or can never get there."""
+def _reached(db: Connection, session: SessionId, goal: Goal) -> bool:
+    """Return whether a session has reached the goal, or can never reach it."""
     now = known.get(db, session)
     if now.status.is_over:
         return True
     if goal == "up":
-        # Its hook may be faster than the note of the pane that it was started in.
+        # Its start hook may arrive before its pane is recorded.
         is_placed = now.tmux_pane is not None or not (now.is_ours and now.has_terminal)
         return now.status is Status.RUNNING and is_placed
     if goal == "stop":
-        # Words that are queued for it cannot leave before its person has answered.
+        # Messages that are queued for it cannot leave before a person has answered.
         is_idle = now.activity is Activity.IDLE
         return now.is_asking or (is_idle and not messages.is_owed(db, session))
     return False
 
 
 def _why_not(db: Connection, session: SessionId, goal: Goal) -> str:
-    """Say what a session does that is not there yet; and of words for it, why they wait."""
+    """Return what a session does before it reaches the goal, and why messages for it wait."""
     now = known.get(db, session)
     kept = backlog.kept_words(db).get(session) if goal == "stop" else None
     if kept is None:

@@ -1,1 +1,1 @@
-"""The operations as tools of agents, over the Model Context Protocol."""
+"""Offer the operations to agents as tools, over the Model Context Protocol."""

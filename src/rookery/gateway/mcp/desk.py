@@ -1,4 +1,4 @@
-"""What a tool is, and what it works with: the operations, as whoever calls may ask for them."""
+"""Define tools, and run operations with the rights of a tool's caller."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rookery.model.errors import BadInput
 from rookery.model.facts import SessionId
 from rookery.model.scopes import Identity, Need
 
-#: What every computer is called by those who are on it.
+#: The name of a computer for all callers on it.
 LOCAL = "local"
 
 _BY_NAME = {operation.name: operation for operation in OPERATIONS}
@@ -34,22 +34,22 @@ class OnSession(OnComputer):
 class Desk:
     house: House
     identity: Identity
-    key: str = ""  #: under which the tool is called; again under it, nothing is done again
+    key: str = ""  #: the idempotency key of the tool call; a repeat under it does nothing
 
     @property
     def own(self) -> SessionId | None:
-        """The session that calls, if it is one."""
+        """Return the session that calls the tool, if the caller is one."""
         return self.identity.session
 
     async def ask(self, name: str, /, **words: object) -> Any:  # noqa: ANN401 - what it answers
-        """Carry an operation out as the caller."""
+        """Run an operation as the caller."""
         operation = _BY_NAME[name]
         key = f"{self.key} {name}" if self.key and operation.method == "POST" else ""
         asked = operation.asks(**words)
         return await ask(self.house, operation, asked, identity=self.identity, key=key)
 
     def require_here(self, computer: str) -> None:
-        """Refuse what is meant for another computer. Raises ``BadInput``."""
+        """Refuse a call for another computer. Raises ``BadInput``."""
         here = self.house.journal.computer
         if computer not in {LOCAL, here}:
             raise BadInput(
@@ -63,7 +63,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Tool(Generic[A, T]):
-    """Its description is for agents: the words above what it runs."""
+    """A tool. Its description, which agents read, is the docstring of ``run``."""
 
     name: str
     need: Need

@@ -1,4 +1,4 @@
-"""Where agents ask for tools; what serves them is loaded when the first one does."""
+"""The endpoint for agents' tool calls. The MCP server is imported at the first request."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from rookery.gateway.table import House
 from rookery.model.scopes import Identity
 from rookery.model.scopes import Scope as Reach
 
-#: Takes about a second to import: nobody waits for it who uses no tools.
+#: Takes about a second to import, which only requests for tools have to wait for.
 SERVER = "rookery.gateway.mcp.server"
 
 
 class McpDoor:
-    """Streamable HTTP: each request stands for itself, and is answered at once."""
+    """Stateless streamable HTTP: each request is independent and is answered directly."""
 
     def __init__(self, house: House) -> None:
         self._house = house
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["method"] != "POST":  # nothing is kept that one could follow or delete
+        if scope["method"] != "POST":  # there is no stream to GET, no session to DELETE
             await Response(status_code=405, headers={"Allow": "POST"})(scope, receive, send)
             return
         server = await anyio.to_thread.run_sync(importlib.import_module, SERVER)
@@ -33,10 +33,10 @@ class McpDoor:
 
 
 def as_caller(identity: Identity) -> Identity:
-    """Say who calls a tool. Whoever shows nothing and is in no session only reads.
+    """Return the identity of a tool's caller. Without a token or a session it may only read.
 
-    On the user's own socket that would be the owner; but here it is an agent that asks, of
-    which nobody knows on whose behalf.
+    On the user's own socket such a caller would be the owner; but here it is an agent, and it
+    is not known on whose behalf it asks.
     """
     if identity.scope is Reach.OWNER and identity.token is None:
         return replace(identity, scope=Reach.READER)

@@ -1,4 +1,4 @@
-"""Notes that an agent has asked for our tools, so that its first words may leave."""
+"""Record that an agent has listed Rookery's tools, so that its first messages may leave."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rookery.store.journal import Journal
 
 
 async def note_listing(database: Database, journal: Journal, session: SessionId) -> None:
-    """Let the first words for a session leave; nothing is written where none wait for it."""
+    """Let a session's first messages leave. Write nothing if they do not wait for this."""
 
     def note(db: Connection) -> None:
         sessions.meet_tools(db, session)

@@ -1,4 +1,4 @@
-"""The tools that are about the person: what they are shown while it goes on."""
+"""Tools that show a session to the person as it goes on, or stop that."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rookery.gateway.mcp.desk import Desk, OnSession, Tool
 from rookery.model.facts import SessionId
 from rookery.model.scopes import Need
 
-#: Said after a session was brought before its person.
+#: The advice after a session was brought to the foreground.
 IN_FRONT = (
     "What it says is shown where your person runs `rookery fg`; whoever runs it later gets what"
     " was missed. It gives you nothing to read: go on, or end your turn."
@@ -22,7 +22,7 @@ class Brought:
     session_id: SessionId
     channel: str
     is_new: bool  #: false if it was in the foreground already
-    missed: int  #: turns that your person has not been shown yet
+    missed: int  #: turns that the person has not been shown yet
     advice: str
 
 

@@ -1,4 +1,4 @@
-"""Sessions as agents see them: what one needs to know of a colleague, and no more."""
+"""Sessions as agents see them: only what an agent needs to know about another one."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from rookery.model.lifecycle import Activity, Status
 from rookery.model.reasons import first_line
 from rookery.model.sessions import Session
 
-#: Said after whatever makes another session work for the caller.
+#: The advice after a call that makes another session work for the caller.
 TOLD = (
     "You are told here when it has finished, needs input or has ended."
     " End your turn now; do not wait, sleep or poll."
 )
-#: Said to whoever gives another more words before it was told of the first.
+#: The advice after a message to a session that the caller already waits for.
 WAITS_ALREADY = (
     "You wait for this session already, and are told once: of what you asked of it first."
     " End your turn now; do not wait, sleep or poll."
 )
-#: Said to whom nobody can tell anything.
+#: The advice to a caller that cannot be notified.
 NOT_TOLD = "Rookery cannot write to you, so nothing tells you; look with get_session_data."
-#: Said after words that let the two talk.
+#: The advice after a message that lets the two sessions talk.
 TALK = "What it answers is sent to you here as it comes. End your turn now; do not poll."
 
 
@@ -42,8 +42,8 @@ class SeenSession:
     reason: str
     since: datetime
     last_activity: datetime
-    parent: SessionId | None  #: that started it
-    children: list[SessionId]  #: that it started, of those listed
+    parent: SessionId | None  #: the session that started it
+    children: list[SessionId]  #: the listed sessions that it started
     is_you: bool
 
 

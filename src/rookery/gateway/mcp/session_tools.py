@@ -1,4 +1,4 @@
-"""The tools that are about sessions: find them, start them, read them, end them."""
+"""Tools for sessions: find, start, read, interrupt and end them."""
 
 from __future__ import annotations
 
@@ -56,18 +56,18 @@ class Started:
     session_id: SessionId
     name: str
     computer: str
-    listening: bool  #: whether you are told when it has finished
+    listening: bool  #: whether the caller is told when it has finished
     advice: str
 
 
 @dataclass(frozen=True, slots=True)
 class Data:
     session: SeenSession
-    turns: list[Turn]  #: oldest first; of the first one perhaps only the end
-    omitted: int  #: how many more there were, for which there was no room
-    transcript: list[Passage]  #: what else was said and done, oldest first: tools, words
-    screen: str  #: what stands there while it asks, or where nothing is written down
-    transcript_path: str  #: where the agent itself wrote down all of it
+    turns: list[Turn]  #: oldest first; the first one may be cut to its end
+    omitted: int  #: how many earlier turns did not fit
+    transcript: list[Passage]  #: what else was said and done, oldest first: tools, text
+    screen: str  #: while the session asks something, or if nothing was recorded
+    transcript_path: str  #: the agent's own record of all of it
 
 
 async def list_computers(desk: Desk, asked: OnComputer) -> Computers:

@@ -1,4 +1,4 @@
-"""What agents can call: one table."""
+"""The table of all tools that agents can call."""
 
 from __future__ import annotations
 

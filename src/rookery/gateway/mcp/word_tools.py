@@ -1,4 +1,4 @@
-"""The tools that are about words: say something, let others talk, hear of it, or no more."""
+"""Tools for messages, commands, relays, notifications and permission requests."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ class AnswerArguments(OnComputer):
 @dataclass(frozen=True, slots=True)
 class Sent:
     session_id: SessionId
-    message_id: int | None  #: none where nothing was to be said
-    listening: bool  #: you wait for it from now on; false also if you did so already
+    message_id: int | None  #: none if no message was sent
+    listening: bool  #: the caller waits for it from now on; false if it did so already
     advice: str
 
 
@@ -114,7 +114,7 @@ async def send_message(desk: Desk, asked: SendArguments) -> Sent:
 
 
 async def _answer_to(desk: Desk, asked: SendArguments) -> Sent:
-    """Answer a question that the caller was told of, also if it may not read who asks."""
+    """Answer a question that the caller was told of, even if it may not read the session."""
     request: Request = await desk.ask(
         "answer_question",
         permission=asked.answer_to,
@@ -127,7 +127,7 @@ async def _answer_to(desk: Desk, asked: SendArguments) -> Sent:
 
 
 def _sent(desk: Desk, sent: Message, advice: str) -> Sent:
-    """Say what becomes of words, and whether they are the ones that the caller is told of."""
+    """Return a sent message with advice on whether the caller is told of its outcome."""
     is_told = desk.own is not None and desk.own != sent.recipient
     if is_told and advice == TOLD and not sent.listening:
         advice = WAITS_ALREADY
@@ -135,7 +135,7 @@ def _sent(desk: Desk, sent: Message, advice: str) -> Sent:
 
 
 async def _close_link(desk: Desk, asked: SendArguments, session: Session) -> Sent:
-    """Say the last words, then end the relays of these two alone."""
+    """Send the last message, then close the relays that have only these two members."""
     if desk.own is None or asked.direct:
         raise BadInput("close_link ends a talk of yours that direct=true began.")
     found: RelayList = await desk.ask("relays", session=session.id)
