@@ -89,7 +89,7 @@ class Callers:
         return session
 
     async def _attribute(self, evidence: ProcessEvidence) -> SessionId | None:
-        """Return the session of a process. Evidence that it cannot choose comes first."""
+        """Return the session of a process. Evidence that it cannot forge comes first."""
         known = await self.database.read(partial(_known, evidence=evidence))
         if found := known.by_ancestor or self.holder_of(evidence.lineage):
             return found
@@ -115,7 +115,7 @@ class Callers:
     def _detached_from(
         self, processes: Mapping[SessionId, Process], position: Position
     ) -> SessionId | None:
-        """Return the session on whose terminal a process is outside the process tree."""
+        """Return the session whose terminal a process is on, outside its process tree."""
         return next(
             (
                 session

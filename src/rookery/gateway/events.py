@@ -120,7 +120,7 @@ def _told(seq: int, at: str, kind: str, body: str) -> str:
 async def follow(
     house: House, ring: Ring, caller: Caller, after: int | None
 ) -> AsyncIterator[StreamEvent]:
-    """Yield the events after ``after``; a snapshot first, if entries after it are missing."""
+    """Yield the events after ``after``; a snapshot first, if that is none or not kept."""
     allowed, snapshot = await house.database.read(partial(_begin, house, caller, after))
     if snapshot:
         yield snapshot

@@ -14,7 +14,7 @@ from rookery.hook_protocol import Head, read_head
 from rookery.model.errors import HookUnreadable, RookeryError
 from rookery.programs.hook import MAX_PAYLOAD_BYTES
 
-#: Bytes of one call: the limit, and the size above which it is large. Most are far smaller.
+#: Bytes of one call: the limit, and above which it counts as large. Most are far smaller.
 LARGEST, USUAL = MAX_PAYLOAD_BYTES, 256 * 1024
 
 #: Bytes of all calls that are being read or wait to be processed.

@@ -385,7 +385,7 @@ async def interrupt(house: House, caller: Caller, asked: OfSession) -> Session:
 
 
 async def _correct_missed_end(house: House, caller: Caller, session: Session) -> None:
-    """Have the end of a turn recorded that no hook reported, if the session's screen rests.
+    """Have a turn's end recorded if no hook reported it and the session's screen rests.
 
     Otherwise the key would interrupt nothing, and the turn would still seem to run.
     """
