@@ -1,1 +1,1 @@
-"""What we ask of the outside world, and nothing about how it answers."""
+"""Interfaces to the outside world, without implementations."""

@@ -1,4 +1,4 @@
-"""What we ask of a clock."""
+"""The clock interface."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """What time it is, and waiting for a later one. ``now`` is called from any thread."""
+    """Tells the time and sleeps. ``now`` may be called from any thread."""
 
     def now(self) -> datetime: ...
     async def sleep(self, seconds: float) -> None: ...

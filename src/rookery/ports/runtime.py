@@ -1,4 +1,4 @@
-"""What Rookery asks of a runtime: to run sessions and to speak to them."""
+"""The runtime interface: start sessions, deliver messages to them and observe them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from rookery.ports.terminal import Terminal
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A program to be held for a session."""
+    """A program to run for a session."""
 
     session: SessionId
     agent: Agent
     argv: tuple[str, ...]
     environment: Mapping[str, str]
-    folder: Path  #: where it works
+    folder: Path  #: its working directory
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Exited:
-    """The program ended. Without a code or a signal, nobody could tell how."""
+    """The program ended. Code and signal are both ``None`` if it is unknown how."""
 
     session: SessionId
     code: int | None
@@ -47,35 +47,35 @@ class Exited:
 
 @dataclass(frozen=True, slots=True)
 class Vanished:
-    """What held it is gone: looked for twice, found neither time."""
+    """The pane or process of the session is gone: two checks did not find it."""
 
     session: SessionId
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """Its screen changed a moment ago."""
+    """The session's screen changed a moment ago."""
 
     session: SessionId
 
 
 @dataclass(frozen=True, slots=True)
 class FellQuiet:
-    """It printed something and then nothing for a while."""
+    """The session printed something, and then nothing for a while."""
 
     session: SessionId
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """It printed more than could be taken in."""
+    """The session printed more than could be read."""
 
     session: SessionId
 
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """The session's own stream told these facts, so no hook has to."""
+    """The session's own stream reported these facts, so no hook has to."""
 
     session: SessionId
     facts: tuple[Fact, ...]
@@ -86,83 +86,83 @@ Sighting: TypeAlias = Exited | Vanished | Changed | FellQuiet | Skipped | Report
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """The session was given the words, by Enter for instance; the agent's proof may follow."""
+    """The message was submitted, for instance by Enter; the agent's proof may follow."""
 
     at: datetime
-    #: Nothing more can be seen of them: if no proof comes, it is not known what became of them.
+    #: Nothing more can be observed: without a proof, the outcome stays unknown.
     is_final: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """Words that were submitted earlier are gone from the input; only a proof can follow."""
+    """A message that was submitted earlier has left the input; only a proof can follow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """The words cannot go on now."""
+    """The message cannot be delivered now."""
 
-    reason: str = ""  #: empty if the next try may follow at once
-    is_typed: bool = False  #: they stand in the input already
+    reason: str = ""  #: empty if a retry may follow at once
+    is_typed: bool = False  #: its text is already in the input
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The program does not take these words, and never will."""
+    """The program rejects this message permanently."""
 
     reason: str
-    is_in_input: bool = False  #: they are still to be taken out of there
+    is_in_input: bool = False  #: its text must still be removed from the input
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """The words were typed, and no trace of them is left."""
+    """The message was typed, and no trace of it is left."""
 
 
 Delivery: TypeAlias = Submitted | Left | Blocked | Refused | Unknown
 
 
 class DeliveryLog(Protocol):
-    """What a runtime writes down and looks up while it delivers."""
+    """What a runtime records and looks up during a delivery."""
 
     async def note_typed(self) -> None:
-        """Write down that the words are in the input."""
+        """Record that the text is in the input."""
         ...
 
     async def may_submit(self) -> bool:
-        """Return whether the words may be submitted now: deliveries can be held."""
+        """Return whether the message may be submitted now; deliveries can be put on hold."""
         ...
 
     async def previous(self) -> Parcel | None:
-        """Return the words that the same session was given last."""
+        """Return the parcel that was delivered to the same session before this one."""
         ...
 
 
 class StopMethod(Enum):
-    """How a program is made to end."""
+    """How to make a program end."""
 
-    ASK = auto()  #: in its own way, such as a command that is typed
+    ASK = auto()  #: in its own way, such as a typed command
     TERMINATE = auto()
     KILL = auto()
 
 
 class Runtime(Protocol):
-    """Runs sessions and speaks to them. Each call may raise ``RuntimeFailed``."""
+    """Runs sessions and delivers messages to them. Each call may raise ``RuntimeFailed``."""
 
     async def start(self, launch: Launch) -> Place:
-        """Run the program; if it already runs under that session's name, take it over."""
+        """Run the program; if it already runs under that session's name, adopt it."""
         ...
 
     async def find(self) -> Mapping[str, Place]:
-        """Return the programs that run now, by their name."""
+        """Return the programs that run now, by name."""
         ...
 
     async def adopt(self, session: SessionId, agent: Agent, place: Place) -> None:
-        """Watch a program that was found. Raises ``RuntimeFailed`` if it has gone meanwhile."""
+        """Watch a program that was found. Raises ``RuntimeFailed`` if it is gone by then."""
         ...
 
     async def release(self, session: SessionId) -> None:
-        """Remove what held the session; its background processes are left alone."""
+        """Remove what the runtime holds for the session; background processes keep running."""
         ...
 
     def watch(self) -> AsyncIterator[Sighting]:
@@ -170,19 +170,19 @@ class Runtime(Protocol):
         ...
 
     def check(self, session: SessionId, words: str) -> None:
-        """Raise ``WordsRefused`` if these words would not arrive unchanged."""
+        """Raise ``WordsRefused`` if this text would not arrive unchanged."""
         ...
 
     async def deliver(self, parcel: Parcel, log: DeliveryLog, *, is_new: bool) -> Delivery:
-        """Bring words to the session by one step; call again until they have arrived.
+        """Advance the delivery by one step; call again until the message has arrived.
 
-        ``is_new``: they were never given to a runtime before. Else they may have been, also
-        by an earlier daemon; words are never typed twice.
+        ``is_new``: it was never given to a runtime. Otherwise it may have been, also by an
+        earlier daemon; a message is never typed twice.
         """
         ...
 
     async def interrupt(self, session: SessionId) -> None:
-        """Stop the present turn as a person would."""
+        """Stop the current turn as a person would."""
         ...
 
     async def stop(self, session: SessionId, method: StopMethod) -> None:

@@ -1,4 +1,4 @@
-"""What Rookery knows of an agent's settings files: where they lie, how hooks stand in them."""
+"""An agent's settings files: where they are and how hooks are written there."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 SettingsValues: TypeAlias = Mapping[str, Any]
 
-#: What was put in for each event, in that order.
+#: The text that was inserted for each event, in order.
 Fragments: TypeAlias = Sequence[tuple[str, str]]
 
-#: Whether the agent's user trusts our hooks; ``off``: its user has switched them off.
+#: Whether the agent's user trusts Rookery's hooks; ``off``: the user has disabled them.
 TrustStanding = Literal["trusted", "untrusted", "changed", "off"]
 
 
 @dataclass(frozen=True, slots=True)
 class HookShape:
-    """The hooks that an agent is asked to run, in its own words."""
+    """The hooks to install, in the form that the agent reads."""
 
     timeouts: Mapping[str, int]  #: of each event, in the agent's unit
-    name: str = ""  #: what it calls the hook on its screen
+    name: str = ""  #: the name that the agent shows for the hook
 
     def groups(self, command: str) -> Mapping[str, Mapping[str, Any]]:
-        """Return what is added to the list of each event."""
+        """Return the group to add to each event's list."""
         named = {"name": self.name} if self.name else {}
         hook = {"type": "command", **named, "command": command}
         return {
@@ -35,14 +35,14 @@ class HookShape:
 
 @dataclass(frozen=True, slots=True)
 class FoundHook:
-    """A hook of some Rookery among an agent's settings, and its position there."""
+    """A Rookery hook found in an agent's settings, and its position there."""
 
     event: str
     group: int
     hook: int
     command: str
     timeout: object
-    program: str  #: that it runs: it tells which home the hook belongs to
+    program: str  #: the program that it runs; it tells which home the hook belongs to
 
     @property
     def path(self) -> tuple[str | int, ...]:
@@ -50,89 +50,89 @@ class FoundHook:
 
 
 class SettingsLanguage(Protocol):
-    """What settings are written in."""
+    """The file format of settings."""
 
     @property
     def advice(self) -> str:
-        """Say what to do if nothing can be added to what is there."""
+        """Return what the user can do if nothing can be added to the present text."""
 
     def parse(self, text: str) -> dict[str, Any]:
-        """Read settings. Raises ``ConfigBroken``."""
+        """Parse settings. Raises ``ConfigBroken``."""
 
     def add(self, text: str, event: str, group: Mapping[str, Any]) -> tuple[str, str]:
-        """Return the new text, and what was put in."""
+        """Return the new text and the inserted fragment."""
 
     def cut(self, text: str, found: FoundHook, fragment: str) -> str | None:
-        """Return the text without what put a hook there, if that is there as it was."""
+        """Return the text without the fragment that added the hook; ``None`` if it changed."""
 
     def remove(self, text: str, found: FoundHook) -> str:
-        """Return the text without a hook, and without what holds nothing else."""
+        """Return the text without the hook and without containers that become empty."""
 
 
 class TrustList(Protocol):
-    """The list in which an agent keeps the hooks that its user trusts."""
+    """The list of hooks that the agent's user trusts."""
 
     def require_known_keys(self, settings: SettingsValues) -> None:
         """Raise ``ConfigBroken`` for settings with hooks that the agent does not read."""
 
     def hashes(self, file: str, found: Iterable[FoundHook]) -> Mapping[str, str]:
-        """Return the agent's names of the hooks found in ``file``, and the hash of each."""
+        """Return the agent's keys for the hooks found in ``file``, and the hash of each."""
 
     def standing(self, text: str, trusted: Mapping[str, str]) -> TrustStanding:
-        """Return how the hooks with these names and hashes stand: as the worst of them."""
+        """Return the standing of these hooks (by key and hash): the worst among them."""
 
     def best(self, found: Iterable[TrustStanding]) -> TrustStanding: ...
 
     def grant(self, text: str, trusted: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
-        """Return the text with these trusted, and what was put in. Raises ``ConfigBroken``."""
+        """Return the text that trusts these, and what was inserted. Raises ``ConfigBroken``."""
 
     def withdraw(self, text: str, keys: Collection[str], fragments: Sequence[str]) -> str:
-        """Return the text without what is said of these hooks."""
+        """Return the text without the entries of these hooks."""
 
     def has_head(self, text: str) -> bool:
-        """Return whether there is a list, be it empty."""
+        """Return whether the list exists, even if it is empty."""
 
     def withdraw_head(self, text: str) -> str:
-        """Return the text without the head of a list that is empty."""
+        """Return the text without the heading of an empty list."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrustFile:
-    """Where an agent keeps the hooks that its user trusts."""
+    """The file with the list of hooks that the agent's user trusts."""
 
-    name: str  #: in the user's folder of settings
-    next_step: str  #: what the person must do while our hooks are not trusted
+    name: str  #: in the user's settings folder
+    next_step: str  #: what the user must do while Rookery's hooks are not trusted
     list: TrustList
 
 
 @dataclass(frozen=True, slots=True)
 class PluginFile:
-    """A file that is Rookery's as a whole, for an agent that loads plugins."""
+    """A file that belongs to Rookery entirely, for an agent that loads plugins."""
 
-    path: str  #: in the folder of settings
+    path: str  #: in the settings folder
     template: Callable[[], str]
 
 
 @dataclass(frozen=True, slots=True)
 class HookSwitch:
-    """The settings files of a project that can switch the agent's hooks off."""
+    """The settings files of a project that can disable the agent's hooks."""
 
     files: tuple[str, ...]
-    is_off: Callable[[str], bool]  #: of the text of one
-    in_parents: bool = False  #: the files of the folders above count, up to the repository's
+    is_off: Callable[[str], bool]  #: given the text of one file
+    in_parents: bool = False  #: files in parent folders count too, up to the repository root
 
 
 @dataclass(frozen=True, slots=True)
 class SkillDialect:
-    """Skills and command files whose text has the agent run shell commands on loading it."""
+    """Skills and command files whose text makes the agent run shell commands when loaded."""
 
-    tools: frozenset[str]  #: that load such a file
-    #: Return the name of the file that a call of such a tool loads, by the tool and its input;
-    #: empty if that is unclear.
+    tools: frozenset[str]  #: the tools that load such a file
+    #: Return the name of the file that a tool call loads, given the tool and its input; empty
+    #: if that is unclear.
     named_file: Callable[[str, Mapping[str, Any]], str]
-    #: Return the commands that a text has the agent run; ``None`` if they cannot be told.
+    #: Return the commands that a text makes the agent run; ``None`` if that is unclear.
     inline_commands: Callable[[str], tuple[str, ...] | None]
-    #: Return the user's folder of settings, by the path of a session's transcript.
+    #: Return the user's settings folder, given the path of a session's transcript.
     user_folder: Callable[[str], Path | None]
 
 
@@ -140,23 +140,23 @@ class SkillDialect:
 class CommandFiles:
     """Where a project defines slash commands, which shadow those of the program."""
 
-    folder: str  #: with commands, skills and plugins
+    folder: str  #: holds commands, skills and plugins
     settings: tuple[str, ...] = ()  #: settings files in which commands can be defined
-    skills: SkillDialect | None = None  #: none if loading a file runs nothing
+    skills: SkillDialect | None = None  #: ``None`` if loading a file runs nothing
 
 
 @dataclass(frozen=True, slots=True)
 class SettingsDialect:
-    """Where an agent's settings lie, and how our hooks are written there."""
+    """Where an agent's settings are, and how Rookery's hooks are written there."""
 
-    title: str  #: what its makers call the program
-    next_step: str  #: from when on it runs hooks that were just installed
-    #: Return the user's folder of settings, by the environment and the home folder.
+    title: str  #: the vendor's name of the program
+    next_step: str  #: when newly installed hooks take effect
+    #: Return the user's settings folder, given the environment and the home folder.
     user_folder: Callable[[Mapping[str, str], Path], Path]
-    #: Return the files that may have hooks, in the user's folder or (``True``) a project's. The
+    #: Return the files that may hold hooks, in the user's folder or (``True``) a project's. The
     #: first is used where no file has hooks yet.
     files: Callable[[bool], tuple[tuple[str, SettingsLanguage], ...]]
-    hooks: HookShape | None = None  #: none for an agent with a plugin
+    hooks: HookShape | None = None  #: ``None`` for an agent with a plugin
     trust: TrustFile | None = None
     plugin: PluginFile | None = None
     switch: HookSwitch | None = None

@@ -1,4 +1,4 @@
-"""What Rookery asks of a session's terminal, where it has one."""
+"""The interface of a session's terminal, where it has one."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from rookery.model.screens import Press, View
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """What a program without an input box printed since words were last typed into it."""
+    """What a program without an input box printed since a message was last typed into it."""
 
-    lines: tuple[str, ...] = ()  #: unwrapped, from the line that the words stand on
-    rest: str = ""  #: what stood there before them: a prompt, or a status
-    is_whole: bool = True  #: false if the beginning has scrolled away for good
+    lines: tuple[str, ...] = ()  #: unwrapped, from the line on which the message was typed
+    rest: str = ""  #: the text on that line before the message: a prompt or a status
+    is_whole: bool = True  #: false if the beginning has been dropped from the scrollback
 
 
 class Waitable(Protocol):
@@ -28,44 +28,44 @@ class Terminal(Protocol):
     """The terminal of one session. Each call may raise ``RuntimeFailed``."""
 
     async def read(self, *, history: bool = False) -> tuple[str, ...]:
-        """Return the lines of the screen, after those that have scrolled away if wanted."""
+        """Return the lines of the screen; with ``history``, preceded by the scrollback."""
         ...
 
     def screens(self) -> AsyncIterator[tuple[str, ...]]:
-        """Yield the present screen, and each later one once it stands still for a moment."""
+        """Yield the current screen, and each later one once it is stable for a moment."""
         ...
 
     async def view(self) -> View:
-        """Return what the agent shows its person."""
+        """Return what the agent's screen shows."""
         ...
 
     async def printed(self) -> Printed:
-        """Return what was printed since words were last typed, also by an earlier daemon.
+        """Return what was printed since a message was last typed, also by an earlier daemon.
 
-        Nothing if no words were typed, or if the program draws a whole screen.
+        Empty if none was typed, or if the program uses the full screen.
         """
         ...
 
     def next_change(self) -> Waitable:
-        """Return what can be waited for until the screen may have changed.
+        """Return an event that is set once the screen may have changed.
 
-        Take it before you look at the screen, so that no change is missed.
+        Take it before reading the screen, so that no change is missed.
         """
         ...
 
     def report_changes(self, *, wanted: bool, again: bool = False) -> None:
-        """Say whether the runtime is to tell of changes; at first it does.
+        """Set whether the runtime reports changes; it does so by default.
 
-        With ``again``, the present screen is told of once more, as if it had just changed.
+        With ``again``, it reports the current screen once more, as if it had just changed.
         """
         ...
 
     async def press(self, *keys: str) -> None:
-        """Press keys by name, whatever is on the screen."""
+        """Press keys by name, regardless of what is on the screen."""
         ...
 
     async def press_in_dialog(self, press: Press, *, receipt: str) -> None:
-        """Take a step in an open dialog, and keep the receipt where it outlives the daemon."""
+        """Take a step in an open dialog, and store the receipt where it outlives the daemon."""
         ...
 
     async def last_receipt(self) -> str:
@@ -73,5 +73,5 @@ class Terminal(Protocol):
         ...
 
     async def is_attached(self) -> bool:
-        """Return whether a person looks at the session in a terminal of theirs."""
+        """Return whether a person is attached to the session in a terminal."""
         ...

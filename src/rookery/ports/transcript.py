@@ -1,4 +1,4 @@
-"""What Rookery knows of the files in which an agent writes down its conversations."""
+"""The files in which an agent records its conversations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from rookery.model.evidence import Claim
 from rookery.model.sessions import NativeId
 
-#: An ``error`` is what the program itself says of why it stopped.
+#: ``error``: the program's own explanation of why it stopped.
 Kind: TypeAlias = Literal["prompt", "words", "call", "result", "error", "interruption"]
 
 Line: TypeAlias = Any  #: the JSON of one line
@@ -29,14 +29,14 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What one line says. A later line of the same id says it again, and more."""
+    """The content of one line. A later line with the same id repeats it and adds to it."""
 
     id: str
     passages: tuple[Passage, ...]
 
 
 class Tokens(NamedTuple):
-    """What was used. Of what went in, some may have come from a cache or gone to one."""
+    """Token counts. Part of the input may have been read from or written to a cache."""
 
     input: int = 0
     output: int = 0
@@ -46,9 +46,9 @@ class Tokens(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one response of a model used, as its agent wrote it down."""
+    """The tokens that one model response used, as the agent recorded them."""
 
-    id: str  #: of the response; its agent may write it down more than once, as it grows
+    id: str  #: of the response; the agent may record it more than once, as it grows
     at: datetime
     model: str  #: empty where the line does not name it
     tokens: Tokens
@@ -58,17 +58,17 @@ class Usage:
 class UsageLines:
     """The lines of a transcript that report tokens."""
 
-    word: bytes  #: stands in every such line
+    word: bytes  #: occurs in every such line
     read: Callable[[Line], Usage | None]
 
 
 @dataclass(frozen=True, slots=True)
 class FolderSources:
-    """What tells where an agent keeps its files: three environments, and listed folders."""
+    """Where to look for an agent's files: three environments, and configured folders."""
 
     login: Mapping[str, str]  #: of the user's login shell
-    shared: Mapping[str, str]  #: that the configuration gives to every agent
-    own: Mapping[str, str]  #: that it gives to this one
+    shared: Mapping[str, str]  #: set by the configuration for every agent
+    own: Mapping[str, str]  #: set by the configuration for this agent
     listed: Iterable[str] = ()
 
 
@@ -77,20 +77,20 @@ class SessionEntry:
     """One live process of an agent, as it describes itself in a file."""
 
     pid: int
-    started: str  #: in the kernel's ticks: another process may get the same pid later
+    started: str  #: in kernel ticks: the pid may be reused later
     native_id: NativeId
     cwd: str
-    claim: Claim | None  #: none while it is only starting
+    claim: Claim | None  #: ``None`` while it is still starting
 
 
 @dataclass(frozen=True, slots=True)
 class SessionFiles:
-    """The files in which an agent describes its live sessions, one each."""
+    """The files in which an agent describes its live sessions, one file each."""
 
     folder: str  #: in each of the agent's folders
-    name: Pattern[str]  #: beside them may lie files that hold secrets: those are never opened
-    menu: str  #: the detail of a claim that only a menu of its own is open
-    #: Read a file; ``None`` if it is half written.
+    name: Pattern[str]  #: other files beside them may hold secrets and are never opened
+    menu: str  #: the detail of a claim that only one of its own menus is open
+    #: Parse a file; ``None`` if it is incomplete.
     read: Callable[[str], SessionEntry | None]
 
 
@@ -98,12 +98,12 @@ class SessionFiles:
 class TranscriptDialect:
     """Reads one agent's transcripts, line by line."""
 
-    #: The name of a transcript: a regular expression with ``{id}``, which is the native id, or
-    #: ``{head}``, which is how that begins.
+    #: The name of a transcript: a regular expression with ``{id}``, the native id, or
+    #: ``{head}``, its beginning.
     name: str
     read: Callable[[Line], Said]
-    place: str = ""  #: where it is in the agent's folder: a glob pattern; empty if unknown
-    #: Return the agent's own folders; ``~`` in them is not resolved yet.
+    place: str = ""  #: where it is in the agent's folder, as a glob pattern; empty if unknown
+    #: Return the agent's own folders, with ``~`` unexpanded.
     folders: Callable[[FolderSources], Iterable[str]] | None = None
     usage: UsageLines | None = None
     #: The names of the transcripts of subagents, in a folder beside the session's.
