@@ -1,1 +1,1 @@
-"""Holders of sessions: what runs them and what is seen of them."""
+"""Runtimes: they run sessions and report what happens to them."""

@@ -42,7 +42,7 @@ class RuntimeRouter:
         return next((each for each in self._others if each.holds(session)), self._starting)
 
     async def keep(self) -> None:
-        """Gather what all of them see. Runs for ever."""
+        """Collect the sightings of all runtimes. Runs for ever."""
         async with anyio.create_task_group() as tasks:
             for each in (self._starting, *self._others):
                 tasks.start_soon(self._gather, each)

@@ -1,7 +1,7 @@
-"""What a pane shows, read in a way that the pane's own text cannot disturb.
+"""Read what a pane shows, in a way that the pane's own text cannot disturb.
 
-What a program prints may look like tmux speaking. So a screen never comes back on the line
-on which tmux answers: it goes through a buffer into a file of our own.
+A program may print text that looks like tmux's control protocol. So a screen is never read from
+the control line: it goes through a tmux buffer into a private file.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from rookery.runtimes.tmux.formats import literal
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.server import AnyServer
 
-#: Options of the pane: what we typed is known as long as it lives, whoever asks.
+#: Pane options: they keep the receipts as long as the pane lives, also for a later daemon.
 PASTED, ENTERED = "@rookery-pasted", "@rookery-entered"
 
-#: The receipt of the words that were last seen in the box.
+#: The receipt of the message last seen in the box.
 SHOWN = "@rookery-shown"
 
-#: How often Enter was pressed on those last words.
+#: How often Enter was pressed on that last message.
 ENTERS = "@rookery-enters"
 
-#: And where: what was printed since is found by it.
+#: Where the message was typed: what was printed since is found by it.
 MARK = "@rookery-mark"
 
 _PLACE = f"#{{history_size}} #{{history_limit}} #{{cursor_y}} #{{alternate_on}} #{{{MARK}}}"
 
-#: So often a pane that moves while it is read is read again.
+#: How often a pane that changes while it is read is read again.
 TRIES = 5
 
 _ASKED = " ".join(
@@ -43,56 +43,56 @@ _ASKED = " ".join(
 
 @dataclass(frozen=True, slots=True)
 class PaneSnapshot:
-    """All that matters before a key is pressed in a pane."""
+    """The state of a pane that matters before a key is pressed."""
 
     screen: Screen
-    in_mode: bool  #: somebody scrolls or searches; keys would not reach the program
-    is_synchronized: bool  #: keys would reach the other panes of its window, too
-    typed_at: int  #: when a person last pressed a key there, in seconds since 1970, or 0
-    pasted: str  #: the receipt of the words that were last put into the box
-    entered: str  #: the receipt of the words on which Enter was last pressed
+    in_mode: bool  #: a person scrolls or searches (copy mode); keys would not reach the program
+    is_synchronized: bool  #: keys would also reach the other panes of the window
+    typed_at: int  #: when a person last pressed a key there, in seconds since 1970; 0 if never
+    pasted: str  #: the receipt of the message last pasted into the box
+    entered: str  #: the receipt of the message on which Enter was last pressed
     enters: int = 0  #: how often it was pressed on them
-    shown: str = ""  #: the receipt of the words that were last seen in the box
+    shown: str = ""  #: the receipt of the message last seen in the box
 
 
 async def read_screen(
     server: AnyServer, pane: str, *, history: bool = False
 ) -> tuple[str, ...]:
-    """Return the pane's lines; with ``history``, all that tmux remembers, unwrapped."""
+    """Return the pane's lines; with ``history``, the whole scrollback, unwrapped."""
     text, _ = await _captured(server, pane, ("-S", "-", "-J") if history else ())
     return tuple(text.split("\n"))
 
 
 @dataclass(frozen=True, slots=True)
 class Roll:
-    """What a pane shows and remembers, down to its cursor."""
+    """A pane's screen and scrollback, down to the cursor."""
 
-    lines: tuple[str, ...]  #: unwrapped; the last is the one that the cursor is on
-    limit: int  #: lines that it may remember
-    is_full: bool  #: it may have forgotten some
-    is_full_screen: bool  #: its program draws a whole screen, of which nothing is remembered
-    mark: str  #: as it was left there
+    lines: tuple[str, ...]  #: unwrapped; the last is the cursor's line
+    limit: int  #: lines that the scrollback may hold
+    is_full: bool  #: old lines may have been dropped
+    is_full_screen: bool  #: the program uses the alternate screen, which has no scrollback
+    mark: str  #: as stored in the pane
 
 
 async def read_roll(server: AnyServer, pane: str, *, history: bool = True) -> Roll:
-    """Return the lines down to the cursor; without ``history``, of its screen only."""
+    """Return the lines down to the cursor; without ``history``, only those of the screen."""
     place = await _place(server, pane)
     for _ in range(TRIES):
         size, limit, row, alternate, mark = place
         options = ("-J", *(("-S", "-") if history else ()), "-E", row)
         asked = line("display-message", "-p", "-t", pane, _PLACE)
         text, ((answer, *_),) = await _captured(server, pane, options, asked)
-        before, place = place, _words(answer)
+        before, place = place, _fields(answer)
         if place == before:
             break
     lines = tuple(each.rstrip() for each in text.split("\n"))
-    # Once it is full, a tenth is forgotten: so full it then stays, unless it is cleared.
+    # tmux drops a tenth of a full scrollback, so it stays this full unless it is cleared.
     is_full = int(size) >= int(limit) - max(int(limit) // 10, 1)
     return Roll(lines, int(limit), is_full, alternate == "1", mark)
 
 
 async def read_foot(server: AnyServer, pane: str) -> tuple[str, ...]:
-    """Return the line that the cursor is on, and what stands below it."""
+    """Return the cursor's line and the lines below it."""
     _, _, row, _, _ = await _place(server, pane)
     text, _ = await _captured(server, pane, ("-J", "-S", row))
     return tuple(each.rstrip() for each in text.split("\n"))
@@ -101,10 +101,10 @@ async def read_foot(server: AnyServer, pane: str) -> tuple[str, ...]:
 async def _place(server: AnyServer, pane: str) -> list[str]:
     asked = line("display-message", "-p", "-t", pane, _PLACE)
     ((answer, *_),) = await server.ask(asked)
-    return _words(answer)
+    return _fields(answer)
 
 
-def _words(answer: bytes) -> list[str]:
+def _fields(answer: bytes) -> list[str]:
     return answer.decode(errors="replace").split(" ")
 
 
@@ -120,7 +120,7 @@ async def look_around(server: AnyServer, pane: str) -> PaneSnapshot:
         typed_at=_last_key(people, pane),
         pasted=pasted,
         entered=entered,
-        enters=int(enters or bool(entered)),  # a pane of an earlier version tells no number
+        enters=int(enters or bool(entered)),  # panes of an earlier version have no count
         shown=shown,
     )
 
@@ -128,9 +128,9 @@ async def look_around(server: AnyServer, pane: str) -> PaneSnapshot:
 async def _captured(
     server: AnyServer, pane: str, options: tuple[str, ...], *more: bytes
 ) -> tuple[str, list[tuple[bytes, ...]]]:
-    """Return what a pane shows, and the answers to what is asked in the same go."""
+    """Return what a pane shows, and the answers to commands sent in the same batch."""
     if server.tells_apart:
-        # No buffer, not even for a moment: it is somebody else's, who might paste it.
+        # Use no buffer, even briefly: on the user's own server the user might paste it.
         shown, *answers = await server.ask(
             line("capture-pane", "-p", "-t", pane, *options), *more
         )
@@ -163,12 +163,12 @@ def _passing_file(folder: Path) -> Iterator[Path]:
     try:
         yield file
     finally:
-        with suppress(OSError):  # where nothing can be written, it was never made
+        with suppress(OSError):  # if the folder is not writable, it was never created
             file.unlink()
 
 
 def _text(file: Path) -> str:
     said = file.read_bytes().decode(errors="replace")
-    if not said.endswith("\n"):  # tmux does not say so when it could write a part only
+    if not said.endswith("\n"):  # tmux does not report a partial write
         raise ScreenUnread
     return said.removesuffix("\n")

@@ -1,4 +1,4 @@
-"""One control connection to a tmux server: questions go in, answers and events come out."""
+"""A control connection to a tmux server: sends commands, receives replies and events."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from rookery.runtimes.tmux.protocol import (
     Reply,
 )
 
-#: Seconds for tmux to let us in: it takes some milliseconds, a busy computer more.
+#: Seconds for tmux to accept the connection: normally milliseconds, more on a busy computer.
 WELCOME = 5.0
 
-#: Seconds for the child to leave once its input is closed; a stopped server never lets it go.
+#: Seconds for the child to exit once its input is closed; a stopped server never releases it.
 FAREWELL = 2.0
 
 _log = logging.getLogger(__name__)
@@ -57,17 +57,17 @@ class _Waiting:
     answered: asyncio.Future[None]
 
     def wake(self) -> None:
-        if not self.answered.done():  # its caller may have left
+        if not self.answered.done():  # its caller may have been cancelled
             self.answered.set_result(None)
 
 
 class _Child(asyncio.SubprocessProtocol):
-    """The tmux client: its pipes and its end."""
+    """The tmux client process: its pipes and its exit."""
 
     def __init__(self, hear: Callable[[bytes], None], lose: Callable[[str], None]) -> None:
         self.ended = asyncio.Event()
         self._hear = hear
-        self._lose = lose
+        self._disconnect = lose
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.SubprocessTransport, transport)
@@ -76,29 +76,29 @@ class _Child(asyncio.SubprocessProtocol):
         self._hear(chunk)
 
     def pipe_connection_lost(self, fd: int, reason: Exception | None) -> None:
-        # Only here, not when the child ends: its last words may still be in the pipe then.
+        # Only here, not when the child exits: its last output may still be in the pipe then.
         if fd == 1:
-            self._lose("it ended")
+            self._disconnect("it ended")
 
     def process_exited(self) -> None:
         self.ended.set()
 
     def write(self, wire: bytes) -> None:
-        if not self._input.is_closing():  # else it has ended, and the other pipe will tell
+        if not self._input.is_closing():  # else it has ended, and the output pipe reports that
             self._input.write(wire)
 
     def hang_up(self) -> None:
         self._input.close()
 
     async def leave(self) -> None:
-        """See the child end: by itself after ``hang_up``, or else killed."""
+        """Wait for the child to exit after ``hang_up``; kill it if it does not."""
         try:
             with suppress(TimeoutError):
                 async with asyncio.timeout(FAREWELL):
                     await self.ended.wait()
         finally:
             self._kill()
-            # Shielded: whoever is cancelled leaves no child behind either.
+            # Shielded, so that cancellation leaves no child process behind.
             with anyio.move_on_after(FAREWELL, shield=True):
                 await self.ended.wait()
             self._transport.close()
@@ -113,9 +113,10 @@ class _Child(asyncio.SubprocessProtocol):
 
 
 class ControlClient:
-    """Attached for as long as its ``async with`` block lasts, or until it is gone.
+    """Attached during its ``async with`` block, or until the connection is lost.
 
-    ``hear`` gets every event but the replies, in order, on the loop; it must not block.
+    ``hear`` is called on the event loop with every event except replies, in order; it must not
+    block.
     """
 
     def __init__(
@@ -127,7 +128,7 @@ class ControlClient:
         flags: str,
         hear: Callable[[Event], None],
     ) -> None:
-        # -N: no server of its own. -E: the session's environment is not that of each client.
+        # -N: do not start a server. -E: do not change the session's environment.
         where = (tmux, "-N", "-u", "-S", str(socket), "-C")
         self._argv = (*where, "attach-session", "-E", "-t", f"={session}", "-f", flags)
         self._hear = hear
@@ -138,8 +139,8 @@ class ControlClient:
         self._welcomed = asyncio.Event()
         self._gone = asyncio.Event()
         self._last_words = ""
-        self._progress_at = 0.0  #: when tmux last answered, or was first asked again
-        self._child = _Child(self._receive, self._lose)
+        self._progress_at = 0.0  #: when tmux last answered, or the queue became non-empty
+        self._child = _Child(self._receive, self._disconnect)
 
     async def __aenter__(self) -> Self:
         await self._start()
@@ -150,12 +151,12 @@ class ControlClient:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._lose("it was closed")
+        self._disconnect("it was closed")
         await self._child.leave()
 
     @property
     def gone(self) -> asyncio.Event:
-        """Set once nothing can be asked any more."""
+        """Set once the connection is unusable."""
         return self._gone
 
     async def wait_gone(self) -> None:
@@ -164,11 +165,11 @@ class ControlClient:
     async def ask(self, *commands: bytes, deadline: float = 5.0) -> list[tuple[bytes, ...]]:
         """Send ``commands``, each made by ``line``, in one write; return what each printed.
 
-        Raises ``TmuxRefused`` if tmux refused one: the others may have been done all the
-        same. After ``TmuxGone`` and ``TmuxSilent`` nobody knows what was done.
+        Raises ``TmuxRefused`` if tmux refused one: the others may have run nevertheless. After
+        ``TmuxGone`` and ``TmuxSilent`` it is unknown which commands ran.
 
-        ``deadline`` is how long tmux may take for one command, from when it begins that: many
-        questions may wait for each other.
+        ``deadline`` is how long tmux may take for one command, counted from its start: many
+        commands may be queued.
         """
         question = ProtocolQuestion(commands, self._mark)
         if self._gone.is_set():
@@ -185,14 +186,15 @@ class ControlClient:
         waiting = _Waiting(question, asyncio.get_running_loop().create_future())
         if not self._waiting:
             self._note_progress()
-        # Stays in the queue when its caller leaves: the replies come all the same.
+        # It stays queued when its caller is cancelled: the replies come nevertheless.
         self._waiting.append(waiting)
         self._child.write(question.wire)
         while not waiting.answered.done():
-            # Each caller watches the first in the queue, whose own caller may have left.
+            # Each caller watches the head of the queue, whose own caller may have been
+            # cancelled.
             left = self._progress_at + deadline - self._now()
             if left <= 0:
-                self._lose("it did not answer")
+                self._disconnect("it did not answer")
                 raise TmuxSilent(deadline)
             await asyncio.wait([waiting.answered], timeout=left)
 
@@ -205,17 +207,17 @@ class ControlClient:
     async def _start(self) -> None:
         environment = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
         try:
-            # Shielded: if it is cancelled half done, asyncio leaves the child behind.
+            # Shielded: if it is cancelled half-way, asyncio leaves the child behind.
             with anyio.CancelScope(shield=True):
                 await asyncio.get_running_loop().subprocess_exec(
                     lambda: self._child,
                     *self._argv,
                     stdin=PIPE,
                     stdout=PIPE,
-                    # Together, so that why it ended is read before its end.
+                    # One stream, so that the error message is read before the end of file.
                     stderr=STDOUT,
                     env=environment,
-                    # A Ctrl-C on the daemon's terminal is not for the child.
+                    # Keep a Ctrl-C on the daemon's terminal from reaching the child.
                     start_new_session=True,
                 )
         except OSError as error:
@@ -244,13 +246,13 @@ class ControlClient:
 
     def _take(self, reply: Reply) -> None:
         if self._welcome is None:
-            # The first block is that of attach-session itself.
+            # The first block is the reply to attach-session itself.
             self._welcome = reply
             self._welcomed.set()
         elif not reply.is_ours:
             return
         elif not self._waiting:
-            self._lose("it answered what nobody asked")
+            self._disconnect("it answered what nobody asked")
         else:
             self._note_progress()
             self._waiting[0].question.take(reply)
@@ -264,16 +266,16 @@ class ControlClient:
             case Notice("garbage", (text,)) if self._waiting:
                 self._waiting[0].question.take_complaint(text)
             case Notice("garbage", (text,)) if self._welcome is None:
-                self._last_words = text  # why it cannot even begin
+                self._last_words = text  # why it could not start
             case Notice("end" | "error"):
-                # The end of a block that has ended before: a pane's text forged that one.
-                self._lose("a reply was forged")
+                # The end of a block that has ended before: a pane's text forged the first end.
+                self._disconnect("a reply was forged")
         try:
             self._hear(event)
         except Exception:  # noqa: BLE001 - one bad hearer must not deafen the others
             _log.exception("What was heard of tmux made a hearer fail: %r", type(event))
 
-    def _lose(self, reason: str) -> None:
+    def _disconnect(self, reason: str) -> None:
         if self._gone.is_set():
             return
         self._last_words = self._last_words or reason

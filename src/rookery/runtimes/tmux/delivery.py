@@ -1,7 +1,7 @@
-"""The steps by which words reach a program that is typed into: paste, look, Enter, look.
+"""Deliver messages to a program by typing: paste, check the box, press Enter, check again.
 
-Words are never pasted twice. What a crash left half done is looked at first: the pane keeps
-the receipt of what was pasted and of what Enter was pressed on.
+A message is never pasted twice. After a crash the pane is checked first: it stores the receipt
+of what was pasted and of what Enter was pressed on.
 """
 
 from __future__ import annotations
@@ -23,72 +23,72 @@ from rookery.ports.runtime import (
     Unknown,
 )
 
-#: Seconds after which words that were typed and never showed are given up: a program may
-#: hang for long, and then goes on where it was.
+#: Seconds after which a message that was typed and never appeared is given up: a program may
+#: hang for long, and then continue.
 LOST_AFTER_S = 600.0
 
-#: Seconds for pasted words to appear in the input box.
+#: Seconds for pasted text to appear in the input box.
 APPEARANCE_TIMEOUT_S = 2.0
 
 
 class DeliveryState(Enum):
-    """What can be seen of words that are being delivered."""
+    """The observable state of a message that is being delivered."""
 
-    IN_BOX = auto()  #: they, and nothing else, stand in the input box
-    WITH_AGENT = auto()  #: Enter was pressed on them; the screen cannot tell more
-    NOT_SHOWN = auto()  #: they were typed, and do not show yet
-    LEFT_BOX = auto()  #: Enter was pressed on them, and they are gone from the box
-    REMOVED = auto()  #: they stood in the box, and are gone without an Enter of ours
-    NOT_TYPED = auto()  #: they were never typed
-    HIDDEN = auto()  #: a dialog or a person's draft is in the way; look again later
+    IN_BOX = auto()  #: its text, and nothing else, is in the input box
+    WITH_AGENT = auto()  #: Enter was pressed on it; the screen cannot show more
+    NOT_SHOWN = auto()  #: it was typed, and does not show yet
+    LEFT_BOX = auto()  #: Enter was pressed on it, and it is gone from the box
+    REMOVED = auto()  #: it was in the box, and is gone although Rookery did not press Enter
+    NOT_TYPED = auto()  #: it was never typed
+    HIDDEN = auto()  #: a dialog or a person's draft is in the way; check again later
 
 
 class Typing(Protocol):
-    """Types words into one program."""
+    """Types messages into one program."""
 
     async def paste(self, parcel: Parcel) -> None:
-        """Put words into the empty input box. Raises ``Occupied`` with nothing done.
+        """Paste the message into the empty input box. Raises ``Occupied`` with nothing done.
 
-        The receipt of it is kept, by the same command, where it outlives the daemon.
+        The same command stores its receipt where it outlives the daemon.
         """
         ...
 
     async def is_shown(self, parcel: Parcel, *, within: float) -> bool:
-        """Wait until pasted words stand in the box. False if they do not in time."""
+        """Wait until the pasted text is in the box; return false on timeout."""
         ...
 
     async def submit(self, parcel: Parcel) -> None:
-        """Press Enter on them. Raises ``Occupied`` if anything else stands there.
+        """Press Enter on the message. Raises ``Occupied`` if the box holds anything else.
 
-        Raises ``WordsRefused`` if the program has refused them, or keeps them in its box after
-        as many Enters as are ever pressed.
+        Raises ``WordsRefused`` if the program has refused it, or still keeps it in its box
+        after the maximum number of Enters.
         """
         ...
 
     async def clear(self, parcel: Parcel) -> bool:
-        """Empty the input box if these words, and nothing else, stand in it.
+        """Empty the input box if it holds this message and nothing else.
 
         Returns whether it did. Raises ``Occupied`` if a key could do harm.
         """
         ...
 
     async def look(self, parcel: Parcel) -> DeliveryState:
-        """Return where the words are."""
+        """Return the state of the message."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class TypedDelivery:
-    """Delivers words to one program by typing them."""
+    """Delivers messages to one program by typing them."""
 
     typing: Typing
     clock: Clock
     pause_s: float  #: between a paste and Enter
 
     async def deliver(self, parcel: Parcel, log: DeliveryLog, *, is_new: bool) -> Delivery:
-        """Bring the words on by a step: Enter may be pressed again, words never pasted."""
+        """Advance the delivery by a step: Enter may be pressed again, but text pasted once."""
         if parcel.refused:
-            return await self._take_out(parcel)
+            return await self._remove_refused(parcel)
         return await (self._begin(parcel, log) if is_new else self._resume(parcel, log))
 
     async def _begin(self, parcel: Parcel, log: DeliveryLog) -> Delivery:
@@ -107,18 +107,18 @@ class TypedDelivery:
     async def _resume(  # noqa: C901, PLR0911 - a table
         self, parcel: Parcel, log: DeliveryLog
     ) -> Delivery:
-        """Go on with words that may have been typed before."""
+        """Continue with a message that may have been typed before."""
         match await self.typing.look(parcel):
             case DeliveryState.NOT_TYPED if parcel.step is Step.SENDING:
                 return Blocked()
             case DeliveryState.NOT_TYPED:
-                return Unknown()  # they were typed, and the receipt is lost
+                return Unknown()  # it was typed, and the receipt is lost
             case DeliveryState.NOT_SHOWN:
                 return await self._wait_for_slow_program(parcel)
             case DeliveryState.REMOVED:
                 return await self._settle_removed(parcel)
             case DeliveryState.HIDDEN if parcel.is_command and parcel.step is Step.SUBMITTED:
-                return Left()  # the command has opened something of its own
+                return Left()  # the command has opened a dialog of its own
             case DeliveryState.HIDDEN:
                 return Blocked("something else is on its screen.", is_typed=True)
             case DeliveryState.IN_BOX:
@@ -145,22 +145,22 @@ class TypedDelivery:
         return Submitted(pressed_at)
 
     async def _wait_for_slow_program(self, parcel: Parcel) -> Delivery:
-        """Let a busy program show what was typed; or the words were taken out by hand."""
+        """Wait for a busy program to show the text, unless a person has removed it."""
         if self._age_s(parcel) > LOST_AFTER_S:
             return Unknown()
         is_shown = await self.typing.is_shown(parcel, within=APPEARANCE_TIMEOUT_S)
         return Blocked("" if is_shown else "its box does not show them yet.", is_typed=True)
 
     async def _settle_removed(self, parcel: Parcel) -> Delivery:
-        """Settle words that a person has submitted or cleared by hand.
+        """Settle a message that a person has submitted or cleared by hand.
 
-        A program that draws its screen anew may show an empty box for a moment.
+        A program that redraws its screen may show an empty box for a moment.
         """
         is_shown = await self.typing.is_shown(parcel, within=APPEARANCE_TIMEOUT_S)
         return Blocked(is_typed=True) if is_shown else Left()
 
     async def _clear_previous(self, log: DeliveryLog) -> bool:
-        """Empty the box if the last words are back in it, as after an early interrupt."""
+        """Empty the box if the last message is back in it, as after an early interrupt."""
         previous = await log.previous()
         if previous is None:
             return False
@@ -169,8 +169,8 @@ class TypedDelivery:
         except Occupied:
             return False
 
-    async def _take_out(self, parcel: Parcel) -> Delivery:
-        """Take refused words out of the box: the next ones need it empty."""
+    async def _remove_refused(self, parcel: Parcel) -> Delivery:
+        """Remove a refused message from the box: the next one needs it empty."""
         try:
             await self.typing.clear(parcel)
             is_in_box = await self.typing.look(parcel) is DeliveryState.IN_BOX

@@ -1,6 +1,6 @@
-"""Presses keys and types words into an open dialog, and leaves a receipt with the pane.
+"""Presses keys and types text into an open dialog, and stores a receipt in the pane.
 
-The receipt outlives the daemon: a step that was taken just before it died is not taken again.
+The receipt outlives the daemon: a step taken just before a crash is not taken again.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from rookery.runtimes.tmux import inputs
 from rookery.runtimes.tmux.protocol import command, line
 from rookery.runtimes.tmux.server import AnyServer
 
-#: Option of the pane: the last step that was taken in a dialog.
+#: Pane option: the receipt of the last step that was taken in a dialog.
 PRESSED = "@rookery-pressed"
 
 
 async def press_in_dialog(server: AnyServer, pane: str, press: Press, *, receipt: str) -> None:
     """Take one step in the dialog of a pane."""
     noted = line("set-option", "-p", "-t", pane, PRESSED, receipt)
-    # In one write, which tmux gets whole or not at all, whenever we die.
+    # In one write, which tmux gets whole or not at all if the daemon dies.
     if press.words:
         await _type(server, pane, press.words, noted)
     else:
@@ -33,7 +33,7 @@ async def _type(server: AnyServer, pane: str, words: str, noted: bytes) -> None:
         await server.ask(line("load-buffer", "-b", file.name, str(file)))
     finally:
         file.unlink(missing_ok=True)
-    # Of a paste into a dead pane, tmux 3.3 dies, and all that it holds: tmux/tmux#3830.
+    # tmux 3.3 crashes, with all its panes, on a paste into a dead pane: tmux/tmux#3830.
     dropped = command("delete-buffer", "-b", file.name)
     typed = command("paste-buffer", "-d", "-p", "-r", "-b", file.name, "-t", pane)
     await server.ask(

@@ -1,4 +1,4 @@
-"""How a pane's program ended: noticed at once, with its real status or signal."""
+"""Notice at once when a pane's program ends, with its exit status or signal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rookery.runtimes.tmux.control import TmuxRefused
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.server import Server
 
-#: tmux before 3.6 may lose the signal of a child's end; a nudge heals that within 20 ms.
+#: tmux before 3.6 may miss the SIGCHLD of a child; sending it again helps within 20 ms.
 _TRIES = 50
 _PAUSE = 0.02
 
@@ -34,7 +34,7 @@ def watch_process(pid: int, ended: Callable[[], None]) -> int | None:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process runs: for systems on which it cannot be watched."""
+    """Return whether a process runs: for systems on which it cannot be watched."""
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
@@ -51,9 +51,8 @@ async def exit_of(
 ) -> tuple[int | None, int | None] | None:
     """Return exit status and signal of a pane's program, or ``None`` if the pane is gone.
 
-    A pane in which another program runs by now counts as gone.
-
-    Both are ``None`` if tmux itself cannot say.
+    A pane that runs another program by now counts as gone. Both are ``None`` if tmux itself
+    does not know.
     """
     for _ in range(_TRIES):
         try:
@@ -63,7 +62,7 @@ async def exit_of(
         except TmuxRefused:
             return None
         pid, dead, status, number = answer.decode().removeprefix("x").split(" ")
-        if pid != str(place.pid):  # an unknown pane gives empty words
+        if pid != str(place.pid):  # tmux answers with empty fields for an unknown pane
             return None
         if dead == "1" and (status or number):
             return (int(status) if status else None, _number(number))

@@ -1,4 +1,4 @@
-"""The user's own tmux servers: asked in passing, never attached to, and left as they are."""
+"""The user's own tmux servers: queried by short-lived clients, and left unchanged."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from rookery.runtimes.tmux.server import DEADLINE, HUB, AnyServer, Site
 
 _log = logging.getLogger(__name__)
 
-#: What others may do in a folder: if anything, tmux itself refuses it.
+#: Permissions of others on a folder: tmux itself refuses a folder with any of them.
 _OTHERS = 0o007
 
-#: The buffers that words pass through.
+#: The buffers through which messages are pasted.
 _BUFFER = re.compile(r"words-[0-9a-f]{16}")
 
 _FIELDS = (
@@ -43,7 +43,7 @@ _FIELDS = (
 
 
 class ForeignServer:
-    """A server that we did not start. Between two questions, nothing of ours is there."""
+    """A server that Rookery did not start. No client stays connected between two calls."""
 
     tells_apart = True
 
@@ -51,18 +51,18 @@ class ForeignServer:
         self.site = site
 
     async def ask(self, *commands: bytes) -> list[tuple[bytes, ...]]:
-        """Put questions in one go; what each printed comes back. Raises ``RuntimeFailed``.
+        """Run commands in one batch and return what each printed. Raises ``RuntimeFailed``.
 
-        After one that is refused, the others are not put any more.
+        Commands after a refused one are not run.
         """
-        mark = secrets.token_hex(16)  # for this once: whatever a pane shows, it is not that
-        return _apart(await self._run(_script(commands, mark)), mark, len(commands))
+        mark = secrets.token_hex(16)  # new each time, so that no pane can show it
+        return _split_answers(await self._run(_script(commands, mark)), mark, len(commands))
 
     async def _run(self, script: bytes) -> bytes:
-        # -N: no server of ours where the user has none.
+        # -N: do not start a server where the user has none.
         argv = (self.site.tmux, "-N", "-u", "-S", str(self.site.socket), "source-file", "-")
         try:
-            # Shielded: if it is cancelled half done, asyncio leaves the child behind.
+            # Shielded: if it is cancelled half-way, asyncio leaves the child behind.
             with _readable(script) as descriptor, anyio.CancelScope(shield=True):
                 child = await asyncio.create_subprocess_exec(
                     *argv,
@@ -80,7 +80,7 @@ class ForeignServer:
         except TimeoutError:
             raise TmuxSilent(DEADLINE) from None
         finally:
-            await _see_off(child)
+            await _kill_child(child)
         if child.returncode:
             raise TmuxRefused(complaint.decode(errors="replace").strip())
         return said
@@ -88,7 +88,7 @@ class ForeignServer:
 
 @contextmanager
 def _readable(script: bytes) -> Iterator[int]:
-    """Give a pipe that all is in already: a child that ends at once breaks nothing of ours."""
+    """Yield a pipe that already holds the script: writing cannot fail if the child exits."""
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb"):
         with os.fdopen(writing, "wb", buffering=0) as file:
@@ -103,24 +103,24 @@ def _environment() -> dict[str, str]:
     return {**ours, "LC_ALL": "C.UTF-8"}
 
 
-async def _see_off(child: Process) -> None:
+async def _kill_child(child: Process) -> None:
     if child.returncode is not None:
         return
     with suppress(ProcessLookupError):
         child.kill()
-    # Shielded: whoever is cancelled leaves no child behind either.
+    # Shielded, so that cancellation leaves no child process behind.
     with anyio.move_on_after(FAREWELL, shield=True):
         await child.wait()
 
 
 def _script(commands: Sequence[bytes], mark: str) -> bytes:
-    """Write the commands in one line, which ends where one is refused; a mark after each."""
+    """Join the commands in one line, which stops at a refused one; a mark follows each."""
     full_stop = line("display-message", "-p", mark)
     parts = (each for command in commands for each in (command, full_stop))
     return b" ; ".join(part.rstrip(b"\n") for part in parts) + b"\n"
 
 
-def _apart(said: bytes, mark: str, count: int) -> list[tuple[bytes, ...]]:
+def _split_answers(said: bytes, mark: str, count: int) -> list[tuple[bytes, ...]]:
     answers: list[tuple[bytes, ...]] = []
     lines: list[bytes] = []
     for each in said.split(b"\n"):
@@ -150,7 +150,7 @@ class ListedPane:
 
 
 async def list_panes(server: AnyServer) -> list[ListedPane]:
-    """List the panes of a server, each once, whatever is called how."""
+    """List the panes of a server, each once; any session or window name is safe."""
     comma, full_stop = secrets.token_hex(8), secrets.token_hex(8)
     shown = comma.join(f"#{{{field}}}" for field in _FIELDS) + full_stop
     (lines,) = await server.ask(line("list-panes", "-a", "-F", shown))
@@ -158,7 +158,8 @@ async def list_panes(server: AnyServer) -> list[ListedPane]:
     panes: dict[str, ListedPane] = {}
     for row in rows[:-1]:
         listed = _listed(str(server.site.socket), row.removeprefix("\n").split(comma))
-        # A window may be linked into several sessions; all of ours are linked into the hub.
+        # A window may be linked into several sessions; Rookery's own are all linked into the
+        # hub.
         if listed.session == HUB:
             panes.setdefault(listed.pane, listed)
         elif listed.pane not in panes or panes[listed.pane].session == HUB:
@@ -174,7 +175,7 @@ def _listed(server: str, fields: Sequence[str]) -> ListedPane:
 
 
 async def tidy(server: AnyServer) -> None:
-    """Take away what a daemon that died in the midst of a paste left there."""
+    """Delete the buffers that a daemon left when it died during a paste."""
     (names,) = await server.ask(line("list-buffers", "-F", "#{buffer_name}"))
     left = [name for name in (each.decode() for each in names) if _BUFFER.fullmatch(name)]
     if left:
@@ -182,18 +183,18 @@ async def tidy(server: AnyServer) -> None:
 
 
 def find_sockets(folder: Path, *, listed: Sequence[str], own: Path) -> list[Path]:
-    """Return the sockets of the user's servers that run now, but ours.
+    """Return the sockets of the user's running servers, except Rookery's own.
 
-    Those that are ``listed``, or else all in ``folder``. What another user could have planted
-    is passed over: a tmux server may tell whoever asks it to run anything.
+    These are the ``listed`` ones, or else all in ``folder``. Sockets that another user could
+    have planted are skipped: a tmux server may tell its client to run anything.
     """
     named = expanded(listed) if listed else list(_in_private(folder))
     real = {Path(os.path.realpath(each)) for each in named}
-    return sorted(each for each in real if _is_ours_to_ask(each) and not _is_same(each, own))
+    return sorted(each for each in real if _is_usable_socket(each) and not _is_same(each, own))
 
 
 def expanded(listed: Iterable[str]) -> list[Path]:
-    """Return configured paths with ``~`` resolved; those of an unknown user are left out."""
+    """Return configured paths with ``~`` expanded; those of an unknown user are left out."""
     return [path for each in listed if (path := _expand(each)) is not None]
 
 
@@ -214,16 +215,16 @@ def _in_private(folder: Path) -> Iterator[Path]:
             yield from folder.iterdir()
 
 
-def _is_ours_to_ask(path: Path) -> bool:
+def _is_usable_socket(path: Path) -> bool:
     try:
         found = path.stat()
         if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.getuid():
             return False
-        # Most of them are left over from servers that have ended.
+        # Most sockets are left over from servers that have ended.
         with socket.socket(socket.AF_UNIX) as connection:
             connection.setblocking(False)
             connection.connect(str(path))
-    except BlockingIOError:  # one that is too busy to be asked; but it is there
+    except BlockingIOError:  # too busy to accept, but it is running
         return True
     except OSError:
         return False

@@ -1,6 +1,6 @@
-"""How words and keys get into a pane: exactly, once, and never into a dialog.
+"""Put text and keys into a pane: exactly, once, and never into a dialog.
 
-Words travel through a private file and a buffer of tmux, never on a command line.
+Text goes through a private file and a tmux buffer, never on a command line.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.protocol import command, line
 from rookery.runtimes.tmux.server import AnyServer
 
-#: What tmux calls each of the keys (``model.keys.KEY_NAMES``).
+#: The tmux name of each key (``model.keys.KEY_NAMES``).
 KEYS = {
     "enter": "Enter",
     "escape": "Escape",
@@ -43,17 +43,17 @@ KEYS = {
 }
 
 
-#: Characters of a dialog in the reason why words wait.
+#: Characters of a dialog that are quoted in the reason why a message waits.
 SHOWN_CHARACTERS = 160
 
-#: A person's own tmux may be set so that one types into several panes at once.
+#: The user's own tmux may have synchronized panes, which all receive the same keys.
 SYNCHRONIZED = "what is typed there goes to other panes, too"
 
 
 def why_occupied(around: PaneSnapshot, view: View | None, *, typing_since: float) -> str:
-    """Say why no key may be pressed now; empty if one may.
+    """Return why no key may be pressed now; empty if one may.
 
-    ``typing_since`` is the moment after which a person's last key means that they are at it.
+    ``typing_since``: a key that a person pressed after this moment means that they are typing.
     """
     if around.in_mode:
         return "somebody scrolls in the pane"
@@ -72,7 +72,7 @@ def _why_hidden(view: View) -> str:
 
 
 def check_words(pane: Pane, words: str) -> None:
-    """Refuse what would not arrive as it is. Raises ``WordsRefused``."""
+    """Raise ``WordsRefused`` for text that would not arrive unchanged."""
     if reason := pane.agent.input.why_not(words):
         raise WordsRefused(reason)
     if pane.agent.screen or pane.takes_brackets:
@@ -84,10 +84,10 @@ def check_words(pane: Pane, words: str) -> None:
 
 
 def fitted(pane: Pane, parcel: Parcel) -> str:
-    """Return a parcel's words as its program takes them. Raises ``WordsRefused``.
+    """Return a parcel's text as its program accepts it. Raises ``WordsRefused``.
 
-    What a person wrote is typed as it is, or not at all. What we have put together ourselves,
-    such as a name and an answer below it, becomes one line where only a line is taken.
+    What a person wrote is typed unchanged or not at all. Text that Rookery composed, such as a
+    name with an answer below it, is folded into one line for a program that takes only lines.
     """
     takes_lines_only = not (pane.agent.screen or pane.takes_brackets)
     if takes_lines_only and parcel.is_composed:
@@ -99,16 +99,16 @@ def fitted(pane: Pane, parcel: Parcel) -> str:
 async def paste(
     server: AnyServer, pane: str, words: str, *, receipt: str, mark: str = ""
 ) -> None:
-    """Put words into a pane as one paste; the program is told that it is one, if it asked.
+    """Paste text into a pane; as a bracketed paste if the program has asked for that.
 
-    The receipt and the mark stay with the pane.
+    The receipt and the mark are stored in the pane.
     """
     file = written(server.site.folder, words)
     try:
         await server.ask(line("load-buffer", "-b", file.name, literal(str(file))))
     finally:
         file.unlink(missing_ok=True)
-    # Of a paste into a dead pane, tmux 3.3 dies, and all that it holds: tmux/tmux#3830.
+    # tmux 3.3 crashes, with all its panes, on a paste into a dead pane: tmux/tmux#3830.
     if_dead = ("-F", "-t", pane, "#{pane_dead}")
     dropped = command("delete-buffer", "-b", file.name)
     told = command("display-message", "-p", "its program has ended")
@@ -117,9 +117,9 @@ async def paste(
     noted = " ; ".join(
         command("set-option", "-p", "-t", pane, name, value) for name, value in kept.items()
     )
-    # In one write, which tmux gets whole or not at all, whenever we die.
+    # In one write, which tmux gets whole or not at all if the daemon dies.
     _, has_ended = await server.ask(
-        # Somebody may have begun to scroll in this very moment: keys would go astray.
+        # A person may have begun to scroll at this moment: copy mode would take the keys.
         line("copy-mode", "-q", "-t", pane),
         line("if-shell", *if_dead, f"{dropped} ; {told}", f"{typed} ; {noted}"),
     )
@@ -128,12 +128,12 @@ async def paste(
 
 
 async def note_shown(server: AnyServer, pane: str, *, receipt: str) -> None:
-    """Keep with the pane that the words were seen in its box."""
+    """Store in the pane that this message was seen in its box."""
     await server.ask(line("set-option", "-p", "-t", pane, SHOWN, receipt))
 
 
 async def enter(server: AnyServer, pane: str, *, receipt: str, number: int) -> None:
-    """Press Enter, and leave word on what, and how often that was."""
+    """Press Enter, and store in the pane on which message, and how often."""
     await server.ask(
         line("copy-mode", "-q", "-t", pane),
         line("send-keys", "-t", pane, "Enter"),
@@ -155,7 +155,7 @@ def occupied(reason: str) -> Occupied:
 
 
 def written(folder: Path, words: str) -> Path:
-    """Write words to a private file, for tmux to read. Raises ``RuntimeFailed``."""
+    """Write text to a private file for tmux to read. Raises ``RuntimeFailed``."""
     file = folder / f"words-{secrets.token_hex(8)}"
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -163,6 +163,6 @@ def written(folder: Path, words: str) -> Path:
             private.write(words.encode())
     except OSError as error:
         with suppress(OSError):
-            file.unlink()  # half of them, of which nobody would ever hear
+            file.unlink()  # a partial file that nothing else would delete
         raise RuntimeFailed(f"the words for tmux: {error.strerror}.") from error
     return file

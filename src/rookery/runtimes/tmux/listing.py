@@ -1,7 +1,7 @@
-"""Find our panes on the tmux server, whatever session and window they are in now.
+"""Find Rookery's panes on its tmux server, in whatever session and window they are now.
 
-A person may rename a tmux session or move a window: each pane carries the name under which it
-was made in an option of its own, which goes with it.
+A person may rename a tmux session or move a window: each pane stores the name under which it
+was created in a pane option, which moves with it.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from rookery.ports.runtime import Place
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.server import HUB, Server
 
-#: The pane's own option that holds the name under which it was made.
+#: The pane option that holds the name under which the pane was created.
 _OPTION = "@rookery-name"
 
-#: The names that we give; a stranger's session on our server may be called anything.
+#: The names that Rookery gives; other sessions on its server may have any name.
 _OURS = re.compile(r"rk_[0-9a-zA-Z-]{1,8}")
 
 PREFIX = "rk_"
@@ -32,8 +32,8 @@ class PaneRow:
     pane: str
     pid: int
     window: str
-    mark: str  #: the name under which it was made, if it carries that
-    session: str  #: the present name of the tmux session
+    mark: str  #: the name under which it was created, if the pane stores one
+    session: str  #: the current name of the tmux session
 
     @property
     def place(self) -> Place:
@@ -52,7 +52,7 @@ def _read(text: str) -> PaneRow:
 
 
 def places(rows: Iterable[PaneRow]) -> dict[str, Place]:
-    """Return where each of our sessions is, by the name under which it was made."""
+    """Return where each of Rookery's sessions is, by the name under which it was created."""
     found: dict[str, Place] = {}
     # Marked panes first: a person may have split a window, and the new pane has no mark.
     for row in sorted(rows, key=lambda row: not row.mark):
@@ -62,29 +62,29 @@ def places(rows: Iterable[PaneRow]) -> dict[str, Place]:
 
 
 def is_there(rows: Iterable[PaneRow], place: Place) -> bool:
-    """Whether the pane still exists. Its pid counts too: a new server reuses pane ids."""
+    """Return whether the pane exists. Its pid counts too: a new server reuses pane ids."""
     return any((row.pane, row.pid) == (place.tmux_pane, place.pid) for row in rows)
 
 
 def is_cut_off(rows: Iterable[PaneRow], place: Place, window: str) -> bool:
-    """Whether ``kill-session`` left the pane alive, only because the hub shows its window.
+    """Return whether ``kill-session`` left the pane alive only because of its link to the hub.
 
-    A window that was moved into the hub has two rows there, and one that was broken out of
-    its window has another id.
+    A window that was moved into the hub has two rows there, and a pane that was broken out of
+    its window has another window id.
     """
     own = [row for row in rows if (row.pane, row.pid) == (place.tmux_pane, place.pid)]
     return len(own) == 1 and own[0].session == HUB and own[0].window == window
 
 
 def mark(target: str, name: str) -> list[bytes]:
-    """Have a pane carry its name; no command at all for a name that is not one of ours."""
+    """Return the command that stores a name in a pane; none if the name is not Rookery's."""
     if not _OURS.fullmatch(name):
         return []
     return [line("set-option", "-p", "-t", target, _OPTION, name)]
 
 
 def kill(place: Place) -> bytes:
-    """Kill a pane, unless another program runs there by now."""
+    """Return the command that kills a pane unless another program runs there by now."""
     same = f"#{{==:#{{pane_pid}},{place.pid}}}"
     pane = place.tmux_pane
     return line("if-shell", "-F", "-t", pane, same, f"kill-pane -t {pane}")

@@ -1,4 +1,4 @@
-"""Sessions in panes of the user's own: read and written to, and ended by force only."""
+"""Runtime for sessions in the user's own panes: read, typed into, ended only by signals."""
 
 from __future__ import annotations
 
@@ -48,36 +48,36 @@ from rookery.runtimes.tmux.typist import Typist
 
 _log = logging.getLogger(__name__)
 
-#: Seconds between two looks at the screens of those that tell nothing themselves.
+#: Seconds between two captures of the screens of agents that report nothing themselves.
 LOOK = 1.0
 
-#: Seconds between two looks for words that were just typed.
+#: Seconds between two checks for a message that was just typed.
 GLANCE = 0.1
 
-#: Seconds between looks at a process that cannot be watched, as on systems but Linux.
+#: Seconds between polls of a process that cannot be watched, as outside Linux.
 LOOK_AGAIN = 0.5
 
 NOT_OURS = "Rookery did not start it"
 
-#: Something that takes a while.
+#: A task that takes a while.
 Chore: TypeAlias = Callable[[], Coroutine[None, None, None]]
 
 
 @dataclass(slots=True)
 class Seat:
-    """An agent, and the pane that it sits in."""
+    """An agent and the pane that it runs in."""
 
     pane: Pane
     spot: Spot
     server: ForeignServer
     process: Process
     typist: Typist
-    screen: tuple[bytes, ...] | None = None  #: as last seen
+    screen: tuple[bytes, ...] | None = None  #: the last capture
     is_restless: bool = False  #: its screen has changed, and is not quiet yet
 
 
 class ObservedTerminal(PaneTerminal):
-    """The terminal of an agent in a pane of the user's own, whose output is not heard."""
+    """The terminal of an agent in the user's own pane, whose output is not streamed."""
 
     async def screens(self) -> AsyncIterator[tuple[str, ...]]:
         before = None
@@ -101,7 +101,7 @@ class ObservedRuntime:
     def __init__(
         self, tmux: str, folder: Path, clock: Clock, table: Table, *, typing: float
     ) -> None:
-        """``folder`` is for files that carry words; private."""
+        """``folder`` must be private; it holds files with message text."""
         self._tmux = tmux
         self._folder = folder
         self._clock = clock
@@ -114,20 +114,20 @@ class ObservedRuntime:
         self._chores: asyncio.Queue[Chore] = asyncio.Queue()
 
     def server(self, socket: str) -> ForeignServer:
-        """Return what asks the server on a socket."""
+        """Return the client for the server on a socket."""
         if socket not in self._servers:
             site = Site(self._tmux, Path(socket), self._folder, lines=0)
             self._servers[socket] = ForeignServer(site)
         return self._servers[socket]
 
     async def keep(self) -> None:
-        """Look at screens, and see off whoever ends. Runs for ever."""
+        """Run the queued tasks, such as screen captures and exit reports. Runs for ever."""
         async with anyio.create_task_group() as tasks:
             while True:
                 supervise.spawn(tasks, await self._chores.get(), name="A task for tmux")
 
     def hold(self, session: SessionId, agent: Agent, spot: Spot, process: Process) -> None:
-        """Watch over an agent in its pane; nothing is done to either."""
+        """Start to watch an agent in its pane, without changing either."""
         if held := self._seats.get(session):
             if (held.spot, held.process) == (spot, process):
                 return
@@ -139,14 +139,14 @@ class ObservedRuntime:
             pane,
             self._clock,
             self._typing,
-            # It is quiet only when it has been so since then, also if nothing changes at all.
+            # Quiet is measured from the Enter on, even if nothing changes at all.
             note_enter=lambda: self._note_change(seat),
             require_reachable=lambda: self._require_in_front(seat),
             look_interval_s=GLANCE,
         )
         self._seats[session] = seat = Seat(pane, spot, server, process, typist)
-        self._watch_over(seat)
-        self._look_on(seat)
+        self._watch_process(seat)
+        self._ensure_capturing(seat)
 
     def holds(self, session: SessionId) -> bool:
         return session in self._seats
@@ -155,7 +155,7 @@ class ObservedRuntime:
         return frozenset(self._seats)
 
     def let_go(self, session: SessionId) -> None:
-        """Watch over a session no more; it goes on by itself."""
+        """Stop watching a session, which keeps running."""
         if seat := self._seats.pop(session, None):
             seat.pane.is_over = True
             if seat.pane.watching is not None:
@@ -167,7 +167,7 @@ class ObservedRuntime:
             yield await self._sightings.get()
 
     async def find(self) -> Mapping[str, Place]:
-        return {}  # what there is to find, discovery finds
+        return {}  # discovery finds these agents
 
     async def start(self, launch: Launch) -> Place:
         raise RuntimeFailed("nothing is started in a tmux server of the user's own.")
@@ -183,7 +183,7 @@ class ObservedRuntime:
         typed = TypedDelivery(seat.typist, self._clock, seat.pane.agent.input.pause)
         delivery = await typed.deliver(parcel, log, is_new=is_new)
         if isinstance(delivery, Submitted) and delivery.is_final:
-            seat.screen = None  # it may have fallen quiet before: the next look tells of it
+            seat.screen = None  # it may be quiet already: the next capture reports it again
         return delivery
 
     async def interrupt(self, session: SessionId) -> None:
@@ -191,11 +191,11 @@ class ObservedRuntime:
         await press_in_turn(self.terminal(session), keys, self._clock)
 
     async def stop(self, session: SessionId, method: StopMethod) -> None:
-        """Send a signal to the agent and what it started; to nothing else in its pane."""
+        """Signal the agent and its descendants, and nothing else in its pane."""
         seat = self._seat(session)
         if method is StopMethod.ASK:
             raise RuntimeFailed(f"{NOT_OURS}, and does not ask it to leave.")
-        if self._see(seat) is None:
+        if self._find_process(seat) is None:
             return
         number = signal.SIGKILL if method is StopMethod.KILL else signal.SIGTERM
         with suppress(psutil.NoSuchProcess):
@@ -215,9 +215,9 @@ class ObservedRuntime:
 
     def _report_changes(self, seat: Seat, wanted: bool, again: bool) -> None:
         if again or (wanted and not seat.pane.is_attended):
-            seat.screen = None  # what the next look shows is to be told
+            seat.screen = None  # make the next capture report a change
         seat.pane.is_attended = wanted
-        self._look_on(seat)
+        self._ensure_capturing(seat)
 
     async def release(self, session: SessionId) -> None:
         self.let_go(session)
@@ -229,34 +229,34 @@ class ObservedRuntime:
 
     def _require_in_front(self, seat: Seat) -> None:
         """Raise ``Occupied`` if keys would reach a shell instead of the agent."""
-        if (seen := self._see(seat)) is None:
+        if (seen := self._find_process(seat)) is None:
             raise inputs.occupied("its program has ended")
         if not seen.is_in_front:
             raise inputs.occupied("it was put into the background")
 
-    def _see(self, seat: Seat) -> SeenProcess | None:
+    def _find_process(self, seat: Seat) -> SeenProcess | None:
         seen = self._table.look(seat.process.pid)
         return seen if seen and seen.process == seat.process else None
 
-    def _watch_over(self, seat: Seat) -> None:
+    def _watch_process(self, seat: Seat) -> None:
         pane = seat.pane
 
         def ended() -> None:
             if pane.watching is not None:
                 exits.unwatch(pane.watching)
                 pane.watching = None
-            self._chores.put_nowait(partial(self._see_off, seat))
+            self._chores.put_nowait(partial(self._report_exit, seat))
 
         if pane.is_over:
             return
         pane.watching = exits.watch_process(seat.process.pid, ended)
-        if self._see(seat) is None:
+        if self._find_process(seat) is None:
             ended()
         elif pane.watching is None:
-            asyncio.get_running_loop().call_later(LOOK_AGAIN, self._watch_over, seat)
+            asyncio.get_running_loop().call_later(LOOK_AGAIN, self._watch_process, seat)
 
-    async def _see_off(self, seat: Seat) -> None:
-        """Say once that an agent has ended, and whether its pane has."""
+    async def _report_exit(self, seat: Seat) -> None:
+        """Report once that an agent has ended, and whether its pane has."""
         if seat.pane.is_over:
             return
         try:
@@ -270,33 +270,33 @@ class ObservedRuntime:
             Exited(session, None, None, ()) if has_pane else Vanished(session)
         )
 
-    def _look_on(self, seat: Seat) -> None:
+    def _ensure_capturing(self, seat: Seat) -> None:
         if seat.pane.is_attended and seat.server not in self._looking:
             self._looking.add(seat.server)
             self._chores.put_nowait(partial(self._follow_screens, seat.server))
 
     async def _follow_screens(self, server: ForeignServer) -> None:
-        """Look at the screens of a server that are wanted, for as long as any is."""
+        """Capture the attended screens of a server until none is left."""
         try:
             while seats := [
                 each
                 for each in self._seats.values()
                 if each.server is server and each.pane.is_attended
             ]:
-                await self._look_at(server, *seats)
+                await self._capture_screens(server, *seats)
                 await self._clock.sleep(LOOK)
         finally:
             self._looking.discard(server)
 
-    async def _look_at(self, server: ForeignServer, *seats: Seat) -> None:
+    async def _capture_screens(self, server: ForeignServer, *seats: Seat) -> None:
         shown = (line("capture-pane", "-p", "-t", each.spot.pane) for each in seats)
         try:
             for seat, screen in zip(seats, await server.ask(*shown), strict=True):
                 self._compare(seat, screen)
         except TmuxRefused:
-            if len(seats) > 1:  # one of the panes is gone; that is no reason to miss the others
+            if len(seats) > 1:  # one pane is gone; capture the others one by one
                 for seat in seats:
-                    await self._look_at(server, seat)
+                    await self._capture_screens(server, seat)
         except RuntimeFailed as error:
             _log.debug("Screens cannot be seen now: %s", error)
 

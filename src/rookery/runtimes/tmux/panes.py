@@ -1,4 +1,4 @@
-"""What we remember of each pane while the daemon runs."""
+"""The daemon's in-memory state of each pane."""
 
 from __future__ import annotations
 
@@ -19,39 +19,39 @@ _WIPE = b"\x1b[3J"
 
 @dataclass(slots=True)
 class Pane:
-    """One program in one pane of our server."""
+    """One program in one pane."""
 
     session: SessionId
     agent: Agent
     place: Place
     ring_size: int
-    #: One writer at a time: words and keys of two must not mix.
+    #: One writer at a time: the input of two deliveries must not mix.
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    #: It had tmux forget what has scrolled away, since words were last typed.
+    #: The program cleared the scrollback since a message was last typed.
     was_wiped: bool = False
-    cleared_at: float = -math.inf  #: when its box was last emptied, on the loop's clock
+    cleared_at: float = -math.inf  #: when its box was last emptied, in event-loop time
     takes_brackets: bool = False
     is_over: bool = False
-    is_attended: bool = True  #: changes of its screen are told
-    #: Bytes printed since we watch, and the last of them.
+    is_attended: bool = True  #: changes of its screen are reported
+    #: Bytes printed since it is watched, and the last of them.
     printed: int = 0
     ring: bytearray = field(default_factory=bytearray)
-    last_output: float = 0.0  #: on the loop's clock
-    last_line: float = 0.0  #: the same, of a line that it ended, or a look at its rest
-    stirred: asyncio.Event | None = None  #: set once it has printed; made for who waits
+    last_output: float = 0.0  #: in event-loop time
+    last_line: float = 0.0  #: the same, of the last newline or check whether it rests
+    stirred: asyncio.Event | None = None  #: set once it prints; created on demand
     changing: asyncio.TimerHandle | None = None
-    meter: Meter = field(default_factory=Meter)  #: of what it prints
-    watching: int | None = None  #: a descriptor of its process
+    meter: Meter = field(default_factory=Meter)  #: measures its output rate
+    watching: int | None = None  #: a pidfd of its process
     window: str = ""  #: the tmux window that is linked into the hub
     server: Process | None = None  #: the tmux server that holds it
-    #: Its program: a pid alone may be another's by the time that it is signalled.
+    #: Its program, with the start time: the pid may be reused before a signal is sent.
     process: Process | None = field(init=False)
 
     def __post_init__(self) -> None:
         self.process = Process.of(self.place.pid)
 
     def take(self, payload: bytes, now: float) -> None:
-        """Note what it printed."""
+        """Record output of the program."""
         self.last_output = now
         self.printed += len(payload)
         if b"\n" in payload:
@@ -60,14 +60,14 @@ class Pane:
             self._follow_brackets(payload)
             self.was_wiped |= _WIPE in bytes(self.ring[-len(_WIPE) :]) + payload
         self.ring += payload
-        if len(self.ring) > 2 * self.ring_size:  # not at every line: cutting costs a copy
+        if len(self.ring) > 2 * self.ring_size:  # not at every line: truncating costs a copy
             del self.ring[: -self.ring_size]
         self.stir()
 
     def only_redraws(self, now: float) -> bool:
-        """Whether it prints, and has ended no line for so long that it may be at rest.
+        """Return whether it prints, but ended no line for so long that it may be at rest.
 
-        A program without a box may show a clock while it does nothing.
+        A program without an input box may show a clock while it does nothing.
         """
         return self.agent.screen is None and now - self.last_line >= self.agent.input.quiet
 
@@ -83,7 +83,7 @@ class Pane:
             self.stirred = None
 
     def _follow_brackets(self, payload: bytes) -> None:
-        # The sequence may have begun at the end of what came before.
+        # The sequence may have begun at the end of the previous chunk.
         seen = bytes(self.ring[-len(_BRACKETED) :]) + payload
         at = seen.rfind(_BRACKETED)
         if at >= 0 and (rest := seen[at + len(_BRACKETED) :]):

@@ -1,7 +1,7 @@
-"""What a program newly printed, found again by a mark that its pane keeps.
+"""Find what a program printed since a message was typed, by a mark stored in its pane.
 
-Lines cannot just be counted: tmux forgets the oldest of them by the thousand, and a program
-may clear them all. So the mark knows the lines above it by what they say.
+Counting lines is not enough: tmux drops the oldest of them by the thousand, and a program may
+clear them all. So the mark identifies the lines above it by digests.
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ from rookery.ports.terminal import Printed
 from rookery.runtimes.tmux.captures import Roll, read_foot, read_roll
 from rookery.runtimes.tmux.server import AnyServer
 
-#: How many lines above it a mark knows.
+#: The number of lines above a mark whose digests it stores.
 KNOWN = 32
 
-#: Characters kept of the line that a program rests on.
+#: Characters stored of the line on which a program rests.
 LONGEST_REST = 200
 
-#: tmux forgets a tenth of the lines that it may remember at once.
+#: tmux drops one line in this many at once when the scrollback is full.
 FORGOTTEN = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Where words were typed: after so many lines, of which the last said these things."""
+    """Where a message was typed: the number of lines above, and digests of the last of them."""
 
-    count: int  #: lines above it, down to the last that says something
+    count: int  #: lines above it, down to the last that is not blank
     above: tuple[str, ...]  #: digests of the last of them
-    rest: str  #: what stood where they were typed
-    below: str  #: a digest of the shape of what stood below
-    typed: int  #: letters of the last line of the words, without blanks
-    echo: str  #: a digest of it
+    rest: str  #: the text on the line where the message was typed
+    below: str  #: a digest of the shape of the lines below
+    typed: int  #: length of the message's last line, without blanks
+    echo: str  #: a digest of that line
     is_full_screen: bool = False
 
     @property
     def text(self) -> str:
-        """What a pane keeps of it: letters and digits, whatever a program has printed."""
+        """The encoded mark: only letters and digits, whatever a program has printed."""
         return base64.urlsafe_b64encode(json.dumps(asdict(self)).encode()).decode()
 
     @staticmethod
     def read(text: str) -> Mark | None:
-        """Read what a pane has kept; nothing if that is none of ours."""
+        """Decode a stored mark; ``None`` if Rookery did not write it."""
         try:
             kept = json.loads(base64.urlsafe_b64decode(text))
             return Mark(**{**kept, "above": tuple(kept["above"])})
@@ -56,17 +56,17 @@ class Mark:
 
 
 async def mark(server: AnyServer, pane: str, words: str) -> Mark:
-    """Make a mark for words that are about to be typed."""
+    """Return a mark for a message that is about to be typed."""
     roll = await read_roll(server, pane)
     return mark_in(roll, await read_foot(server, pane), words)
 
 
 def mark_in(roll: Roll, foot: Sequence[str], words: str) -> Mark:
-    """Make a mark at the end of what a pane shows."""
+    """Return a mark at the end of what a pane shows."""
     *above, rest = roll.lines
     count = len(above)
     while count and not above[count - 1].strip():
-        count -= 1  # not written yet: some programs rest at the bottom of an empty screen
+        count -= 1  # blank so far: some programs rest at the bottom of an empty screen
     typed = _squeezed(words.strip().split("\n")[-1])
     return Mark(
         count=count,
@@ -80,14 +80,14 @@ def mark_in(roll: Roll, foot: Sequence[str], words: str) -> Mark:
 
 
 async def since_mark(server: AnyServer, pane: str, *, was_wiped: bool) -> Printed:
-    """Return what was printed since words were typed, from the line that they stand on."""
+    """Return what was printed since a message was typed, from the line that shows it."""
     return printed_in(await read_roll(server, pane), was_wiped=was_wiped)
 
 
 def printed_in(roll: Roll, *, was_wiped: bool) -> Printed:
-    """Find what came after the mark; nothing where there is none, or a whole screen is drawn.
+    """Return the output after the mark; empty without a mark or on the alternate screen.
 
-    ``was_wiped`` is whether tmux was told since to forget what has scrolled away.
+    ``was_wiped``: the scrollback was cleared since.
     """
     mark = Mark.read(roll.mark)
     if mark is None or mark.is_full_screen or roll.is_full_screen:
@@ -97,9 +97,9 @@ def printed_in(roll: Roll, *, was_wiped: bool) -> Printed:
 
 
 async def is_at_rest(server: AnyServer, pane: str) -> bool:
-    """Whether the line that a program rests on looks as when words were typed there.
+    """Return whether the program's resting line looks as it did when the message was typed.
 
-    Only its shape: a clock or a counter goes on.
+    Only the shape is compared: a clock or a counter changes.
     """
     mark = Mark.read((await read_roll(server, pane, history=False)).mark)
     on, *below = await read_foot(server, pane)
@@ -109,7 +109,7 @@ async def is_at_rest(server: AnyServer, pane: str) -> bool:
 
 
 class _Search:
-    """Looks for the mark among the lines that there are now."""
+    """Searches the current lines for the position of a mark."""
 
     def __init__(self, mark: Mark, roll: Roll, was_wiped: bool) -> None:
         self._mark = mark
@@ -120,23 +120,23 @@ class _Search:
         self._was_wiped = was_wiped
 
     def begin(self) -> int:
-        """Return the number of the first line after the mark."""
+        """Return the index of the first line after the mark."""
         count = self._mark.count
         is_certain = not self._was_wiped and not self._is_full
         if not count or (is_certain and self._fits(count)):
             return count
-        # The last of them: the same may have been asked and answered time and again.
+        # The last match: the same may have been asked and answered repeatedly.
         fitting = list(filter(self._fits, range(len(self._lines) - 1, 0, -1)))
         if echoed := next(filter(self._has_echo, fitting), None):
             return echoed
         if self._was_wiped:
             return 0
-        if fitting:  # of a program that does not show what is typed
+        if fitting:  # a program that does not echo input
             return next(filter(set(fitting).__contains__, self._counted()), fitting[0])
         return self._most_alike()
 
     def _counted(self) -> Iterator[int]:
-        """Yield where the mark is if nothing was forgotten, and if some was."""
+        """Yield where the mark is if no lines were dropped, and after each possible drop."""
         step = max(self._limit // FORGOTTEN, 1) if self._is_full else self._mark.count
         yield from range(self._mark.count, 0, -step)
 
@@ -151,7 +151,7 @@ class _Search:
         return bool(line) and _digest(line[-self._mark.typed :]) == self._mark.echo
 
     def _most_alike(self) -> int:
-        """Return where most of the lines above are the known ones, or the very beginning."""
+        """Return the index above which most lines match the stored ones; 0 if none fits."""
         best, most = 0, 0
         for place in range(1, len(self._lines)):
             known = min(len(self._mark.above), place)
@@ -168,6 +168,6 @@ def _squeezed(line: str) -> str:
 
 
 def _digest(line: str) -> str:
-    """Return a short word for a line; none for an empty one."""
+    """Return a short digest of a line; empty for an empty line."""
     said = line.rstrip()
     return blake2s(said.encode(errors="replace"), digest_size=4).hexdigest() if said else ""

@@ -1,4 +1,4 @@
-"""What a tmux control connection says, and how one speaks to it; pure, no I/O."""
+"""Parse and write the tmux control protocol; pure, no I/O."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import TypeAlias
 #: Bytes of a line; a reply's line is a row of a screen, an output's at most some kilobytes.
 LONGEST = 16 * 1024 * 1024
 
-#: Commands that are not over at the end of their own block: they run others, each with a block
-#: of its own, or fail later, with a complaint outside any block.
+#: Commands that continue after the end of their own block: they run others, each with a block
+#: of its own, or fail later, with an error outside any block.
 _LINGERING = (
     "if-shell",
     "load-buffer",
@@ -25,11 +25,11 @@ _LINGERING = (
 
 _NAME = re.compile(r"[a-z][a-z-]*")
 
-#: C0, DEL, C1: a newline ends a command. Surrogates: there is no UTF-8 for them.
+#: C0, DEL, C1: a newline ends a command. Surrogates: they have no UTF-8 encoding.
 _UNSPEAKABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
-#: What ``line`` makes, and nothing else: no ``;`` outside quotes, no comment, no empty line
-#: (which would detach the client).
+#: The lines that ``line`` produces, and no others: no ``;`` outside quotes, no comment, no
+#: empty line (which would detach the client).
 _SPOKEN = re.compile(rb"([a-z][a-z-]*)(?: '(?:[^'\x00-\x1f\x7f]++|'\\'')*+')*+\n")
 
 _BEGIN = re.compile(rb"%begin (\d{1,19} (\d{1,19}) (\d{1,9}))")
@@ -39,7 +39,7 @@ _OUTPUT = re.compile(
 _FLOW = re.compile(rb"%(pause|continue) (%\d{1,9})")
 _NOTICE = re.compile(rb"%([a-z][a-z-]*)(?: (.*))?", re.DOTALL)
 
-#: A backslash that does not begin one byte in octal.
+#: A backslash that does not start an octal byte.
 _MISSPELT = re.compile(rb"\\(?![0-3][0-7][0-7])")
 
 
@@ -54,12 +54,12 @@ class Reply:
     number: int
     ok: bool
     lines: tuple[bytes, ...]
-    is_ours: bool  #: of a line written by this client; not of a hook, a key or the attaching
+    is_ours: bool  #: it answers a line of this client, not a hook, a key or the attaching
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a pane's program wrote; may begin or end in the middle of a character."""
+    """Output of a pane's program; may begin or end in the middle of a character."""
 
     pane: str
     payload: bytes
@@ -67,16 +67,16 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Paused:
-    """The pane's output is held back, and some of it is lost, until it is continued."""
+    """The pane's output is paused, and some of it is lost, until it is continued."""
 
     pane: str
 
 
 @dataclass(frozen=True, slots=True)
 class Continued:
-    """Somebody let the pane's output flow again.
+    """Another client resumed the pane's output.
 
-    Not told to the client that asks for it: that finds the line in the reply.
+    The client that asks for it is not notified: it finds this line in the reply.
     """
 
     pane: str
@@ -84,7 +84,7 @@ class Continued:
 
 @dataclass(frozen=True, slots=True)
 class ProtocolExit:
-    """The client's last words."""
+    """The connection ends."""
 
     reason: str
 
@@ -98,7 +98,7 @@ class Overlong:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Any other notification; ``garbage`` if it is none, then ``words`` is the one line."""
+    """Any other notification; ``garbage`` if the line is none, then ``words`` is that line."""
 
     name: str
     words: tuple[str, ...]
@@ -108,19 +108,19 @@ Event: TypeAlias = Reply | Output | Paused | Continued | ProtocolExit | Overlong
 
 
 def quote(text: str) -> str:
-    """Return ``text`` as one argument that arrives as it is.
+    """Return ``text`` quoted as one argument that arrives unchanged.
 
     tmux still takes one that begins with ``-`` for a flag: put ``--`` before it.
     """
     if found := _UNSPEAKABLE.search(text):
         message = f"{found[0]!r} at {found.start()}"
         raise Unspeakable(message)
-    # Within single quotes nothing is special to tmux; the quote itself is put between two.
+    # Within single quotes nothing is special to tmux; a quote closes, escapes and reopens them.
     return "'" + text.replace("'", "'\\''") + "'"
 
 
 def command(name: str, *words: str) -> str:
-    """Return a command that may itself be a word of another, as ``if-shell`` has them."""
+    """Return a command that may itself be an argument of another, as in ``if-shell``."""
     if not _NAME.fullmatch(name):
         message = f"no command is called {name!r}"
         raise Unspeakable(message)
@@ -128,15 +128,15 @@ def command(name: str, *words: str) -> str:
 
 
 def line(name: str, *words: str) -> bytes:
-    """Return a whole control line: one command."""
+    """Return one command as a complete control line."""
     return command(name, *words).encode() + b"\n"
 
 
 class ProtocolQuestion:
-    """Some lines that are sent in one write, and what was said to them so far.
+    """Lines that are sent in one write, and the replies received so far.
 
-    ``mark`` must be a word that no pane can guess. It is printed after each command that
-    lingers: whatever comes before it belongs to that command.
+    ``mark`` must be a word that no pane can guess. It is printed after each lingering command:
+    all blocks before it belong to that command.
     """
 
     def __init__(self, lines: Sequence[bytes], mark: str) -> None:
@@ -154,7 +154,7 @@ class ProtocolQuestion:
         return len(self.replies) == len(self._lingers)
 
     def take(self, reply: Reply) -> None:
-        """Take the next block of this connection that is ours."""
+        """Accept the next block that answers this client."""
         if not self._lingers[len(self.replies)]:
             self._note(reply)
             self.replies.append(reply.lines)
@@ -166,7 +166,7 @@ class ProtocolQuestion:
             self._gathered.clear()
 
     def take_complaint(self, complaint: str) -> None:
-        """Take a line outside any block: that is how a file that cannot be read is told."""
+        """Accept a line outside any block: tmux reports an unreadable file like this."""
         if self._lingers[len(self.replies)] and self.refusal is None:
             self.refusal = complaint.encode()
 
@@ -180,7 +180,7 @@ def _lingers(spoken: bytes) -> bool:
     if found is None:
         message = f"not made by line(): {spoken[:80]!r}"
         raise Unspeakable(message)
-    # tmux takes the beginning of a name for the whole.
+    # tmux accepts abbreviated command names.
     return any(name.startswith(found[1].decode()) for name in _LINGERING)
 
 
@@ -202,12 +202,12 @@ class _Block:
 
 
 class Parser:
-    """Turns bytes into events; however they are cut, the events are the same."""
+    """Parses bytes into events; the chunk boundaries do not matter."""
 
     def __init__(self, longest: int = LONGEST) -> None:
         self._longest = longest
         self._block: _Block | None = None
-        # In pieces: joined for each chunk, a long line would be copied again and again.
+        # In pieces: joining them for each chunk would copy a long line again and again.
         self._pieces: list[bytes] = []
         self._size = 0
 
@@ -240,8 +240,8 @@ class Parser:
         return read(whole)
 
     def _read_inside(self, block: _Block, whole: bytes) -> Event | None:
-        # Nothing but the very time, number and flags that began it: a pane's own text is
-        # among the lines, and may look like an end.
+        # Only the exact time, number and flags that began the block end it: the lines may hold
+        # a pane's own text, which may look like an end.
         if whole in (block.end, block.error):
             self._block = None
             return block.close(whole)
@@ -263,7 +263,7 @@ class Parser:
 
 
 def read(whole: bytes) -> Event:
-    """Read one line outside any block; never raises."""
+    """Parse one line outside any block; never raises."""
     if output := _OUTPUT.fullmatch(whole):
         pane, extended, payload = output.groups()
         return _read_output(whole, pane or extended, payload)
@@ -277,8 +277,8 @@ def read(whole: bytes) -> Event:
 
 def _read_output(whole: bytes, pane: bytes, payload: bytes) -> Event:
     if b"\\" in payload:
-        # With every backslash followed by three octal digits below 0o400, escape_decode knows
-        # no other escape to apply, and leaves all other bytes alone.
+        # With every backslash followed by three octal digits below 0o400, escape_decode finds
+        # no other escape, and leaves all other bytes unchanged.
         if _MISSPELT.search(payload):
             return _garbage(whole)
         payload, _ = escape_decode(payload)
@@ -289,7 +289,7 @@ def _read_notice(whole: bytes, name: bytes, rest: bytes | None) -> Event:
     text = "" if rest is None else rest.decode(errors="replace")
     if name == b"exit":
         return ProtocolExit(text)
-    # One of these that was not understood above is malformed.
+    # One of these that did not match above is malformed.
     if name in (b"begin", b"output", b"extended-output", b"pause", b"continue"):
         return _garbage(whole)
     return Notice(name.decode(), tuple(text.split(" ")) if rest is not None else ())

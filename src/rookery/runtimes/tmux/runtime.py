@@ -1,4 +1,4 @@
-"""Holds sessions in panes of our own tmux server."""
+"""Runtime for sessions in panes of Rookery's own tmux server."""
 
 from __future__ import annotations
 
@@ -50,25 +50,25 @@ from rookery.runtimes.tmux.typist import Typist
 
 _log = logging.getLogger(__name__)
 
-#: Seconds from a change on the screen to a look at it: a redraw comes in many pieces.
+#: Seconds from a screen change to its report: a redraw comes in many pieces.
 SETTLE = 0.15
 
-#: Seconds between looks for those that have fallen quiet.
+#: Seconds between checks for sessions that have become quiet.
 SWEEP = 0.25
 
-#: Seconds between looks at a process that cannot be watched, as on systems but Linux.
+#: Seconds between polls of a process that cannot be watched, as outside Linux.
 LOOK_AGAIN = 0.5
 
-#: Seconds before a look at a screen that came to nothing is taken again.
+#: Seconds before a screen is reported again whose last check had no result.
 AGAIN = 5.0
 
-#: Seconds between the two looks that it takes to call a pane gone.
+#: Seconds between the two checks after which a pane counts as gone.
 SECOND_LOOK = 0.3
 
-#: Seconds before a question is put again that met no line to tmux.
+#: Seconds before a retry after the control line was not connected.
 LINE_PAUSE_S = 0.1
 
-#: Something that an event asks for, and that takes a while.
+#: A task that an event causes and that takes a while.
 Chore: TypeAlias = Callable[[], Coroutine[None, None, None]]
 
 
@@ -79,15 +79,15 @@ class TmuxRuntime:
         self._panes: dict[SessionId, Pane] = {}
         self._by_pane: dict[str, Pane] = {}
         self._sightings: asyncio.Queue[Sighting] = asyncio.Queue()
-        self._restless: set[SessionId] = set()  #: those that printed, and are not quiet yet
+        self._unsettled: set[SessionId] = set()  #: sessions that printed, and are not quiet yet
         self._sweeping: asyncio.TimerHandle | None = None
         self._chores: asyncio.Queue[Chore] = asyncio.Queue()
         self._looks_for_cut_off = False
-        self.server = Server(site, clock, hear=self._hear, welcome=self._find_all_again)
+        self.server = Server(site, clock, hear=self._handle_event, welcome=self._relink_panes)
         self._typing = typing
 
     async def keep(self) -> None:
-        """Be connected to tmux, and do what its events ask for. Runs for ever."""
+        """Stay connected to tmux, and run the tasks that its events cause. Runs for ever."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self.server.keep)
             while True:
@@ -135,14 +135,14 @@ class TmuxRuntime:
         pane = self._panes[session] = Pane(
             session, agent, place, self._ring_size, server=server
         )
-        # Quiet is what has been so since it is watched: a turn may have begun just before.
+        # Quiet is measured from now on: a turn may have begun just before.
         pane.last_output = pane.last_line = asyncio.get_running_loop().time()
-        self._watch_over(pane)  # before what may fail: its end is seen all the same
+        self._watch_process(pane)  # before steps that may fail: its end is noticed regardless
         if not place.tmux_pane:
             return  # its terminal is gone, and only its process is left
         self._by_pane[place.tmux_pane] = pane
         await self._link(pane)
-        self._stir(pane)
+        self._note_change(pane)
 
     def check(self, session: SessionId, words: str) -> None:
         inputs.check_words(self._pane(session), words)
@@ -152,8 +152,8 @@ class TmuxRuntime:
         typed = TypedDelivery(self.typist(pane.session), self._clock, pane.agent.input.pause)
         delivery = await typed.deliver(parcel, log, is_new=is_new)
         if isinstance(delivery, Submitted) and delivery.is_final:
-            # It may have fallen quiet before it was known that it had something to do.
-            self._stir_later(pane)
+            # It may have become quiet before this turn was known.
+            self._note_change_later(pane)
         return delivery
 
     async def interrupt(self, session: SessionId) -> None:
@@ -162,7 +162,7 @@ class TmuxRuntime:
 
     async def stop(self, session: SessionId, method: StopMethod) -> None:
         match method:
-            case StopMethod.ASK if self._held(session).agent.input.quit:
+            case StopMethod.ASK if self._held_pane(session).agent.input.quit:
                 await self.typist(session).quit()
             case StopMethod.ASK:
                 await self._signal(session, signal.SIGHUP)  # as if its terminal was closed
@@ -176,13 +176,13 @@ class TmuxRuntime:
         return PaneTerminal(self.typist(pane.session), partial(self._report_changes, pane))
 
     def typist(self, session: SessionId) -> Typist:
-        """Return what types into a session's pane."""
+        """Return the typist for a session's pane."""
         pane = self._pane(session)
 
         def note_enter() -> None:
-            # It is quiet only when it has been so since then, also if it prints nothing.
+            # Quiet is measured from the Enter on, even if the program prints nothing.
             pane.last_output = pane.last_line = asyncio.get_running_loop().time()
-            self._stir(pane)
+            self._note_change(pane)
 
         return Typist(self.server, pane, self._clock, self._typing, note_enter)
 
@@ -194,9 +194,9 @@ class TmuxRuntime:
         return next((panes[each] for each in lineage if each in panes), None)
 
     async def _signal(self, session: SessionId, number: int) -> None:
-        """Send a signal to the program and to all that it started."""
+        """Send a signal to the program and to all its descendants."""
         # In a thread: it reads the whole process table.
-        family = await asyncio.to_thread(_family, self._held(session).process)
+        family = await asyncio.to_thread(_family, self._held_pane(session).process)
         for each in family:
             with suppress(ProcessLookupError):
                 if is_running(each):
@@ -205,11 +205,11 @@ class TmuxRuntime:
     def _report_changes(self, pane: Pane, wanted: bool, again: bool) -> None:
         pane.is_attended = wanted
         if again:
-            self._stir_later(pane)
+            self._note_change_later(pane)
 
-    def _stir_later(self, pane: Pane) -> None:
-        """Tell of the screen once more, as if it had just changed."""
-        asyncio.get_running_loop().call_later(AGAIN, self._stir, pane)
+    def _note_change_later(self, pane: Pane) -> None:
+        """Report the screen once more later, as if it had just changed."""
+        asyncio.get_running_loop().call_later(AGAIN, self._note_change, pane)
 
     async def release(self, session: SessionId) -> None:
         pane = self._panes.get(session)
@@ -222,72 +222,72 @@ class TmuxRuntime:
         self._launch_file(session).unlink(missing_ok=True)
 
     async def retire(self) -> None:
-        """End the tmux server if it holds nothing but its own hub: it would run for ever."""
+        """End the tmux server if only its hub is left: it would run for ever."""
         try:
             rows = await listing.list_rows(self.server)
         except RuntimeFailed:
-            return  # not known: it may hold agents
+            return  # unknown: it may hold agents
         if all(row.session == HUB and not row.mark for row in rows):
             await self.server.end()
 
     def _launch_file(self, session: SessionId) -> Path:
         return self.server.site.folder / f"launch-{session}"
 
-    def _held(self, session: SessionId) -> Pane:
+    def _held_pane(self, session: SessionId) -> Pane:
         if (pane := self._panes.get(session)) is None:
             raise RuntimeFailed(f"nothing is held for {session}.")
         return pane
 
     def _pane(self, session: SessionId) -> Pane:
-        pane = self._held(session)
+        pane = self._held_pane(session)
         if not pane.place.tmux_pane or pane.server != self.server.process:
-            # A new tmux server counts its panes from the beginning: the same id is another's.
+            # A new tmux server counts pane ids from the start: the id belongs to another pane.
             raise RuntimeFailed(f"the tmux server that held {session} is gone.")
         return pane
 
     async def _link(self, pane: Pane) -> None:
-        """Have its output heard: only windows in the hub are."""
+        """Link the pane's window into the hub: only windows there stream their output."""
         hub = self.server.hub
         shown = line("list-windows", "-t", hub, "-F", "#{window_id}")
         own = line("display-message", "-p", "-t", pane.place.tmux_pane, "#{window_id}")
         marked = listing.mark(pane.place.tmux_pane, pane.place.tmux_session)
         windows, (window, *_), *_ = await self.server.ask(shown, own, *marked)
-        if not window:  # that is how tmux speaks of a pane that it does not know
+        if not window:  # tmux answers this for an unknown pane
             raise RuntimeFailed("the pane has gone meanwhile.")
         if window not in windows:
             source = window.decode()
             await self.server.ask(line("link-window", "-d", "-s", source, "-t", f"{hub}:"))
         pane.window = window.decode()
 
-    def _watch_over(self, pane: Pane) -> None:
+    def _watch_process(self, pane: Pane) -> None:
         def ended() -> None:
             if pane.watching is not None:
                 exits.unwatch(pane.watching)
                 pane.watching = None
-            self._chores.put_nowait(partial(self._see_off, pane))
+            self._chores.put_nowait(partial(self._report_exit, pane))
 
         pane.watching = exits.watch_process(pane.place.pid, ended)
         if pane.watching is not None or pane.is_over:
             return
         if exits.is_alive(pane.place.pid):
-            asyncio.get_running_loop().call_later(LOOK_AGAIN, self._watch_over, pane)
+            asyncio.get_running_loop().call_later(LOOK_AGAIN, self._watch_process, pane)
         else:
             ended()
 
-    async def _see_off(self, pane: Pane) -> None:
-        """Find out how the program of a pane ended, and say so once."""
+    async def _report_exit(self, pane: Pane) -> None:
+        """Determine how a pane's program ended, and report it once."""
         how: tuple[int | None, int | None] | None = None
         screen: tuple[str, ...] = ()
-        while not pane.is_over and not self._has_lost_its_server(pane):
+        while not pane.is_over and not self._is_server_dead(pane):
             try:
                 how = await exits.exit_of(self.server, pane.place, self._clock)
                 if how is None and not await self._is_gone(pane):
                     continue
-                # A dead pane's screen is wiped: what was on it has scrolled away.
+                # tmux wipes a dead pane's screen: its content is in the scrollback.
                 screen = () if how is None else await self._last_screen(pane)
                 break
             except RuntimeFailed:
-                await self._clock.sleep(LINE_PAUSE_S)  # tmux is away: that says nothing of it
+                await self._clock.sleep(LINE_PAUSE_S)  # tmux is away: the pane may live
         if pane.is_over:
             return
         pane.is_over = True
@@ -297,8 +297,8 @@ class TmuxRuntime:
     async def _last_screen(self, pane: Pane) -> tuple[str, ...]:
         return await captures.read_screen(self.server, pane.place.tmux_pane, history=True)
 
-    def _has_lost_its_server(self, pane: Pane) -> bool:
-        """Whether the tmux server is dead that held the pane, so that it cannot be asked."""
+    def _is_server_dead(self, pane: Pane) -> bool:
+        """Return whether the tmux server that held the pane is dead and cannot be asked."""
         return pane.server is not None and not is_running(pane.server)
 
     async def _is_gone(self, pane: Pane) -> bool:
@@ -308,42 +308,43 @@ class TmuxRuntime:
             await self._clock.sleep(SECOND_LOOK)
         return True
 
-    async def _end_those_cut_off(self) -> None:
-        """See that ``kill-session`` does what it says: a window in the hub would live on."""
-        self._looks_for_cut_off = False  # before the look: what changes later needs another
-        with suppress(RuntimeFailed):  # no line to tmux: all is looked at again when there is
-            if await self._cut_off():
+    async def _kill_cut_off_panes(self) -> None:
+        """Complete a ``kill-session``: the link to the hub would keep the window alive."""
+        self._looks_for_cut_off = False  # before the check: later changes need another
+        with suppress(RuntimeFailed):  # disconnected: after a reconnect all panes are checked
+            if await self._cut_off_panes():
                 await self._clock.sleep(SECOND_LOOK)
-                for pane in await self._cut_off():
+                for pane in await self._cut_off_panes():
                     await self.server.ask(listing.kill(pane.place))
 
-    async def _cut_off(self) -> list[Pane]:
+    async def _cut_off_panes(self) -> list[Pane]:
         rows = await listing.list_rows(self.server)
         known = [pane for pane in self._panes.values() if not pane.is_over]
         return [pane for pane in known if listing.is_cut_off(rows, pane.place, pane.window)]
 
-    async def _find_all_again(self) -> None:
-        """After a line was lost: hear every pane again, and see which are gone.
+    async def _relink_panes(self) -> None:
+        """After a reconnect, link every pane again, and find those that are gone.
 
-        A program that outlived its tmux server is not over: the watch on its process tells.
+        A program that outlived its tmux server has not ended: the watch on its process reports
+        that.
         """
         rows = await listing.list_rows(self.server)
         for pane in [each for each in self._panes.values() if not each.is_over]:
             if listing.is_there(rows, pane.place):
                 await self._link(pane)
-                self._stir(pane)
+                self._note_change(pane)
             elif pane.process is None or not is_running(pane.process):
-                self._chores.put_nowait(partial(self._see_off, pane))
+                self._chores.put_nowait(partial(self._report_exit, pane))
 
-    def _hear(self, event: Event) -> None:
+    def _handle_event(self, event: Event) -> None:
         match event:
             case Output(name, payload) if pane := self._by_pane.get(name):
                 now = asyncio.get_running_loop().time()
                 pane.take(payload, now)
-                self._stir(pane)
+                self._note_change(pane)
                 if pane.meter.overflows(len(payload), now):
                     pane.meter.is_muted = True
-                    self._chores.put_nowait(partial(self._sit_out, pane))
+                    self._chores.put_nowait(partial(self._mute_flood, pane))
             case Paused(name) if pane := self._by_pane.get(name):
                 if not pane.meter.is_muted:
                     self._chores.put_nowait(partial(self._resume, pane))
@@ -351,18 +352,18 @@ class TmuxRuntime:
                 self._chores.put_nowait(partial(sizes.restore, self.server))
             case Notice("sessions-changed", _) if not self._looks_for_cut_off:
                 self._looks_for_cut_off = True
-                self._chores.put_nowait(self._end_those_cut_off)
+                self._chores.put_nowait(self._kill_cut_off_panes)
             case _:
                 pass
 
-    async def _sit_out(self, pane: Pane) -> None:
-        """Look at a pane that floods once a second, until it has fallen quiet."""
+    async def _mute_flood(self, pane: Pane) -> None:
+        """Check a flooding pane once a second, until it is quiet."""
         self._sightings.put_nowait(Skipped(pane.session))
 
         def still_prints() -> bool:
             pane.last_output = pane.last_line = asyncio.get_running_loop().time()
             pane.stir()
-            self._stir(pane)
+            self._note_change(pane)
             return not pane.is_over
 
         try:
@@ -370,21 +371,21 @@ class TmuxRuntime:
         finally:
             pane.meter.is_muted = False
             pane.stir()
-            self._stir(pane)
+            self._note_change(pane)
 
     async def _resume(self, pane: Pane) -> None:
-        """Hear a pane again whose output came faster than it could be taken."""
+        """Resume a pane whose output came faster than it could be read."""
         self._sightings.put_nowait(Skipped(pane.session))
         with suppress(RuntimeFailed):  # the line is lost; a new one begins unpaused
             await self.server.resume(pane.place.tmux_pane)
-        self._stir(pane)
+        self._note_change(pane)
 
-    def _stir(self, pane: Pane) -> None:
-        """Say, a moment after a change, that there was one; and later that it is over."""
+    def _note_change(self, pane: Pane) -> None:
+        """Report a change after a short delay, and later that the session is quiet."""
         loop = asyncio.get_running_loop()
         if pane.changing is None and pane.is_attended:
             pane.changing = loop.call_later(SETTLE, self._changed, pane)
-        self._restless.add(pane.session)
+        self._unsettled.add(pane.session)
         if self._sweeping is None:
             self._sweeping = loop.call_later(SWEEP, self._sweep)
 
@@ -393,22 +394,22 @@ class TmuxRuntime:
         self._sightings.put_nowait(Changed(pane.session))
 
     def _sweep(self) -> None:
-        """Say who has fallen quiet. One round for all: a timer each would cost more."""
+        """Report sessions that became quiet. One timer for all costs less than one each."""
         loop = asyncio.get_running_loop()
         now = loop.time()
-        for session in tuple(self._restless):
+        for session in tuple(self._unsettled):
             pane = self._panes.get(session)
             if pane is None or now - pane.last_output >= pane.agent.input.quiet:
-                self._restless.discard(session)
+                self._unsettled.discard(session)
                 if pane:
                     self._sightings.put_nowait(FellQuiet(session))
             elif pane.only_redraws(now):
                 pane.last_line = now
-                self._chores.put_nowait(partial(self._look_for_rest, pane))
-        self._sweeping = loop.call_later(SWEEP, self._sweep) if self._restless else None
+                self._chores.put_nowait(partial(self._check_at_rest, pane))
+        self._sweeping = loop.call_later(SWEEP, self._sweep) if self._unsettled else None
 
-    async def _look_for_rest(self, pane: Pane) -> None:
-        """Say of one that only draws its status again and again that it does nothing else."""
+    async def _check_at_rest(self, pane: Pane) -> None:
+        """Report a session as quiet if it only keeps redrawing its status."""
         if await printed.is_at_rest(self.server, pane.place.tmux_pane):
             self._sightings.put_nowait(FellQuiet(pane.session))
 
@@ -425,9 +426,9 @@ class TmuxRuntime:
 
 
 def _family(program: Process | None) -> Sequence[Process]:
-    """Return a pane's program and all that it started, also what it put into the background."""
+    """Return a pane's program and all that it started, also background processes."""
     if program is None or not is_running(program):
         return ()
-    # A pane's program leads a terminal session of its own: all that is in it belongs to it.
+    # A pane's program leads a terminal session: every process in it belongs to the program.
     pids = [program.pid, *descendants(program.pid), *in_session(program.pid)]
     return tuple(filter(None, map(Process.of, dict.fromkeys(pids))))

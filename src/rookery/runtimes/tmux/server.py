@@ -1,8 +1,8 @@
-"""Our own tmux server, and the two lines that we keep to it.
+"""Rookery's own tmux server, and the two control connections to it.
 
-One line, deaf to output, carries commands; the other hears what the panes print, through a
-hub session into which every agent's window is linked. With only one of them, a daemon that
-stands still would freeze the agents.
+One, without output, carries commands; the other receives what the panes print, through a hub
+session into which every agent's window is linked. With only one of them, a daemon that hangs
+would freeze the agents.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from rookery.runtimes.tmux.protocol import Event, line
 
 HUB = "rookery"
 
-#: Rows and columns of a pane to which nobody is attached.
+#: Columns and rows of a pane to which no terminal is attached.
 SIZE = "200x50"
 
-#: Seconds for every question to tmux.
+#: Seconds for each batch of commands.
 DEADLINE = 5.0
 
-#: Seconds before a lost line is laid anew: first, and at most.
+#: Seconds before reconnecting: the first delay and the maximum.
 BACK_OFF = (0.05, 2.0)
 
 OLDEST = (3, 2)
@@ -58,40 +58,41 @@ set -gq remain-on-exit-format ''
 set-hook -g pane-died 'send-keys -R'
 """
 
-# The last line: of a program that asked to be told of the focus, and has ended, tmux 3.3 would
-# try to tell it when whoever is attached leaves; and die of it, with all that it holds. It may
-# not have noticed the end, if a SIGCHLD was lost and no daemon is there to remind it: hence
-# what the status line runs once a second, while somebody looks. Its end brings another one.
+# The last line: if a program asked for focus events and has ended, tmux 3.3 tries to send it
+# one when a client detaches, and crashes with all its panes. It may not have noticed the end,
+# if a SIGCHLD was lost and no daemon sends it again: hence the command that the status line
+# runs once a second while a client is attached. The exit of that command causes another
+# SIGCHLD.
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where this server and its files are."""
+    """The location of a tmux server and its files."""
 
     tmux: str  #: the program
     socket: Path
-    folder: Path  #: for files that carry words and screens; private
+    folder: Path  #: for files with messages and screens; private
     lines: int  #: of scrollback
 
 
 class AnyServer(Protocol):
-    """A tmux server that can be asked, ours or somebody else's."""
+    """A tmux server that can be asked: Rookery's own or the user's."""
 
     @property
     def site(self) -> Site: ...
 
     @property
     def tells_apart(self) -> bool:
-        """Whether what a pane shows can never be taken for tmux speaking."""
+        """Return whether a pane's text can never be mistaken for tmux's own replies."""
         ...
 
     async def ask(self, *commands: bytes) -> list[tuple[bytes, ...]]:
-        """Put questions in one go; what each printed comes back. Raises ``RuntimeFailed``."""
+        """Run commands in one batch and return what each printed. Raises ``RuntimeFailed``."""
         ...
 
 
 class Server:
-    """Kept up, and kept connected to, for as long as ``keep`` runs."""
+    """Keeps the server running and connected while ``keep`` runs."""
 
     tells_apart = False
 
@@ -103,7 +104,7 @@ class Server:
         hear: Callable[[Event], None],
         welcome: Callable[[], Awaitable[None]],
     ) -> None:
-        """``welcome`` is called whenever both lines stand, the first time and every other."""
+        """``welcome`` is called each time both connections are up."""
         self.site = site
         self._clock = clock
         self._hear = hear
@@ -114,10 +115,10 @@ class Server:
         self.pid = 0
         self._is_ended = False
         self.hub = ""  #: the id of the hub's tmux session: a person may rename it
-        self.process: Process | None = None  #: the server that the lines lead to
+        self.process: Process | None = None  #: the server to which the connections lead
 
     async def ask(self, *commands: bytes) -> list[tuple[bytes, ...]]:
-        """Put questions in one go; what each printed comes back. Raises ``RuntimeFailed``."""
+        """Run commands in one batch and return what each printed. Raises ``RuntimeFailed``."""
         try:
             async with asyncio.timeout(DEADLINE):
                 await self._connected.wait()
@@ -128,18 +129,18 @@ class Server:
         return await self._commands.ask(*commands, deadline=DEADLINE)
 
     async def mute(self, pane: str) -> None:
-        """Hold a pane's output back, on our line only; its program is not held up."""
+        """Pause a pane's output on this connection only; its program is not slowed down."""
         if self._outputs is not None:
-            # Not "off": if that is said on every line, tmux stops reading the pane.
+            # Not "off": if every client says that, tmux stops reading the pane.
             await self._outputs.ask(line("refresh-client", "-A", f"{pane}:pause"))
 
     async def resume(self, pane: str) -> None:
-        """Let a pane's output flow again, after tmux held it back."""
+        """Resume a pane's output after it was paused."""
         if self._outputs is not None:
             await self._outputs.ask(line("refresh-client", "-A", f"{pane}:continue"))
 
     async def keep(self) -> None:
-        """Be connected; if a line is lost, or the server itself, begin anew."""
+        """Stay connected; reconnect if a connection or the server itself is lost."""
         step = supervise.SupervisedStep("The connection to tmux", self._clock, BACK_OFF)
 
         async def serve_until_lost() -> None:
@@ -153,7 +154,7 @@ class Server:
             await step.attempt(serve_until_lost)
 
     async def end(self) -> None:
-        """End the server for good; with it ends whatever it still holds."""
+        """End the server for good, with every pane that it still holds."""
         self._is_ended = True
         with suppress(RuntimeFailed):  # it ends before it answers
             await self.ask(line("kill-server"))
@@ -183,21 +184,21 @@ class Server:
 
 
 def start_server(site: Site) -> None:
-    """Have a server with a hub on our socket; one that is there is left as it is."""
-    # How a server of ours was started; its process keeps the command line that it began with.
+    """Ensure that a server with a hub runs on the socket; a running one is left as it is."""
+    # How Rookery starts a server; its process keeps this command line.
     words = (str(site.socket), "new-session", HUB)
     if _has_hub(site) or (sockets.restore(site.socket, words) and _has_hub(site)):
         end_old_lines(site)
         return
     configuration = site.folder / "tmux.conf"
     try:
-        # The folder may lie in /tmp, where a cleaner deletes what is old.
+        # The folder may be in /tmp, where a cleaner deletes old files.
         site.folder.mkdir(mode=0o700, exist_ok=True)
         configuration.write_text(CONFIGURATION.format(size=SIZE, lines=site.lines))
     except OSError as error:  # a full or read-only disk
         raise RuntimeFailed(f"tmux cannot be configured: {error}") from error
     width, height = SIZE.split("x")
-    # The hub's own window keeps it, and prints nothing.
+    # The hub's own window keeps the session alive, and prints nothing.
     hub = ("new-session", "-d", "-s", HUB, "-x", width, "-y", height, "cat")
     made = _run(site, "-f", str(configuration), *hub)
     if made.returncode and not _has_hub(site):
@@ -209,7 +210,7 @@ def _has_hub(site: Site) -> bool:
 
 
 def end_old_lines(site: Site) -> None:
-    """End the lines of a daemon that was killed: some of them wait for ever to be read."""
+    """Kill the control clients of a daemon that was killed: some wait for ever to be read."""
     shown = "#{client_control_mode} #{client_pid}"
     clients = _run(site, "list-clients", "-t", f"={HUB}", "-F", shown).stdout
     for client in clients.splitlines():
@@ -220,7 +221,7 @@ def end_old_lines(site: Site) -> None:
 
 
 def version_of(tmux: str) -> tuple[int, int]:
-    """Return tmux's version. Raises ``RuntimeFailed`` for one that is missing or too old."""
+    """Return tmux's version. Raises ``TmuxUnusable`` if it is missing or too old."""
     try:
         said = subprocess.run(
             [tmux, "-V"], capture_output=True, text=True, timeout=DEADLINE, check=False
@@ -252,7 +253,7 @@ def _run(site: Site, *words: str) -> subprocess.CompletedProcess[str]:
             text=True,
             timeout=DEADLINE,
             check=False,
-            # What stops the daemon must never stop the agents.
+            # A signal that stops the daemon must never stop the agents.
             start_new_session=True,
             umask=0o077,
         )
@@ -263,4 +264,4 @@ def _run(site: Site, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def _ignore(_: Event) -> None:
-    """Events of the line for commands are heard on the other."""
+    """Ignore events of the command connection: the other one receives them, too."""

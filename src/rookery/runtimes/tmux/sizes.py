@@ -1,7 +1,7 @@
-"""Give windows their usual size back once the last terminal that showed them has left.
+"""Restore the default size of windows once the last terminal that showed them has detached.
 
-A window keeps the size of the last terminal. In a tiny one neither boxes nor dialogs can be
-read, so words and answers would wait for ever.
+A window keeps the size of the last terminal. In a tiny one neither input boxes nor dialogs can
+be read, so messages and answers would wait for ever.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _CLIENT = "#{client_control_mode} #{session_id}"
 
 
 async def restore(server: Server) -> None:
-    """Resize the windows that no terminal shows and that are not of the usual size."""
+    """Resize the windows that no terminal shows and that do not have the default size."""
     windows, clients = await server.ask(
         line("list-windows", "-a", "-F", _WINDOW), line("list-clients", "-F", _CLIENT)
     )
@@ -25,6 +25,6 @@ async def restore(server: Server) -> None:
     for window in {window for window, size, _ in rows if size != SIZE} - in_use:
         await server.ask(
             line("resize-window", "-t", window, "-x", width, "-y", height),
-            # To resize it fixes the size, and the next terminal must be able to change it.
+            # resize-window fixes the size, and the next terminal must be able to change it.
             line("set-option", "-w", "-u", "-t", window, "window-size"),
         )

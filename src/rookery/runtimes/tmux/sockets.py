@@ -1,4 +1,4 @@
-"""Have a tmux server that still runs make its deleted socket anew."""
+"""Make a running tmux server recreate its deleted socket."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import psutil
 from rookery.model.errors import RuntimeFailed
 from rookery.processes import Process
 
-#: How often, and with how many seconds between, a server is asked for its socket.
+#: How often a server is asked to recreate its socket, and the seconds between.
 TRIES, PAUSE_S = 20, 0.05
 
 
 def restore(path: Path, words: Collection[str]) -> bool:
-    """Restore the socket of the server that was run with these words. False if none runs.
+    """Restore the socket of the server with these arguments. False if none runs.
 
     Raises ``RuntimeFailed`` if that fails: a second server would hide the agents of the first.
     """
@@ -52,8 +52,8 @@ def _accepts(path: Path) -> bool:
 
 
 def _find_server(words: Collection[str]) -> int | None:
-    """Return the pid of the server that was run with these words, the newest of several."""
-    # Of the many others only the command line is read: a start waits for this.
+    """Return the pid of the server with these arguments, the newest if there are several."""
+    # Only the command lines of all processes are read: a start waits for this.
     called = [
         each
         for each in psutil.process_iter(["cmdline"])
@@ -64,7 +64,7 @@ def _find_server(words: Collection[str]) -> int | None:
 
 
 def _began(process: psutil.Process) -> float | None:
-    """Return when a process began; none if it is another user's, or has ended."""
+    """Return when a process began; ``None`` if it is another user's or has ended."""
     try:
         is_ours = process.uids().real == os.getuid() and Process.of(process.pid)
         return process.create_time() if is_ours else None

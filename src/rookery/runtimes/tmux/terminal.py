@@ -1,4 +1,4 @@
-"""The terminal of a session that runs in a tmux pane, ours or the user's own."""
+"""The terminal of a session in a tmux pane, Rookery's or the user's own."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ INTERRUPT_KEY_INTERVAL_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class PaneTerminal:
-    """Reads and presses keys in a pane of our own tmux server."""
+    """Reads a pane of Rookery's own tmux server and presses keys in it."""
 
     typist: Typist
-    #: Says whether the runtime is to tell of changes, and of the present screen again.
+    #: Sets whether the runtime reports changes, and reports the current screen again.
     report: Callable[[bool, bool], None]
 
     async def read(self, *, history: bool = False) -> tuple[str, ...]:
@@ -74,7 +74,7 @@ class PaneTerminal:
         return f"0 {self._name}".encode() in clients
 
     async def _require_reachable(self) -> None:
-        """Raise ``Occupied`` if keys would go elsewhere, too."""
+        """Raise ``Occupied`` if keys would also reach other panes."""
 
     @property
     def _server(self) -> AnyServer:
@@ -94,7 +94,7 @@ class PaneTerminal:
 
 
 async def press_in_turn(terminal: Terminal, keys: Sequence[str], clock: Clock) -> None:
-    """Press keys one after the other."""
+    """Press keys one after the other, with a pause between them."""
     for number, key in enumerate(keys):
         await clock.sleep(INTERRUPT_KEY_INTERVAL_S if number else 0.0)
         await terminal.press(key)

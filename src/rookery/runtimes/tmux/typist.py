@@ -1,4 +1,4 @@
-"""Types words into panes: looks before every key, and knows afterwards what it typed."""
+"""Types messages into panes: checks the pane before every key, and records what it typed."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from rookery.runtimes.tmux.delivery import APPEARANCE_TIMEOUT_S, DeliveryState
 from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.server import AnyServer
 
-#: Seconds between two times that the same box is emptied, at least.
+#: Minimum seconds between two times that the same box is emptied.
 CLEARING_GAP_S = 2.0
 
-#: Seconds after which the list of commands is the one of all that was typed.
+#: Seconds after which a command list is taken to match the complete text.
 LIST_TIMEOUT_S = 3.0
 
-#: Enters that are pressed on the same words.
+#: How often Enter is pressed on the same message at most.
 MAX_ENTERS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Typist:
-    """Types words into one pane."""
+    """Types messages into one pane."""
 
     server: AnyServer
     pane: Pane
@@ -41,7 +41,7 @@ class Typist:
     note_enter: Callable[[], None]  #: called after each Enter
     #: Raises ``Occupied`` if keys would not reach the program.
     require_reachable: Callable[[], None] = lambda: None
-    #: Seconds between two looks at a pane whose output is not heard; none if it is.
+    #: Seconds between two checks of a pane whose output is not streamed; ``None`` if it is.
     look_interval_s: float | None = None
 
     async def paste(self, parcel: Parcel) -> None:
@@ -70,7 +70,7 @@ class Typist:
                 raise WordsRefused(f"{name} has no {typed}; Enter would take {view.instead}.")
             number = 1 + (around.enters if around.entered == parcel.receipt else 0)
             if number > 1:
-                _require_hope(pane, parcel, around)
+                _require_useful_enter(pane, parcel, around)
             name, receipt = pane.place.tmux_pane, parcel.receipt
             await inputs.enter(self.server, name, receipt=receipt, number=number)
         self.note_enter()
@@ -78,7 +78,7 @@ class Typist:
     async def clear(self, parcel: Parcel) -> bool:
         self.require_reachable()
         pane = self.pane
-        # Claude and Gemini leave at a second ctrl-c that follows within a second.
+        # Claude and Gemini quit on a second ctrl-c within a second.
         since = asyncio.get_running_loop().time() - pane.cleared_at
         await self.clock.sleep(max(CLEARING_GAP_S - since, 0.0))
         async with pane.lock:
@@ -110,7 +110,7 @@ class Typist:
         return await self._becomes_true(is_in_box, within=within)
 
     async def quit(self) -> None:
-        """Type what makes the program leave. Raises ``Occupied`` with nothing submitted."""
+        """Type the program's quit command. Raises ``Occupied`` with nothing submitted."""
         agent = self.pane.agent.input
         parcel = Parcel(0, self.pane.session, agent.quit, Step.SENDING, datetime.now(UTC))
         await self.paste(parcel)
@@ -126,11 +126,11 @@ class Typist:
     async def _becomes_true(
         self, question: Callable[[], Awaitable[bool]], *, within: float
     ) -> bool:
-        """Ask whenever the pane has changed, until the answer is yes or the time is up."""
+        """Call ``question`` after each change of the pane, until it is true or time is up."""
         with suppress(TimeoutError):
             async with asyncio.timeout(within):
                 while True:
-                    # Taken before the look, so that nothing falls between it and the wait.
+                    # Taken before the check, so that no change is missed before the wait.
                     stirred = self.pane.next_stir()
                     if await question():
                         return True
@@ -141,7 +141,7 @@ class Typist:
         return False
 
     async def _mark(self, words: str) -> str:
-        """Make a mark for words: what is printed after it is what they led to."""
+        """Return a mark for a message: what is printed after it is the response."""
         self.pane.was_wiped = False
         return (await printed.mark(self.server, self.pane.place.tmux_pane, words)).text
 
@@ -156,13 +156,13 @@ class Typist:
         if around.pasted != parcel.receipt:
             return DeliveryState.NOT_TYPED
         if view is None:
-            # A screen that cannot be read: what was typed is all that is known.
+            # The screen cannot be read: only what was typed is known.
             return DeliveryState.WITH_AGENT if is_entered else DeliveryState.IN_BOX
         if view.dialog or view.box is None or self._may_list_more(view, parcel):
             return DeliveryState.HIDDEN
         if not view.box:
             return _empty_box(parcel, around)
-        # The box was empty before the paste; if no person has typed, all that it shows is ours.
+        # The box was empty before the paste; unless a person has typed, all its text is ours.
         is_untouched = not is_entered and not self._person_types(around)
         is_ours = is_untouched or self.pane.agent.input.holds(view.box, parcel.words)
         return DeliveryState.IN_BOX if is_ours else DeliveryState.HIDDEN
@@ -174,7 +174,7 @@ class Typist:
             raise inputs.occupied(reason)
 
     def _may_list_more(self, view: View, parcel: Parcel) -> bool:
-        """Return whether the list may still be the one of a part of what is typed."""
+        """Return whether the command list may still match only a part of the typed text."""
         age_s = (self.clock.now() - parcel.since).total_seconds()
         return bool(view.instead) and age_s < LIST_TIMEOUT_S
 
@@ -183,15 +183,15 @@ class Typist:
 
 
 def _empty_box(parcel: Parcel, around: PaneSnapshot) -> DeliveryState:
-    """Return where words are that do not stand in the box into which they were typed."""
+    """Return the state of a message that is not in the box into which it was typed."""
     if around.entered == parcel.receipt:
         return DeliveryState.LEFT_BOX
     was_shown = around.shown == parcel.receipt
     return DeliveryState.REMOVED if was_shown else DeliveryState.NOT_SHOWN
 
 
-def _require_hope(pane: Pane, parcel: Parcel, around: PaneSnapshot) -> None:
-    """Raise ``WordsRefused`` if another Enter on the same words would do no good."""
+def _require_useful_enter(pane: Pane, parcel: Parcel, around: PaneSnapshot) -> None:
+    """Raise ``WordsRefused`` if another Enter on the same message is pointless."""
     name, dialect = pane.agent.name, pane.agent.screen
     if dialect and (said := dialect.why_refused(around.screen, parcel.words)):
         raise WordsRefused(f"{name} refused them: {said}")
@@ -200,26 +200,26 @@ def _require_hope(pane: Pane, parcel: Parcel, around: PaneSnapshot) -> None:
 
 
 def _is_left_over(pane: Pane, parcel: Parcel, around: PaneSnapshot, view: View) -> bool:
-    """Return whether the box holds words that we typed, and no person has touched since."""
+    """Return whether the box holds a message from Rookery that no person has changed since."""
     if around.pasted != parcel.receipt:
         return False
     shown, ours = _unwrapped(view.box or ""), _unwrapped(parcel.words)
     if shown == ours or (view.is_cut and ours.endswith(shown)):
         return True
-    # What the box shows only by name, such as a long paste, may be another one's by now.
+    # A placeholder, such as for a long paste, may stand for other text by now.
     is_untouched = around.typed_at <= parcel.since.timestamp()
     return is_untouched and pane.agent.input.holds(view.box or "", parcel.words)
 
 
 def _unwrapped(words: str) -> str:
-    """Return words as they are whatever the width of the box."""
+    """Return text in a form that does not depend on the width of the box."""
     return "".join(essence(words).split())
 
 
-#: Before Enter, a backslash would make a new line of it, and a word after ``@`` be completed.
+#: Before Enter, a trailing backslash means a new line, and a word after ``@`` is completed.
 _UNFINISHED = re.compile(r"(?:\\|(?:^|\s)@\S*)\Z")
 
 
 def _typed(words: str, view: View | None) -> str:
-    """Return what to type: in a box a blank more, where Enter would mean something else."""
+    """Return the text to type: with a blank added where Enter would mean something else."""
     return words + " " if view and _UNFINISHED.search(words) else words
