@@ -83,7 +83,7 @@ class TmuxRuntime:
         self._sweeping: asyncio.TimerHandle | None = None
         self._chores: asyncio.Queue[Chore] = asyncio.Queue()
         self._looks_for_cut_off = False
-        self.server = Server(site, clock, hear=self._handle_event, welcome=self._relink_panes)
+        self.server = Server(site, clock, hear=self._hear, welcome=self._relink_panes)
         self._typing = typing
 
     async def keep(self) -> None:
@@ -336,7 +336,7 @@ class TmuxRuntime:
             elif pane.process is None or not is_running(pane.process):
                 self._chores.put_nowait(partial(self._report_exit, pane))
 
-    def _handle_event(self, event: Event) -> None:
+    def _hear(self, event: Event) -> None:
         match event:
             case Output(name, payload) if pane := self._by_pane.get(name):
                 now = asyncio.get_running_loop().time()

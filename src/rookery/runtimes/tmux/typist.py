@@ -162,7 +162,7 @@ class Typist:
             return DeliveryState.HIDDEN
         if not view.box:
             return _empty_box(parcel, around)
-        # The box was empty before the paste; unless a person has typed, all its text is ours.
+        # The box was empty before the paste; unless a person typed, all its text is Rookery's.
         is_untouched = not is_entered and not self._person_types(around)
         is_ours = is_untouched or self.pane.agent.input.holds(view.box, parcel.words)
         return DeliveryState.IN_BOX if is_ours else DeliveryState.HIDDEN
