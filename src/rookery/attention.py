@@ -1,7 +1,7 @@
-"""Has the screens of agents in the user's own panes looked at while their turns run.
+"""Requests screen reports for agents in the user's own panes while their turns run.
 
-Hooks tell of a prompt; of an interruption, or a refusal that ends the turn, those of some
-agents tell nothing. Only the screen, once it rests, shows that the turn is over.
+Hooks report a prompt; those of some agents do not report an interruption, or a denial that ends
+the turn. Only the screen, once it is idle, shows that the turn is over.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from rookery.supervise import Reconciler
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """Begins to look; ``Watch`` ends it once hooks tell everything again."""
+    """Enables the reports; ``Watch`` disables them once hooks report everything again."""
 
     database: Database
     runtime: Runtime
     clock: Clock
 
     async def keep(self) -> None:
-        """Attend to every screen that may show the end of a turn; for ever."""
+        """Watch every screen that may show the end of a turn. Runs for ever."""
         await Reconciler(
             name="Attending to screens",
             clock=self.clock,
@@ -38,6 +38,6 @@ class Attention:
         ).run()
 
     async def _attend(self, session: SessionId) -> bool:
-        with suppress(RuntimeFailed):  # it has gone meanwhile
+        with suppress(RuntimeFailed):  # the session is gone
             self.runtime.terminal(session).report_changes(wanted=True)
         return False

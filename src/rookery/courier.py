@@ -1,7 +1,7 @@
-"""Carries words to sessions. The only place where they leave the daemon.
+"""Delivers messages to sessions; only this module sends them out of the daemon.
 
-Never twice; rather unsure than twice. Each step is on disk before the next is
-taken, and what a crash left half done is looked at, never pasted again.
+A message is never delivered twice; a doubtful one becomes unsure instead. Each step is on disk
+before the next is taken, and after a crash the pane is checked, and nothing is pasted again.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from rookery.supervise import Reconciler
 
 _log = logging.getLogger(__name__)
 
-#: Seconds an agent gets to say that it has the words: its hook takes 0.1 s, a spooled one more.
+#: Seconds for an agent to acknowledge a message: its hook takes 0.1 s, a spooled one more.
 PATIENCE = 10.0
 
-#: Seconds for it to say so of a command, which is no prompt to most.
+#: Seconds for it to acknowledge a command, which most agents do not treat as a prompt.
 COMMAND = 3.0
 
-#: Seconds before a runtime that failed, or a box that was not free, is tried again.
+#: Seconds before a retry after the runtime failed or the box was occupied.
 PAUSE = 1.0
 
-#: Seconds after its start for an agent to ask for our tools, before it gets words without.
+#: Seconds after its start for an agent to list Rookery's tools; then messages stop waiting.
 TOOLS_TIMEOUT_S = 15.0
 
 
@@ -58,31 +58,31 @@ class Courier:
     agents: Mapping[str, Agent]
 
     async def deliver(self) -> None:
-        """Serve the sessions that are owed words."""
+        """Deliver messages to the sessions that have some. Runs for ever."""
         await Reconciler(
             name="Delivering messages",
             clock=self._clock,
             pending=partial(self.database.read, messages.owed),
-            step=self._take_a_step,
+            step=self._step,
             changed=self.database.bells.of_work,
         ).run()
 
-    async def _take_a_step(self, session: SessionId) -> bool:
-        """Do the next thing for ``session``. False if there is nothing to do now."""
-        now = await self.database.peek(partial(_read_present, session=session))
+    async def _step(self, session: SessionId) -> bool:
+        """Take the next step for ``session``. False if there is nothing to do now."""
+        now = await self.database.peek(partial(_read_state, session=session))
         if now.is_holding or not now.has_work:
-            return False  # while held, what stands in a box stays there, too
+            return False  # while on hold, text already in a box stays there, too
         if now.parcel is None:
             return await self._begin(now.session)
-        await self._go_on(now.parcel, self.agents[now.session.agent], is_new=False)
+        await self._advance(now.parcel, self.agents[now.session.agent], is_new=False)
         return True
 
     async def _begin(self, session: Session) -> bool:
-        """Take up what waits for an idle session. False if nothing does."""
+        """Take up the messages for an idle session. False if there are none."""
         agent = self.agents[session.agent]
         if agent.abilities.lists_tools and await self._wait_for_tools(session):
-            return True  # words may be held by now
-        # Two lines are two commands to a plain program, and each has an answer of its own.
+            return True  # deliveries may be on hold by now
+        # To a plain program two lines are two commands, each with its own answer.
         alone, now = agent.screen is None, self._clock.now()
         take_up = partial(messages.take_up, recipient=session.id, at=now, alone=alone)
         parcel = await self.database.write(take_up)
@@ -93,11 +93,11 @@ class Courier:
         except Forbidden as forbidden:
             await self._fail(parcel, str(forbidden))
         else:
-            await self._go_on(parcel, agent, is_new=True)
+            await self._advance(parcel, agent, is_new=True)
         return True
 
-    async def _go_on(self, parcel: Parcel, agent: Agent, *, is_new: bool) -> None:
-        """Have the runtime bring a parcel on, and write down what became of it."""
+    async def _advance(self, parcel: Parcel, agent: Agent, *, is_new: bool) -> None:
+        """Have the runtime advance a parcel, and record the result."""
         log = _Log(self.database, parcel)
         delivery = await self.runtime.deliver(parcel, log, is_new=is_new)
         match delivery:
@@ -115,18 +115,18 @@ class Courier:
             case Refused(reason):
                 await self._fail(parcel, reason)
             case Unknown():
-                await self._doubt(parcel)
+                await self._mark_unsure(parcel)
             case _:
                 assert_never(delivery)
 
     async def _check_command(self, session: Session, parcel: Parcel) -> None:
-        """Refuse a session's command that the project defines by now. Raises ``Forbidden``."""
+        """Raise ``Forbidden`` for a session's command that the project defines by now."""
         is_by_session = partial(messages.is_by_session, parcel=parcel)
         if parcel.is_command and await self.database.read(is_by_session):
             await require_own_command(session, parcel.words)
 
     async def _wait_for_tools(self, session: Session) -> bool:
-        """Let a session that has just come up connect to our tools. False if it need not."""
+        """Wait for a new session to connect to Rookery's tools. False if there is no need."""
 
         def has_tools(db: Connection) -> bool:
             return not sessions.awaits_tools(db, session.id)
@@ -142,17 +142,17 @@ class Courier:
         return True
 
     async def _wait_for_proof(self, parcel: Parcel, *, is_last: bool) -> None:
-        """Wait for the agent to say that it has the words; after the last wait, doubt it."""
+        """Wait for the agent's acknowledgement; after the last wait, mark the parcel unsure."""
         if await self._is_settled_in_time(parcel) or not is_last:
             return
         if parcel.is_command:
-            # Most are no prompts: that they are gone from the box is all there is to see.
+            # Most are no prompts: that they left the box is the only observable sign.
             await self._note_command(parcel)
         else:
-            await self._doubt(parcel)
+            await self._mark_unsure(parcel)
 
     async def _confirm(self, parcel: Parcel, agent: Agent, *, entered_at: datetime) -> None:
-        """Note that Enter was pressed: all the proof there is, where an agent tells nothing."""
+        """Record that Enter was pressed: the only proof for an agent that reports nothing."""
 
         def confirm(db: Connection) -> None:
             moved = messages.move(db, parcel, Step.SUBMITTED)
@@ -160,7 +160,8 @@ class Courier:
             if moved and not (agent.hooks and observed.tells_turns(db, now, agent.abilities)):
                 self.journal.append(db, TurnStarted(parcel.recipient, parcel.words))
                 if observed.has_rested(db, now.id, since=entered_at):
-                    # So short a turn that its end was told before we came to its beginning.
+                    # The turn was so short that its end was reported before this recorded its
+                    # start.
                     self.journal.append(db, TurnEnded(parcel.recipient))
 
         await self.database.write(confirm)
@@ -201,7 +202,7 @@ class Courier:
         taken = CommandTaken(parcel.recipient, parcel.id)
         await self.database.write(lambda db: self.journal.append(db, taken))
 
-    async def _doubt(self, parcel: Parcel) -> None:
+    async def _mark_unsure(self, parcel: Parcel) -> None:
         def doubt(db: Connection) -> None:
             if messages.move(db, parcel, Step.UNSURE):
                 self.journal.append(db, DeliveryDoubted(parcel.recipient, parcel.id))
@@ -215,7 +216,7 @@ class Courier:
 
 @dataclass(frozen=True, slots=True)
 class _Log:
-    """What a runtime writes down and looks up while it delivers a parcel."""
+    """What a runtime records and looks up while it delivers a parcel."""
 
     database: Database
     parcel: Parcel
@@ -234,11 +235,11 @@ class _Log:
 
 @dataclass(frozen=True, slots=True)
 class _Present:
-    """What the next step for a session depends on."""
+    """The state that determines the next step for a session."""
 
     is_holding: bool
     session: Session
-    parcel: Parcel | None  #: that has left, and is not proved to have arrived
+    parcel: Parcel | None  #: taken up, and not yet proved to have arrived
     has_pending: bool
 
     @property
@@ -247,7 +248,7 @@ class _Present:
         return self.parcel is not None or (is_free and self.has_pending)
 
 
-def _read_present(db: Connection, session: SessionId) -> _Present:
+def _read_state(db: Connection, session: SessionId) -> _Present:
     return _Present(
         is_holding=switches.is_holding(db),
         session=sessions.get(db, session),

@@ -1,4 +1,4 @@
-"""How a session ends. Every way to an end passes here, and only once."""
+"""Records the end of a session. Every end passes through here, exactly once."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def end(  # noqa: PLR0913 - how a session ended, by keyword
     reason: str,
     at: datetime | None = None,
 ) -> bool:
-    """Write down that a session is over. False if it already was: then nothing is done."""
+    """Record that a session has ended. False, with nothing done, if it had already."""
     now = sessions.get(db, session)
     if now.status.is_over:
         return False
     if now.status is Status.CLOSING:
-        outcome = "killed"  # as the record will say: it ends because it was asked to
+        outcome = "killed"  # it ends because it was asked to
     journal.append(db, SessionEnded(session, reason[:LONGEST], outcome), at=at)
     tokens.take_badge(db, session, at=journal.clock.now())
     return True

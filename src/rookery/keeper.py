@@ -1,4 +1,4 @@
-"""Brings sessions up, and lays them to rest: what the rows ask for is done to the runtime."""
+"""Starts, recovers, ends and cleans up sessions: carries out their rows on the runtime."""
 
 from __future__ import annotations
 
@@ -50,19 +50,19 @@ from rookery.supervise import Reconciler, SupervisedStep
 
 _log = logging.getLogger(__name__)
 
-#: Seconds after SIGKILL for a program to be gone; the system may be busy writing for it.
+#: Seconds after SIGKILL for a program to be gone; the kernel may still be writing for it.
 LAST_WAIT = 5.0
 
-#: Seconds before something that the runtime could not do is tried again.
+#: Seconds before an operation that failed in the runtime is retried.
 PAUSE = 1.0
 
-#: The same after an error that nothing in here expects: the first time, and at most.
+#: The same after an unexpected error: the first delay and the maximum.
 FAULT_BACKOFF_S = (0.5, 5.0)
 
-#: How often it is tried to see what lived on, before the daemon gives up coming up.
+#: How often recovery tries to list the panes before the daemon's start fails.
 LOOKS = 10
 
-#: What makes a session one that is to be started, ended or cleared away.
+#: The facts after which a session must be started, ended or cleaned up.
 CARED_FOR: frozenset[type[Fact]] = frozenset({SessionRequested, EndRequested, SessionEnded})
 
 #: Errors after which another attempt to start a program would fail in the same way.
@@ -71,13 +71,13 @@ _FINAL = (RookeryError, OSError, ValueError)
 #: Programs that start at the same time: hundreds at once would all miss their deadlines.
 MAX_STARTS = 16
 
-#: Seconds after which a program that does not come up no longer keeps others from starting.
+#: Seconds after which a program that does not come up frees its slot for others.
 MAX_SLOT_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    """Seconds for an agent to come up, to leave by itself, and to obey SIGTERM."""
+    """Seconds for an agent to come up, to quit by itself, and to obey SIGTERM."""
 
     start: float
     quit: float
@@ -86,17 +86,17 @@ class Deadlines:
 
 @dataclass(frozen=True, slots=True)
 class LaunchContext:
-    """What every program that we start needs to know of us."""
+    """What Rookery passes to every program that it starts."""
 
-    #: Makes its environment of what the caller's was, for an agent.
+    #: Builds an agent's environment from the caller's.
     environment: Callable[[str, Mapping[str, str]], Mapping[str, str]]
     hook: tuple[str, ...]  #: the hook program and its arguments, without the agent's name
-    sessions: Path  #: a folder for each session's files
-    artifacts: Path  #: what stays of a session
-    door: Path = Path()  #: where the hook program tells of hooks
-    spool: Path = Path()  #: and where it leaves them if nobody listens
-    tools: tuple[str, ...] = ()  #: how our tools for agents are run
-    #: Lays the hook program again if it was damaged; run before each start.
+    sessions: Path  #: holds a folder for each session's files
+    artifacts: Path  #: what is kept of ended sessions
+    door: Path = Path()  #: the socket to which the hook program reports
+    spool: Path = Path()  #: where it stores hook calls while no daemon runs
+    tools: tuple[str, ...] = ()  #: the command of Rookery's MCP server for agents
+    #: Repairs the hook program if it was damaged; run before each start.
     restore_hooks: Callable[[], Awaitable[None]] | None = None
 
 
@@ -108,32 +108,32 @@ class Keeper:
     agents: Mapping[str, Agent]
     deadlines: Deadlines
     surroundings: LaunchContext
-    #: So many programs start at the same time; the others wait for their turn.
+    #: Limits the programs that start at the same time; the others wait for a slot.
     slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_STARTS))
 
     async def recover(self) -> None:
-        """Find again what lived on while the daemon was away, and end what did not."""
+        """Find sessions that survived the daemon's absence, and end those that did not."""
         known = await self.database.read(sessions.live)
-        ours = [each for each in known if each.has_terminal and _is_here(each)]
+        ours = [each for each in known if each.has_terminal and _is_on_own_server(each)]
         held = await self._find(ours)
         cut_off = _without_pane(ours, held)
-        await self.database.write(lambda db: self._take_stock(db, ours, held, cut_off))
-        await self.database.write(lambda db: self._meet_strangers(db, held))
-        for session in await self.database.read(_of_interest):
+        await self.database.write(lambda db: self._record_recovery(db, ours, held, cut_off))
+        await self.database.write(lambda db: self._add_unknown_panes(db, held))
+        for session in await self.database.read(_sessions_to_adopt):
             if place := held.get(session.tmux_session or "") or cut_off.get(session.id):
-                with suppress(RuntimeFailed):  # it goes in this very moment; that will be seen
+                with suppress(RuntimeFailed):  # it ends at this moment; the watch reports that
                     await self.runtime.adopt(session.id, self.agents[session.agent], place)
 
     async def _find(self, ours: Sequence[Session]) -> Mapping[str, Place]:
-        held = await self._look()
+        held = await self._list_panes()
         if any(each.tmux_session not in held for each in ours):
-            # A look that came too early is no death: it takes two.
+            # A session counts as lost only after two checks: the first may be too early.
             await self._clock.sleep(PAUSE)
-            held = {**held, **await self._look()}
+            held = {**held, **await self._list_panes()}
         return held
 
-    async def _look(self) -> Mapping[str, Place]:
-        """See what is held. A look that fails says nothing, and is taken again."""
+    async def _list_panes(self) -> Mapping[str, Place]:
+        """List the panes. A failure proves nothing about them, and is retried."""
         for _ in range(LOOKS - 1):
             try:
                 return await self.runtime.find()
@@ -142,7 +142,7 @@ class Keeper:
                 await self._clock.sleep(PAUSE)
         return await self.runtime.find()
 
-    def _take_stock(
+    def _record_recovery(
         self,
         db: Connection,
         ours: Sequence[Session],
@@ -155,11 +155,11 @@ class Keeper:
                 self.journal.append(db, SessionRecovered(session.id))
             elif session.id in cut_off:
                 self.journal.append(db, SessionRecovered(session.id))
-            elif session.status is not Status.STARTING:  # that one is still to be started
+            elif session.status is not Status.STARTING:  # a starting one is started later
                 self._end(db, session.id, "lost while the daemon was away")
 
-    def _meet_strangers(self, db: Connection, held: Mapping[str, Place]) -> None:
-        """Make a row for what runs on our server and has none; it is watched, never ended."""
+    def _add_unknown_panes(self, db: Connection, held: Mapping[str, Place]) -> None:
+        """Add a row for each pane on Rookery's server without one; they are only watched."""
         for name in sorted(set(held) - sessions.tmux_sessions(db)):
             now, place = self._clock.now(), held[name]
             session = Session(
@@ -180,25 +180,25 @@ class Keeper:
             self.journal.append(db, SessionFound(session.id))
 
     async def tend(self) -> None:
-        """Care for the sessions that are to be started, ended or cleared away."""
+        """Start, end and clean up sessions as needed. Runs for ever."""
         await Reconciler(
             name="Starting and ending",
             clock=self._clock,
             pending=partial(self.database.read, sessions.in_care),
-            step=self._take_a_step,
+            step=self._step,
             changed=partial(self.database.bells.of_kinds, CARED_FOR),
         ).run()
 
     async def finish(self, *, within: float) -> bool:
-        """Wait until the panes of ended sessions are cleared away. False if time runs out."""
+        """Wait until the panes of ended sessions are removed. False on timeout."""
 
         def is_done(db: Connection) -> bool:
             return not sessions.left_over(db)
 
         return await waits.until(self.database, is_done, seconds=within, clock=self._clock)
 
-    async def _take_a_step(self, session_id: SessionId) -> bool:
-        """Do the next thing for a session. False if there is nothing to do now."""
+    async def _step(self, session_id: SessionId) -> bool:
+        """Take the next step for a session. False if there is nothing to do now."""
         session = await self.database.peek(lambda db: sessions.get(db, session_id))
         match session.status:
             case Status.STARTING:
@@ -206,36 +206,38 @@ class Keeper:
             case Status.CLOSING:
                 await self._close(session)
             case status if status.is_over:
-                return await self._clear_away(session)
+                return await self._clean_up(session)
             case _:
                 return False
         return True
 
     async def _bring_up(self, session: Session) -> None:
-        """Start its program, if that was not done before, and see it come up in time."""
+        """Start the program, unless that was done before, and wait until it is up."""
         limit = self.deadlines.start
         async with self.slots:
             if not await self._is_starting(session.id):
-                return  # it was ended while it waited for its turn
+                return  # it was ended while it waited for a slot
             try:
                 place = await self._launch_in_time(session)
             except (CommitFailed, StoreLost):
-                raise  # a full disk is no reason to give up what was accepted
+                raise  # a full disk is no reason to fail an accepted start
             except _FINAL as error:
                 await self._fail(session, f"it could not be started. {error}")
                 return
             await self.database.write(lambda db: sessions.place(db, session.id, place))
             last = self._clock.now() + timedelta(seconds=limit)
             seconds = min(limit, MAX_SLOT_S)
-            is_up = await self._leaves(session.id, Status.STARTING, seconds=seconds)
+            is_up = await self._wait_until_left(session.id, Status.STARTING, seconds=seconds)
         left = (last - self._clock.now()).total_seconds()
-        if not is_up and not await self._leaves(session.id, Status.STARTING, seconds=left):
+        if not is_up and not await self._wait_until_left(
+            session.id, Status.STARTING, seconds=left
+        ):
             said = tail(await self.runtime.terminal(session.id).read())
             shown = f"; its screen shows:\n{said}" if said else ""
             await self._fail(session, f"it did not come up within {limit:g} s{shown}")
 
     async def _launch_in_time(self, session: Session) -> Place:
-        """Launch its program; while tmux cannot be reached, look again: that proves nothing."""
+        """Launch the program; retry while tmux cannot be reached, which proves nothing."""
         last = self._clock.now() + timedelta(seconds=self.deadlines.start)
         name = f"Starting and ending for session {session.id}"
         faults = SupervisedStep(name, self._clock, backoff=FAULT_BACKOFF_S)
@@ -248,7 +250,7 @@ class Keeper:
                 await self._clock.sleep(PAUSE)
             except (*_FINAL, sqlite3.Error):
                 raise
-            except Exception as error:  # a supervised boundary: a fault of ours ends in time
+            except Exception as error:  # a supervised boundary: an internal error fails in time
                 if self._clock.now() >= last:
                     said = f"{type(error).__name__}: {error}. See: rookery logs"
                     raise RuntimeFailed(said) from error
@@ -259,7 +261,7 @@ class Keeper:
         return found.status is Status.STARTING
 
     async def _launch(self, session: Session) -> Place:
-        """Run its program, or find it running: a crash may lie between the two."""
+        """Run the program, or adopt it if it runs already: a crash may lie in between."""
         agent = self.agents[session.agent]
         held = (await self.runtime.find()).get(tmux_name(session.id))
         if held:
@@ -277,15 +279,15 @@ class Keeper:
         if self.surroundings.restore_hooks:
             await self.surroundings.restore_hooks()
         badge, asked = await self.database.write(hold)
-        return await self.runtime.start(self._order(session, agent, asked, badge))
+        return await self.runtime.start(self._make_launch(session, agent, asked, badge))
 
-    def _order(
+    def _make_launch(
         self, session: Session, agent: Agent, asked: Mapping[str, object], badge: Badge
     ) -> Launch:
         folder = self.surroundings.sessions / session.id
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         command, caller = asked["command"], asked["environment"]
-        assert isinstance(command, list)  # noqa: S101 - we wrote it
+        assert isinstance(command, list)  # noqa: S101 - Rookery wrote it
         assert isinstance(caller, dict)  # noqa: S101
         environment = self.surroundings.environment(agent.name, caller)
         line = agent.command_line(
@@ -314,14 +316,14 @@ class Keeper:
         return Launch(session.id, agent, line.argv, added, where)
 
     def _tools(self, asked: Mapping[str, object]) -> tuple[str, ...]:
-        """Return how our tools are run for a session; nothing if it is to get none."""
+        """Return the command of the MCP server for a session; empty if it gets none."""
         return self.surroundings.tools if asked.get("tools", True) else ()
 
     async def _close(self, session: Session) -> None:
-        """Have a session end: asked in its own way, then told, then made."""
+        """End a session: ask the agent in its own way, then SIGTERM, then SIGKILL."""
         is_held = await self.database.read(lambda db: sessions.is_held(db, session.id))
         if session.is_ours and not is_held:
-            await self._conclude(session)  # it was never started
+            await self._end_as_failed(session)  # it was never started
             return
         for method, seconds in (
             (StopMethod.ASK, self.deadlines.quit),
@@ -332,34 +334,36 @@ class Keeper:
                 await self.runtime.stop(session.id, method)
             except (Occupied, RuntimeFailed):
                 continue
-            if await self._leaves(session.id, Status.CLOSING, seconds=seconds):
+            if await self._wait_until_left(session.id, Status.CLOSING, seconds=seconds):
                 return
-        await self._conclude(session)
+        await self._end_as_failed(session)
 
-    async def _clear_away(self, session: Session) -> bool:
-        """Keep what was on its screen, and let go of what held it."""
+    async def _clean_up(self, session: Session) -> bool:
+        """Save the last screen, and release what the runtime holds."""
         if not await self.database.read(lambda db: sessions.is_held(db, session.id)):
             return False
-        await self._keep_the_screen(session)
+        await self._save_screen(session)
         await self.runtime.release(session.id)
         shutil.rmtree(self.surroundings.sessions / session.id, ignore_errors=True)
         await self.database.write(lambda db: sessions.let_go(db, session.id))
         return True
 
-    async def _keep_the_screen(self, session: Session) -> None:
+    async def _save_screen(self, session: Session) -> None:
         try:
             lines = await self.runtime.terminal(session.id).read(history=True)
         except RuntimeFailed:
-            return  # there is none any more
+            return  # there is no terminal any more
         file = self.surroundings.artifacts / f"{session.id}.txt"
         text = "\n".join(line.rstrip() for line in lines).rstrip() + "\n"
         try:
             file.touch(mode=0o600)
             file.write_text(text, encoding="utf-8", errors="replace")
-        except OSError as error:  # a full disk: then it is lost, but nothing else is
+        except OSError as error:  # a full disk: only the screen is lost
             _log.warning("The last screen of %s is not kept: %s", session.name, error)
 
-    async def _leaves(self, session: SessionId, status: Status, *, seconds: float) -> bool:
+    async def _wait_until_left(
+        self, session: SessionId, status: Status, *, seconds: float
+    ) -> bool:
         def has_left(db: Connection) -> bool:
             return sessions.get(db, session).status is not status
 
@@ -368,13 +372,13 @@ class Keeper:
 
     async def _fail(self, session: Session, reason: str) -> None:
         def fail(db: Connection) -> None:
-            # It may have come up in the very last moment.
+            # It may have come up at the last moment.
             if sessions.get(db, session.id).status is Status.STARTING:
                 self._end(db, session.id, reason)
 
         await self.database.write(fail)
 
-    async def _conclude(self, session: Session) -> None:
+    async def _end_as_failed(self, session: Session) -> None:
         await self.database.write(lambda db: self._end(db, session.id, session.reason))
 
     def _end(self, db: Connection, session: SessionId, reason: str) -> None:
@@ -399,11 +403,15 @@ def _without_pane(ours: Sequence[Session], held: Mapping[str, Place]) -> dict[Se
     }
 
 
-def _of_interest(db: Connection) -> list[Session]:
-    """Return the living, and the dead whose last screen is still to be kept."""
-    return [each for each in (*sessions.live(db), *sessions.left_over(db)) if _is_here(each)]
+def _sessions_to_adopt(db: Connection) -> list[Session]:
+    """Return live sessions, and ended ones whose last screen is still to be saved."""
+    return [
+        each
+        for each in (*sessions.live(db), *sessions.left_over(db))
+        if _is_on_own_server(each)
+    ]
 
 
-def _is_here(session: Session) -> bool:
-    """Whether it is on our own tmux server; whoever is on another, discovery finds again."""
+def _is_on_own_server(session: Session) -> bool:
+    """Return whether it is on Rookery's tmux server; discovery finds those on others."""
     return session.tmux_server is None

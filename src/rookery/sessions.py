@@ -1,4 +1,4 @@
-"""What may be asked of a session. A command is checked, and may be refused."""
+"""Commands on sessions: start, send, rename, end. Each is checked and may be refused."""
 
 from __future__ import annotations
 
@@ -46,23 +46,23 @@ from rookery.store import limits, messages, sessions
 from rookery.store.journal import Journal
 from rookery.store.sessions import TakenNames
 
-#: It goes on a command line, where it must not be taken for an option.
+#: It is passed on a command line, where it must not be taken for an option.
 _MODEL = re.compile(r"[A-Za-z0-9][\w.:/@\[\] ()+,-]{0,199}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """What an agent is to take up again: where it ended, or as a branch of its own."""
+    """The conversation to resume, or to continue as a branch."""
 
     native_id: NativeId
     is_branch: bool
-    session: SessionId | None = None  #: that had it last, if we know it
-    name: str = ""  #: of that one
+    session: SessionId | None = None  #: the last session that had it, if known
+    name: str = ""  #: the name of that session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """What a session is to be."""
+    """A request to start a session."""
 
     agent: str
     project: str
@@ -74,28 +74,28 @@ class Start:
     command: tuple[str, ...] = ()  #: for a shell: what to run
     environment: Mapping[str, str] = field(default_factory=dict)  #: of the caller
     parent: SessionId | None = None
-    tools: bool = True  #: it gets ours
-    conversation: Conversation | None = None  #: to go on with; else it begins a new one
+    tools: bool = True  #: whether it gets Rookery's MCP tools
+    conversation: Conversation | None = None  #: to continue; else a new one begins
 
     @property
     def called(self) -> str:
-        """What it is called without a look at what it is asked; empty if that is nothing."""
+        """The name that does not depend on the prompt; empty if there is none."""
         return self.name or (self.conversation.name if self.conversation else "")
 
 
 @dataclass(frozen=True, slots=True)
 class Speaker:
-    """Who gives words to a session."""
+    """The sender of a message."""
 
     name: str
-    session: SessionId | None = None  #: if it is one
-    is_direct: bool = False  #: the two are to talk from now on
-    is_command: bool = False  #: for the agent's program itself, which wants nothing above it
+    session: SessionId | None = None  #: set if the sender is a session
+    is_direct: bool = False  #: the two sessions relay their answers from now on
+    is_command: bool = False  #: for the agent's program itself, so it gets no envelope
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A start that was checked against the world, and may still be refused by the store."""
+    """A start request that passed the checks outside the store, which may still refuse it."""
 
     start: Start
     agent: Agent
@@ -113,10 +113,10 @@ def plan(
     path: str,
     limit: int,
 ) -> Plan:
-    """Check all that can be checked before anything is done.
+    """Check a start request as far as possible without the store.
 
-    ``command`` is what to run by configuration, empty for the agent's usual program, which
-    is then looked for on ``path``.
+    ``command`` is the configured command, empty for the agent's usual program, which is then
+    looked for on ``path``.
     """
     if (agent := agents.get(start.agent)) is None:
         raise AgentUnknown(f"{start.agent!r}. There are: {', '.join(sorted(agents))}.")
@@ -141,7 +141,7 @@ def plan(
 
 
 def addressed(words: Words, agent: Agent) -> Words:
-    """Note what an agent's program will change of the words."""
+    """Record what the agent's program will change in the text."""
     return replace(words, changed=agent.input.rewriting.changes(words.text))
 
 
@@ -180,11 +180,11 @@ def _program(agent: Agent, command: tuple[str, ...], path: str) -> tuple[str, ..
 
 
 def accept(db: Connection, journal: Journal, plan: Plan, *, speaker: Speaker) -> Session:
-    """Make room for a session, and let its first words wait for it."""
+    """Add a session row, and queue its first message."""
     now, start, owner = journal.clock.now(), plan.start, speaker.name
     if sessions.count_live(db, TMUX) >= plan.limit:
         raise LimitReached(f"{plan.limit}. End one, or raise limits.tmux_sessions.")
-    _require_over(db, plan)
+    _require_not_live(db, plan)
     session_id = _new_id(db)
     name = _name(start, taken=TakenNames(db))
     session = Session(
@@ -213,13 +213,13 @@ def accept(db: Connection, journal: Journal, plan: Plan, *, speaker: Speaker) ->
     sessions.add(db, session, launch=_launch(plan))
     journal.append(db, SessionRequested(session_id, owner))
     if plan.words:
-        # What comes before it is up is not joined with them: their answer is asked for.
+        # Messages that come before it is up are not joined to the prompt: its answer is wanted.
         _write(db, journal, session_id, plan.words, speaker, alone=True)
     return sessions.get(db, session_id)
 
 
-def _require_over(db: Connection, plan: Plan) -> None:
-    """Let no two programs write one conversation: of one that lives there are branches only."""
+def _require_not_live(db: Connection, plan: Plan) -> None:
+    """Refuse to resume a live session's conversation: two programs must not write to one."""
     wanted = plan.start.conversation
     if wanted is None or wanted.is_branch:
         return
@@ -241,7 +241,7 @@ def _native_id(plan: Plan, session: SessionId) -> NativeId | None:
 
 
 def _launch(plan: Plan) -> dict[str, object]:
-    """Say how its program is to be run."""
+    """Return how to run its program."""
     start, wanted = plan.start, plan.start.conversation
     environment = dict(start.environment)
     given = {"command": plan.command, "environment": environment, "tools": start.tools}
@@ -252,7 +252,7 @@ def _launch(plan: Plan) -> dict[str, object]:
 
 
 def _new_id(db: Connection, make: Callable[[], object] = uuid4) -> SessionId:
-    """Make an id whose beginning, the name of its tmux session, is new as well."""
+    """Return a new id whose first 8 characters, used as the tmux name, are unique as well."""
     while True:
         session = SessionId(str(make()))
         if not sessions.has_id_like(db, session[:8]):
@@ -276,9 +276,9 @@ def send(  # noqa: PLR0913 - a message
     words: Words,
     alone: bool = False,
 ) -> MessageId:
-    """Have the recipient told, once it is idle. Refused if it is over.
+    """Queue a message, to be delivered once the recipient is idle. Refused if it is over.
 
-    With ``alone`` the words are a turn of their own, and not joined with others that wait.
+    With ``alone`` the message is a turn of its own, and not joined with others that wait.
     """
     session = sessions.get(db, recipient)
     if session.status.is_over or session.status is Status.CLOSING:
@@ -314,7 +314,7 @@ def _write(  # noqa: PLR0913 - a message
 
 
 def rename(db: Connection, journal: Journal, session: SessionId, *, name: str) -> None:
-    """Call a session otherwise. Refused if another live one is called so."""
+    """Rename a session. Refused if another live session has the name."""
     now = sessions.get(db, session)
     if now.name == name:
         return
@@ -328,9 +328,9 @@ def rename(db: Connection, journal: Journal, session: SessionId, *, name: str) -
 def end(
     db: Connection, journal: Journal, session: SessionId, *, by: str, force: bool = False
 ) -> None:
-    """Ask a session to end. Asking twice is a success that does nothing.
+    """Request the end of a session. A second request succeeds and does nothing.
 
-    One that we did not start is ended by ``force`` only.
+    A session that Rookery did not start is ended only with ``force``.
     """
     now = sessions.get(db, session)
     if now.status.is_over or now.status is Status.CLOSING:

@@ -1,4 +1,4 @@
-"""What happens because time passes: the inactive are ended, the old is forgotten."""
+"""Actions that are due by time: ends inactive sessions and deletes old data."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _log = logging.getLogger(__name__)
 #: Seconds between two rounds.
 ROUND = 60.0
 
-#: A longer one than this means that the clock has jumped.
+#: A longer time between two rounds means that the clock has jumped.
 LONGEST_ROUND = timedelta(minutes=30)
 
 
-#: A headless session of an unknown process that has told its start only is ended after this.
+#: A headless session of unknown process that only reported its start is ended after this.
 UNIDENTIFIED_SILENCE = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    inactive: timedelta  #: then a session is ended
-    retention: timedelta  #: then an entry is forgotten
+    inactive: timedelta  #: after this a session is ended
+    retention: timedelta  #: after this an entry is deleted
     kept_sessions: int
 
 
@@ -50,7 +50,7 @@ class Asleep:
 def awake_ago(span: timedelta, *, now: datetime, asleep: Sequence[Asleep]) -> datetime:
     """Return the moment since which the computer was awake for ``span``.
 
-    A sleep counts only between that moment and now: what began after it is of its full age.
+    Only sleep between that moment and now counts: what began later has its full age.
     """
     for each in reversed(asleep):
         if now - each.until >= span:
@@ -66,7 +66,7 @@ class Timers:
     journal: Journal
     runtime: Runtime
     spans: Spans
-    artifacts: Path | None = None  #: what is kept of sessions, for as long as they are
+    artifacts: Path | None = None  #: kept as long as their sessions
 
     async def run(self) -> None:
         clock = self.journal.clock
@@ -79,7 +79,7 @@ class Timers:
             # A clock that was wrong and is set back leaves a sleep that has not happened.
             asleep = [each for each in asleep if each.until <= now]
             if now - before > LONGEST_ROUND:
-                # The computer slept, or its clock was set: nobody was inactive meanwhile.
+                # The computer slept, or its clock was set: that does not count as inactivity.
                 asleep.append(Asleep(before, now))
             before = now
             await self.round(asleep)
@@ -88,23 +88,23 @@ class Timers:
 
     async def round(self, asleep: Sequence[Asleep] = ()) -> None:
         """Do what is due; ``asleep`` is time that passed on the clock only, oldest first."""
-        await self._end_the_inactive(asleep)
-        await self._end_the_unidentified(asleep)
-        await self._forget(asleep)
+        await self._end_inactive(asleep)
+        await self._end_unidentified(asleep)
+        await self._delete_old(asleep)
 
     def _ago(self, span: timedelta, asleep: Sequence[Asleep]) -> datetime:
         return awake_ago(span, now=self.journal.clock.now(), asleep=asleep)
 
-    async def _end_the_inactive(self, asleep: Sequence[Asleep]) -> None:
+    async def _end_inactive(self, asleep: Sequence[Asleep]) -> None:
         since = self._ago(self.spans.inactive, asleep)
         for session in await self.database.read(partial(sessions.inactive, since=since)):
             if not await self._is_attached(session):
                 await self.database.write(partial(self._end, session=session))
 
-    async def _end_the_unidentified(self, asleep: Sequence[Asleep]) -> None:
-        """End headless records that nothing but a start call stands for: any process can call.
+    async def _end_unidentified(self, asleep: Sequence[Asleep]) -> None:
+        """End headless sessions known only by a start call, which any process can make.
 
-        An agent that lives becomes a session again with its next prompt.
+        A live agent becomes a session again with its next prompt.
         """
         since = self._ago(UNIDENTIFIED_SILENCE, asleep)
         reason = "nothing but its start was heard of it, and its process is not known"
@@ -118,21 +118,21 @@ class Timers:
                 return False
             return await self.runtime.terminal(session.id).is_attached()
         except RuntimeFailed:
-            # Not known: of ours that is no time to end it. Of others only the record ends.
+            # Unknown: keep a session that Rookery started. Of others only the record ends.
             return session.is_ours
 
     def _end(self, db: Connection, session: Session) -> None:
-        if not session.is_ours:  # not ours to end: only its record is
+        if not session.is_ours:  # Rookery does not end it, only its record
             hours = self.spans.inactive.total_seconds() / 3600
             self._end_record(db, session, f"nothing was heard of it for {hours:g} h")
-        elif not _has_stirred(db, session):
+        elif not _was_active_since(db, session):
             self.journal.append(db, EndRequested(session.id, "idle"))
 
     def _end_record(self, db: Connection, session: Session, reason: str) -> None:
-        if not _has_stirred(db, session):
+        if not _was_active_since(db, session):
             endings.end(db, self.journal, session.id, outcome="completed", reason=reason)
 
-    async def _forget(self, asleep: Sequence[Asleep]) -> None:
+    async def _delete_old(self, asleep: Sequence[Asleep]) -> None:
         before = self._ago(self.spans.retention, asleep)
         while await self.database.write(partial(retention.forget_aged, before=before)):
             pass
@@ -144,6 +144,6 @@ class Timers:
             await self.database.read(clear)
 
 
-def _has_stirred(db: Connection, session: Session) -> bool:
-    """Return whether something was heard of a session since it was looked at."""
+def _was_active_since(db: Connection, session: Session) -> bool:
+    """Return whether the session was active since it was read."""
     return sessions.get(db, session.id).last_activity_at != session.last_activity_at

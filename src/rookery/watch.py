@@ -1,4 +1,4 @@
-"""What is seen of the sessions that a runtime holds becomes facts."""
+"""Turns what the runtime observes of sessions into facts."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from rookery.store.journal import Journal
 
 _log = logging.getLogger(__name__)
 
-#: Seconds before something that could not be written down is tried again.
+#: Seconds before a sighting that could not be recorded is retried.
 ERROR_BACKOFF_S = 5.0
 
 
@@ -62,54 +62,54 @@ class Watch:
     agents: Mapping[str, Agent]
     conversations: Conversations
     permissions: Permissions
-    #: The beginning of the turn in which each was last seen to work.
+    #: The start of the turn in which each session was last seen working.
     at_work: dict[SessionId, datetime] = field(default_factory=dict)
 
     async def watch(self) -> None:
-        """Take in what the runtime sees, one sighting after the other."""
+        """Record the runtime's sightings, one after the other."""
         async with anyio.create_task_group() as tasks:
             async for sighting in self.runtime.watch():
-                if not await self._is_taken_in(sighting):
+                if not await self._try_record(sighting):
                     supervise.spawn(
-                        tasks, partial(self._try_again, sighting), name="Writing down later"
+                        tasks, partial(self._retry, sighting), name="Writing down later"
                     )
 
-    async def _is_taken_in(self, sighting: Sighting) -> bool:
-        """Take in a sighting. False if nothing else would tell of it later."""
+    async def _try_record(self, sighting: Sighting) -> bool:
+        """Record a sighting. False if it must be retried: nothing would report it later."""
         is_written = False
 
         async def take_in() -> None:
             nonlocal is_written
-            is_written = await self._take_in_or_later(sighting)
+            is_written = await self._record_or_defer(sighting)
 
         await supervise.contained(take_in, name=f"Writing down {sighting!r:.200}")
         return is_written or isinstance(sighting, Changed | FellQuiet)
 
-    async def _take_in_or_later(self, sighting: Sighting) -> bool:
+    async def _record_or_defer(self, sighting: Sighting) -> bool:
         try:
-            await self._take_in(sighting)
+            await self._record(sighting)
         except (CommitFailed, StoreLost, ScreenUnread) as error:
-            # A full disk, for instance: nothing else may ever tell it once there is room.
+            # A full disk, for instance: the sighting may never come again once there is room.
             _log.warning("What was seen cannot be written down yet: %s", error)
             if isinstance(sighting, Changed | FellQuiet):
-                self._look_again(sighting.session)
+                self._request_report(sighting.session)
             return False
         except (RuntimeFailed, SessionUnknown):
-            pass  # it has gone meanwhile; another sighting tells how
+            pass  # the session is gone; another sighting reports how
         return True
 
-    async def _try_again(self, sighting: Sighting) -> None:
+    async def _retry(self, sighting: Sighting) -> None:
         is_written = False
         while not is_written:
             await self.journal.clock.sleep(ERROR_BACKOFF_S)
-            is_written = await self._is_taken_in(sighting)
+            is_written = await self._try_record(sighting)
 
-    def _look_again(self, session: SessionId) -> None:
-        """Have the runtime tell of a session's screen once more."""
+    def _request_report(self, session: SessionId) -> None:
+        """Have the runtime report a session's screen once more."""
         with suppress(RuntimeFailed):
             self.runtime.terminal(session).report_changes(wanted=True, again=True)
 
-    async def _take_in(self, sighting: Sighting) -> None:
+    async def _record(self, sighting: Sighting) -> None:
         match sighting:
             case Exited() | Vanished():
                 await self.database.write(lambda db: self._end(db, sighting))
@@ -128,7 +128,7 @@ class Watch:
     def _end(self, db: Connection, sighting: Exited | Vanished) -> None:
         session = sessions.get(db, sighting.session)
         if session.tmux_server is not None:
-            # Nobody can tell how a program ended that somebody else has started.
+            # The exit status of a program that Rookery did not start cannot be read.
             has_pane = isinstance(sighting, Exited)
             gone = "its program ended" if has_pane else "its pane is gone"
             endings.end(db, self.journal, session.id, outcome="completed", reason=gone)
@@ -148,7 +148,7 @@ class Watch:
         endings.end(db, self.journal, session.id, outcome=outcome, reason=reason)
 
     async def _read_screen(self, session_id: SessionId) -> None:
-        """Take from the screen what no hook tells: that it is up, or asks something first."""
+        """Read from the screen what no hook reports: that it is up, or that it asks first."""
         session, word = await self.database.read(
             partial(_look_up, session=session_id, agents=self.agents)
         )
@@ -156,26 +156,26 @@ class Watch:
         if _tells_all_without_screen(session, agent, word):
             self.runtime.terminal(session_id).report_changes(wanted=False)
         elif session.started_at and agent.hooks and word.of_hooks:
-            pass  # its hooks tell what it does; only a screen at rest would say more
+            pass  # its hooks report what it does; only an idle screen would add to that
         elif agent.screen and not word.of_file:
             view = await self.runtime.terminal(session_id).view()
-            # A box that is drawn may not listen yet: its own word is better, if it has one.
+            # A visible box may not accept input yet: the agent's own start hook is better.
             if (
                 view.dialog
                 or session.started_at
                 or not agent.hooks
                 or not agent.hooks.traits.tells_start
             ):
-                await self._tell(session_id, view)
+                await self._record_view(session_id, view)
         elif agent.screen is None and tail(await self.runtime.terminal(session_id).read()):
-            await self._tell(session_id, PRINTED)
+            await self._record_view(session_id, PRINTED)
 
-    async def _tell(self, session: SessionId, view: View) -> None:
+    async def _record_view(self, session: SessionId, view: View) -> None:
         if view.dialog and await self._is_lingering(session, view.dialog):
-            # If it is a new one that looks the same, it still stands there at the next look.
-            self._look_again(session)
+            # If it is a new dialog that looks the same, the next check still finds it.
+            self._request_report(session)
             return
-        tell = partial(self._write_down, session=session, view=view)
+        tell = partial(self._write_view, session=session, view=view)
         if await self.database.write(tell):
             await self.database.write(partial(tell, answer=await self._answer(session)))
 
@@ -185,7 +185,7 @@ class Watch:
         return await self.database.read(look)
 
     async def _answer(self, session: SessionId) -> Answer:
-        """Return what a turn has answered that no hook tells of: written down, or drawn."""
+        """Return a turn's answer that no hook reports: from the transcript, or the screen."""
         if answer := await self.conversations.answer(self.database, session):
             return answer
         found = await self.database.read(partial(sessions.get, session=session))
@@ -199,10 +199,10 @@ class Watch:
         how: facts.How = "interrupted" if speech.shows_interruption(lines) else "finished"
         return Answer(speech.last_answer(lines), how=how, prompt=prompt)
 
-    def _write_down(
+    def _write_view(
         self, db: Connection, session: SessionId, view: View, answer: Answer | None = None
     ) -> bool:
-        """Write down what a screen tells. True if it first takes what its turn answered."""
+        """Record what a screen shows. True if the caller must first read the turn's answer."""
         now = sessions.get(db, session)
         told = seen(now, view, began=self._is_known_to_work(db, now, view))
         if answer is None and any(isinstance(each, facts.TurnEnded) for each in told):
@@ -218,7 +218,7 @@ class Watch:
         return False
 
     def _is_known_to_work(self, db: Connection, session: Session, view: View) -> bool:
-        """Whether its present turn was ever seen to run: for a while after Enter it is not."""
+        """Return whether the current turn was seen running; right after Enter it was not."""
         last = turns.of_session(db, session.id, last=1)
         if last and session.activity is not Activity.IDLE and (view.is_working or view.dialog):
             self.at_work[session.id] = last[0].started_at
@@ -235,14 +235,14 @@ class Watch:
             if session.activity in {None, Activity.WORKING}:
                 await self._end_quiet_turn(session)
         elif session.started_at is None:
-            await self._tell(session_id, await self.runtime.terminal(session_id).view())
+            await self._record_view(session_id, await self.runtime.terminal(session_id).view())
         elif session.activity is not None and not word.of_file:
-            # An agent that works moves its screen all the time. One that has fallen quiet was
-            # interrupted at the keyboard, of which Claude's hooks say nothing; or it asks.
+            # The screen of a working agent changes all the time. A quiet one was interrupted at
+            # the keyboard, which Claude's hooks do not report, or it asks something.
             view = await self.runtime.terminal(session_id).view()
             if view.dialog:
                 # Its hook was lost, or never sent.
-                await self._tell(session_id, view)
+                await self._record_view(session_id, view)
             elif view.is_resting and session.activity is not Activity.IDLE:
                 answer = NOTHING if word.of_hooks else await self._answer(session_id)
                 missed = MissedStops(self.database, self.conversations)
@@ -262,7 +262,7 @@ class Watch:
     ) -> None:
         now = sessions.get(db, session)
         if self._has_just_begun(db, session) or turn_changes.is_paused(db, session):
-            return  # a prompt came in this very moment; or background subagents work unseen
+            return  # a prompt has just come, or background subagents work unseen
         if now.status is not Status.RUNNING or now.activity is Activity.IDLE:
             return
         agent = self.agents[now.agent]
@@ -270,7 +270,7 @@ class Watch:
             interrupted = facts.TurnEnded(session, "", "interrupted")
             self.journal.append(db, *(ending or [interrupted]))
         elif not view.box or self._is_known_to_work(db, now, view):
-            # Else the words still stand in the box, and are only on their way.
+            # Else the text is still in the box, and about to be submitted.
             self.journal.append(db, *answer.added_to([facts.TurnEnded(session)]))
 
     def _has_just_begun(self, db: Connection, session: SessionId) -> bool:
@@ -280,7 +280,7 @@ class Watch:
     async def _end_quiet_turn(self, session: Session) -> None:
         session_id = session.id
         if session.activity is Activity.WORKING and await self._runs_command(session):
-            self._look_again(session_id)  # once the command is done
+            self._request_report(session_id)  # once the command is done
             return
         printed = await self.runtime.terminal(session_id).printed()
 
@@ -290,7 +290,7 @@ class Watch:
                 self.journal.append(db, facts.SessionStarted(session_id))
             elif now.activity is Activity.WORKING:
                 if self._has_just_begun(db, session_id):
-                    return  # what fell quiet was before it; its own quiet is still to come
+                    return  # the quiet was before this turn; its own is still to come
                 (turn,) = turns.of_session(db, session_id, last=1)
                 said = shell.answer(printed, turn.prompt)
                 self.journal.append(db, facts.TurnEnded(session_id, said))
@@ -308,11 +308,11 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """Who tells what a session does, so that its screen need not be read."""
+    """Which sources report a session's activity, so that its screen need not be read."""
 
     of_hooks: bool
-    of_file: bool  #: of its agent's own, for now
-    may_stop_untold: bool  #: a turn runs in a pane of the user's, and may end without a hook
+    of_file: bool  #: a file of its agent, for now
+    may_stop_untold: bool  #: a turn in a user's pane may end without a hook
 
 
 def _look_up(
@@ -325,24 +325,24 @@ def _look_up(
 
 
 def _tells_all_without_screen(session: Session, agent: Agent, word: Word) -> bool:
-    """Return whether changes of its screen say nothing that is not told otherwise."""
+    """Return whether screen changes add nothing to what is reported otherwise."""
     if session.status.is_over:
         return True
     is_hooked = bool(agent.hooks) and word.of_hooks and not word.may_stop_untold
     return session.started_at is not None and (is_hooked or agent.screen is None)
 
 
-#: A turn whose end is only seen, not told, lasts at least so long.
+#: The minimum duration of a turn whose end is observed, not reported.
 YOUNGEST = timedelta(seconds=0.5)
 
-#: What a program without a box shows once it has printed something.
+#: The view of a program without an input box once it has printed something.
 PRINTED = View(box="")
 
 
 def seen(session: Session, view: View, *, began: bool = True) -> list[facts.Fact]:
-    """Say what a screen tells beyond what is known of its session.
+    """Return the facts that a screen shows beyond what is known of its session.
 
-    ``began`` is whether its present turn was seen to run: before that, rest is no end.
+    ``began``: the current turn was seen running; before that, an idle screen is no end.
     """
     if session.started_at is None:
         return _seen_at_start(session, view)
@@ -354,7 +354,7 @@ def seen(session: Session, view: View, *, began: bool = True) -> list[facts.Fact
         case Activity.WORKING if view.is_resting and began and not view.box:
             return [facts.TurnEnded(session.id)]
         case Activity.IDLE if view.is_working:
-            # Somebody has typed in the pane, or it rested so long that its turn seemed over.
+            # A person has typed in the pane, or it was idle so long that the turn seemed over.
             return [facts.TurnStarted(session.id, "")]
         case _:
             return []
@@ -366,7 +366,7 @@ def _line(dialog: Dialog) -> str:
 
 
 def _seen_at_start(session: Session, view: View) -> list[facts.Fact]:
-    """Say whether it is up; a dialog that comes first is for a person to answer."""
+    """Return whether it is up, as facts; a dialog that comes first is left to a person."""
     if session.status not in {Status.STARTING, Status.RUNNING}:
         return []
     if view.dialog and session.activity is None:
@@ -374,7 +374,7 @@ def _seen_at_start(session: Session, view: View) -> list[facts.Fact]:
     return [facts.SessionStarted(session.id)] if view.box is not None else []
 
 
-#: A dialog of such a session is for a person to answer.
+#: Statuses in which a person can answer a dialog of the session.
 ASKABLE = frozenset({Status.STARTING, Status.RUNNING})
 
 
