@@ -1,4 +1,4 @@
-"""Somebody was there that we did not start: from now on it is a session."""
+"""Adds sessions for agents that Rookery did not start."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from rookery.store import sessions
 from rookery.store.journal import Journal
 from rookery.store.sessions import TakenNames
 
-#: Characters of a native id that stand for a label where there is no better one.
+#: Characters of a native id that serve as a label where there is no better one.
 LABEL = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrival:
-    """What is known of somebody at first sight."""
+    """What is known of an agent when it is first seen."""
 
     agent: str
     native_id: NativeId
     folder: str
     origin: str  #: how it was found
     process: str | None = None
-    spot: Spot | None = None  #: the pane that it runs in, if it runs in one
+    spot: Spot | None = None  #: the pane that it runs in, if any
     label: str = ""
     parent: SessionId | None = None
-    continues: Session | None = None  #: the ended session whose conversation it goes on with
-    at: datetime | None = None  #: when it was seen, if that was earlier than now
+    continues: Session | None = None  #: the ended session whose conversation it resumes
+    at: datetime | None = None  #: when it was seen, if earlier than now
 
 
 def welcome(db: Connection, journal: Journal, arrival: Arrival) -> SessionId:
-    """Make a row for it. What it does is for facts to say."""
+    """Add a session row. Facts report its activity."""
     now = arrival.at or journal.clock.now()
-    # The same folder has many names: links, a slash at its end.
-    # A relative one is relative to a folder that the daemon does not know.
-    is_whole = os.path.isabs(arrival.folder)  # noqa: PTH117 - a text of others
+    # The same folder has many names: links, a trailing slash. A relative one depends on a
+    # folder that the daemon does not know.
+    is_whole = os.path.isabs(arrival.folder)  # noqa: PTH117 - text from another program
     folder = os.path.realpath(arrival.folder) if is_whole else ""
-    title = os.path.basename(folder)  # noqa: PTH119 - a text of others, not a path of ours
-    # Rules may name the session, so a conversation that goes on keeps its name.
+    title = os.path.basename(folder)  # noqa: PTH119 - text from another program, not a path
+    # Rules may name the session, so a resumed conversation keeps its name.
     name = arrival.continues.name if arrival.continues else name_from(title)
     session = Session(
         id=SessionId(str(uuid4())),

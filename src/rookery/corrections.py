@@ -1,4 +1,4 @@
-"""Believe an agent's own file where its hooks tell another story, or none."""
+"""Correct a session's state by the agent's own file where its hooks differ or are missing."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ from rookery.store import dialogs, evidence, sessions, turn_changes
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 
-#: Seconds for a hook to say what a file already says; then the file is believed.
+#: Seconds for a hook to report what a file already says; then the file is believed.
 GRACE_S = 0.15
 
-#: Seconds for an agent to go on by itself: with prompts that were typed during its last turn,
-#: or with the report of a background subagent.
+#: Seconds for an agent to continue by itself: with prompts that were typed during its last
+#: turn, or with the report of a background subagent.
 BETWEEN_TURNS_S = 5.0
 
-#: Seconds for the hook of a prompt, where hooks tell of prompts. An agent also seems to work
+#: Seconds for the hook of a prompt, where hooks report prompts. An agent also seems to work
 #: while it clears its conversation.
 PROMPT_HOOK_S = 1.0
 
-#: What an agent says later than this after its file says that it rests is of another turn.
+#: Text that an agent writes later than this after its file says idle is of another turn.
 LATE = timedelta(seconds=0.1)
 
-#: Adds to facts that were only seen what the agent wrote down about them.
+#: Adds to observed facts what the agent recorded about them.
 Amend: TypeAlias = Callable[[Iterable[Fact]], list[Fact]]
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A file that tells another story than hooks do, so far."""
+    """A file that differs from what hooks have reported so far."""
 
     session: SessionId
     claim: Claim
     said_before: Activity | None
-    was_menu: bool = False  #: before that it said that a menu of the program was open
+    was_menu: bool = False  #: the file said before that a menu of the program was open
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,22 +59,20 @@ class Corrections:
     conversations: Conversations
 
     async def settle(self, doubt: Doubt) -> None:
-        """Believe the file, if by then no hook has told the same."""
+        """Believe the file, unless a hook reports the same in time."""
         clock = self.journal.clock
         await clock.sleep(GRACE_S)
         believe = partial(self._believe, doubt)
         await supervise.until_done(believe, name="Believing a registry file", clock=clock)
 
     async def _believe(self, doubt: Doubt) -> None:
-        await self.journal.clock.sleep(
-            await self.database.read(partial(_patience, doubt=doubt))
-        )
+        await self.journal.clock.sleep(await self.database.read(partial(_grace_s, doubt=doubt)))
         with suppress(SessionUnknown):  # it was deleted meanwhile
             if amend := await self._amendment(doubt):
                 await self.database.write(partial(self.correct, doubt=doubt, amend=amend))
 
     async def _amendment(self, doubt: Doubt) -> Amend | None:
-        """Read what the agent wrote down of what its file tells: outside of any transaction.
+        """Read what the agent recorded about the claim of its file, outside of any transaction.
 
         ``None`` if that shows that no turn has begun: the program does something of its own.
         """
@@ -92,7 +90,7 @@ class Corrections:
         return list
 
     def correct(self, db: Connection, doubt: Doubt, amend: Amend = list) -> None:
-        """Write down what must have happened, if the file still says so."""
+        """Record what must have happened, if the file still says so."""
         last = evidence.last(db, doubt.session, "registry")
         if last is None or last.at != doubt.claim.at:
             return  # it says something else by now
@@ -105,17 +103,17 @@ class Corrections:
                 session.activity is Activity.IDLE
                 and doubt.claim.activity is Activity.PERMISSION
             ):
-                # It asks only in a turn, whose beginning was too short to be seen.
+                # It asks only during a turn, whose start was too short to be seen.
                 told.insert(0, TurnStarted(session.id, ""))
             for each in amend(told):
                 self.journal.append(db, each)
                 rename_after_prompt(db, self.journal, each)
 
     def of(self, db: Connection, doubt: Doubt) -> Fact | None:
-        """Return what must have happened, if a file tells another story than we do."""
+        """Return what must have happened, if a file differs from the session's known state."""
         session = sessions.get(db, doubt.session)
         if session.is_asking and dialogs.is_awaited_by_subagent(db, session.id):
-            return None  # the file tells of the main agent, and a subagent asks
+            return None  # the file describes the main agent, and a subagent asks
         hook = evidence.last(db, session.id, "hook")
         if evidence_model.is_outdated(
             doubt.claim, since=session.since, hooked=hook.at if hook else None
@@ -127,11 +125,11 @@ class Corrections:
         return evidence_model.correct(session.id, known, doubt.claim)
 
 
-def _patience(db: Connection, doubt: Doubt) -> float:
-    """Return for how many more seconds what a file says may be over by itself."""
+def _grace_s(db: Connection, doubt: Doubt) -> float:
+    """Return for how many more seconds the state in a file may change by itself."""
     activity, session = doubt.claim.activity, doubt.session
     if activity is Activity.IDLE and turn_changes.may_go_on(db, session):
-        # Between two turns the agent rests for a moment, also if it goes on by itself.
+        # Between two turns the agent is idle for a moment, also if it continues by itself.
         return BETWEEN_TURNS_S
     if activity is Activity.WORKING and evidence.last(db, session, "hook"):
         return PROMPT_HOOK_S
@@ -139,7 +137,7 @@ def _patience(db: Connection, doubt: Doubt) -> float:
 
 
 def _with_ending(told: Iterable[Fact], ending: Sequence[Fact]) -> list[Fact]:
-    """Put the end that the transcript tells in the place of one that was only seen."""
+    """Replace an observed end of a turn by the end that the transcript reports."""
     found = list[Fact]()
     for fact in told:
         found += ending if isinstance(fact, TurnEnded) else [fact]

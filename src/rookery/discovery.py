@@ -1,4 +1,4 @@
-"""Agents in the user's own tmux are found, and become sessions; who is gone is seen off."""
+"""Find agents in the user's own tmux servers, and add and end the sessions for them."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ from rookery.whereabouts import (
 
 _log = logging.getLogger(__name__)
 
-#: Seconds between two looks at a server, and for servers that are new.
+#: Seconds between two looks at a server, and for new servers.
 ROUND = 2.0
 
-#: Seconds to find out in which pane somebody is who waits for it.
+#: Seconds to find the pane of a process while a caller waits.
 PATIENCE = 1.0
 
 PANE_GONE, PROGRAM_ENDED = "its pane is gone", "its program ended"
@@ -64,29 +64,31 @@ class Discovery:
     agents: Mapping[str, Agent]
     holder: PaneHolder
     table: Table
-    #: Gives the sockets of the user's servers that run now.
+    #: Returns the sockets of the user's running servers.
     sockets: Callable[[], Sequence[Path]]
-    own: Path  #: the socket of our own server
-    #: The panes of each server, as last seen.
+    own: Path  #: the socket of Rookery's own server
+    #: The panes of each server, as last listed.
     panes: dict[str, list[ListedPane]] = field(default_factory=dict)
-    #: Sessions whose panes were not found at the last look: it takes two.
+    #: Sessions whose panes were missing at the last look: they are gone after two.
     _missed: dict[str, frozenset[SessionId]] = field(default_factory=dict)
-    #: Processes that are known to be those of sessions that are over.
+    #: Processes of sessions that have ended.
     _over: set[str] = field(default_factory=set)
     _locks: defaultdict[str, anyio.Lock] = field(
         default_factory=lambda: defaultdict(anyio.Lock)
     )
 
     async def recover(self) -> None:
-        """Hold again what lived on while the daemon was away; no server is asked for that."""
-        for session in await self.database.read(_in_panes_of_others):
+        """Hold again the sessions that survived the daemon's absence; asks no tmux server."""
+        for session in await self.database.read(_in_user_panes):
             process = Process.read(session.process) if session.process else None
             lives = process is not None and self._runs(process)
-            await self.database.write(partial(self._take_stock, session=session, lives=lives))
+            await self.database.write(
+                partial(self._record_recovery, session=session, lives=lives)
+            )
             if lives:
                 self._hold(session)
 
-    def _take_stock(self, db: Connection, session: Session, *, lives: bool) -> None:
+    def _record_recovery(self, db: Connection, session: Session, *, lives: bool) -> None:
         if lives:
             self.journal.append(db, SessionRecovered(session.id))
         else:
@@ -94,7 +96,7 @@ class Discovery:
             endings.end(db, self.journal, session.id, outcome="failed", reason=reason)
 
     async def run(self) -> None:
-        """Follow the user's servers, each by itself: one that hangs keeps nobody waiting."""
+        """Follow each of the user's servers in its own task: one that hangs delays no other."""
         present: set[str] = set()
         followed: set[str] = set()
         async with anyio.create_task_group() as tasks:
@@ -134,7 +136,7 @@ class Discovery:
                 supervise.spawn(tasks, partial(self.look, socket), name=_looking_at(socket))
 
     async def look(self, socket: str) -> None:
-        """Take in what one server shows. Raises ``RuntimeFailed``; then nothing was done."""
+        """Record what one server shows. Raises ``RuntimeFailed``, with nothing done."""
         async with self._locks[socket]:
             self.panes[socket] = panes = await list_panes(self.holder.server(socket))
             found = await anyio.to_thread.run_sync(self._recognise, panes)
@@ -144,16 +146,16 @@ class Discovery:
             agents = [each for each in found if each.found.process.word not in over]
             gone = self._gone(socket, live, panes, agents)
             if changes := [*gone, *changes_of(live, agents)]:
-                await self.database.write(partial(self._write_down, changes=changes))
+                await self.database.write(partial(self._record_changes, changes=changes))
                 live = await self.database.read(sessions.live)
             self._hold_all(socket, live)
 
     def _recognise(self, panes: Sequence[ListedPane]) -> list[Sighted]:
         programs = {run_as(agent): agent.name for agent in self.agents.values()}
         found = ((pane, find_agent(self.table, pane.pid, programs)) for pane in panes)
-        return [self._sight(pane, agent) for pane, agent in found if agent]
+        return [self._describe(pane, agent) for pane, agent in found if agent]
 
-    def _sight(self, pane: ListedPane, found: Found) -> Sighted:
+    def _describe(self, pane: ListedPane, found: Found) -> Sighted:
         pid = found.process.pid
         return Sighted(found, pane, self.table.folder(pid) or pane.cwd, self.table.began(pid))
 
@@ -164,7 +166,7 @@ class Discovery:
         panes: Iterable[ListedPane],
         agents: Iterable[Sighted],
     ) -> list[Gone]:
-        """Say who has ended, or whose pane was not found for the second time."""
+        """Return the sessions that ended, or whose pane is missing for the second time."""
         here = [each for each in live if each.tmux_server == socket]
         ended = {each.id for each in here if each.process and not self._runs_word(each.process)}
         there = {each.pane for each in panes}
@@ -181,11 +183,11 @@ class Discovery:
             *(Gone(each, PANE_GONE) for each in sorted(lost - ended)),
         ]
 
-    def _write_down(self, db: Connection, changes: Iterable[Change]) -> None:
+    def _record_changes(self, db: Connection, changes: Iterable[Change]) -> None:
         for change in changes:
             match change:
                 case Met(agent):
-                    self._meet(db, agent)
+                    self._add_session(db, agent)
                 case Seated(session, agent):
                     observed.seat(db, session, agent.spot, agent.pane.session)
                     observed.identify(db, session, agent.found.process.word)
@@ -197,8 +199,8 @@ class Discovery:
                 case _:
                     assert_never(change)
 
-    def _meet(self, db: Connection, agent: Sighted) -> None:
-        """Make a session of an agent, unless somebody else has done so in this very moment."""
+    def _add_session(self, db: Connection, agent: Sighted) -> None:
+        """Add a session for an agent, unless a hook or a file has just done so."""
         words = agent.found.words
         if any(sessions.holder_of_process(db, word) for word in words):
             return
@@ -207,7 +209,7 @@ class Discovery:
             return
         arrival = Arrival(
             agent=agent.found.agent,
-            native_id=_made_up(db, agent),
+            native_id=_make_native_id(db, agent),
             folder=agent.folder,
             origin="discovery",
             process=agent.found.process.word,
@@ -223,7 +225,7 @@ class Discovery:
             self.journal.append(db, SessionLabelled(session, label))
 
     def _hold_all(self, socket: str, live: Iterable[Session]) -> None:
-        """Hold whoever sits there, and let go of those that are over."""
+        """Hold the live sessions on this server, and release those that have ended."""
         known = {each.id: each for each in live}
         for session in self.holder.held() - known.keys():
             self.holder.let_go(session)
@@ -245,16 +247,16 @@ class Discovery:
         return self._runs(Process.read(word))
 
     async def spot(self, pid: int) -> Spot | None:
-        """Say in which pane of the user's servers a process runs, by who is above it."""
+        """Return the pane of the user's servers in which a process runs, by its ancestors."""
         above = [each.pid for each in await anyio.to_thread.run_sync(self.table.above, pid)]
         known = [pane for panes in self.panes.values() for pane in panes]
         if found := _nearest(above, known):
             return found
-        # It may be newer than the last look.
+        # The pane may be newer than the last look.
         return _nearest(above, await self._list(await self._servers(), within=PATIENCE))
 
     async def list_all(self) -> list[ListedPane]:
-        """List the panes of the user's servers and of ours, as far as they answer."""
+        """List the panes of the user's servers and of Rookery's own, as far as they answer."""
         own = str(self.own)
         panes = await self._list([*await self._servers(), own], within=DEADLINE)
         return [each for each in panes if each.server != own or each.session != HUB]
@@ -283,8 +285,8 @@ def _nearest(above: Iterable[int], listed: Iterable[ListedPane]) -> Spot | None:
     return Spot(found.server, found.pane) if found else None
 
 
-def _made_up(db: Connection, agent: Sighted) -> NativeId:
-    """Make a native id for an agent whose own is not known."""
+def _make_native_id(db: Connection, agent: Sighted) -> NativeId:
+    """Return a made-up native id for an agent whose own is unknown."""
     plain = NativeId(f"tmux_{agent.pane.pane}")
     if not observed.is_taken(db, agent.found.agent, plain):
         return plain
@@ -292,5 +294,5 @@ def _made_up(db: Connection, agent: Sighted) -> NativeId:
     return NativeId(f"tmux_{server}_{agent.pane.pane}")
 
 
-def _in_panes_of_others(db: Connection) -> list[Session]:
+def _in_user_panes(db: Connection) -> list[Session]:
     return [each for each in sessions.live(db) if each.tmux_server is not None]

@@ -1,7 +1,7 @@
 """End the sessions of headless agents whose processes are gone.
 
-An agent that only its hooks tell of may be killed, or end without a word. Claude Code leaves a
-file that says so; of all others, only the process table does.
+An agent that is known only by its hooks may be killed, or end without a hook. Claude Code
+leaves a file that shows this; for all others, only the process table does.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from rookery.store import sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 
-#: Seconds between two looks. A process has to be missed twice: by then the agent's own last
-#: word, which knows more of how it ended, has come in.
+#: Seconds between two checks. A process must be missing twice: by then the agent's own last
+#: report, which knows more about how it ended, has come in.
 LOOK_INTERVAL_S = 1.5
 
 
@@ -32,16 +32,16 @@ class HeadlessWatch:
     database: Database
     journal: Journal
     is_running: Callable[[Process], bool] = is_running
-    #: Sessions whose processes were missed at the last look.
+    #: Sessions whose processes were missing at the last check.
     _missed: set[SessionId] = field(default_factory=set)
 
     async def watch(self) -> None:
-        """Look at the processes of headless sessions again and again."""
+        """Check the processes of headless sessions periodically. Runs for ever."""
         name, clock = "Looking at headless agents", self.journal.clock
         await supervise.every(LOOK_INTERVAL_S, self.look, name=name, clock=clock)
 
     async def look(self) -> None:
-        """End the sessions whose processes are missed for the second time."""
+        """End the sessions whose processes are missing for the second time."""
         live = await self.database.read(sessions.with_processes)
         headless = {each.id: each for each in live if each.runtime == HEADLESS}
         gone = await anyio.to_thread.run_sync(self._gone, list(headless.values()))
@@ -60,13 +60,13 @@ class HeadlessWatch:
     def _end(self, db: Connection, seen: Session) -> None:
         now = sessions.get(db, seen.id)
         if now.process != seen.process or now.runtime != HEADLESS:
-            return  # it goes on in another process, or in a pane
+            return  # it continues in another process, or in a pane
         outcome, reason = _how_it_ended(now)
         endings.end(db, self.journal, now.id, outcome=outcome, reason=reason)
 
 
 def _how_it_ended(session: Session) -> tuple[Outcome, str]:
-    """Say how an agent ended of which only its absence is known: well, if it was at rest."""
+    """Return the outcome of an agent known only to be gone: completed, if it was idle."""
     if session.activity in {None, Activity.IDLE}:
         return "completed", "its program ended"
     return "failed", "its program ended in the middle of a turn"

@@ -1,4 +1,4 @@
-"""Which process is which, who runs what, and below whom; pids alone are used again."""
+"""Identify processes by pid and start time (pids are reused), and find agents among them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rookery.ports.agent import Agent
 @dataclass(frozen=True, slots=True)
 class Process:
     pid: int
-    started: str  #: in the kernel's own ticks, where it tells; else in seconds
+    started: str  #: in kernel ticks where available; else in seconds
 
     @property
     def word(self) -> str:
@@ -34,7 +34,7 @@ class Process:
 
     @classmethod
     def read(cls, word: str) -> Self:
-        """Read what ``word`` wrote."""
+        """Parse the text that ``word`` returns."""
         pid, _, started = word.partition(":")
         return cls(int(pid), started)
 
@@ -44,15 +44,15 @@ def is_running(process: Process) -> bool:
 
 
 def ancestors(pid: int) -> tuple[Process, ...]:
-    """Return a process and all above it, the nearest first; nothing if it has gone."""
-    return tuple(_upwards(pid))
+    """Return a process and its ancestors, the nearest first; empty if it is gone."""
+    return tuple(_walk_up(pid))
 
 
-def _upwards(pid: int) -> Iterator[Process]:
-    """Yield a process and all above it. Whoever has found enough reads no further."""
+def _walk_up(pid: int) -> Iterator[Process]:
+    """Yield a process and its ancestors lazily, so that a caller can stop early."""
     seen: set[Process] = set()
     while pid > 1:
-        started, parent = _origin(pid)
+        started, parent = _start_and_parent(pid)
         if started is None or (process := Process(pid, started)) in seen:
             return
         yield process
@@ -60,18 +60,18 @@ def _upwards(pid: int) -> Iterator[Process]:
         pid = parent
 
 
-def _origin(pid: int) -> tuple[str | None, int]:
-    """Say when a process began, as ``_started`` does, and which one is above it."""
+def _start_and_parent(pid: int) -> tuple[str | None, int]:
+    """Return the start time of a process, as ``_started`` does, and its parent's pid."""
     try:
         state, parent, *rest = read_stat(pid)
         return (None if state in _ENDED else rest[17]), int(parent)
     except FileNotFoundError:
-        return (None, 0) if Path("/proc/self").exists() else _origin_elsewhere(pid)
+        return (None, 0) if Path("/proc/self").exists() else _start_and_parent_by_psutil(pid)
     except (OSError, IndexError, ValueError):
         return None, 0
 
 
-def _origin_elsewhere(pid: int) -> tuple[str | None, int]:
+def _start_and_parent_by_psutil(pid: int) -> tuple[str | None, int]:
     try:
         process = psutil.Process(pid)
         return str(process.create_time()), process.ppid()
@@ -82,10 +82,10 @@ def _origin_elsewhere(pid: int) -> tuple[str | None, int]:
 def caller_of(pid: int, program: str) -> Process | None:
     """Return the agent that a process is, or that started it: the nearest with ``program``.
 
-    Where that runs itself once more, as what npm installs does, it is the outer one.
+    If the program runs itself again, as npm packages do, it is the outer one.
     """
     found = None
-    for each in _upwards(pid):
+    for each in _walk_up(pid):
         argv = _argv(each.pid)
         is_agent = program_of(argv) == program
         if found and (not is_agent or _is_script(argv)):
@@ -95,7 +95,7 @@ def caller_of(pid: int, program: str) -> Process | None:
 
 
 def runs_program(pid: int, program: str) -> bool:
-    """Whether a process runs this program, directly or by an interpreter."""
+    """Return whether a process runs this program, directly or by an interpreter."""
     return program_of(_argv(pid)) == program
 
 
@@ -114,11 +114,11 @@ def run_as(agent: Agent) -> str:
 
 
 def is_shared(pid: int, servers: Mapping[str, str]) -> bool:
-    """Whether a process was started by a daemon that an agent has made of itself.
+    """Return whether a process was started by a shared server of an agent program.
 
-    It speaks for many sessions, with the environment of whoever started it first.
+    Such a server acts for many sessions, with the environment of its first caller.
     """
-    return any(is_shared_server(each.pid, servers) for each in islice(_upwards(pid), 1, 3))
+    return any(is_shared_server(each.pid, servers) for each in islice(_walk_up(pid), 1, 3))
 
 
 def is_shared_server(pid: int, servers: Mapping[str, str]) -> bool:
@@ -134,7 +134,7 @@ def is_shared_server(pid: int, servers: Mapping[str, str]) -> bool:
 
 
 def _executable(pid: int) -> str:
-    """Return the name of the file that a process runs; empty if that cannot be seen."""
+    """Return the name of the file that a process runs; empty if it cannot be read."""
     with suppress(OSError):
         # An upgrade may have replaced the file of a program that still runs.
         return Path(f"/proc/{pid}/exe").readlink().name.removesuffix(" (deleted)")
@@ -149,37 +149,37 @@ class SeenProcess:
 
     process: Process
     argv: tuple[str, ...]
-    is_in_front: bool = True  #: what is typed at its terminal reaches it
+    is_in_front: bool = True  #: it is in the foreground of its terminal
 
 
 class Table(Protocol):
-    """What runs on a computer now. Whoever vanishes while one looks was not there."""
+    """The process table of a computer. A process that ends during a call counts as absent."""
 
     def look(self, pid: int) -> SeenProcess | None: ...
     def children(self, pid: int) -> Sequence[int]: ...
 
     def above(self, pid: int) -> Sequence[Process]:
-        """Return a process and all above it, the nearest first."""
+        """Return a process and its ancestors, the nearest first."""
         ...
 
     def folder(self, pid: int) -> str:
-        """Say where a process works; empty if it cannot be seen."""
+        """Return a process's working directory; empty if it cannot be read."""
         ...
 
     def began(self, pid: int) -> datetime | None:
-        """Say when a process began, by the clock on the wall."""
+        """Return when a process began, in wall-clock time."""
         ...
 
 
 def descendants(pid: int) -> Iterator[int]:
-    """Yield the processes below a process."""
+    """Yield the descendants of a process."""
     for child in Kernel().children(pid):
         yield child
         yield from descendants(child)
 
 
 def in_session(leader: int) -> Iterator[int]:
-    """Yield the processes of a terminal session, by the pid of its leader."""
+    """Yield the processes of a terminal session, given the pid of its leader."""
     for pid in psutil.pids():
         with suppress(OSError):
             if os.getsid(pid) == leader:
@@ -187,7 +187,7 @@ def in_session(leader: int) -> Iterator[int]:
 
 
 class Kernel:
-    """The table of this computer."""
+    """The process table of this computer."""
 
     def look(self, pid: int) -> SeenProcess | None:
         if (process := Process.of(pid)) is None:
@@ -200,7 +200,7 @@ class Kernel:
                 return [each.pid for each in psutil.Process(pid).children()]
             return ()
         found: list[int] = []
-        # A child is listed below the thread that made it.
+        # A child is listed under the thread that created it.
         for file in Path(f"/proc/{pid}/task").glob("*/children"):
             with suppress(OSError):
                 found.extend(map(int, file.read_text().split()))
@@ -221,18 +221,18 @@ class Kernel:
         return None
 
 
-#: Whether the kernel says itself who started whom: asking every process is a hundred times as
-#: much work, and it is done again and again.
+#: Whether the kernel lists children itself: scanning every process is a hundred times as much
+#: work, and is done again and again.
 _LISTS_CHILDREN = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").exists()
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An agent's program that runs."""
+    """A running agent program."""
 
     agent: str
-    process: Process  #: the outermost one that is the agent's own
-    inner: tuple[Process, ...] = ()  #: what the same program runs itself as, further in
+    process: Process  #: the outermost process of the agent
+    inner: tuple[Process, ...] = ()  #: descendants in which the same program runs itself
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -240,9 +240,9 @@ class Found:
 
 
 def find_agent(table: Table, pid: int, programs: Mapping[str, str]) -> Found | None:
-    """Find the agent that runs in, or below, a process; of several, the one in front.
+    """Return the agent that runs in, or below, a process; the foreground one of several.
 
-    ``programs`` says which agent each program is.
+    ``programs`` maps programs to agents.
     """
     found = list(_outermost(table, pid, programs, set()))
     if not found:
@@ -254,7 +254,7 @@ def find_agent(table: Table, pid: int, programs: Mapping[str, str]) -> Found | N
 def _outermost(
     table: Table, pid: int, programs: Mapping[str, str], known: set[int]
 ) -> Iterator[tuple[str, SeenProcess]]:
-    """Yield the agents below a process that are below no other agent."""
+    """Yield the agents at or below a process that have no agent above them."""
     if pid in known or (seen := table.look(pid)) is None:
         return
     known.add(pid)
@@ -267,7 +267,7 @@ def _outermost(
         for child in table.children(pid)
         for each in _outermost(table, child, programs, known)
     ]
-    # A shell's script that is called like an agent most often calls the agent.
+    # A shell script with the name of an agent usually calls the agent.
     yield from below or ([(agent, seen)] if agent else [])
 
 
@@ -284,14 +284,14 @@ def _inner(
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "busybox"})
 _INTERPRETERS = frozenset({"node", "nodejs", "bun", "deno", "python", "pypy", "ruby"} | _SHELLS)
 
-#: Words after which an interpreter is given its program otherwise than in a file.
+#: Options after which an interpreter reads its program from somewhere other than a file.
 _INLINE = frozenset({"-c", "-e", "-p", "--eval", "--print"})
 
-#: Options of interpreters whose value is a word of its own.
+#: Options of interpreters whose value is a separate word.
 _VALUED = frozenset({"-r", "--require", "--import", "--loader", "-C", "-W", "-X", "-o", "-O"})
 
-#: What an agent's program is called with when it is nobody's agent at a terminal.
-_OTHERWISE = frozenset(
+#: First arguments with which an agent's program is not an interactive agent.
+_NON_INTERACTIVE = frozenset(
     {"app-server", "mcp-server", "exec-server", "mcp", "serve", "acp", "login", "logout"}
     | {"update", "upgrade", "install", "doctor", "completion", "plugin", "auth"}
 )
@@ -301,17 +301,17 @@ _VERSION = re.compile(r"[\d.]+\Z")
 
 
 def program_of(argv: Sequence[str]) -> str:
-    """Name the program of a command line, also where an interpreter runs it.
+    """Return the program of a command line, also where an interpreter runs it.
 
-    Empty if it is none at a terminal, such as a server that an agent has made of itself.
+    Empty if it is not interactive, such as an agent's program that runs as a server.
     """
     if not argv:
         return ""
     name, rest = _name(argv[0]), argv[1:]
     if _VERSION.sub("", name) in _INTERPRETERS:
         name, rest = _interpreted(rest)
-    is_otherwise = "app-server" in rest or (rest and rest[0] in _OTHERWISE)
-    return "" if is_otherwise else name
+    is_non_interactive = "app-server" in rest or (rest and rest[0] in _NON_INTERACTIVE)
+    return "" if is_non_interactive else name
 
 
 def _interpreted(words: Sequence[str]) -> tuple[str, Sequence[str]]:
@@ -337,23 +337,23 @@ def _name(word: str) -> str:
     return _SUFFIX.sub("", word.rstrip("/").rpartition("/")[2].lstrip("-"))
 
 
-#: States of a process that is over, also if its parent has not noticed yet.
+#: States of a process that has ended, also if its parent has not reaped it yet.
 _ENDED = frozenset({"Z", "X"})
 
 
 def _started(pid: int) -> str | None:
-    """Say when a process began; ``None`` if it is over, also if nobody has noticed yet."""
-    return _origin(pid)[0]
+    """Return when a process began; ``None`` if it has ended, even if not reaped yet."""
+    return _start_and_parent(pid)[0]
 
 
 def read_stat(pid: int) -> list[str]:
-    """Return what the kernel tells of a process, from its state on. Raises ``OSError``."""
-    # After the name, which may hold blanks and brackets of its own.
+    """Return the fields of a process's stat file, from its state on. Raises ``OSError``."""
+    # The name before it may contain blanks and brackets.
     return _read(f"/proc/{pid}/stat").decode(errors="replace").rpartition(")")[2].split()
 
 
 def _read(path: str) -> bytes:
-    """Read a file of the kernel whole: many of them, and a Path takes twice as long."""
+    """Read a /proc file whole. There are many, and a ``Path`` takes twice as long."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         found = os.read(descriptor, _USUAL_SIZE)
@@ -364,12 +364,12 @@ def _read(path: str) -> bytes:
         os.close(descriptor)
 
 
-#: Bytes that nearly every file of the kernel about a process has less of.
+#: Bytes that nearly all /proc files of a process fit in.
 _USUAL_SIZE = 64 * 1024
 
 
 def _is_in_front(pid: int) -> bool:
-    """Whether a process has its terminal, and was not put into the background or stopped."""
+    """Return whether a process is in the foreground of its terminal, and not stopped."""
     try:
         state, _, group, _, _, front, *_ = read_stat(pid)
     except (OSError, ValueError):

@@ -1,6 +1,6 @@
-"""Watch the files in which an agent describes its live sessions: they find and correct them.
+"""Watch the files in which an agent describes its live sessions, to find and correct them.
 
-No hook tells of an interruption or of a refusal at the keyboard; these files do, at once.
+No hook reports an interruption or a denial at the keyboard; these files do, at once.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ _log = logging.getLogger(__name__)
 #: Bytes read of one file; it has a few hundred.
 MAX_FILE_BYTES = 64 * 1024
 
-#: Seconds before a file that was read half written is read again.
+#: Seconds before a file that was read while being written is read again.
 REREAD_PAUSE_S = 0.03
 
-#: Looks for the last words of a turn: Claude Code writes them down a tenth of a second after
-#: its file says that it rests.
+#: How often the last answer of a turn is looked for: Claude Code writes it a tenth of a second
+#: after its file says that it is idle.
 MAX_ANSWER_LOOKS = 10
 
-#: Seconds between two looks for a folder that is not there yet, and at processes that may have
-#: been killed.
+#: Seconds between two looks for a folder that does not exist yet, and at processes that may
+#: have been killed.
 FOLLOW_INTERVAL_S = 2.0
 
-#: Milliseconds in which changes are taken together, and between two looks for them.
+#: Milliseconds in which changes are batched, and between two checks for them.
 DEBOUNCE_MS, STEP_MS = 30, 10
 
 
@@ -66,20 +66,20 @@ class Registry:
     corrections: Corrections
     agent: str
     files: SessionFiles
-    #: The live sessions that are known, by their files.
+    #: The known live sessions, by their files.
     entries: dict[Path, SessionEntry] = field(default_factory=dict)
 
     async def watch(self, folders: Iterable[Path]) -> None:
-        """Follow the files of these configuration folders; for ever."""
+        """Follow the files of these configuration folders. Runs for ever."""
         async with anyio.create_task_group() as tasks:
             for folder in folders:
                 tasks.start_soon(self._follow, tasks, folder / self.files.folder)
 
     async def _follow(self, tasks: TaskGroup, folder: Path) -> None:
         async def follow() -> None:
-            # The agent makes the folder when it is first run with it.
+            # The agent creates the folder when it is first run with it.
             with suppress(FileNotFoundError):
-                await self._look_at(tasks, _listed(folder))
+                await self._read_files(tasks, _listed(folder))
                 await self._wait_for_changes(tasks, folder)
 
         name = f"Following the files in {folder}"
@@ -96,17 +96,17 @@ class Registry:
             yield_on_timeout=True,
         ):
             changed = {Path(path) for _, path in changes}
-            # Once more all of them: one may have come just before this began to watch.
-            await self._look_at(tasks, _listed(folder) if is_first else changed)
-            await self._see_off(folder)
+            # The first time all files: one may have come just before this began to watch.
+            await self._read_files(tasks, _listed(folder) if is_first else changed)
+            await self._end_gone(folder)
             is_first = False
 
-    async def _look_at(self, tasks: TaskGroup, paths: Iterable[Path]) -> None:
+    async def _read_files(self, tasks: TaskGroup, paths: Iterable[Path]) -> None:
         for path in paths:
             try:
                 if self.files.name.fullmatch(path.name) and (entry := await self._read(path)):
                     answer = await self._answer(entry)
-                    take_in = partial(self._take_in, entry=entry, answer=answer)
+                    take_in = partial(self._record, entry=entry, answer=answer)
                     doubt = await self.database.write(take_in)
                     self.entries[path] = entry
                     if doubt:
@@ -115,7 +115,7 @@ class Registry:
                 _log.warning("%s makes no sense: %s", path, error)
 
     async def _read(self, path: Path) -> SessionEntry | None:
-        """Read a file, which may be in the midst of being written."""
+        """Read a file, which may be written at the same time."""
         for _ in range(2):
             try:
                 text = _text(path)
@@ -128,8 +128,8 @@ class Registry:
         return None
 
     async def _answer(self, entry: SessionEntry) -> Answer:
-        """Read what a turn has answered that is over by its file, where no hook tells."""
-        session = await self.database.read(partial(_unheard, entry=entry))
+        """Return the answer of a turn that is over according to its file, without hooks."""
+        session = await self.database.read(partial(_find_unhooked, entry=entry))
         if session is None:
             return NOTHING
         until = entry.claim.at + LATE if entry.claim else None
@@ -138,8 +138,8 @@ class Registry:
         )
         return answer or NOTHING
 
-    def _take_in(self, db: Connection, entry: SessionEntry, answer: Answer) -> Doubt | None:
-        """Note what a file says. Returns what is to be settled a moment later, if anything."""
+    def _record(self, db: Connection, entry: SessionEntry, answer: Answer) -> Doubt | None:
+        """Record what a file says. Returns a doubt to settle a moment later, if any."""
         session = sessions.get(db, self._find(db, entry))
         if entry.claim is None or session.status.is_over:
             return None
@@ -148,7 +148,7 @@ class Registry:
         was_menu = before is not None and before.detail == self.files.menu
         doubt = Doubt(session.id, entry.claim, said, was_menu)
         if before and before.at == entry.claim.at:
-            # A daemon that died before it had settled this leaves it to the next one.
+            # A daemon that died before it settled this leaves it to the next one.
             is_unsettled = hook and entry.claim.activity is Activity.IDLE
             return doubt if is_unsettled and self.corrections.of(db, doubt) else None
         told = Evidence("registry", entry.claim.activity, entry.claim.at, entry.claim.detail)
@@ -162,7 +162,7 @@ class Registry:
     def _note_background(
         self, db: Connection, session: Session, claim: Claim, *, hooked: datetime
     ) -> None:
-        """Note that no command runs any more: no hook tells of one that a person stops."""
+        """Record that no command runs any more: no hook reports one that a person stops."""
         has_none = claim.activity is Activity.IDLE and not claim.runs_commands
         if session.background and has_none and claim.at > hooked:
             self.journal.append(db, BackgroundEnded(session.id))
@@ -183,7 +183,7 @@ class Registry:
         self.journal.append(db, SessionFound(session))
         return session
 
-    async def _see_off(self, folder: Path) -> None:
+    async def _end_gone(self, folder: Path) -> None:
         """End the sessions whose processes are gone; a killed one leaves its file behind."""
         for path, entry in list(self.entries.items()):
             process = Process(entry.pid, entry.started)
@@ -196,14 +196,14 @@ class Registry:
     def _end(self, db: Connection, process: Process, *, was_killed: bool) -> None:
         session = sessions.holder_of_process(db, process.word)
         if session is None or sessions.get(db, session).is_ours:
-            return  # of what we hold, the program's own end tells, and it tells how
+            return  # the exit of a program that Rookery started is reported, with its status
         outcome: Outcome = "failed" if was_killed else "completed"
         reason = "its program was killed" if was_killed else "its program ended"
         endings.end(db, self.journal, session, outcome=outcome, reason=reason)
 
 
-def _unheard(db: Connection, entry: SessionEntry) -> SessionId | None:
-    """Name the session of a file that tells of a turn's beginning or end, if no hook does."""
+def _find_unhooked(db: Connection, entry: SessionEntry) -> SessionId | None:
+    """Return the session whose file reports a turn's start or end, if no hook does."""
     if entry.claim is None:
         return None
     session = sessions.holder_of_process(db, Process(entry.pid, entry.started).word)
@@ -213,13 +213,13 @@ def _unheard(db: Connection, entry: SessionEntry) -> SessionId | None:
     return session if changes in _BEGINNINGS or changes == _END else None
 
 
-#: A tool may ask for permission so soon that nothing tells of the work before it.
+#: A tool may ask for permission so soon that nothing shows the work before it.
 _BEGINNINGS = {(Activity.IDLE, Activity.WORKING), (Activity.IDLE, Activity.PERMISSION)}
 _END = (Activity.WORKING, Activity.IDLE)
 
 
 def _listed(folder: Path) -> list[Path]:
-    """Name the files in a folder. Raises ``FileNotFoundError``."""
+    """Return the files in a folder. Raises ``FileNotFoundError``."""
     return [folder / name for name in os.listdir(folder)]  # noqa: PTH208 - texts are enough
 
 

@@ -1,7 +1,7 @@
-"""Whether a shell waits for a command that it runs in front; told by /proc, where there is one.
+"""Find out, from /proc where there is one, whether a shell runs a foreground command.
 
-Only what is sure counts. A command that may wait for input, such as another prompt, is no
-reason to keep words from it.
+Only certain cases count. A command that may wait for input, such as another prompt, is no
+reason to withhold messages.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rookery.processes import in_session, read_stat
 
-#: Functions of the kernel in which a process waits for something else than input.
+#: Kernel functions in which a process waits for something other than input.
 _BUSY_WAITS = (
     *("hrtimer_nanosleep", "do_nanosleep", "do_wait"),
     *("pipe_read", "pipe_write", "anon_pipe_read", "anon_pipe_write", "pipe_wait"),
@@ -21,7 +21,7 @@ _BUSY_STATES = frozenset("RD")
 
 
 def group_in_front(shell: int) -> str | None:
-    """Return the process group that has the terminal in the place of a shell, if one has.
+    """Return the foreground process group of a shell's terminal, if it is not the shell's.
 
     ``shell`` is the pid of a pane's program, which leads the session of its terminal.
     """
@@ -33,7 +33,7 @@ def group_in_front(shell: int) -> str | None:
 
 
 def is_at_work(shell: int, front: str) -> bool:
-    """Return whether all processes of a group surely do something. Looks at all processes."""
+    """Return whether all processes of a group are certainly busy. Scans all processes."""
     try:
         command = [pid for pid in in_session(shell) if _group(pid) == front]
         return bool(command) and all(map(_is_busy, command))

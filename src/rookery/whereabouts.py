@@ -1,4 +1,4 @@
-"""Which agent in which pane is which session: decided by what was seen and what is known."""
+"""Match agents seen in panes with known sessions."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class Sighted:
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """Nobody knew it."""
+    """An agent that no session is known for."""
 
     agent: Sighted
 
 
 @dataclass(frozen=True, slots=True)
 class Seated:
-    """It was known, but not that it is in this pane."""
+    """A known session whose agent was not known to be in this pane."""
 
     session: SessionId
     agent: Sighted
@@ -58,13 +58,13 @@ Change: TypeAlias = Met | Seated | Labelled | Gone
 
 
 def changes_of(live: Sequence[Session], agents: Sequence[Sighted]) -> list[Change]:
-    """Say what the agents that were seen tell beyond what is known."""
+    """Return what the agents that were seen change about the known sessions."""
     changes: list[Change] = []
     for agent in agents:
         session = whose(agent, live, agents)
         if session is None:
             changes.append(Met(agent))
-        elif not _sits(session, agent):
+        elif not _is_recorded_at(session, agent):
             changes.append(Seated(session.id, agent))
         elif agent.pane.window_name not in {"", session.label}:
             changes.append(Labelled(session.id, agent.pane.window_name))
@@ -72,14 +72,14 @@ def changes_of(live: Sequence[Session], agents: Sequence[Sighted]) -> list[Chang
 
 
 def whose(agent: Sighted, live: Iterable[Session], agents: Iterable[Sighted]) -> Session | None:
-    """Find the session of an agent: by its process, else by its pane, else by its folder."""
+    """Return the session of an agent: by its process, else by its pane, else by its folder."""
     known = [each for each in live if each.agent == agent.found.agent]
     if ours := [each for each in known if each.process in agent.found.words]:
         return ours[0]
     unknown = [each for each in known if each.process is None and not each.is_ours]
     if ours := [each for each in unknown if _is_at(each, agent.spot)]:
         return ours[0]
-    # Two in one folder stay two: which of them it is, nobody can tell.
+    # Two agents in one folder stay separate sessions: they cannot be told apart.
     alike = [each for each in agents if _is_alike(each, agent)]
     ours = [each for each in unknown if each.runtime == HEADLESS and _may_be(each, agent)]
     return ours[0] if len(ours) == 1 and len(alike) == 1 else None
@@ -94,12 +94,12 @@ def _is_alike(one: Sighted, other: Sighted) -> bool:
 
 
 def _may_be(session: Session, agent: Sighted) -> bool:
-    """Whether a session is of the agent's folder, and not older than the agent."""
+    """Return whether a session is in the agent's folder, and not older than the agent."""
     is_new = agent.began is not None and session.created_at >= agent.began
     return is_new and session.project_path == agent.folder
 
 
-def _sits(session: Session, agent: Sighted) -> bool:
+def _is_recorded_at(session: Session, agent: Sighted) -> bool:
     is_named = session.tmux_session == agent.pane.session
-    sits = session.runtime == OBSERVED and _is_at(session, agent.spot) and is_named
-    return sits and session.process is not None
+    is_there = session.runtime == OBSERVED and _is_at(session, agent.spot) and is_named
+    return is_there and session.process is not None
