@@ -1,4 +1,4 @@
-"""Puts the pieces together. The only module that knows them all."""
+"""Composition root: builds and connects all parts of the daemon."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ from rookery.watch import Watch
 
 _log = logging.getLogger(__name__)
 
-#: Who reacts to the journal. New behaviour is a new line here.
+#: The readers of the journal. New behaviour is a new line here.
 READERS: Mapping[str, Reader] = {
     "permissions": Reader(
         frozenset(
@@ -107,26 +107,26 @@ READERS: Mapping[str, Reader] = {
     "relays": relays.READER,
 }
 
-#: Characters of the owner's token; a shorter one was not made by us.
+#: Minimum characters of the owner's token; Rookery never writes a shorter one.
 SHORTEST_TOKEN = 32
 
-#: What SQLite says of a file that no waiting and no room will make good.
+#: SQLite errors of a file that neither waiting nor free disk space can repair.
 DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
-#: Seconds at a stop for the panes of ended sessions to be cleared away, and for tmux to end.
+#: Seconds at shutdown to remove the panes of ended sessions, and for tmux to end.
 CLEANUP_TIMEOUT_S = 2.0
 
-#: Seconds that a start waits for the spool to be taken in; then the doors open beside it.
+#: Seconds that a start waits for the spool to drain; then the gateway opens meanwhile.
 SPOOL_GRACE_S = 1.0
 
-#: Seconds for one thread to let another have a turn: the writer's work is many short steps.
+#: Seconds before Python switches threads: the writer's work is many short steps.
 SWITCH = 0.0005
 
 
 def run(home: Home, *, ready: Callable[[], None], login: Login | None = None) -> None:
-    """Be the daemon of this home until it is told to stop; ``ready`` is called once it is.
+    """Run the daemon of this home until it is stopped; call ``ready`` once it is up.
 
-    ``login`` is a login shell that was asked already: it starts while this module loads.
+    ``login`` is a login shell that was started earlier, while this module loads.
     """
     os.umask(0o077)
     home.prepare()
@@ -145,7 +145,7 @@ def run(home: Home, *, ready: Callable[[], None], login: Login | None = None) ->
             asked = login or ask_login_shell(os.environ)
             uvloop.run(serve(home, settings, ready=begin, login=asked))
     except (OSError, StoreBroken, CommitFailed, sqlite3.Error, ExceptionGroup) as error:
-        raise _in_plain_words(error, home) from error
+        raise _user_error(error, home) from error
 
 
 def check_agents(settings: Settings) -> None:
@@ -156,9 +156,9 @@ def check_agents(settings: Settings) -> None:
             raise AgentUnknown(f"[agents.{name}]. There are: {known}.")
 
 
-def _in_plain_words(error: Exception, home: Home) -> Exception:
-    """Say what the daemon died of, for the person who starts it."""
-    while isinstance(error, ExceptionGroup):  # the tasks that ran beside died of the first
+def _user_error(error: Exception, home: Home) -> Exception:
+    """Return an error that tells the user why the daemon ended."""
+    while isinstance(error, ExceptionGroup):  # the other tasks ended because of the first error
         error = error.exceptions[0]
     if isinstance(error, OSError):
         return HomeUnusable(f"{error.filename or home.state}: {error.strerror}")
@@ -173,7 +173,7 @@ def _in_plain_words(error: Exception, home: Home) -> Exception:
 
 
 def _is_damage(error: BaseException | None) -> bool:
-    """Whether an error means that the database file is damaged."""
+    """Return whether an error means that the database file is damaged."""
     if isinstance(error, sqlite3.DatabaseError):
         # Some of Python's own errors have no code.
         return getattr(error, "sqlite_errorcode", None) in DAMAGED
@@ -206,7 +206,7 @@ async def serve(
 async def running(
     home: Home, settings: Settings, login: Mapping[str, str], *, stop: Callable[[], None]
 ) -> AsyncIterator[House]:
-    """Run everything but the doors while the block lasts."""
+    """Run everything but the gateway while the block lasts."""
     clock = WallClock()
     ours, observed = _runtime(home, settings, clock), _observed(home, settings, clock)
     runtime = RuntimeRouter(observed, starting=ours)
@@ -232,7 +232,7 @@ async def running(
         )
         await house.permissions.rulebook.recall(database)
         await house.permissions.rulebook.refresh(database, clock)
-        # Before hooks are laid: without the file, hooks ask about every call.
+        # Before the hook programs are written: without this file, they ask about every call.
         absence = _absence(home, settings, house.permissions.rulebook)
         await supervise.contained(partial(absence.write, database, clock), name=STEP)
         hook_programs = HookPrograms(home, AGENTS)
@@ -244,11 +244,11 @@ async def running(
             tasks.start_soon(OwnSocket(home, home.hook_door, hooks.listen).keep, clock)
 
             async def begin() -> None:
-                # What agents told of themselves goes before what is concluded of them.
+                # What agents reported comes before conclusions about them.
                 await drained.wait()
                 await keeper.recover()
                 await house.discovery.recover()
-                _set_to_work(house, tasks)
+                _start_loops(house, tasks)
                 tasks.start_soon(keeper.tend)
 
             with anyio.move_on_after(SPOOL_GRACE_S):
@@ -256,24 +256,24 @@ async def running(
             if drained.is_set():
                 await begin()
             else:
-                # A long spool: the doors open meanwhile, and commands are rows that wait.
+                # A long spool: the gateway opens meanwhile, and commands wait as rows.
                 tasks.start_soon(begin)
             tasks.start_soon(hook_programs.keep, clock)
             yield house
-            await _leave_nothing_empty(keeper, ours)
+            await _end_empty_server(keeper, ours)
         tasks.cancel_scope.cancel()
 
 
-async def _leave_nothing_empty(keeper: Keeper, runtime: TmuxRuntime) -> None:
-    """End our tmux server when it holds no agent; else the agents live on in it."""
-    with contextlib.suppress(sqlite3.DatabaseError):  # on a damaged disk it stops all the same
+async def _end_empty_server(keeper: Keeper, runtime: TmuxRuntime) -> None:
+    """End Rookery's tmux server if it holds no agent; otherwise the agents keep running."""
+    with contextlib.suppress(sqlite3.DatabaseError):  # on a damaged disk it stops nevertheless
         await keeper.finish(within=CLEANUP_TIMEOUT_S)
     with anyio.move_on_after(CLEANUP_TIMEOUT_S):
         await runtime.retire()
 
 
 async def _drain(hooks: HookDoor, drained: anyio.Event) -> None:
-    """Take in what was spooled while no daemon ran, then look for more, for ever."""
+    """Process what was spooled while no daemon ran, then keep draining. Runs for ever."""
     await hooks.drain()
     drained.set()
     await hooks.keep_draining()
@@ -282,7 +282,7 @@ async def _drain(hooks: HookDoor, drained: anyio.Event) -> None:
 async def _take_up(
     home: Home, settings: Settings, clock: WallClock, database: Database
 ) -> Journal:
-    """Go on where the last daemon was."""
+    """Write the settings to the store, and continue where the last daemon stopped."""
     journal = Journal(settings.computer, clock, READERS)
     kept = settings.limits
     queue = (kept.queued_messages, kept.queued_kb * 1_000)
@@ -296,12 +296,12 @@ async def _take_up(
         await database.write(forget_all)
     may = settings.permissions.parents_may_answer
     await database.write(partial(switches.let_parents_answer, on=may))
-    await _know_the_owner(home, database, clock)
+    await _ensure_owner_token(home, database, clock)
     return journal
 
 
-def _set_to_work(house: House, tasks: TaskGroup) -> None:
-    """Begin all that goes on for as long as the daemon runs."""
+def _start_loops(house: House, tasks: TaskGroup) -> None:
+    """Start the loops that run as long as the daemon."""
     home, settings, decider = house.home, house.settings, house.permissions
     database, journal, clock = house.database, house.journal, house.journal.clock
     held = (database, journal, house.runtime)
@@ -328,8 +328,8 @@ def _set_to_work(house: House, tasks: TaskGroup) -> None:
     tasks.start_soon(Timers(*held, _spans(settings), home.artifacts).run)
 
 
-async def _know_the_owner(home: Home, database: Database, clock: WallClock) -> None:
-    """Have a token for the owner: random, private, made at the first start, never shipped."""
+async def _ensure_owner_token(home: Home, database: Database, clock: WallClock) -> None:
+    """Ensure that the owner's token exists: random, private, created at the first start."""
     with open_private(home.token) as file:
         secret = file.read().decode(errors="replace").strip()
         keep = partial(tokens.keep_owner, secret=secret, at=clock.now())
@@ -343,7 +343,7 @@ async def _know_the_owner(home: Home, database: Database, clock: WallClock) -> N
 
 
 def _allow_many_files() -> None:
-    """Take as many descriptors as this user may have: each pane and each caller needs one."""
+    """Raise the limit of open files to the maximum: each pane and each caller needs one."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
@@ -414,8 +414,8 @@ def _keeper(
 
 
 def _commands(login: Mapping[str, str]) -> Mapping[str, tuple[str, ...]]:
-    """Say what to run for the agents that come with Rookery."""
-    # Isolated: a folder's own files must not be taken for the program's.
+    """Return the commands of the agents that come with Rookery."""
+    # Isolated: files in the working directory must not be imported as modules.
     demo = (sys.executable, "-I", "-m", "rookery.programs.demo")
     return {"demo": demo, "shell": (login.get("SHELL", "/bin/sh"),)}
 
@@ -423,13 +423,13 @@ def _commands(login: Mapping[str, str]) -> Mapping[str, tuple[str, ...]]:
 def _conversations(
     settings: Settings, login: Mapping[str, str], clock: WallClock
 ) -> Conversations:
-    """Say where agents keep what they write down; for those that may not tell it."""
+    """Build ``Conversations`` with the agents' own folders, which agents may not report."""
     found = {name: [*folders_of(agent, settings, login)] for name, agent in AGENTS.items()}
     return Conversations(found, clock)
 
 
 def folders_of(agent: Agent, settings: Settings, login: Mapping[str, str]) -> set[Path]:
-    """Return the folders in which an agent keeps its own files, started by us or by hand."""
+    """Return the folders of an agent's own files, whether Rookery or the user starts it."""
     if agent.transcript is None or agent.transcript.folders is None:
         return set()
     has_session_files = agent.transcript.session_files is not None
@@ -475,7 +475,7 @@ def _absence(home: Home, settings: Settings, rulebook: Rulebook) -> Absence:
 
 
 def lay_hooks(home: Home) -> None:
-    """Lay the hook programs for agents that are started by hand; no daemon need have run."""
+    """Write the hook programs for agents that are started by hand; no daemon need have run."""
     if not home.absence.exists():
         rulebook = Rulebook(home.rules)
         if reading := rulebook.look():

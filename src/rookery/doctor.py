@@ -1,4 +1,4 @@
-"""Looks for trouble, and says what to do about it."""
+"""Checks for problems, and says what to do about them."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ from rookery.store.troubles import UnsureMessage
 #: Bytes below which a disk counts as nearly full.
 LOW = 500_000_000
 
-#: tmux from this version on does not lose the news of a child's end.
+#: From this version on tmux does not miss the exit of a child.
 SURE_OF_EXITS = (3, 6)
 
 
-#: Characters of words by which somebody knows them again.
+#: Characters of a message by which a person recognises it.
 SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
     name: str
-    ok: bool | None  #: ``None``: it is not there, and need not be
+    ok: bool | None  #: ``None``: it does not exist, and need not
     detail: str
     advice: str = ""
-    items: tuple[str, ...] = ()  #: what it is about, one by one
+    items: tuple[str, ...] = ()  #: the individual cases
 
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """All words are kept back."""
+    """All deliveries are on hold."""
 
-    since: datetime | None  #: none if that is forgotten
+    since: datetime | None  #: ``None`` if that is unknown
 
     def __str__(self) -> str:
         since = f" since {self.since.astimezone():%Y-%m-%d %H:%M:%S}" if self.since else ""
@@ -56,7 +56,7 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What the store has of what went wrong, or keeps words from arriving."""
+    """Failures in the store, and reasons why messages are not delivered."""
 
     entries: int
     parked: int
@@ -74,7 +74,7 @@ def examine(
     agents: Mapping[str, Agent],
     trouble: Trouble,
 ) -> list[Check]:
-    """Look at everything that a session depends on. It may take a while."""
+    """Check everything that a session depends on. It may take a while."""
     return [
         Check("python", ok=True, detail=platform.python_version()),
         _tmux(),
@@ -92,7 +92,7 @@ def examine(
 def examine_alone(
     home: Home, check_settings: Callable[[Settings], None] = lambda _: None
 ) -> list[Check]:
-    """Look at what can be looked at while no daemon runs."""
+    """Check what can be checked while no daemon runs."""
     config = _config(home, check_settings)
     why_not = "it does not run" if config.ok else "it does not run, nor can it: see config"
     return [
@@ -121,7 +121,7 @@ def _config(home: Home, check_settings: Callable[[Settings], None]) -> Check:
 
 
 def rules_in_force(book: Rulebook) -> Check:
-    """Say which rules the daemon goes by: the file alone does not tell."""
+    """Return the check of the rules that the daemon uses, which may differ from the file."""
     if book.problem:
         return Check("rules", ok=False, detail=book.problem)
     detail = f"{len(book.rules)} of {book.path} in force" if book.rules else "there are none"
@@ -129,7 +129,7 @@ def rules_in_force(book: Rulebook) -> Check:
 
 
 def hook_switches(off: Mapping[str, str]) -> Check:
-    """Say which sessions tell nothing, by name, and the files that switch their hooks off."""
+    """Return the check of sessions whose hooks are switched off, with the files that do it."""
     items = tuple(f"{name}: hooks are switched off by {file}" for name, file in off.items())
     detail = f"{len(items)} sessions whose project switches hooks off: no rule holds for them"
     if not items:
@@ -139,7 +139,7 @@ def hook_switches(off: Mapping[str, str]) -> Check:
 
 
 def _rules(home: Home) -> Check:
-    """Say what is in the file, while no daemon can say what is in force."""
+    """Check the rules file, while no daemon can tell which rules are in force."""
     try:
         found = read(home.rules)
     except ConfigBroken as error:
@@ -179,12 +179,12 @@ def _disk(home: Home) -> Check:
 
 
 def check_deeply(home: Home) -> Check:
-    """Check every page, index and free page of the database. It takes as long as it takes."""
+    """Check every page, index and free page of the database. There is no time limit."""
     return _database(home, file_check.check_whole_file)
 
 
 def _database(home: Home, look: Callable[[Path], str] = file_check.check_tables) -> Check:
-    """Check the database; unless told otherwise, the structure of each of its tables."""
+    """Check the database; by default, the structure of each of its tables."""
     if not home.database.exists():
         return Check("database", ok=None, detail="there is none yet")
     advice = "rookery down, then: rookery restore FILE"
@@ -207,7 +207,7 @@ def _agents(
     for name, agent in sorted(agents.items()):
         program = (settings.agent(name).command or (agent.program,))[0]
         found = shutil.which(program, path=environment.get("PATH")) if program else "built in"
-        # An agent that one does not use need not be there.
+        # An agent that the user does not need may be missing.
         detail = found or f"{program} is not installed"
         yield Check(f"agent {name}", ok=True if found else None, detail=detail)
 
@@ -239,7 +239,7 @@ def _shown(message: UnsureMessage) -> str:
 
 
 def _hook_programs(home: Home) -> Check:
-    """Say whether the programs that agents run as hooks are as they were laid."""
+    """Check whether the programs that agents run as hooks are unchanged."""
     if not home.database.exists():
         return Check("hook programs", ok=None, detail="they are laid at the first start")
     problem = find_problem(home)
@@ -249,7 +249,7 @@ def _hook_programs(home: Home) -> Check:
 
 
 def _offline_answers(home: Home) -> Check:
-    """Say whether hooks know what to answer while no daemon runs."""
+    """Check whether hooks know what to answer while no daemon runs."""
     name = "offline answers"
     if not home.database.exists():
         return Check(name, ok=None, detail="they are written at the first start")

@@ -1,4 +1,4 @@
-"""The environment that agents run in: the user's own, wherever the daemon was started from."""
+"""The environment of agents: the user's own, wherever the daemon was started from."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import TypeAlias
 
 from rookery.agents.names import OWN_VARIABLES
 
-#: What a caller's terminal knows better than the login shell. Nothing that could turn an
-#: agent to another server or another configuration.
+#: Variables that a caller's terminal knows better than the login shell. None that could direct
+#: an agent to another server or another configuration.
 FROM_CALLER = (
     *("PATH", "SSH_AUTH_SOCK", "LANG", "LC_ALL", "LC_CTYPE", "TZ"),
     *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"),
     *("http_proxy", "https_proxy", "no_proxy", "all_proxy"),
 )
 
-#: What the daemon hands to the login shell; the rest the shell makes itself.
+#: Variables that the daemon passes to the login shell; the shell sets the rest.
 _SEED = (
     "HOME",
     "USER",
@@ -32,7 +32,7 @@ _SEED = (
     "DBUS_SESSION_BUS_ADDRESS",
 )
 
-#: Of the terminal or the agent that the daemon happened to be started in.
+#: Variables of the terminal or the agent from which the daemon was started.
 _FOREIGN = (
     *("TERM", "TERM_PROGRAM", "TMUX", "TMUX_PANE", *OWN_VARIABLES),
     *("PWD", "OLDPWD", "SHLVL", "PS1", "_"),
@@ -47,12 +47,12 @@ _SHOW = (
 PATIENCE = 10.0
 
 
-#: Waits for a login shell, and returns what it sets; our own environment if it cannot be asked.
+#: Waits for a login shell and returns its environment; the daemon's own if that fails.
 Login: TypeAlias = Callable[[], dict[str, str]]
 
 
 def ask_login_shell(own: Mapping[str, str]) -> Login:
-    """Start the user's login shell, which takes a while, and return what waits for it."""
+    """Start the user's login shell, which is slow; return a function that waits for it."""
     user = pwd.getpwuid(os.getuid())
     seed = {name: own[name] for name in _SEED if name in own}
     seed = {"HOME": user.pw_dir, "USER": user.pw_name, "LOGNAME": user.pw_name} | seed
@@ -61,7 +61,7 @@ def ask_login_shell(own: Mapping[str, str]) -> Login:
         return partial(clean, own)
     try:
         asked = subprocess.Popen(
-            # Interactive, too: many set their PATH and keys in .bashrc or .zshrc only.
+            # Interactive, too: many users set PATH and keys only in .bashrc or .zshrc.
             [shell, "-i", "-l", "-c", f"'{sys.executable}' -I -S -c \"{_SHOW}\""],
             env={**seed, "TERM": "dumb"},
             stdin=subprocess.DEVNULL,
@@ -90,7 +90,7 @@ def _read_environment(asked: subprocess.Popen[str], own: Mapping[str, str]) -> d
 
 
 def clean(environment: Mapping[str, str]) -> dict[str, str]:
-    """Take out what belongs to another terminal or another session."""
+    """Remove variables that belong to another terminal or another session."""
     return {
         name: value
         for name, value in environment.items()
@@ -101,7 +101,7 @@ def clean(environment: Mapping[str, str]) -> dict[str, str]:
 def session_environment(
     login: Mapping[str, str], caller: Mapping[str, str], settings: Mapping[str, str]
 ) -> dict[str, str]:
-    """Put together what an agent sees; the configuration has the last word, then UTF-8."""
+    """Return an agent's environment; the configuration overrides the rest, except for UTF-8."""
     from_caller = {name: caller[name] for name in FROM_CALLER if caller.get(name)}
     made = {**login, **from_caller, **settings}
     locale = made.get("LC_ALL") or made.get("LC_CTYPE") or made.get("LANG") or ""

@@ -1,4 +1,4 @@
-"""Where everything of one Rookery lies: its files, its sockets, its tmux server."""
+"""The location of one Rookery instance's files, sockets and tmux server."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from rookery.model.errors import AlreadyRunning, HomeUnusable
 
 _log = logging.getLogger(__name__)
 
-#: Bytes of a unix socket's path, less room for the names of ours.
+#: Bytes of a unix socket's path, minus room for the file names.
 _SOCKET_PATH = 90
 
 #: Control characters, and bytes that are not UTF-8: paths go to tmux on control lines.
 _UNUSABLE_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
-#: Ends of further names for the folder of sockets, where another user made the first.
+#: Suffixes of alternative names for the socket folder, if another user created the first.
 _MORE_NAMES = tuple(f"-{number}" for number in range(1, 16))
 
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """The folders of one instance. Two homes never meet."""
+    """The folders of one instance. Two homes share nothing."""
 
     config: Path
     state: Path
@@ -38,7 +38,7 @@ class Home:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What leads a program that we start back to us; to the usual places nothing need."""
+        """The variables by which a started program finds this home; none for default places."""
         return {"ROOKERY_HOME": str(self.state)} if self.config == self.state else {}
 
     @property
@@ -67,7 +67,7 @@ class Home:
 
     @property
     def bridge(self) -> Path:
-        """What agents run as our MCP server."""
+        """The program that agents run as Rookery's MCP server."""
         return self.state / "mcp.pyc"
 
     @property
@@ -76,7 +76,7 @@ class Home:
 
     @property
     def absence(self) -> Path:
-        """What hooks are to say while no daemon runs. The hook program knows its name."""
+        """What hooks answer while no daemon runs. The hook program has this name built in."""
         return self.state / "absence.json"
 
     @property
@@ -85,7 +85,7 @@ class Home:
 
     @property
     def token(self) -> Path:
-        """The owner's own token, for programs that cannot use the socket."""
+        """The owner's token, for programs that cannot use the socket."""
         return self.state / "token"
 
     @property
@@ -110,7 +110,7 @@ class Home:
         return self.state / "daemon.lock"
 
     def prepare(self) -> None:
-        """Make the folders, private. Raises ``HomeUnusable``."""
+        """Create the folders, private. Raises ``HomeUnusable``."""
         for folder in (self.config, self.state, self.run):
             if found := _UNUSABLE_CHARACTER.search(str(folder)):
                 raise HomeUnusable(
@@ -128,12 +128,12 @@ class Home:
             _check(folder)
 
     def prepare_run(self) -> None:
-        """Make the folder of the sockets, private. Raises ``HomeUnusable``."""
+        """Create the socket folder, private. Raises ``HomeUnusable``."""
         _make(self.run)
         _check(self.run)
 
     def lock_pid(self) -> int | None:
-        """Return the pid in the lock's file: of a daemon that runs, or that was killed."""
+        """Return the pid in the lock file: of a daemon that runs, or that was killed."""
         try:
             return int(self.lock.read_bytes()[:20])
         except (OSError, ValueError):
@@ -141,8 +141,8 @@ class Home:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Be the only one that writes here. Raises ``AlreadyRunning``."""
-        # In the folder of the database, not in that of the sockets, which anybody may tidy up.
+        """Hold the exclusive lock of this home. Raises ``AlreadyRunning``."""
+        # In the database's folder, not in the socket folder, which cleaners may empty.
         with self._folder_locked(), open_private(self.lock) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -156,7 +156,7 @@ class Home:
 
     @contextmanager
     def _folder_locked(self) -> Iterator[None]:
-        """Lock the folder itself: the lock's file may be deleted while its daemon runs.
+        """Lock the folder itself: the lock file may be deleted while its daemon runs.
 
         Raises ``AlreadyRunning``.
         """
@@ -176,7 +176,7 @@ class Home:
 
 
 def open_private(path: Path) -> IO[bytes]:
-    """Open a file that only its owner reads. Raises ``HomeUnusable`` for one that is not."""
+    """Open a private file, created if missing. Raises ``HomeUnusable`` if it is not private."""
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         file = os.fdopen(os.open(path, flags, 0o600), "r+b", buffering=0)
@@ -193,7 +193,7 @@ def write_durably(
     path: Path, content: bytes, *, mode: int = 0o600, mtime_s: int | None = None
 ) -> None:
     """Write a private file so that a power cut leaves the old content or the new."""
-    # A name of its own: a command and the daemon may write the same file at the same time.
+    # A unique name: a command and the daemon may write the same file at the same time.
     new = path.with_name(f".{path.name}.{secrets.token_hex(8)}.new")
     try:
         with open_private(new) as file:
@@ -211,7 +211,7 @@ def write_durably(
 
 
 def sync_folder(folder: Path) -> None:
-    """Flush the names in a folder to disk: a rename is not durable before."""
+    """Flush a folder's entries to disk: a rename is not durable before."""
     number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         with suppress(OSError):  # not every file system can do that for a folder
@@ -221,13 +221,13 @@ def sync_folder(folder: Path) -> None:
 
 
 def find_home(environment: Mapping[str, str]) -> Home:
-    """Say where this user's Rookery is: below ``ROOKERY_HOME``, or in the usual places."""
+    """Return this user's home: below ``ROOKERY_HOME``, or in the default places."""
     if root := environment.get("ROOKERY_HOME"):
         home = _absolute(root)
         return Home(home, home, _short(home / "run", environment))
     user = Path(environment.get("HOME") or Path.home())
-    config = _of_xdg("XDG_CONFIG_HOME", environment) or user / ".config"
-    state = _of_xdg("XDG_STATE_HOME", environment) or user / ".local" / "state"
+    config = _xdg_folder("XDG_CONFIG_HOME", environment) or user / ".config"
+    state = _xdg_folder("XDG_STATE_HOME", environment) or user / ".local" / "state"
     run = _short(state / "rookery" / "run", environment)
     return Home(config / "rookery", state / "rookery", run)
 
@@ -239,25 +239,25 @@ def _absolute(root: str) -> Path:
         raise HomeUnusable(f"ROOKERY_HOME={root}: {error}") from error
 
 
-def _of_xdg(name: str, environment: Mapping[str, str]) -> Path | None:
-    """Return a folder of the XDG specification, which says to ignore one that is relative."""
+def _xdg_folder(name: str, environment: Mapping[str, str]) -> Path | None:
+    """Return an XDG folder; the specification says to ignore a relative one."""
     folder = Path(environment.get(name, ""))
     return folder if folder.is_absolute() else None
 
 
 def _short(run: Path, environment: Mapping[str, str]) -> Path:
-    """Take another folder where this one's name is too long for a socket.
+    """Return ``run``, or a shorter folder if its name is too long for a socket.
 
-    Every user can make folders in /tmp. So there are several names, and the first is taken that
-    is a folder of ours, or else the first that is not there.
+    Every user can create folders in /tmp. So there are several names: the first that is a
+    folder of this user is taken, or else the first that does not exist.
     """
     if len(os.fsencode(run)) <= _SOCKET_PATH:
         return run
-    # Only here: it loads OpenSSL, for which every command would wait.
+    # Imported here: it loads OpenSSL, which would delay every command.
     import hashlib  # noqa: PLC0415
 
     name = hashlib.sha256(os.fsencode(run)).hexdigest()[:16]
-    base = _of_xdg("XDG_RUNTIME_DIR", environment) or Path("/tmp")  # noqa: S108 - see above
+    base = _xdg_folder("XDG_RUNTIME_DIR", environment) or Path("/tmp")  # noqa: S108 - see above
     names = [base / f"rookery-{os.getuid()}-{name}{more}" for more in ("", *_MORE_NAMES)]
     ours = (each for each in names if _is_own_folder(each))
     absent = (each for each in names if not os.path.lexists(each))
@@ -273,7 +273,7 @@ def _is_own_folder(folder: Path) -> bool:
 
 
 def _make(folder: Path) -> None:
-    """Make a folder and what is missing above it, for the owner alone."""
+    """Create a folder and its missing parents, for the owner alone."""
     try:
         for each in reversed([folder, *folder.parents]):
             if not each.exists():
@@ -285,7 +285,7 @@ def _make(folder: Path) -> None:
 
 
 def _check(folder: Path) -> None:
-    """Refuse a folder that somebody else planted, may enter, or made a link of."""
+    """Refuse a folder that another user created or may enter, or that is a link."""
     if not _is_own_folder(folder):
         raise HomeUnusable(
             f"{folder} is not a folder of yours; remove it, or set ROOKERY_HOME."

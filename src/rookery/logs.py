@@ -1,4 +1,4 @@
-"""What the daemon writes down of itself."""
+"""Logging of the daemon."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _log = logging.getLogger(__name__)
 
 
 class _Unrepeated(logging.Filter):
-    """Lets each message pass once."""
+    """Passes each message once."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -31,9 +31,9 @@ class _Unrepeated(logging.Filter):
 
 @contextmanager
 def warned(stream: TextIO) -> Iterator[Callable[[], None]]:
-    """Write warnings also to a stream, such as that of a person who waits for the start.
+    """Also write warnings to a stream, such as the terminal of a user waiting for the start.
 
-    Gives the function that ends it.
+    Yields the function that stops it.
     """
     lines = logging.StreamHandler(stream)
     lines.setLevel(logging.WARNING)
@@ -48,7 +48,7 @@ def warned(stream: TextIO) -> Iterator[Callable[[], None]]:
 
 
 class _OneLine(logging.Formatter):
-    """Leaves tracebacks to the log's file."""
+    """Omits tracebacks, which are in the log file."""
 
     def format(self, record: logging.LogRecord) -> str:
         return f"rookery: {record.getMessage()}"
@@ -56,16 +56,16 @@ class _OneLine(logging.Formatter):
 
 @contextmanager
 def logged(path: Path) -> Iterator[None]:
-    """Write what happens to a file that stays small."""
+    """Log to a rotating file."""
     open_private(path).close()
     lines = RotatingFileHandler(path, maxBytes=5_000_000, backupCount=3, encoding="utf-8")
     lines.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger()
     root.addHandler(lines)
     root.setLevel(logging.INFO)
-    for talkative in ("watchfiles", "mcp"):  # of every change, and every request
+    for talkative in ("watchfiles", "mcp"):  # they log every change and every request
         logging.getLogger(talkative).setLevel(logging.WARNING)
-    logging.raiseExceptions = False  # a full disk is no news for the terminal, line by line
+    logging.raiseExceptions = False  # no error on the terminal for each line on a full disk
     try:
         yield
     except BaseException as error:

@@ -1,4 +1,4 @@
-"""Put a backup in the place of the database, without trusting the file."""
+"""Replace the database by a backup, without trusting the file."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from rookery.store.journal import Journal
 
 
 def restore(home: Home, file: Path, readers: Collection[str], clock: Clock) -> Path | None:
-    """Take a backup as the database. Returns where the old one is kept, if there was one.
+    """Replace the database by a backup. Returns where the old one is kept, if there was one.
 
-    To be called while the home is locked. Raises ``BadInput`` for a file that cannot be used,
-    and ``HomeUnusable``; then the old database is as it was.
+    The home must be locked. Raises ``BadInput`` for a file that cannot be used, and
+    ``HomeUnusable``; the old database is then unchanged.
     """
     new = home.database.with_suffix(".new")
     try:
@@ -51,7 +51,7 @@ def _private_copy(home: Home, file: Path) -> Iterator[Path]:
     try:
         _remove(source)
         _copy_checked(file, source)
-        if wal.exists():  # it is the file of a daemon that did not stop in good order
+        if wal.exists():  # the daemon of that file did not shut down cleanly
             _copy_checked(wal, own_wal)
         yield source
     finally:
@@ -104,7 +104,7 @@ def _disarm(new: Path, readers: Collection[str], clock: Clock) -> None:
 
 
 def _keep(database: Path, at: datetime) -> Path | None:
-    """Keep what was there, also if it is damaged and nothing can read it."""
+    """Copy the present database aside, even if it is damaged and unreadable."""
     if not database.exists():
         return None
     moment = at.astimezone().strftime("%Y%m%d-%H%M%S-%f")

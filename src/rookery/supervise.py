@@ -1,8 +1,8 @@
-"""Run the daemon's loops, so that a failing step never ends the daemon.
+"""Run the daemon's loops so that a failing step never ends the daemon.
 
-A step that raises is logged once for each distinct error, and tried again after a pause that
-doubles. No loop has an ``except`` clause of its own for that: one that does tends to leave a
-line outside of it, and that line ends the daemon on a full disk.
+A step that raises is logged once for each distinct error, and retried after a delay that
+doubles. No loop has an ``except`` clause of its own for that: such loops tend to leave a line
+outside of it, and that line ends the daemon on a full disk.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ T = TypeVar("T")
 
 Work: TypeAlias = Callable[[], Awaitable[object]]
 
-#: Does the next thing for a session. False if there is nothing to do now.
+#: Takes the next step for a session. False if there is nothing to do now.
 Step: TypeAlias = Callable[[SessionId], Awaitable[bool]]
 
-#: Seconds before a step that failed is tried again: the first time, and at most.
+#: Seconds before a failed step is retried: the first delay and the maximum.
 ERROR_BACKOFF_S = (0.5, 30.0)
 
-#: Seconds before a step is tried again that could not reach a session's runtime.
+#: Seconds before a retry after a session's runtime could not be reached.
 RUNTIME_PAUSE_S = 1.0
 
-#: More doublings than this make no difference, but a number too large for a float.
+#: More doublings would only produce a number too large for a float.
 _MAX_DOUBLINGS = 32
 
-#: Failures with a known cause, such as a full disk: their message says enough.
+#: Failures with a known cause, such as a full disk: their message is enough.
 _EXPECTED = (CommitFailed, RuntimeFailed, StoreLost, OSError)
 
 
@@ -49,7 +49,7 @@ def _trace(error: Exception) -> Exception | None:
 
 @dataclass(slots=True)
 class SupervisedStep:
-    """One named step of a loop, and how it failed last."""
+    """One named step of a loop, and its last failure."""
 
     name: str
     clock: Clock
@@ -86,7 +86,7 @@ class SupervisedStep:
 
 
 async def until_done(work: Work, *, name: str, clock: Clock) -> None:
-    """Run ``work`` again and again until it succeeds once."""
+    """Retry ``work`` until it succeeds."""
     step = SupervisedStep(name, clock)
     while not await step.attempt(work):
         pass
@@ -108,7 +108,7 @@ async def every(
 
 
 async def contained(work: Work, *, name: str) -> bool:
-    """Run ``work`` once. Log what it raises, and return False then."""
+    """Run ``work`` once; if it raises, log the error and return False."""
     try:
         await work()
     except Exception as error:  # noqa: BLE001 - a supervised boundary
@@ -118,12 +118,12 @@ async def contained(work: Work, *, name: str) -> bool:
 
 
 def spawn(tasks: TaskGroup, work: Work, *, name: str) -> None:
-    """Run ``work`` once beside everything else. What it raises is logged and ends nothing."""
+    """Run ``work`` once as a task of its own. What it raises is logged and ends nothing."""
     tasks.start_soon(partial(contained, work, name=name))
 
 
 async def first_of(*waits: Awaitable[T]) -> T:
-    """Wait for the first to be done, and stop the others. Return, or raise, what it did."""
+    """Wait for the first to finish, cancel the others, and return or raise its result."""
     tasks = [asyncio.ensure_future(each) for each in waits]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -136,18 +136,18 @@ async def first_of(*waits: Awaitable[T]) -> T:
 
 @dataclass(frozen=True, slots=True)
 class Reconciler:
-    """Takes steps for the sessions that need some: side by side, of each one at a time."""
+    """Takes steps for sessions that need them: concurrently, but one at a time for each."""
 
     name: str
     clock: Clock
-    #: Lists the sessions for which there is something to do.
+    #: Returns the sessions for which there is something to do.
     pending: Callable[[], Awaitable[Iterable[SessionId]]]
     step: Step
     #: Returns an event that is set once anything changes that could make a session pending.
     changed: Callable[[], asyncio.Event]
 
     async def run(self) -> None:
-        """Take steps whenever something has changed; for ever."""
+        """Take steps whenever something has changed. Runs for ever."""
         listing = SupervisedStep(self.name, self.clock)
         busy: set[SessionId] = set()
         async with anyio.create_task_group() as tasks:
@@ -159,7 +159,7 @@ class Reconciler:
                         tasks.start_soon(self._take_steps, session, busy)
 
             while True:
-                # Asked for before the list is read, so that no change falls in between.
+                # Taken before the list is read, so that no change is missed in between.
                 change = self.changed()
                 if await listing.attempt(begin):
                     await change.wait()
@@ -172,7 +172,8 @@ class Reconciler:
         async def take_one() -> None:
             nonlocal more
             change = self.changed()
-            # Stay if something changed: for the list this session was busy, and is not begun.
+            # Repeat after a change: while this session is busy, ``run`` does not start it
+            # again.
             more = await self._take_one(session) or change.is_set()
 
         while more:
@@ -185,7 +186,7 @@ class Reconciler:
         except SessionUnknown:
             return False
         except RuntimeFailed:
-            # What holds the session cannot be reached now, or it is not known what it did:
-            # the next step looks again.
+            # The session's runtime is unreachable, or the result is unknown: the next step
+            # checks again.
             await self.clock.sleep(RUNTIME_PAUSE_S)
             return True
