@@ -1,4 +1,4 @@
-"""What the user may set, and what holds where nothing is set."""
+"""The user's configuration and its defaults."""
 
 from __future__ import annotations
 
@@ -49,73 +49,72 @@ def _check_line(text: str) -> str:
     return text
 
 
-#: Words of a command line.
+#: Arguments of a command line.
 Words = Annotated[tuple[str, ...], AfterValidator(_check_words)]
 
-#: Variables by name, as every program can be given them.
+#: Environment variables that any program accepts.
 Variables = Annotated[dict[str, str], AfterValidator(_check_environment)]
 
 
 class AgentSettings(_Section):
     """How one agent's program is run."""
 
-    command: Words = ()  #: instead of its usual program
-    arguments: Words = ()  #: after the program, before ours
-    environment: Variables = Field(default_factory=dict)  #: for this agent alone
+    command: Words = ()  #: the command to run instead of the default program
+    arguments: Words = ()  #: inserted before Rookery's own arguments
+    environment: Variables = Field(default_factory=dict)  #: variables for this agent alone
 
 
 class LimitSettings(_Section):
     start_deadline: float = Field(60.0, gt=0)  #: seconds for an agent to come up
-    tmux_sessions: int = Field(100, ge=1)  #: that live at once
+    tmux_sessions: int = Field(100, ge=1)  #: live sessions in tmux at once
     #: Sessions that one session may start in a minute.
     starts_a_minute: int = Field(30, ge=1, le=10_000)
-    #: Messages that may wait for one session, from all authors; news is counted apart.
+    #: Messages that may wait for one session, from all senders; news is counted separately.
     queued_messages: int = Field(1_000, ge=1, le=1_000_000)
     #: Kilobytes of all messages that may wait for one session.
     queued_kb: int = Field(16_000, ge=1, le=1_000_000)
-    #: Live sessions that Rookery knows by their hooks only; further ones are not recorded.
+    #: Live sessions that Rookery knows only by their hooks; further ones are not recorded.
     headless_sessions: int = Field(500, ge=1, le=100_000)
-    inactive_hours: float = Field(72.0, gt=0, le=87_600)  #: then a session is ended
-    listed_hours: float = Field(1.0, ge=0, le=87_600)  #: an ended session stays in the list
-    kept_sessions: int = Field(10_000, ge=1)  #: of those that ended
-    retention_days: float = Field(90.0, gt=0, le=36_500)  #: then an entry is forgotten
-    scrollback_lines: int = Field(10_000, ge=100)  #: of each pane
-    live_ring_kb: int = Field(256, ge=16)  #: of each pane's last output
-    quit_seconds: float = Field(5.0, gt=0)  #: for an agent to leave in its own way
-    terminate_seconds: float = Field(5.0, gt=0)  #: and then after SIGTERM
-    typing_seconds: float = Field(3.0, ge=0)  #: words wait so long after a person's last key
+    inactive_hours: float = Field(72.0, gt=0, le=87_600)  #: hours until inactive sessions end
+    listed_hours: float = Field(1.0, ge=0, le=87_600)  #: hours an ended session is listed
+    kept_sessions: int = Field(10_000, ge=1)  #: ended sessions that are kept
+    retention_days: float = Field(90.0, gt=0, le=36_500)  #: days until an entry is deleted
+    scrollback_lines: int = Field(10_000, ge=100)  #: lines that each pane keeps
+    live_ring_kb: int = Field(256, ge=16)  #: kilobytes kept of each pane's last output
+    quit_seconds: float = Field(5.0, gt=0)  #: seconds for an agent to quit in its own way
+    terminate_seconds: float = Field(5.0, gt=0)  #: seconds for it to end after SIGTERM
+    typing_seconds: float = Field(3.0, ge=0)  #: seconds to wait after a person's last key
 
 
 class Trust(_Section):
-    #: Whom a session may read and speak to: its family, or everybody.
+    #: Which sessions a session may read and send to: its family, or all.
     sessions: Literal["family", "all"] = "family"
     #: Where a session may start others: in its own project folder and below, or anywhere.
     projects: Literal["own", "any"] = "own"
-    #: Besides clear, compact, context, cost and review; none that the recipient's project
-    #: defines: slash commands, without the slash, that a session may give to its children.
+    #: Besides clear, compact, context, cost and review; never one of the recipient's project.
+    #: Slash commands, without the slash, that a session may send to its children.
     commands: tuple[str, ...] = ()
 
 
 class PermissionSettings(_Section):
-    """Tool calls that a person is asked about. The rules are in a file of their own."""
+    """Tool calls that a person is asked about. The rules are in a separate file."""
 
     #: Seconds for an answer in mode remote; then `permissions.on_timeout` decides.
     deadline_seconds: float = Field(300.0, gt=0, le=350)
     #: At the deadline the agent's own dialog takes over (terminal), or the answer is no (deny).
     on_timeout: Literal["terminal", "deny"] = "terminal"
-    #: What a hook that should decide says while no daemon runs: let the agent ask, say no, or
-    #: say nothing.
+    #: What hooks answer while no daemon runs: the agent asks (ask), no (deny), nothing (pass).
     when_away: Literal["ask", "deny", "pass"] = "ask"
-    parents_may_answer: bool = False  #: a session may answer for those that it started
+    parents_may_answer: bool = False  #: a session may answer for its children
 
 
 class StopSettings(_Section):
-    """What happens when an agent stops with words that look like an error."""
+    """What happens when an agent stops with an answer that looks like an error."""
 
-    #: Nothing; have it try another way; or ask the person whether it should go on.
+    #: Do nothing (off), have it try another way (retry), or ask the user to decide (ask).
     policy: Literal["off", "retry", "ask"] = "off"
-    retries: int = Field(2, ge=1, le=8)  #: of one turn, at most
-    #: Words at which a stop looks like an error.
+    retries: int = Field(2, ge=1, le=8)  #: maximum for one turn
+    #: The regular expression of an answer that looks like an error.
     pattern: str = (
         r"(?i)\b(?:errors?|exceptions?|traceback|fail(?:ed|ure|s)?|unable to|could ?n[o']t)\b"
     )
@@ -130,60 +129,59 @@ class StopSettings(_Section):
 class ListenerSettings(_Section):
     """Sessions that wait for others."""
 
-    survive_restart: bool = True  #: else whoever waited has to ask again
-    check_seconds: float = Field(60.0, ge=1, le=86_400)  #: between two looks at them
-    stale_minutes: float = Field(10.0, gt=0, le=100_000)  #: who waits longer is looked at
+    survive_restart: bool = True  #: keep listeners when the daemon restarts
+    check_seconds: float = Field(60.0, ge=1, le=86_400)  #: seconds between two checks
+    stale_minutes: float = Field(10.0, gt=0, le=100_000)  #: minutes until a wait is checked
 
 
 class RelaySettings(_Section):
-    """Sessions that talk with each other."""
+    """Sessions that receive each other's answers."""
 
-    max_hops: int = Field(8, ge=1, le=1_000)  #: answers to answers, since a person spoke
-    max_a_minute: int = Field(20, ge=1, le=10_000)  #: answers in one relay
-    max_characters: int = Field(12_000, ge=100, le=500_000)  #: of one answer
+    max_hops: int = Field(8, ge=1, le=1_000)  #: chained answers since a person's message
+    max_a_minute: int = Field(20, ge=1, le=10_000)  #: answers a minute in one relay
+    max_characters: int = Field(12_000, ge=100, le=500_000)  #: characters of a relayed answer
 
 
 class Tools(_Section):
-    """What agents that Rookery starts can ask of it themselves, by MCP."""
+    """The MCP tools that Rookery offers to the agents that it starts."""
 
-    enabled: bool = True  #: give them to agents
+    enabled: bool = True  #: offer Rookery's tools to agents
 
 
 class DiscoverySettings(_Section):
-    """Agents that we did not start."""
+    """Agents that Rookery did not start."""
 
-    enabled: bool = True  #: look for them in the user's own tmux
-    tmux_sockets: tuple[str, ...] = ()  #: of these servers only; else of the usual ones
-    #: Claude's configuration folders, besides the usual one and those that are set for it here.
+    enabled: bool = True  #: look for agents in the user's own tmux servers
+    tmux_sockets: tuple[str, ...] = ()  #: only these servers; if empty, the usual ones
+    #: Claude's configuration folders, besides the default one and those set for it here.
     session_file_folders: tuple[str, ...] = Field((), alias=FOLDERS_KEY)
 
 
 class Price(_Section):
-    """What a model costs, in dollars for a million tokens. No agent says it itself."""
+    """The price of a model in dollars per million tokens. Agents do not report it."""
 
-    input: float = Field(0.0, ge=0, le=1_000_000)  #: dollars for a million tokens that go in
-    output: float = Field(0.0, ge=0, le=1_000_000)  #: and for a million that come out
-    #: For a million that come from a cache; else as all that go in.
+    input: float = Field(0.0, ge=0, le=1_000_000)  #: dollars per million input tokens
+    output: float = Field(0.0, ge=0, le=1_000_000)  #: dollars per million output tokens
+    #: Dollars per million tokens read from a cache; by default as other input.
     cache_read: float | None = Field(None, ge=0, le=1_000_000)
-    #: For a million that go into a cache; else as all that go in.
+    #: Dollars per million tokens written to a cache; by default as other input.
     cache_write: float | None = Field(None, ge=0, le=1_000_000)
 
 
 class Http(_Section):
-    """The door on loopback, for what cannot use the unix socket. It always needs a token."""
+    """HTTP on loopback, for clients that cannot use the unix socket. Always needs a token."""
 
     enabled: bool = True  #: listen on loopback
-    #: The port on 127.0.0.1. 0: any free one. If the default port is taken, another one is
-    #: used; if a port that is set here is taken, there is no HTTP door.
+    #: Port on 127.0.0.1, 0 for any. If taken: the default is replaced, a set one disables HTTP.
     port: int = Field(4870, ge=0, le=65535)
 
 
 class Settings(_Section):
-    #: what this one is called
+    #: the name of this computer
     computer: Annotated[str, AfterValidator(_check_line)] = Field(
         default_factory=socket.gethostname
     )
-    environment: Variables = Field(default_factory=dict)  #: added to every agent's
+    environment: Variables = Field(default_factory=dict)  #: variables for every agent
     limits: LimitSettings = LimitSettings()
     trust: Trust = Trust()
     permissions: PermissionSettings = PermissionSettings()
@@ -201,9 +199,9 @@ class Settings(_Section):
 
 
 def load(path: Path) -> Settings:
-    """Read the configuration. A missing file is an empty one. Raises ``ConfigBroken``."""
+    """Read the configuration. A missing file counts as empty. Raises ``ConfigBroken``."""
     try:
-        check_owner(path)  # before it is read: a FIFO would hold the daemon for ever
+        check_owner(path)  # before reading: a FIFO would block the daemon for ever
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         return Settings()
@@ -218,7 +216,7 @@ def load(path: Path) -> Settings:
 
 
 def check_owner(path: Path, found: os.stat_result | None = None) -> None:
-    """Refuse command lines that somebody else could have written."""
+    """Raise ``ConfigBroken`` if others could have changed the file: it holds command lines."""
     found = found or path.stat()
     if not stat.S_ISREG(found.st_mode):
         raise ConfigBroken(f"{path} is not a regular file.")
@@ -229,7 +227,7 @@ def check_owner(path: Path, found: os.stat_result | None = None) -> None:
 
 
 def first_error(error: ValidationError, page: str) -> str:
-    """Say what is wrong first; ``page`` of the reference has all that there is."""
+    """Return the first error; ``page`` names the reference page with all keys."""
     first = error.errors()[0]
     key = ".".join(map(str, first["loc"]))
     if first["type"] == "extra_forbidden":
