@@ -323,7 +323,7 @@ class Keeper:
         """End a session: ask the agent in its own way, then SIGTERM, then SIGKILL."""
         is_held = await self.database.read(lambda db: sessions.is_held(db, session.id))
         if session.is_ours and not is_held:
-            await self._end_as_failed(session)  # it was never started
+            await self._end_closing(session)  # it was never started
             return
         for method, seconds in (
             (StopMethod.ASK, self.deadlines.quit),
@@ -336,7 +336,7 @@ class Keeper:
                 continue
             if await self._wait_until_left(session.id, Status.CLOSING, seconds=seconds):
                 return
-        await self._end_as_failed(session)
+        await self._end_closing(session)
 
     async def _clean_up(self, session: Session) -> bool:
         """Save the last screen, and release what the runtime holds."""
@@ -378,7 +378,7 @@ class Keeper:
 
         await self.database.write(fail)
 
-    async def _end_as_failed(self, session: Session) -> None:
+    async def _end_closing(self, session: Session) -> None:
         await self.database.write(lambda db: self._end(db, session.id, session.reason))
 
     def _end(self, db: Connection, session: SessionId, reason: str) -> None:

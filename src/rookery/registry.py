@@ -220,7 +220,7 @@ _END = (Activity.WORKING, Activity.IDLE)
 
 def _listed(folder: Path) -> list[Path]:
     """Return the files in a folder. Raises ``FileNotFoundError``."""
-    return [folder / name for name in os.listdir(folder)]  # noqa: PTH208 - texts are enough
+    return [folder / name for name in os.listdir(folder)]  # noqa: PTH208 - names are enough
 
 
 def _text(path: Path) -> str:

@@ -166,7 +166,7 @@ class Runtime(Protocol):
         ...
 
     def watch(self) -> AsyncIterator[Sighting]:
-        """Yield what happens to the sessions."""
+        """Yield sightings of the sessions."""
         ...
 
     def check(self, session: SessionId, words: str) -> None:

@@ -20,7 +20,7 @@ TrustStanding = Literal["trusted", "untrusted", "changed", "off"]
 class HookShape:
     """The hooks to install, in the form that the agent reads."""
 
-    timeouts: Mapping[str, int]  #: of each event, in the agent's unit
+    timeouts: Mapping[str, int]  #: by event, in the agent's unit
     name: str = ""  #: the name that the agent shows for the hook
 
     def groups(self, command: str) -> Mapping[str, Mapping[str, Any]]:

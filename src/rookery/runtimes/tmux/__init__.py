@@ -1,1 +1,1 @@
-"""Sessions in panes of a private tmux server."""
+"""The tmux runtimes: Rookery's private server and the user's own ones."""

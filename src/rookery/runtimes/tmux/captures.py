@@ -51,7 +51,7 @@ class PaneSnapshot:
     typed_at: int  #: when a person last pressed a key there, in seconds since 1970; 0 if never
     pasted: str  #: the receipt of the message last pasted into the box
     entered: str  #: the receipt of the message on which Enter was last pressed
-    enters: int = 0  #: how often it was pressed on them
+    enters: int = 0  #: how often it was pressed on that message
     shown: str = ""  #: the receipt of the message last seen in the box
 
 

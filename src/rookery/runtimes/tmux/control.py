@@ -272,7 +272,7 @@ class ControlClient:
                 self._disconnect("a reply was forged")
         try:
             self._hear(event)
-        except Exception:  # noqa: BLE001 - one bad hearer must not deafen the others
+        except Exception:  # noqa: BLE001 - a failing callback must not stop the connection
             _log.exception("What was heard of tmux made a hearer fail: %r", type(event))
 
     def _disconnect(self, reason: str) -> None:

@@ -83,7 +83,7 @@ class TypedDelivery:
 
     typing: Typing
     clock: Clock
-    pause_s: float  #: between a paste and Enter
+    pause_s: float  #: seconds between a paste and Enter
 
     async def deliver(self, parcel: Parcel, log: DeliveryLog, *, is_new: bool) -> Delivery:
         """Advance the delivery by a step: Enter may be pressed again, but text pasted once."""

@@ -24,7 +24,7 @@ KNOWN = 32
 #: Characters stored of the line on which a program rests.
 LONGEST_REST = 200
 
-#: tmux drops one line in this many at once when the scrollback is full.
+#: tmux drops a full scrollback's oldest tenth at once: its size divided by this.
 FORGOTTEN = 10
 
 
@@ -42,7 +42,7 @@ class Mark:
 
     @property
     def text(self) -> str:
-        """The encoded mark: only letters and digits, whatever a program has printed."""
+        """The encoded mark: safe characters only, whatever a program has printed."""
         return base64.urlsafe_b64encode(json.dumps(asdict(self)).encode()).decode()
 
     @staticmethod

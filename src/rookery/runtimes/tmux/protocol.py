@@ -44,7 +44,7 @@ _MISSPELT = re.compile(rb"\\(?![0-3][0-7][0-7])")
 
 
 class Unspeakable(ValueError):
-    """This cannot be put on a control line."""
+    """The text cannot be sent on a control line."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ SWEEP = 0.25
 #: Seconds between polls of a process that cannot be watched, as outside Linux.
 LOOK_AGAIN = 0.5
 
-#: Seconds before a screen is reported again whose last check had no result.
+#: Seconds before a screen is reported again if the last check had no result.
 AGAIN = 5.0
 
 #: Seconds between the two checks after which a pane counts as gone.
@@ -215,7 +215,7 @@ class TmuxRuntime:
         pane = self._panes.get(session)
         place = pane.place if pane else (await self.find()).get(tmux_name(session))
         if place and place.tmux_pane:
-            with suppress(TmuxRefused):  # it has gone by itself
+            with suppress(TmuxRefused):  # the pane is gone already
                 await self.server.ask(listing.kill(place))
         if pane:
             self._forget(pane)
@@ -287,7 +287,7 @@ class TmuxRuntime:
                 screen = () if how is None else await self._last_screen(pane)
                 break
             except RuntimeFailed:
-                await self._clock.sleep(LINE_PAUSE_S)  # tmux is away: the pane may live
+                await self._clock.sleep(LINE_PAUSE_S)  # tmux is unreachable: ask again
         if pane.is_over:
             return
         pane.is_over = True

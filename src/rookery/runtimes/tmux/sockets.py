@@ -45,7 +45,7 @@ def _accepts(path: Path) -> bool:
             connection.setblocking(False)
             connection.connect(str(path))
     except BlockingIOError:
-        return True  # it is only busy
+        return True  # busy, but running
     except OSError:
         return False
     return True
