@@ -1,17 +1,17 @@
-"""Tells the daemon of one hook call of an agent, and the agent what the daemon decides.
+"""Send one hook call of an agent to the daemon, and print the daemon's answer for the agent.
 
 Run as ``python -I -S hook.py SOCKET SPOOL AGENT``, with the payload on standard input. Where
-there is a C compiler, ``hook.c`` is run instead, and runs this program only when it is needed:
-then the key of the call and the daemon's answer so far follow, and it is not told again.
-Without a daemon it is quick and harmless: it exits with 0, whatever goes wrong, and prints
-nothing, unless the call is one that somebody should have decided (see ``_say_in_absence``).
-Then no error makes it silent: it says the strictest that was left for such a call. If the file
-with the offline answers is missing or damaged, it says what the script around it passes in its
-environment (see ``_say_undecided``).
+there is a C compiler, ``hook.c`` runs instead and starts this program only when it is needed.
+It then appends the key of the call and the daemon's answer so far, and this program does not
+send the call again. Without a daemon the hook is quick and harmless: whatever goes wrong, it
+exits with 0 and prints nothing, unless the call needed a decision (see ``_say_in_absence``).
+For such a call every error leads to an answer: the strictest offline answer stored for it. If
+the file with the offline answers is missing or damaged, it prints the answer that the wrapper
+script passes in its environment (see ``_say_undecided``).
 """
 
-# Without "from __future__ import annotations": to import even that takes a fiftieth of a call.
-import _socket  # the bare modules: those around them cost a tenth of the whole call to import
+# No "from __future__ import annotations": that import alone takes 2 % of a call.
+import _socket  # the C modules: importing their Python wrappers costs 10 % of the whole call
 import posix
 import sys
 import time
@@ -20,38 +20,38 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-#: Of the protocol: the first word of a call (see ``rookery.hook_protocol``).
+#: The protocol version: the first field of a call (see ``rookery.hook_protocol``).
 VERSION = 2
 
-#: Seconds for the daemon to take it and say so; then it goes to the spool.
+#: Seconds for the daemon to accept the call; after that the call goes to the spool.
 DEADLINE = 2.0
 
-#: Seconds to wait for a decision in all, whatever happens: less than the agent waits for us.
-#: A hook that its agent gives up says nothing, and the call is made.
+#: Total seconds to wait for a decision: less than the agent's own timeout for the hook.
+#: When an agent gives up on a hook, the hook's answer is lost and the tool call runs.
 PATIENCE = 350.0
 
-#: Seconds for a daemon that died while we waited to come back.
+#: Seconds to wait for a new daemon after one died while we waited for its decision.
 RETURN = 30.0
 
-#: Bytes of a payload; a tool's input may hold a whole file. The daemon takes no more.
+#: Maximum bytes of a payload, as in the daemon; a tool's input may hold a whole file.
 MAX_PAYLOAD_BYTES = 8 * 1024 * 1024
 
-#: Processes above the hook that are named: its shell, the agent, and what that was started by.
+#: How many ancestor processes a call names: the shell, the agent, and the agent's parents.
 MAX_ANCESTORS = 6
 
-#: The daemon's first word, once what it was told is on disk. What follows is for the agent.
+#: The daemon's first line once the call is on disk. The answer for the agent follows.
 TAKEN = b"taken\n"
 
-#: Or: somebody is asked. What follows in the line is to be said if nobody ever answers.
+#: The first line while a decision is pending. The rest of the line is the fallback answer.
 WAIT = b"wait "
 
-#: Before what was decided in the end; without it, the daemon has died.
+#: Precedes the final decision; if it is missing, the daemon has died.
 DECIDED = b"decided\n"
 
-#: What is to be said while no daemon runs; beside the spool.
+#: The file with the offline answers, beside the spool.
 ABSENCE = "absence.json"
 
-#: The last field of that file, by which damage is noticed.
+#: The last field of that file, by which damage is detected.
 CHECKSUM = b'"checksum": "'
 
 
@@ -60,13 +60,13 @@ def main() -> None:
     payload = sys.stdin.buffer.read()
     try:
         said = _carry(door, spool, agent, payload, told)
-    except Exception:  # noqa: BLE001 - whatever it is, a call must not pass because of it
+    except Exception:  # noqa: BLE001 - no error may let a call run undecided
         said = _say_in_absence(spool, agent, payload)
     sys.stdout.buffer.write(said)
 
 
 def _carry(door: str, spool: str, agent: str, payload: bytes, told: "list[str]") -> bytes:
-    """Tell the daemon, or leave the call in the spool. Returns what the agent is told."""
+    """Send the call to the daemon, or spool it. Returns the answer for the agent."""
     key = told[0] if told else f"{time.time_ns():020d}-{posix.urandom(8).hex()}"
     call = _call(key, agent, payload)
     over = int(key[:20]) / 1e9 + PATIENCE
@@ -78,19 +78,19 @@ def _carry(door: str, spool: str, agent: str, payload: bytes, told: "list[str]")
         return answer[len(TAKEN) :]
     if answer.startswith(WAIT):
         return insist(door, call, answer, over)
-    # Of a payload that the daemon would refuse only the first line is kept, as a note: it says
-    # who called and how much it was.
+    # The daemon would refuse this payload, so only the first line is spooled: it names the
+    # caller and the payload's length.
     _spool(spool, key, call[: len(call) - len(payload)] if _is_too_large(payload) else call)
     return _say_in_absence(spool, agent, payload)
 
 
 def _call(key: str, agent: str, payload: bytes) -> bytes:
-    """One line that says who calls, then the payload as it came.
+    """Return one line that identifies the caller, followed by the payload unchanged.
 
-    The key names this very call, so that what is told twice, because a daemon died before it
-    could answer, is taken once; it begins with the time, which the facts then bear. The
-    payload's length is told before it, and the line is kept open: so the daemon sees when the
-    agent ends us because it waits no more.
+    The key identifies this call, so that a call sent twice (because a daemon died before it
+    could answer) is processed once. The key begins with the time, which the facts then carry.
+    The line gives the payload's length, so the connection can stay open after the payload:
+    the daemon then notices when the agent kills this program.
     """
     badge, pane = posix.environ.get(b"ROOKERY_BADGE"), posix.environ.get(b"TMUX_PANE")
     server = posix.environ.get(b"TMUX", b"").rsplit(b",", 2)[0].replace(b"\n", b"")
@@ -104,15 +104,15 @@ def _is_too_large(payload: bytes) -> bool:
 
 
 def _ancestors() -> bytes:
-    """Name the processes above this one, the nearest first, each with its start time.
+    """Return the ancestor processes, the nearest first, each as pid and start time.
 
-    When a spooled call is read, they may be gone: then nothing else tells who made it.
+    They may have exited when a spooled call is read; then only this list identifies its sender.
     """
     found: list[bytes] = []
     pid = posix.getppid()
     while pid > 1 and len(found) < MAX_ANCESTORS:
         try:
-            # After the name, which may hold blanks and brackets of its own.
+            # Parse after the process name, which may itself contain spaces and parentheses.
             fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
             found.append(b"%d:%s" % (pid, fields[19]))
             pid = int(fields[1])
@@ -122,7 +122,7 @@ def _ancestors() -> bytes:
 
 
 def _tell(door: str, call: bytes, patience: float) -> bytes:
-    """Return all that the daemon says; it has ``patience`` seconds if somebody is asked."""
+    """Return the daemon's whole answer; wait up to ``patience`` seconds for a decision."""
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         connection.settimeout(DEADLINE)
@@ -137,7 +137,7 @@ def _tell(door: str, call: bytes, patience: float) -> bytes:
 
 
 def _check_peer(connection: _socket.socket) -> None:
-    """Raise ``OSError`` if another user's program listens: it must not hear or decide."""
+    """Raise ``OSError`` if another user's program listens: it must not read or decide calls."""
     if hasattr(_socket, "SO_PEERCRED"):
         told = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
         if int.from_bytes(told[4:8], sys.byteorder) != posix.getuid():
@@ -158,9 +158,9 @@ def _hear(connection: _socket.socket, patience: float) -> bytes:
 
 
 def insist(door: str, call: bytes, answer: bytes, over: float) -> bytes:
-    """Return what is decided; if the daemon dies over it, ask the next one for the same.
+    """Return the decision; if the daemon dies meanwhile, ask the next one for the same call.
 
-    ``over`` is when it must be decided, in seconds since 1970.
+    ``over`` is the deadline in seconds since 1970.
     """
     fallback = answer[len(WAIT) :].partition(b"\n")[0]
     lost = 0.0
@@ -174,7 +174,7 @@ def insist(door: str, call: bytes, answer: bytes, over: float) -> bytes:
         lost = now if first or not lost else lost
         if now > min(over, lost + RETURN):
             return fallback
-        time.sleep(0.2)  # noqa: TID251 - a program of its own, with nothing else to wait for
+        time.sleep(0.2)  # noqa: TID251 - a standalone program with nothing else to wait for
         try:
             answer = _tell(door, call, max(over - now, DEADLINE))
         except OSError:
@@ -182,18 +182,18 @@ def insist(door: str, call: bytes, answer: bytes, over: float) -> bytes:
 
 
 def _say_in_absence(spool: str, agent: str, payload: bytes) -> bytes:
-    """Return what the daemon left word to say to a call that it should have decided."""
+    """Return the offline answer that the daemon stored for a call that needs a decision."""
     home = spool.rpartition("/")[0]
     try:
         return _find_answer(verified(_read(home + "/" + ABSENCE)), agent, payload)
-    except Exception:  # noqa: BLE001 - missing or damaged in any way: then no rule is known
+    except Exception:  # noqa: BLE001 - missing or damaged in any way: no rule is known
         return _say_undecided(payload) if _exists(home) else b""
 
 
 def verified(stored: bytes) -> bytes:
-    """Return the offline answers. Raises ``ValueError`` if their checksum does not fit.
+    """Return the offline answers. Raises ``ValueError`` if their checksum does not match.
 
-    It is the number and the sum of the bytes before it: importing a better one takes long.
+    The checksum is the count and the sum of the bytes before it: better ones import slowly.
     """
     before, _, check = stored.rpartition(CHECKSUM)
     if check != b'%d %d"}\n' % (len(before), sum(before)):
@@ -202,7 +202,7 @@ def verified(stored: bytes) -> bytes:
 
 
 def _say_undecided(payload: bytes) -> bytes:
-    """Return the agent's "ask" or "deny" to a call before a tool runs, whatever the tool."""
+    """Return the agent's "ask" or "deny" for a call before a tool runs, whatever the tool."""
     event = posix.environ.get(b"ROOKERY_HOOK_EVENT", b"")
     is_known = b'"hook_event_name"' in payload
     is_meant = event and (not is_known or b'"%s"' % event in payload)
@@ -218,7 +218,7 @@ def _exists(folder: str) -> bool:
 
 
 def _find_answer(words: bytes, agent: str, payload: bytes) -> bytes:
-    # Looked for as bytes: most calls are of other events, and need no JSON to be read.
+    # Search the bytes first: most calls are for other events and need no JSON parsing.
     events = {each.partition(b'"')[0] for each in words.split(b'"event": "')[1:]}
     is_known = b'"hook_event_name"' in payload
     meant = {each.decode() for each in events if not is_known or b'"%s"' % each in payload}
@@ -229,7 +229,7 @@ def _find_answer(words: bytes, agent: str, payload: bytes) -> bytes:
         told = _parsed(payload)
         event, tool = told.get("hook_event_name", ""), told.get("tool_name", "")
         left = [each for each in left if each["event"] == event and _is_for(each, tool)]
-    except Exception:  # noqa: BLE001, S110 - what cannot be read is no reason to be silent
+    except Exception:  # noqa: BLE001, S110 - an unreadable payload still gets an answer
         pass
     return str(left[0]["say"]).encode() if left else b""
 
@@ -239,7 +239,7 @@ def _is_for(left: "dict[str, Any]", tool: str) -> bool:
 
 
 def fits(glob: str, text: str) -> bool:
-    """Match a glob that knows ``*`` and ``?`` only; to import fnmatch takes long."""
+    """Match a glob of ``*`` and ``?`` only; importing fnmatch is slow."""
     place = at = resume = 0
     star = -1
     while at < len(text):
@@ -259,7 +259,7 @@ def fits(glob: str, text: str) -> bool:
 
 
 class _Context:
-    """What the scanner below the json module asks for; importing json itself takes long."""
+    """The attributes that the C scanner of the json module reads; importing json is slow."""
 
     strict = False
     object_hook = object_pairs_hook = None
@@ -267,9 +267,9 @@ class _Context:
 
 
 def _parsed(text: bytes) -> "dict[str, Any]":
-    import _json  # noqa: PLC0415 - most calls need none
+    import _json  # noqa: PLC0415 - most calls do not need it
 
-    scan = _json.make_scanner(_Context)  # type: ignore[arg-type] # it only looks at these
+    scan = _json.make_scanner(_Context)  # type: ignore[arg-type] # it reads attributes only
     found, _ = scan(text.removeprefix(b"\xef\xbb\xbf").decode().lstrip(), 0)
     if not isinstance(found, dict):
         raise TypeError
@@ -282,14 +282,14 @@ def _read(name: str) -> bytes:
 
 
 def _spool(spool: str, key: str, call: bytes) -> None:
-    """Leave a call where the next daemon finds it, also after a power cut."""
-    # Its name sorts by time; it appears whole or not at all.
+    """Store a call where the next daemon finds it, even after a power cut."""
+    # The name sorts by time, and the rename makes the file appear complete or not at all.
     name = f"{spool}/{key}"
     try:
         _write(name + ".part", call)
         posix.rename(name + ".part", name)
         _sync(spool)
-    except OSError:  # there is no room
+    except OSError:  # the disk is full
         try:
             posix.unlink(name + ".part")
         except OSError:
@@ -297,7 +297,7 @@ def _spool(spool: str, key: str, call: bytes) -> None:
 
 
 def _sync(folder: str) -> None:
-    # A rename is not on disk before its folder is.
+    # A rename is durable only once its folder is synced.
     number = posix.open(folder, posix.O_RDONLY)
     try:
         posix.fsync(number)
@@ -319,5 +319,5 @@ def _write(name: str, call: bytes) -> None:
 if __name__ == "__main__":
     try:
         main()
-    except Exception:  # noqa: BLE001 - see the first lines: never to the agent's harm
+    except Exception:  # noqa: BLE001 - see the module docstring: never harm the agent
         sys.exit(0)

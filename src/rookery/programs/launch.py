@@ -1,7 +1,7 @@
-"""Becomes an agent's program, with exactly the arguments and the environment it was given.
+"""Replace this process with an agent's program, with exactly the given argv and environment.
 
-Run as ``python -I -S launch.py FILE`` in the pane. What the program gets never travels on a
-command line, where every user of the machine could read it, and no shell ever sees it.
+Run as ``python -I -S launch.py FILE`` in the pane. Arguments and environment come from FILE: a
+command line is readable by every user of the machine, and no shell may interpret them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 import os
 import sys
 
-#: Of the pane that it runs in: only tmux knows these.
+#: Variables of the pane, which only tmux knows.
 _OF_THE_PANE = ("TERM", "TMUX", "TMUX_PANE")
 
 

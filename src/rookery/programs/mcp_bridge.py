@@ -1,8 +1,8 @@
-"""Carries what an agent asks on standard input to the daemon, and brings back the answers.
+"""Forward an agent's MCP requests from standard input to the daemon, and return the answers.
 
-Run as ``python -I -S mcp_bridge.py SOCKET`` by the agent, as its MCP server. A line is a
-JSON-RPC message. The daemon may come and go meanwhile: what was asked is asked again under the
-same key, so that it is neither lost nor done twice.
+The agent runs ``python -I -S mcp_bridge.py SOCKET`` as its MCP server. Each line is a JSON-RPC
+message. The daemon may restart meanwhile: the bridge repeats a request under the same key, so
+that it is neither lost nor carried out twice.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ import time
 from contextlib import suppress
 from typing import Any
 
-#: Seconds for a daemon that is away to come back.
+#: Seconds to wait for a daemon that is not running.
 RETURN = 60.0
 
-#: Seconds between two looks whether it is there.
+#: Seconds between two attempts to reach it.
 PAUSE = 0.2
 
-#: Seconds for a daemon that is there to answer.
+#: Seconds for a running daemon to answer.
 PATIENCE = 120.0
 
-#: Where newer protocols say in every request which they are; older ones do so once.
+#: The field with which newer protocols name their version in each request; older: only once.
 VERSION = "io.modelcontextprotocol/protocolVersion"
 
-#: JSON-RPC's own numbers.
+#: JSON-RPC error codes.
 UNREADABLE, FAILED = -32700, -32000
 
 AWAY = (
@@ -36,28 +36,28 @@ AWAY = (
     "  Then look whether this was done before you ask for it again."
 )
 
-#: How the daemon says that it stops, and has not done it.
+#: The error code of a daemon that is stopping and has not carried out the request.
 STOPS = b'"not-running"'
 
 
 class Away(Exception):
-    """Nobody answered, or not to the end."""
+    """The daemon sent no complete answer."""
 
 
 class Bridge:
-    """Every request on a connection of its own: none waits for another."""
+    """Send each request on its own connection, so that requests do not wait for each other."""
 
     def __init__(self, door: str, badge: str) -> None:
         self._door = door
         self._badge = badge
         self._name = os.urandom(12).hex()
         self._count = 0
-        self._version = ""  #: that was agreed upon, where that is done once
+        self._version = ""  #: the version agreed on in ``initialize``, in older protocols
         self._writing = threading.Lock()
         self._under_way: list[threading.Thread] = []
 
     def run(self) -> None:
-        """Serve until there is nothing more to read, and what was asked is answered."""
+        """Serve until the end of standard input, and until all requests are answered."""
         for line in sys.stdin.buffer:
             if line.strip():
                 self._take(line)
@@ -71,7 +71,7 @@ class Bridge:
             self._say(_error(None, UNREADABLE, "This line is no JSON."))
             return
         if isinstance(message, dict) and ("id" not in message or "method" not in message):
-            return  # it wants no answer, and the daemon keeps nothing that it could change
+            return  # a notification or a response: the daemon keeps no state for it to change
         self._count += 1
         key = f"{self._name}-{self._count}"
         thread = threading.Thread(target=self._ask, args=(line.strip(), message, key))
@@ -107,7 +107,7 @@ class Bridge:
         return "\r\n".join([*words, "", ""]).encode()
 
     def _of_protocol(self, asked: dict[str, Any]) -> list[str]:
-        """Repeat in the head what the protocol wants to have there, too."""
+        """Return the headers that, by the protocol, must repeat fields of the request."""
         given = asked.get("params")
         params = given if isinstance(given, dict) else {}
         meta = params.get("_meta")
@@ -120,7 +120,7 @@ class Bridge:
         return [f"{name}: {_as_header(value)}" for name, value in told.items()]
 
     def _insist(self, request: bytes) -> bytes:
-        """Ask until somebody answers. Raises ``Away``."""
+        """Repeat the request until the daemon answers. Raises ``Away``."""
         over = time.monotonic() + RETURN
         while True:
             try:
@@ -128,10 +128,10 @@ class Bridge:
             except Away:
                 if time.monotonic() > over:
                     raise
-            time.sleep(PAUSE)  # noqa: TID251 - a program of its own, with nothing to wait for
+            time.sleep(PAUSE)  # noqa: TID251 - a standalone program with nothing to wait for
 
     def _exchange(self, request: bytes) -> bytes:
-        """Return the body of an answer that is whole."""
+        """Return the body of a complete answer."""
         answer = b""
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(PATIENCE)
@@ -139,7 +139,7 @@ class Bridge:
                 connection.connect(self._door)
                 _check_peer(connection)
                 with suppress(BrokenPipeError, ConnectionResetError):
-                    connection.sendall(request)  # cut off if it is too much: it says so
+                    connection.sendall(request)  # too large: cut off, and the answer says so
                 while part := connection.recv(65536):
                     answer += part
             except TimeoutError:
@@ -158,7 +158,7 @@ class Bridge:
             return _error(asked.get("id"), FAILED, "The Rookery daemon's answer is unreadable.")
         error = answer.get("error")
         if error and answer.get("id") is None:
-            # It was turned away before its words were looked at, or could not be read.
+            # The daemon refused the request before it parsed it, or could not parse it.
             refused = error.get("message", "The Rookery daemon refused this.")
             return _error(asked.get("id"), FAILED, refused)
         if asked.get("method") == "initialize" and "result" in answer:
@@ -171,11 +171,11 @@ class Bridge:
                 sys.stdout.buffer.write(answer.replace(b"\n", b" ") + b"\n")
                 sys.stdout.buffer.flush()
             except BrokenPipeError:
-                os._exit(0)  # whoever asked has left
+                os._exit(0)  # the agent has closed its end
 
 
 def _check_peer(connection: socket.socket) -> None:
-    """Raise ``OSError`` if another user's program listens: the badge is not for it."""
+    """Raise ``OSError`` if another user's program listens: it must not get the badge."""
     if hasattr(socket, "SO_PEERCRED"):
         told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
         if int.from_bytes(told[4:8], sys.byteorder) != os.getuid():
@@ -195,7 +195,7 @@ def _length(head: bytes) -> int:
 
 
 def _as_header(value: object) -> str:
-    """Write a value so that it ends no header and begins none."""
+    """Return a value without the characters that could end a header or begin another."""
     return "".join(each for each in str(value) if " " <= each <= "~")[:200]
 
 
@@ -205,7 +205,7 @@ def _error(number: object, code: int, message: str) -> bytes:
 
 
 def serve(door: str) -> None:
-    """Be the server of whoever started us, as the session whose badge it has."""
+    """Serve the agent that started this program, as the session whose badge it has."""
     try:
         Bridge(door, os.environ.get("ROOKERY_BADGE", "")).run()
     except KeyboardInterrupt:

@@ -1,1 +1,1 @@
-"""What the dialects of several agents share."""
+"""Code that the packages of several agents share."""

@@ -1,4 +1,4 @@
-"""Read what hooks report of tasks that go on after a stop. Claude Code, as of 2.1."""
+"""Read background tasks that outlive a stop from hook payloads (Claude Code, as of 2.1)."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from rookery.model import facts
 from rookery.model.facts import SessionId
 from rookery.ports.agent import Payload
 
-#: Types of tasks whose end makes the agent go on by itself, with a report as its prompt.
+#: Task types whose end makes the agent continue by itself, with a report as its prompt.
 _SUBAGENTS = frozenset({"subagent", "workflow"})
 
-#: The prompt that reports the end of a background task; no person has typed it.
+#: The prompt that reports the end of a background task; the agent writes it, not a person.
 _REPORT = re.compile(r"<task-notification>.*?<summary>(?P<summary>.*?)</summary>", re.DOTALL)
 _STOPPED = re.compile(r'Background agent "[^\n]*" was stopped by the user\.')
 
 
 @dataclass(frozen=True, slots=True)
 class BackgroundTasks:
-    """How many background tasks of an agent are running."""
+    """The number of running background tasks of an agent."""
 
     subagents: int = 0
     commands: int = 0
 
 
 def count(payload: Payload) -> BackgroundTasks:
-    """Count the background tasks that a hook names."""
+    """Count the running background tasks in a hook payload."""
     tasks = payload.get("background_tasks")
     kinds = [
         each.get("type")
@@ -40,7 +40,7 @@ def count(payload: Payload) -> BackgroundTasks:
 
 
 def read_stop(session: SessionId, payload: Payload, words: str, turn: str) -> facts.Fact:
-    """Return the end of the turn; or its pause, while subagents run that will report."""
+    """Return the end of the turn, or its pause while subagents run that will report."""
     going_on = count(payload)
     if going_on.subagents:
         return facts.TurnPaused(session, words, turn, going_on.subagents, going_on.commands)
@@ -48,7 +48,7 @@ def read_stop(session: SessionId, payload: Payload, words: str, turn: str) -> fa
 
 
 def read_prompt(started: facts.TurnStarted) -> facts.TurnStarted:
-    """Mark a prompt that is the report of a background task, and shorten it."""
+    """Mark a prompt that reports a background task, and shorten it to the summary."""
     if report := _REPORT.match(started.prompt):
         return structs.replace(started, prompt=report["summary"].strip(), resumes=True)
     return structs.replace(started, resumes=bool(_STOPPED.fullmatch(started.prompt)))

@@ -1,4 +1,4 @@
-"""Read the options of a dialog off the lines of a screen. Pure."""
+"""Read the options of a dialog from the lines of a screen. Pure."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-#: A numbered option; a mark stands before the one that Enter chooses.
+#: A numbered option; a mark precedes the one that Enter chooses.
 _NUMBERED = re.compile(r"[ │┃]*(?P<mark>[❯›●] *)?(?P<number>\d+)\. +(?P<text>\S.*?)[ │]*")
 
-#: The marked one of several unnumbered options.
+#: The marked option in an unnumbered list.
 _MARKED = re.compile(r"(?P<before> *❯ )(?P<text>\S.*)")
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """The options of a dialog, and which one is marked."""
+    """The options of a dialog and the index of the marked one."""
 
     options: tuple[str, ...] = ()
     chosen: int | None = None
     is_numbered: bool = True
-    rows: tuple[int, ...] = ()  #: the lines that they begin on
+    rows: tuple[int, ...] = ()  #: the line on which each option begins
 
 
 def read(lines: Sequence[str]) -> Choices:
-    """Read the numbered options from 1 on; of several lists, the last. Else unnumbered ones."""
+    """Return the last list of options numbered from 1, or else the unnumbered options."""
     found: list[str] = []
     rows: list[int] = []
     chosen: int | None = None
@@ -47,7 +47,7 @@ def read(lines: Sequence[str]) -> Choices:
 
 
 def _unnumbered(lines: Sequence[str]) -> Choices:
-    """Read the block of lines that begin in the same column as the text of the marked one."""
+    """Read the lines around the marked one that begin in the same column as its text."""
     for row in range(len(lines) - 1, -1, -1):
         if marked := _MARKED.fullmatch(lines[row]):
             column = len(marked["before"])

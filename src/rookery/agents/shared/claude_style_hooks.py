@@ -1,4 +1,4 @@
-"""The hooks that several agents have in common, in the words of Claude Code."""
+"""The hook protocol that several agents share, as Claude Code defines it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from rookery.model.permissions import PLAN, Call, Outcome, Question, Stop, Verdi
 from rookery.model.sessions import NativeId, Sender
 from rookery.ports.agent import HookTraits, Payload
 
-#: Seconds that an agent waits for our hook program, which gives up long before. A decision
-#: takes longer: a person may be asked.
+#: Seconds that an agent waits for our hook program, which gives up much earlier. A decision
+#: takes longer because a person may be asked.
 HOOK_TIMEOUT_S, DECISION_TIMEOUT_S = 20, 360
 
-#: Events that a person may have to decide.
+#: Events that a person may have to decide on.
 DECIDING = frozenset({"PreToolUse", "PermissionRequest", "Stop", "Elicitation"})
 
 #: Characters kept of a question, an id or a path.
@@ -28,20 +28,20 @@ MAX_TEXT_CHARS = 2_000
 #: Characters kept of the name of a tool or an event.
 MAX_NAME_CHARS = 200
 
-#: The answer to a command that makes an agent forget all but a summary.
+#: The answer recorded for a command that reduces the conversation to a summary.
 COMPACTED = "The conversation was compacted."
 
-#: The answer of an undecided call, for agents that a hook cannot make ask their person.
+#: The answer to an undecided call, for agents whose hooks cannot make them ask the user.
 UNDECIDED = Verdict(Outcome.DENIED, "nobody", "Nobody was there to decide this.")
 
-#: Reasons of a ``SessionEnd`` after which the same process starts another conversation.
+#: Reasons of a ``SessionEnd`` after which the same process starts a new conversation.
 NOT_AN_END = frozenset({"clear", "resume"})
 
 
 def hook_settings(command: str, events: Sequence[str], allow: Sequence[str] = ()) -> str:
-    """Write settings that run ``command`` for each of ``events``, and ``allow`` some tools.
+    """Return settings that run ``command`` for each of ``events`` and ``allow`` some tools.
 
-    They win over a project's settings, which could otherwise switch all hooks off.
+    They override a project's settings, which could otherwise switch off all hooks.
     """
     hooks = {event: [{"hooks": [_hook(command, event)]}] for event in events}
     allowed = {"permissions": {"allow": [*allow]}} if allow else {}
@@ -53,17 +53,17 @@ def _hook(command: str, event: str) -> dict[str, object]:
 
 
 def timeout_of(event: str) -> int:
-    """Return the seconds that an agent is to give our hook of an event."""
+    """Return the timeout in seconds that an agent is configured with for our hook."""
     return DECISION_TIMEOUT_S if event in DECIDING else HOOK_TIMEOUT_S
 
 
 @dataclass(frozen=True, slots=True)
 class ClaudeStyleHooks:
-    """Hooks whose payloads name their event, and whose answers are JSON."""
+    """Hooks whose payloads name their event and whose answers are JSON."""
 
     agent: str
     traits: HookTraits
-    tells_mode: bool = False  #: its payloads name the permission mode that it is in
+    tells_mode: bool = False  #: whether its payloads name the session's permission mode
 
     def identify(self, payload: Payload) -> Sender:
         match payload:
@@ -88,7 +88,7 @@ class ClaudeStyleHooks:
                 raise HookUnreadable(", ".join(sorted(map(str, payload))))
 
     def _mode(self, payload: Payload) -> str:
-        # A subagent may be in a mode of its own, which is not the session's.
+        # A subagent may be in its own mode, which is not the session's.
         if not self.tells_mode or "agent_id" in payload:
             return ""
         return _text(payload, "permission_mode")[:MAX_NAME_CHARS]
@@ -113,7 +113,7 @@ class ClaudeStyleHooks:
                 subagent, call_id = _subagent(payload), _call_id(payload)
                 yield facts.ToolUsed(session, tool[:MAX_NAME_CHARS], call, subagent, call_id)
             case {"hook_event_name": "PermissionRequest" | "Elicitation"}:
-                pass  # a call, which is decided: see ``read_call``
+                pass  # a call to decide: see ``read_call``
             case {"hook_event_name": "ElicitationResult"}:
                 yield facts.InputSettled(session, "terminal")
             case {"hook_event_name": str(event)}:
@@ -145,7 +145,7 @@ class ClaudeStyleHooks:
         if event == "PreToolUse":
             said = _said_before(verdict)
         elif verdict is None or verdict.outcome is Outcome.GONE:
-            return ""  # its dialog is on the screen already
+            return ""  # the agent's dialog is on the screen already
         else:
             said = {"decision": _said_when_asked(payload, verdict)}
         whole = {"hookSpecificOutput": {"hookEventName": event, **said}}
@@ -169,22 +169,22 @@ class ClaudeStyleHooks:
 
 
 def identified(call: Call, payload: Payload) -> Call:
-    """Add which call it is and which subagent makes it, as far as the agent tells that."""
+    """Add the ids of the call and of its subagent, as far as the payload names them."""
     return replace(call, call_id=_call_id(payload), subagent=_subagent(payload))
 
 
 def _read_turn(  # noqa: PLR0911 - a table
     payload: Payload, session: SessionId
 ) -> facts.Fact | None:
-    """Return the beginning or the end of a turn, if the event reports one."""
+    """Return the start or the end of a turn if the event reports one."""
     match payload:
         case {"hook_event_name": "UserPromptSubmit", "prompt": str(prompt)}:
-            # Codex tells of a prompt that was typed during a turn once its model has it.
+            # Codex reports a prompt typed during a turn once its model has received it.
             taken_in = "turn_id" in payload
             started = facts.TurnStarted(session, prompt, _turn(payload), is_taken_in=taken_in)
             return background.read_prompt(started)
         case {"hook_event_name": "PreCompact", "trigger": "manual"}:
-            # A command of the program: no prompt event tells that it begins.
+            # A built-in command: no prompt event reports its start.
             words = f"/compact {_text(payload, 'custom_instructions')}".strip()
             return facts.TurnStarted(session, words, _turn(payload))
         case {"hook_event_name": "PostCompact", "trigger": "manual"}:
@@ -204,7 +204,7 @@ def _read_turn(  # noqa: PLR0911 - a table
 def _read_end(reason: str, session: SessionId) -> facts.Fact:
     if reason in NOT_AN_END:
         return facts.ConversationLeft(session, reason)
-    # "other" is the reason of a normal end without a terminal, and says nothing.
+    # "other" is the reason of a normal end without a terminal; it carries no information.
     return facts.SessionEnded(
         session, "it ended" if reason == "other" else f"it ended: {reason}"
     )
@@ -212,7 +212,7 @@ def _read_end(reason: str, session: SessionId) -> facts.Fact:
 
 def _said_before(verdict: Verdict | None) -> dict[str, object]:
     if verdict is None or verdict.outcome is Outcome.GONE:
-        # Saying nothing would let the call run, and the request has no answer.
+        # An empty answer would let the call run, although the request has no decision.
         return {"permissionDecision": "ask"}
     if verdict.outcome is Outcome.ALLOWED:
         why = {"permissionDecisionReason": verdict.reason} if verdict.reason else {}
@@ -221,9 +221,9 @@ def _said_before(verdict: Verdict | None) -> dict[str, object]:
 
 
 def denial_reason(verdict: Verdict) -> str:
-    """Return why a call is denied, which is never empty.
+    """Return the reason of a denial, which is never empty.
 
-    Codex takes a denial without a reason for a broken hook, and runs the call.
+    Codex treats a denial without a reason as a broken hook, and runs the call.
     """
     return verdict.reason.strip() or "It was denied."
 
@@ -231,7 +231,7 @@ def denial_reason(verdict: Verdict) -> str:
 def _said_when_asked(payload: Payload, verdict: Verdict) -> dict[str, object]:
     match verdict.outcome:
         case Outcome.ALLOWED if payload.get("tool_name") == PLAN and _has_input(payload):
-            # Without an input Claude takes no notice of it: the dialog would stay.
+            # Without an updated input, Claude ignores the answer and the dialog stays open.
             return {"behavior": "allow", "updatedInput": payload["tool_input"]}
         case Outcome.ALLOWED:
             return {"behavior": "allow"}
@@ -245,7 +245,7 @@ def _said_when_asked(payload: Payload, verdict: Verdict) -> dict[str, object]:
             return {"behavior": "deny", "message": denial_reason(verdict)}
 
 
-def question(asked: Any) -> Question:  # noqa: ANN401 - JSON of others
+def question(asked: Any) -> Question:  # noqa: ANN401 - foreign JSON
     match asked:
         case {"question": str(text), "options": [*options]}:
             labelled = [
@@ -266,7 +266,7 @@ def question(asked: Any) -> Question:  # noqa: ANN401 - JSON of others
 
 
 def answers_as_reason(verdict: Verdict) -> str:
-    """Write a person's answers as the reason of a refusal, where a hook can only refuse."""
+    """Return a person's answers as the reason of a denial, for hooks that can only deny."""
     said = (f"{text} {', '.join(given)}" for text, given in verdict.answers.items())
     return f"The person has answered: {'; '.join(said)}"
 
@@ -280,7 +280,7 @@ def _subagent(payload: Payload) -> str:
 
 
 def _model(payload: Payload) -> str:
-    # Codex names its model in each hook, Claude the new one when its person has chosen it.
+    # Codex names its model in each hook; Claude names a new one when the user chooses it.
     return _text(payload, "to_model") or _text(payload, "model")
 
 
@@ -294,11 +294,11 @@ def _detail(payload: Payload) -> str:
 
 
 def _turn(payload: Payload) -> str:
-    """Return the agent's own id of the turn, which Claude calls that of the prompt."""
+    """Return the agent's id of the turn, which Claude calls the prompt id."""
     return (_text(payload, "prompt_id") or _text(payload, "turn_id"))[:MAX_NAME_CHARS]
 
 
 def _text(payload: Payload, field: str) -> str:
-    """Return a text of a payload; empty if there is none."""
+    """Return a text field of a payload; empty if it has none."""
     value = payload.get(field)
     return value if isinstance(value, str) else ""

@@ -1,4 +1,4 @@
-"""Write our hooks into agents' settings, find them there, and take them out. Pure."""
+"""Add our hooks to agents' settings, find them and remove them. Pure."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from rookery.ports.settings import (
     SettingsValues,
 )
 
-#: The name of the program that our hooks run, wherever a home may be.
+#: The name of the program that our hooks run, in every Rookery home.
 PROGRAM = "rookery-hook"
 
-#: Whether our hooks are there; ``other`` if only another home has hooks there.
+#: Whether our hooks are installed; ``other`` if only another home's hooks are.
 Standing = Literal["installed", "absent", "outdated", "other"]
 
 IsOurs: TypeAlias = Callable[[FoundHook], bool]
@@ -31,7 +31,7 @@ IsOurs: TypeAlias = Callable[[FoundHook], bool]
 
 @dataclass(frozen=True, slots=True)
 class Json:
-    comments: bool = False  #: are allowed in it
+    comments: bool = False  #: whether comments are allowed
     advice: ClassVar[str] = "our hooks cannot be added to what is there"
 
     def parse(self, text: str) -> dict[str, Any]:
@@ -86,7 +86,7 @@ class Toml:
         return before + after if is_there else None
 
     def remove(self, text: str, found: FoundHook) -> str:
-        """Take out tables; hooks that are written otherwise stay."""
+        """Remove the hook's tables; hooks in another notation stay."""
         head, group = ("hooks", found.event), -1
         of_group: list[toml_edit.TomlTable] = []
         for table in toml_edit.tables(text):
@@ -103,7 +103,7 @@ class Toml:
 
 
 def find(settings: SettingsValues) -> Iterator[FoundHook]:
-    """Yield the hooks of every home of Rookery."""
+    """Yield the hooks of all Rookery homes."""
     for event, group, hook, entry in _hooks(settings):
         match entry:
             case {"command": str(command), **rest} if program := _program(command):
@@ -111,7 +111,7 @@ def find(settings: SettingsValues) -> Iterator[FoundHook]:
 
 
 def has_hooks(settings: SettingsValues) -> bool:
-    """Return whether there are any hooks."""
+    """Return whether the settings contain any hooks."""
     return any(True for _ in _hooks(settings))
 
 
@@ -130,7 +130,7 @@ def standing(
 def add(
     text: str, language: SettingsLanguage, groups: Mapping[str, Mapping[str, Any]]
 ) -> tuple[str, Fragments]:
-    """Put each group last in the list of its event. Returns also what was put in, in order.
+    """Append each group to the list of its event. Returns the text and the parts inserted.
 
     Raises ``ConfigBroken`` if that would change anything else.
     """
@@ -153,7 +153,7 @@ def add(
 def take_out(
     text: str, language: SettingsLanguage, is_ours: IsOurs, fragments: Fragments
 ) -> str:
-    """Take our hooks out: just what was put in, or, if that was changed, just the hooks.
+    """Remove our hooks: exactly the inserted text or, if that was edited, only the hooks.
 
     Raises ``ConfigBroken`` if our hooks cannot be separated from others.
     """
@@ -172,14 +172,14 @@ def take_out(
 
 
 def fill_in(template: str, values: Mapping[str, object]) -> str:
-    """Fill in a file that is ours as a whole: ``"@name@"`` becomes the JSON of a value."""
+    """Fill in a file that is entirely ours: ``"@name@"`` becomes the JSON of a value."""
     for name, value in values.items():
         template = template.replace(f'"@{name}@"', json.dumps(value))
     return template
 
 
 def standing_of_plugin(text: str | None, wanted: str, *, program: str) -> Standing | None:
-    """Return whether our plugin is in its file; ``None`` if the file is not ours."""
+    """Return the state of our plugin file; ``None`` if the file is not ours."""
     if text is None:
         return "absent"
     if text == wanted:
@@ -190,7 +190,7 @@ def standing_of_plugin(text: str | None, wanted: str, *, program: str) -> Standi
 
 
 def comes_before_others(settings: SettingsValues, is_ours: IsOurs) -> bool:
-    """Whether a hook of others stands in a later group than one of ours, for the same event."""
+    """Return whether a foreign hook is in a later group than ours, for the same event."""
     first = {each.event: each.group for each in reversed(list(filter(is_ours, find(settings))))}
     mine = {each.path for each in filter(is_ours, find(settings))}
     return any(
@@ -210,7 +210,7 @@ def _says(language: SettingsLanguage, text: str, expected: Mapping[str, Any]) ->
 def _cut(
     text: str, language: SettingsLanguage, is_ours: IsOurs, fragments: Fragments
 ) -> str | None:
-    """Take out what was put in, the last first: an earlier one may be around it."""
+    """Remove the inserted texts, the last first: an earlier one may enclose a later one."""
     for event, fragment in reversed(fragments):
         try:
             found = [each for each in find(language.parse(text)) if is_ours(each)]
@@ -235,7 +235,7 @@ def _without(settings: dict[str, Any], is_ours: IsOurs) -> dict[str, Any]:
 
 
 def _pruned(settings: dict[str, Any]) -> dict[str, Any]:
-    """Forget empty lists of hooks: they mean nothing."""
+    """Drop empty lists of hooks: they have no effect."""
     match settings:
         case {"hooks": dict(events)}:
             full = {event: groups for event, groups in events.items() if groups != []}
@@ -246,7 +246,7 @@ def _pruned(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _hooks(settings: SettingsValues) -> Iterator[tuple[str, int, int, object]]:
-    """Yield everything that has the form of a hook: its event, its position, and itself."""
+    """Yield everything shaped like a hook: event, group index, hook index, entry."""
     match settings:
         case {"hooks": dict(events)}:
             for event, groups in events.items():
@@ -257,7 +257,7 @@ def _hooks(settings: SettingsValues) -> Iterator[tuple[str, int, int, object]]:
 
 
 def _program(command: str) -> str:
-    """Return the program of ours that a command runs, if it does."""
+    """Return the path of our hook program in a command; empty if it does not run it."""
     try:
         words = shlex.split(command)
     except ValueError:

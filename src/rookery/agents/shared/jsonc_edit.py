@@ -1,4 +1,4 @@
-"""Add to a JSON text, and remove from it, without changing any other byte. Pure."""
+"""Insert into a JSON text and remove from it without changing any other byte. Pure."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from rookery.model.errors import ConfigBroken
 _STRING_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _BLANKS = re.compile(r"[ \t\r\n]*")
 
-#: The indentation of a text that shows none of its own.
+#: The indentation for a text that has none to copy.
 _USUAL = "  "
 
 
 def parse(text: str, *, comments: bool = False) -> Any:  # noqa: ANN401 - JSON
-    """Read a text, which may have comments. Raises ``ConfigBroken``, naming the line."""
+    """Parse a text, with comments if allowed. Raises ``ConfigBroken`` with the line."""
     return _read(_open(text, comments=comments).bare)
 
 
 def parse_table(text: str) -> Mapping[str, Any]:
-    """Return the object of a text with comments; empty if its agent could not read it."""
+    """Return the object of a text with comments; empty if the agent could not parse it."""
     try:
         found = parse(text, comments=True)
     except ConfigBroken:
@@ -34,10 +34,10 @@ def parse_table(text: str) -> Mapping[str, Any]:
 def append(
     text: str, path: Sequence[str], value: object, *, comments: bool = False
 ) -> tuple[str, str]:
-    """Add ``value`` at the end of the list at ``path``, which is made where there is none.
+    """Append ``value`` to the list at ``path``, which is created if missing.
 
-    Returns the new text and what was put in, in one piece. It looks like what is around it.
-    Raises ``ConfigBroken`` for a text that is no JSON, or that has no list at ``path``.
+    Returns the new text and the inserted text, which is one piece in the surrounding layout.
+    Raises ``ConfigBroken`` for a text that is not JSON or that has another type at ``path``.
     """
     page = _open(text, comments=comments)
     _read(page.bare)
@@ -53,23 +53,23 @@ def append(
 def cut(
     text: str, path: Sequence[str | int], addition: str, *, comments: bool = False
 ) -> str | None:
-    """Take out an addition by which there is something at ``path``: the very same piece.
+    """Remove the inserted text ``addition`` that created the value at ``path``.
 
-    None if it is not there as it was put in.
+    Returns None if the text there is not exactly as inserted.
     """
     page = _open(text, comments=comments)
     opening = page.skip(0)
     for name in path:
         part = _named(page.parts(opening), name)
         opening = part.value
-    # Its like may stand elsewhere, too: it is where what it brought is.
+    # The same text may occur elsewhere, too: locate it by the value that it contains.
     start = part.value - addition.rfind(text[part.value : part.end])
     end = start + len(addition)
     return text[:start] + text[end:] if text[start:end] == addition else None
 
 
 def remove(text: str, path: Sequence[str | int], *, comments: bool = False) -> str:
-    """Take out what stands at ``path``: by the names of members, the numbers of elements."""
+    """Remove the value at ``path``, which consists of member names and element indexes."""
     page = _open(text, comments=comments)
     opening = page.skip(0)
     for name in path[:-1]:
@@ -82,7 +82,7 @@ def remove(text: str, path: Sequence[str | int], *, comments: bool = False) -> s
         rest = text[comma + 1 :].lstrip(" \t\r\n")
         return text[: part.start] + text[part.end : comma] + rest
     before = text[: part.start].rstrip(" \t\r\n")
-    if before[-1] != page.bare[len(before) - 1]:  # a comment, which may need its line's end
+    if before[-1] != page.bare[len(before) - 1]:  # a comment, which may need its newline
         before = text[: part.start]
     if number:
         comma = page.bare.index(",", parts[number - 1].end)
@@ -92,18 +92,18 @@ def remove(text: str, path: Sequence[str | int], *, comments: bool = False) -> s
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A member of an object or an element of a list: where it stands."""
+    """The position of a member of an object or of an element of a list."""
 
     name: str | int
     start: int
-    value: int  #: where its value begins: the same place, in a list
+    value: int  #: where its value begins; equal to ``start`` in a list
     end: int
 
 
 @dataclass(frozen=True, slots=True)
 class _Page:
     text: str
-    bare: str  #: the same, with blanks in the place of comments
+    bare: str  #: the same text with each comment replaced by blanks
 
     def skip(self, at: int) -> int:
         found = _BLANKS.match(self.bare, at)
@@ -113,7 +113,7 @@ class _Page:
         return _DECODER.raw_decode(self.bare, at)[1]
 
     def parts(self, opening: int) -> Iterator[_Part]:
-        """Walk through the object or the list that begins at ``opening``."""
+        """Yield the parts of the object or list that begins at ``opening``."""
         at, number = self.skip(opening + 1), 0
         while self.bare[at] not in "}]":
             start, name = at, number
@@ -129,7 +129,7 @@ class _Page:
         return self.text.count("\n", 0, at) + 1
 
     def indentation(self, at: int) -> str:
-        """Return what the line of ``at`` begins with."""
+        """Return the indentation of the line that contains ``at``."""
         found = _BLANKS.match(self.text, self.text.rfind("\n", 0, at) + 1)
         return found[0].rpartition("\n")[2] if found else ""
 
@@ -158,12 +158,12 @@ def _read(bare: str) -> Any:  # noqa: ANN401 - JSON
 
 
 def _named(parts: Iterator[_Part] | Sequence[_Part], name: str | int) -> _Part:
-    """Return the last of that name, as every reader of JSON does."""
+    """Return the last part of that name, which is the one that JSON parsers use."""
     return [part for part in parts if part.name == name][-1]
 
 
 def _descend(page: _Page, path: Sequence[str]) -> tuple[int, Sequence[str]]:
-    """Return where the innermost thing begins that is there already, and what is missing."""
+    """Return where the innermost existing container begins, and the missing names."""
     opening = page.skip(0)
     for depth in range(len(path) + 1):
         kind = "[" if depth == len(path) else "{"
@@ -181,7 +181,7 @@ def _descend(page: _Page, path: Sequence[str]) -> tuple[int, Sequence[str]]:
 
 
 def _addition(page: _Page, opening: int, name: str | None, value: object) -> tuple[int, str]:
-    """Say what is to be put where, so that it comes last in what begins at ``opening``."""
+    """Return a position and a text that append ``value`` to the container at ``opening``."""
     parts = list(page.parts(opening))
     closing = page.value_end(opening) - 1
     newline = "\r\n" if "\r\n" in page.text else "\n"
@@ -193,7 +193,7 @@ def _addition(page: _Page, opening: int, name: str | None, value: object) -> tup
     told = told.replace("\n", newline + inner)
     at = parts[-1].end if parts else opening + 1
     if (remark := _last_remark(page, at, closing)) > at:
-        # A comment after the last one is about that: it stays where it is.
+        # A comment after the last part belongs to it and stays where it is.
         return remark, newline + inner + ("," if parts else "") + told
     if not is_spread:
         return at, ("," + _gap(page) if parts else "") + told
@@ -204,14 +204,14 @@ def _addition(page: _Page, opening: int, name: str | None, value: object) -> tup
 
 
 def _is_spread(page: _Page, opening: int, parts: Sequence[_Part]) -> bool:
-    """Whether each part has lines of its own."""
+    """Return whether each part begins on its own line."""
     if parts:
         return "\n" in page.text[opening : parts[0].start]
     return opening == page.skip(0) or "\n" in page.text.strip()
 
 
 def _unit(page: _Page) -> str:
-    """Return what one more level is indented by."""
+    """Return the indentation of one level."""
     opening = page.skip(0)
     parts = list(page.parts(opening))
     if not parts or not _is_spread(page, opening, parts):
@@ -228,11 +228,11 @@ def _told(page: _Page, value: object, name: str | None, unit: str | None) -> str
 
 
 def _gap(page: _Page) -> str:
-    """Return what stands after a comma or a colon in the same line."""
+    """Return the separator after a comma or a colon on the same line."""
     return "" if re.search(r'":[^ ]', page.text) else " "
 
 
 def _last_remark(page: _Page, start: int, end: int) -> int:
-    """Return the end of the last comment between two places, or ``start``."""
+    """Return the end of the last comment between two positions, or ``start``."""
     changed = [at for at in range(start, end) if page.text[at] != page.bare[at]]
     return changed[-1] + 1 if changed else start

@@ -1,7 +1,7 @@
-"""Choose the keys that answer a dialog, where no hook can carry the answer. Pure.
+"""Choose the keys that answer a dialog where no hook can return the answer. Pure.
 
-No key is better than a wrong one: a dialog that does not read as expected is left to the
-person at the terminal. Only one step is named at a time; the screen is read again after it.
+No key is better than a wrong one: a dialog that does not read as expected is left to the person
+at the terminal. Each call returns one step; the screen is read again before the next.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from rookery.agents.shared.subjects import asked_in, flat, is_review
 from rookery.model.permissions import DIALOG, Call, Outcome, Question, Verdict
 from rookery.model.screens import Dialog, Press, squeeze
 
-#: A box that is ticked or not, before an option of which several may be chosen.
+#: A checkbox before an option of a multiple-choice question.
 _TICK = re.compile(r"\[(?P<tick>[ ✔x])\] +(?P<text>.*)")
 
 #: The option that takes free text, as each agent names it.
@@ -23,17 +23,17 @@ _FREE = re.compile(r"Type something\.?|Type your own answer|Enter a custom value
 
 @dataclass(frozen=True, slots=True)
 class DialogKeys:
-    """The keys for yes and no, and how the options read that they choose: first and last."""
+    """The keys for yes and no, and patterns for the options they choose: first and last."""
 
     yes: str
     reads_yes: re.Pattern[str]
     no: str
     reads_no: re.Pattern[str]
-    takes_words: bool = False  #: its questions take free text, and several answers at once
-    hides_no: bool = False  #: the last option may be cut off; then the key for no still works
+    takes_words: bool = False  #: questions accept free text and several answers at once
+    hides_no: bool = False  #: the last option may be cut off; the key for no works anyway
 
     def keys_for(self, dialog: Dialog, call: Call, verdict: Verdict) -> Press | None:
-        """Return the next step that gives a verdict in a dialog; none if that is not sure."""
+        """Return the next step that enters a verdict in a dialog; None if it is not certain."""
         if verdict.outcome is Outcome.ANSWERED:
             return _answer_question(dialog, call, verdict)
         if verdict.outcome not in {Outcome.ALLOWED, Outcome.DENIED}:
@@ -84,12 +84,12 @@ def _answer_question(  # noqa: PLR0911 - a table
     if given[0] in question.options and given[0] in names:
         return choose(dialog, names.index(given[0]), is_last=len(call.questions) == 1)
     if given[0] in question.options and any(each.startswith(given[0]) for each in names):
-        return None  # it is chosen already and has a mark, as in "Blue ✓": nothing is to type
+        return None  # already chosen and marked, as in "Blue ✓": there is nothing to type
     return _type_answer(dialog, question, given[0])
 
 
 def _choose_named(dialog: Dialog, verdict: Verdict) -> Press | None:
-    """Choose an option of a dialog of which only the screen tells."""
+    """Choose an option of a dialog that is known from the screen only."""
     given = [each for answers in verdict.answers.values() for each in answers]
     if len(given) != 1 or dialog.options.count(given[0]) != 1:
         return None
@@ -101,7 +101,7 @@ def _is_reviewed(dialog: Dialog, given: tuple[str, ...]) -> bool:
 
 
 def _tick(dialog: Dialog, wanted: tuple[str, ...]) -> Press | None:
-    """Tick what is wanted and untick the rest, one by one; then go on to the next page."""
+    """Toggle one option that differs from ``wanted``; if none does, go to the next page."""
     ticks = [_TICK.fullmatch(each) for each in dialog.options]
     names = [each["text"] for each in ticks if each]
     if not {*wanted} <= {*names}:
@@ -125,7 +125,7 @@ def _type_answer(dialog: Dialog, question: Question, words: str) -> Press | None
 
 
 def choose(dialog: Dialog, number: int, *, is_last: bool = True) -> Press | None:
-    """Name the keys that choose an option, counted from 0."""
+    """Return the next step that chooses an option, counted from 0."""
     if not 0 <= number < len(dialog.options):
         return None
     if dialog.is_numbered and number < 9:  # noqa: PLR2004 - there is no key 10
@@ -143,10 +143,10 @@ def towards(dialog: Dialog, number: int) -> tuple[str, ...]:
 
 
 def is_said(shown: str, words: str) -> bool:
-    """Return whether a dialog shows these words, wherever its lines break."""
+    """Return whether a dialog shows this text, regardless of line breaks."""
     return flat(shown) == flat(words)
 
 
 def one_line(words: str) -> str:
-    """Return words as one line: Enter would answer the dialog."""
+    """Return the text as one line: a line break would act as Enter and answer the dialog."""
     return " ".join(words.split())

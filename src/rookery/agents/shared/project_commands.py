@@ -1,4 +1,4 @@
-"""Find the slash commands that a project defines, by its files. Pure."""
+"""Find the slash commands that a project's files define. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PLACES = frozenset({"command", "commands", "skill", "skills"})
 def is_definition(path: PurePath, name: str) -> bool:
     """Return whether a file, by its path below the agent's folder, defines a command.
 
-    Letters of either case count as the same, as file systems may.
+    Case is ignored, because file systems may ignore it.
     """
     wanted = _last(name)
     is_placed = not _PLACES.isdisjoint(each.lower() for each in path.parts[:-1])
@@ -26,7 +26,7 @@ def is_definition(path: PurePath, name: str) -> bool:
 
 
 def names_skill(text: str, name: str) -> bool:
-    """Return whether a skill calls itself like a command, whatever its folder is called."""
+    """Return whether a skill's file gives it this name, whatever its folder is called."""
     found = re.search(r"^name:\s*(.*?)\s*$", text, re.MULTILINE)
     return found is not None and found[1].strip("\"'").lower() == _last(name)
 

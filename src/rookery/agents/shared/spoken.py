@@ -1,7 +1,7 @@
-"""Read the last words of an agent off its screen, where nothing else reports them.
+"""Read the last answer of an agent from its screen, where no other source reports it.
 
-The screen shows them as they were drawn: wrapped where the pane ends, and without their markup.
-So this comes last.
+The screen shows it as drawn: wrapped at the pane's width and without markup. So this is the
+last resort.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from re import Pattern
 
 @dataclass(frozen=True, slots=True)
 class Speech:
-    """How an agent draws a conversation: each part begins at the edge and goes on indented.
+    """How an agent draws a conversation: a part begins in column 0 and continues indented.
 
-    All of it is for screens that are at rest.
+    All methods expect a screen that no longer changes.
     """
 
-    mark: str  #: begins what it says
-    prompt: Pattern[str]  #: begins what was sent to it; the last one is the input box
-    below: Pattern[str]  #: no part, but what stands between the last one and the box
-    tool: Pattern[str]  #: a part that is a tool, or ends with one
-    interruption: Pattern[str]  #: a part that says that the turn was stopped or refused
+    mark: str  #: begins an answer of the agent
+    prompt: Pattern[str]  #: begins a prompt; the last match is the input box
+    below: Pattern[str]  #: lines between the last part and the box that belong to no part
+    tool: Pattern[str]  #: a part that is a tool call or ends with one
+    interruption: Pattern[str]  #: a part that reports a stopped or refused turn
 
     def last_answer(self, lines: Sequence[str]) -> str:
         first, *rest = self._last_part(lines) or [""]
@@ -50,7 +50,7 @@ class Speech:
         return "\n".join(row.strip() for row in said)
 
     def _last_part(self, lines: Sequence[str]) -> list[str]:
-        """Return the rows from the beginning of the last part down to the box."""
+        """Return the rows from the start of the last part down to the box."""
         rows = [line.rstrip() for line in self._above_the_box(lines)]
         parts = (at for at in range(len(rows) - 1, -1, -1) if self._begins_part(rows[at]))
         begin = next(parts, None)

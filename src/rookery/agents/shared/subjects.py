@@ -1,7 +1,7 @@
-"""Tell whether a dialog on a screen is about a call. Pure.
+"""Decide whether a dialog on a screen is about a given call. Pure.
 
-That the words of a call occur somewhere in a dialog is not enough: another call may contain
-them. What a dialog is about is read per agent, and must be the whole of the call.
+It is not enough that a dialog contains the text of a call: another call may contain it. Each
+agent's reader extracts the subjects of a dialog, and one must equal the whole of the call.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from rookery.model.folders import absolute_path
 from rookery.model.permissions import DIALOG, TELLING, Call, Question
 from rookery.model.screens import Dialog, squeeze
 
-#: The page on which several answers are handed in, and the option that does so.
+#: The page that submits several answers, and the option that submits them.
 _REVIEW, _SUBMIT = "Review your answers", "Submit answers"
 
 
@@ -40,12 +40,12 @@ def is_about(  # noqa: PLR0911 - a table
 
 
 def _shows_part_of(dialog: Dialog, text: str) -> bool:
-    """Return whether all that a cut dialog shows is part of a text; it may show nothing."""
+    """Return whether all that a cut-off dialog shows, if anything, is part of a text."""
     return bool(text.strip()) and all(flat(each) in flat(text) for each in dialog.subjects)
 
 
 def _names(subject: str, tool: str) -> bool:
-    """Return whether a line of a dialog names a tool; of a server's: ``server - tool(…)``."""
+    """Return whether a line of a dialog names a tool; MCP tools read ``server - tool(…)``."""
     wanted = squeeze(tool.removeprefix("mcp__"))
     return squeeze(subject) == wanted or (
         tool.startswith("mcp__") and squeeze(subject.partition("(")[0]) == wanted
@@ -53,15 +53,15 @@ def _names(subject: str, tool: str) -> bool:
 
 
 def _is_path(subject: str, path: str, folder: str) -> bool:
-    """Return whether a line of a dialog names this file, as seen from the call's folder."""
+    """Return whether a line of a dialog names this file, relative to the call's folder."""
     shown = subject.replace("\n", "")
     if shown.startswith("~/"):
-        shown = os.path.expanduser(shown)  # noqa: PTH111 - a text off a screen
+        shown = os.path.expanduser(shown)  # noqa: PTH111 - text from a screen
     return bool(shown) and absolute_path(shown, folder) == absolute_path(path, folder)
 
 
 def asked_in(dialog: Dialog, call: Call) -> Question | None:
-    """Return the one question of a call that a dialog shows, by its text and its options."""
+    """Return the only question of a call whose text a dialog shows."""
     if dialog.is_cut:
         parts = [each for each in call.questions if _shows_part_of(dialog, each.text)]
         return parts[0] if len(parts) == 1 else None
@@ -76,5 +76,5 @@ def is_review(dialog: Dialog) -> bool:
 
 
 def flat(text: str) -> str:
-    """Take out all blanks: a terminal breaks lines anywhere."""
+    """Remove all whitespace: a terminal breaks lines anywhere."""
     return "".join(text.split())

@@ -1,4 +1,4 @@
-"""Add to a TOML text, and remove from it, without changing any other byte. Pure."""
+"""Append to a TOML text and remove from it without changing any other byte. Pure."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Path = tuple[str, ...]
 
 
 def parse(text: str) -> dict[str, Any]:
-    """Read a text. Raises ``ConfigBroken``, naming the line."""
+    """Parse a text. Raises ``ConfigBroken`` with the line."""
     try:
-        # Numbers as they are written: only so is every one of them equal to itself.
+        # Keep floats as strings: only then does every value, such as nan, equal itself.
         return tomllib.loads(text.removeprefix(_MARK), parse_float=str)
     except tomllib.TOMLDecodeError as error:
         found = _PLACE.search(str(error))
@@ -31,7 +31,7 @@ def parse(text: str) -> dict[str, Any]:
 
 
 def append(text: str, tables: str) -> tuple[str, str]:
-    """Add whole tables at the end. Returns the new text, and what was put in, in one piece."""
+    """Append whole tables. Returns the new text and the inserted text, which is one piece."""
     newline = "\r\n" if "\r\n" in text else "\n"
     ended = "" if not text or text.endswith("\n") else newline
     apart = newline if text.strip() else ""
@@ -41,15 +41,15 @@ def append(text: str, tables: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class TomlTable:
-    """A table's head, and the lines with its keys right below."""
+    """The header of a table and the lines with its keys directly below."""
 
     path: Path
-    start: int  #: of its lines, the first
-    end: int  #: and the first that is none of its
+    start: int  #: index of its first line
+    end: int  #: index of the first line after it
 
 
 def tables(text: str) -> Iterator[TomlTable]:
-    """Find the tables whose keys each take one line. Others may come out wrong: check."""
+    """Find the tables with one line per key. Others may be wrong; the caller must check."""
     lines = _LINE.findall(text)
     for number, line in enumerate(lines):
         if path := _path(line.removeprefix(_MARK)):
@@ -60,7 +60,7 @@ def tables(text: str) -> Iterator[TomlTable]:
 
 
 def without_lines(text: str, start: int, end: int) -> str:
-    """Take lines out, and the empty line that parted them from what is before."""
+    """Remove lines and the empty line that separates them from the text before."""
     lines = _LINE.findall(text)
     if start and not lines[start - 1].strip():
         start -= 1
@@ -68,7 +68,7 @@ def without_lines(text: str, start: int, end: int) -> str:
 
 
 def string(value: str) -> str:
-    """Write a string, or a part of a key."""
+    """Return a value as a TOML string, also for use in a key."""
     plain = value.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + re.sub(r"[\x00-\x1f\x7f]", lambda c: f"\\u{ord(c[0]):04x}", plain) + '"'
 
@@ -78,7 +78,7 @@ def _is_key(line: str) -> bool:
 
 
 def _path(line: str) -> Path:
-    """Read a table's head; nothing if the line is none."""
+    """Return the path in a table header; empty if the line is not one."""
     if not line.lstrip().startswith("["):
         return ()
     try:

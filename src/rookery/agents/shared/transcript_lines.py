@@ -1,7 +1,7 @@
-"""What the transcripts of several agents have in common: texts, tool calls, numbers of tokens.
+"""Helpers for the transcripts of several agents: texts, tool calls, token counts.
 
-Claude counts what came from its cache beside the rest, Codex and Gemini among it. Here it is
-always among it: tokens that went in are all that went in.
+Claude counts cached tokens separately, Codex and Gemini include them in the input tokens. Here
+they are always included: input tokens are all tokens that went in.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from collections.abc import Iterator, Mapping
 
 from rookery.ports.transcript import Line
 
-#: Characters kept of what a tool was given, and of what it gave back.
+#: Characters kept of a tool's input, and of its result.
 MAX_CALL_CHARS, MAX_RESULT_CHARS = 500, 1_000
 
-#: Characters of an id and of a model's name.
+#: Characters kept of an id and of a model's name.
 MAX_NAME_CHARS = 200
 
-#: Tokens of one response; a larger number is an error.
+#: Maximum tokens of one response; a larger number is an error.
 MAX_TOKENS = 10**9
 
 
 def text_of(content: Line) -> str:
-    """Join what is text of a content, which may be one or in parts."""
+    """Return the text of a content, which is a string or a list of parts."""
     return content if isinstance(content, str) else "\n".join(_texts(content))
 
 
@@ -36,13 +36,13 @@ def _texts(parts: Line) -> Iterator[str]:
 
 
 def call_of(name: str, given: Line) -> str:
-    """Show the call of a tool, with the beginning of what it was given."""
+    """Return a tool call as text, with the beginning of its input."""
     text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
     return f"{name} {_shortened(text, MAX_CALL_CHARS)}"
 
 
 def result_of(content: Line) -> str:
-    """Show the beginning of what a tool gave back."""
+    """Return the beginning of a tool's result."""
     return _shortened(text_of(content), MAX_RESULT_CHARS)
 
 
@@ -54,7 +54,7 @@ def _shortened(text: str, most: int) -> str:
 
 
 def number_of(usage: Mapping[str, object], name: str) -> int:
-    """Read a number of tokens; none is 0. Raises ``ValueError`` for what is no such number."""
+    """Return a token count; 0 if missing. Raises ``ValueError`` for an invalid value."""
     number = usage.get(name)
     if number is None:
         return 0
