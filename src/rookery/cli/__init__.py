@@ -1,4 +1,4 @@
-"""The command line: it asks the daemon and prints the answers."""
+"""The command line: it sends requests to the daemon and prints the answers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _code_of(error: RookeryError) -> int:
 
 
 def explain(error: RookeryError, here: Home) -> str:
-    """Return what a command says of an error: what happened, and what to do."""
+    """Return the text that a command prints for an error: what happened and what to do."""
     match error:
         case TimedOut():
             return f"{error} {advice_on_stall(here)}"
@@ -44,25 +44,25 @@ def explain(error: RookeryError, here: Home) -> str:
 
 
 def _give_up_output() -> None:
-    """Keep Python from writing again, at its exit, what could not be written."""
+    """Redirect stdout to /dev/null, so that Python does not retry a failed write at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _replace_closed_streams() -> None:
     """Open /dev/null for each standard stream that the caller has closed.
 
-    Without it Python has no object to write to, and a socket may get the stream's number.
+    Otherwise Python has no object to write to, and a socket may get the stream's number.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - until the end
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - open until exit
 
 
 def main(client: Client | None = None) -> None:
-    """Run the command of ``sys.argv``, through the given client or the one of this home."""
+    """Run the command in ``sys.argv`` with the given client or the one for this home."""
     _replace_closed_streams()
     try:
-        # Not standalone: click would call a command that is stopped with Ctrl-C a failure.
+        # Not standalone: click would exit with 1 for a command stopped with Ctrl-C.
         sys.exit(rookery(prog_name="rookery", standalone_mode=False, obj=client))
     except click.ClickException as error:
         error.show()
@@ -71,7 +71,7 @@ def main(client: Client | None = None) -> None:
         complain(explain(error, home()))
         sys.exit(_code_of(error))
     except BrokenPipeError:
-        sys.stderr.close()  # the reader of a pipe has left, which is no failure
+        sys.stderr.close()  # the reader has closed the pipe, which is not a failure
     except OSError as error:
         _give_up_output()
         what = error.filename or "the output cannot be written"

@@ -1,4 +1,4 @@
-"""Tell what keeps messages from a session."""
+"""Report what keeps messages from being delivered to a session."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rookery.model.reasons import first_line
 
 
 def why_blocked(session: SessionInfo, obstacle: str) -> str:
-    """Say why a message for a session waits."""
+    """Return why a message for a session waits."""
     match session.state:
         case "permission" | "question" as kind:
             asks = "asks for permission" if kind == "permission" else "asks a question"
@@ -29,17 +29,17 @@ def why_blocked(session: SessionInfo, obstacle: str) -> str:
 
 
 def open_requests(daemon: Client, session: str) -> Sequence[RequestInfo]:
-    """Return what a session, given by its id, asks for now; nothing without a daemon."""
+    """Return the open requests of a session, given by its id; empty without a daemon."""
     with suppress(NotRunning, Answered):
         return open_requests_of(daemon, session)
     return ()
 
 
 def how_to_answer(session: SessionInfo, asked: Sequence[RequestInfo] = ()) -> str:
-    """Name the commands that answer what a session waits for.
+    """Return the commands that answer what a session waits for.
 
-    ``asked`` is what it asks for now. Only the id of what is shown as the session's reason is
-    named: by the session's name, a request that came later would be answered.
+    ``asked`` are its open requests. Only the request shown as the session's reason is named by
+    its id: the session's name would answer a request that came later.
     """
     name = session.name
     shown = [each.id for each in asked if each.message == session.reason]
@@ -54,13 +54,13 @@ def how_to_answer(session: SessionInfo, asked: Sequence[RequestInfo] = ()) -> st
 
 @dataclass(frozen=True, slots=True)
 class BlockedNotices:
-    """Tells a user who waits for sessions what keeps messages from them, each thing once."""
+    """Tells a user who waits for sessions what blocks messages to them, each reason once."""
 
     daemon: Client
     _told: set[str] = field(default_factory=set)
 
     def tell(self, awaited: Collection[str]) -> None:
-        """Print what is new about sessions, by id or name; nothing without a daemon."""
+        """Print new reasons for these sessions (ids or names); nothing without a daemon."""
         with suppress(NotRunning, Answered):
             for line in _blocked(list_sessions(self.daemon), awaited):
                 if line not in self._told:
@@ -69,7 +69,7 @@ class BlockedNotices:
 
 
 def _blocked(found: SessionList, awaited: Collection[str]) -> Iterator[str]:
-    """Yield what does not pass by itself, as the end of a turn does."""
+    """Yield the obstacles that do not pass by themselves, unlike a turn that will end."""
     for session in found.sessions:
         kept = found.kept.get(session.id)
         if kept is None or not {session.id, session.name} & {*awaited}:

@@ -12,14 +12,14 @@ from rookery.client import Client
 from rookery.client.sessions import list_sessions
 from rookery.model.errors import RookeryError
 
-#: Seconds for which a shell waits for the daemon before it completes nothing.
+#: Seconds that a shell waits for the daemon; after that it completes nothing.
 COMPLETION_TIMEOUT_S = 0.5
 
 
 def session_names(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[str]:
-    """Return the names of sessions that begin so."""
+    """Return the names of sessions that begin with ``incomplete``."""
     return completed(incomplete, context, _session_names)
 
 
@@ -30,7 +30,7 @@ def _session_names(daemon: Client) -> Iterable[str]:
 def completed(
     incomplete: str, context: click.Context, ask: Callable[[Client], Iterable[str]]
 ) -> list[str]:
-    """Return the words of the daemon that begin so; without a daemon none."""
+    """Return the candidates that begin with ``incomplete``; without a daemon none."""
     daemon = context_client(context, patience=COMPLETION_TIMEOUT_S)
     try:
         return [each for each in ask(daemon) if each.startswith(incomplete)]

@@ -1,4 +1,4 @@
-"""The commands that show the configuration, and set up the user's shell."""
+"""The commands that show the configuration and set up the user's shell."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def config(*, what: str, as_json: bool) -> None:
     if what == "path":
         reply({"file": str(file)}, str(file), as_json=as_json)
         return
-    # Here, because it takes long to load.
+    # Imported here because it loads slowly.
     from rookery.config import load  # noqa: PLC0415
 
     settings = load(file)
     if what == "check":
-        from rookery.daemon import check_agents  # noqa: PLC0415 - likewise
+        from rookery.daemon import check_agents  # noqa: PLC0415 - loads slowly
 
         check_agents(settings)
         right = f"{file} is right." if file.exists() else f"There is no {file}: defaults hold."
@@ -46,7 +46,7 @@ def config(*, what: str, as_json: bool) -> None:
 
 
 def masked(settings: Mapping[str, object]) -> dict[str, object]:
-    """Hide the values of environment variables whose names sound like secrets."""
+    """Hide the values of environment variables whose names suggest secrets."""
     return {name: _masked(name, value) for name, value in settings.items()}
 
 
@@ -59,14 +59,14 @@ def _masked(name: str, value: object) -> object:
 
 
 def flat(settings: Mapping[str, object], prefix: str = "") -> list[str]:
-    """Write settings as lines of TOML."""
+    """Return settings as lines of TOML."""
     lines: list[str] = []
     for name, value in settings.items():
         key = prefix + (name if _BARE.fullmatch(name) else json.dumps(name))
         if isinstance(value, dict):
             lines += flat(value, f"{key}.")
         else:
-            # Of what can be set, JSON is TOML, too.
+            # For the types that can be configured, JSON is also valid TOML.
             lines.append(f"{key} = {json.dumps(value, ensure_ascii=False)}")
     return lines
 

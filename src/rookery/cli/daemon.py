@@ -44,10 +44,10 @@ from rookery.model.errors import (
     TimedOut,
 )
 
-#: Seconds for a daemon to come up, or to stop.
+#: Seconds for a daemon to start or to stop.
 START_STOP_TIMEOUT_S = 20.0
 
-#: What to do about a daemon that has the lock of its home and does not answer.
+#: Advice on a daemon that holds the lock of its home and does not answer.
 _SILENT = "It does not answer: it is still starting, or hangs. Stop it with:  rookery down"
 
 NEXT = """\
@@ -79,12 +79,12 @@ def _say_already(running: StatusInfo) -> None:
 
 
 def _run(here: Home) -> None:
-    # It asks the daemon, which has to be free to answer: from a thread of its own.
+    # The greeting asks the daemon, which must be free to answer: so it runs in a thread.
     greeting = Thread(target=_greet, args=(here,), daemon=True)
-    # It starts while the daemon's modules load.
+    # The login shell runs while the daemon's modules load.
     login = ask_login_shell(os.environ)
     with without_collections():
-        # Here, because it takes half a second to load.
+        # Imported here because it takes half a second to load.
         from rookery import daemon  # noqa: PLC0415
     try:
         daemon.run(here, ready=greeting.start, login=login)
@@ -117,7 +117,7 @@ def _say_http_note(status: StatusInfo | None) -> None:
 
 
 def _next(status: StatusInfo | None, *, are: str) -> str:
-    """Return what to do next: for a beginner, or for a user who has sessions already."""
+    """Return advice on the next step: for a beginner, or for a user who has sessions."""
     if not status or not status.sessions:
         return NEXT.format(rookery=_program())
     waiting = status.waiting
@@ -127,7 +127,7 @@ def _next(status: StatusInfo | None, *, are: str) -> str:
 
 
 def _program() -> str:
-    """Return how the user calls this program in this folder."""
+    """Return the command with which the user calls this program from this folder."""
     program = Path(sys.argv[0])
     on_path = shutil.which("rookery")
     if on_path and Path(on_path).resolve() == program.resolve():
@@ -152,7 +152,7 @@ def _detach(here: Home) -> None:
             stdout=log,
             stderr=log,
             start_new_session=True,
-            cwd="/",  # so a relative ROOKERY_HOME has to be told as an absolute one
+            cwd="/",  # so a relative ROOKERY_HOME must be passed on as an absolute path
             env={**os.environ, **here.environment},
         )
     if not _waits_until(lambda: _status(here) is not None or daemon.poll() is not None):
@@ -174,7 +174,7 @@ def _detach(here: Home) -> None:
 
 
 def _wait_for_other(here: Home, pid: int, errors: Path) -> None:
-    """Wait for a daemon that was started a moment ago, and has the lock already."""
+    """Wait for a daemon that was started a moment ago and already holds the lock."""
     found: list[StatusInfo] = []
 
     def answers() -> bool:
@@ -189,7 +189,7 @@ def _wait_for_other(here: Home, pid: int, errors: Path) -> None:
 
 
 def _last_line(errors: Path) -> str:
-    """Return a sentence with the last line of a starting daemon; empty if there is none."""
+    """Return a sentence with the last line that a starting daemon logged; empty if none."""
     try:
         said = errors.read_text(errors="replace").splitlines()
     except OSError:
@@ -198,7 +198,7 @@ def _last_line(errors: Path) -> str:
 
 
 def _warn(status: StatusInfo | None) -> None:
-    """Print on standard error if rules are not in force, or not for every agent."""
+    """Print on standard error whether rules are not in force, or not for every agent."""
     if status and status.rules_problem:
         complain(rules_warning(status.rules_problem))
     if status and status.hooks_problem:
@@ -208,7 +208,7 @@ def _warn(status: StatusInfo | None) -> None:
 
 
 def _waits_until(is_so: Callable[[], bool]) -> bool:
-    """Look 20 times a second. False if it was not so in time."""
+    """Check a condition 20 times a second. Returns False if it was not met in time."""
     for _ in range(int(START_STOP_TIMEOUT_S * 20)):
         if is_so():
             return True
@@ -245,7 +245,7 @@ def down(*, as_json: bool) -> None:
 def _farewell(pid: int | None, status: StatusInfo | None) -> str:
     if not pid:
         return "No daemon runs; there is nothing to stop."
-    # An older daemon does not say how many of its sessions are in tmux.
+    # An older daemon does not report how many of its sessions are in tmux.
     live = (status.sessions if status.in_tmux is None else status.in_tmux) if status else 0
     found = f" {count(live, 'session')} in tmux; `rookery up` finds them again." if live else ""
     return f"Rookery is down.{found}"

@@ -1,4 +1,4 @@
-"""Find the daemon of a home by the lock that it holds, also if its socket does not answer."""
+"""Find the daemon of a home by the lock that it holds, even if its socket does not answer."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from rookery.home import Home
 
 
 def find_daemon(home: Home) -> int | None:
-    """Return the pid of the process that has this home's lock; none if no process has.
+    """Return the pid of the process that holds this home's lock, or None.
 
-    The lock itself is not tried: a daemon that starts at that moment would find it taken.
+    This does not try to lock it: a daemon starting at that moment would find the lock taken.
     """
     if (pid := home.lock_pid()) is None:
         return None
@@ -20,12 +20,12 @@ def find_daemon(home: Home) -> int | None:
         is_ours = any(each.path == lock for each in process.open_files())
     except psutil.Error:
         return None
-    # After kill -9 the file still has the old pid, which another program may have by now.
+    # After kill -9 the file still names the old pid, which another program may have by now.
     return pid if is_ours and process.status() != psutil.STATUS_ZOMBIE else None
 
 
 def is_alive(pid: int) -> bool:
-    """Return whether a process runs; a zombie does not."""
+    """Return whether a process runs; a zombie does not count."""
     import psutil  # noqa: PLC0415 - commands that need no pid start faster without it
 
     try:
@@ -35,7 +35,7 @@ def is_alive(pid: int) -> bool:
 
 
 def advice_on_stall(home: Home) -> str:
-    """Return what to do about a daemon that does not answer."""
+    """Return advice on a daemon that does not answer."""
     pid = find_daemon(home)
     end = f"kill -9 {pid}" if pid else "rookery down"
     return (

@@ -1,4 +1,4 @@
-"""The commands that list panes of tmux and find the agents in them."""
+"""The commands that list tmux panes and find the agents in them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def panes(daemon: Client, *, as_json: bool) -> None:
 
 
 def _show(listed: Sequence[PaneInfo]) -> None:
-    """Print a table as wide as the terminal; each server's panes below its socket."""
+    """Print a table as wide as the terminal, with each server's panes below its socket."""
     if not listed:
         say('No panes. Start an agent:  rookery start --agent demo "say: Hello"')
         say("Or start one yourself, in a tmux of your own; it is found within seconds.")

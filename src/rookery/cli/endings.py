@@ -1,17 +1,17 @@
-"""How a session ended, in a user's words; the record says *killed*."""
+"""How a session ended, worded for the user; the record says *killed*."""
 
 from __future__ import annotations
 
 from rookery.client.sessions import SessionInfo
 
-#: The actors that end sessions, besides sessions.
+#: The actors other than sessions that end sessions.
 _BY = {"person": "by you", "idle": "after a long time without activity"}
 
 
 def ended_by(session: SessionInfo) -> str:
-    """Say what ended a session; empty if it ended by itself, or lives.
+    """Return what ended a session; empty if it is live or ended by itself.
 
-    A session that ended it is named by its id.
+    If another session ended it, the text contains that session's id.
     """
     if session.status != "killed":
         return ""

@@ -20,7 +20,7 @@ from rookery.client.daemon import show_status
 from rookery.client.sessions import SessionInfo, show_session
 from rookery.model.errors import Answered, NotRunning
 
-#: Fields that are printed apart, or that only programs need.
+#: Fields that are printed separately or that only programs need.
 _OMITTED = frozenset({"seq", "at", "kind", "session", "request", "call", "parcel"})
 
 
@@ -70,7 +70,7 @@ def events(daemon: Client, *, after: int | None, no_follow: bool, as_json: bool)
 
 
 def _so_far(daemon: Client, after: int | None) -> Iterator[list[ShownEvent]]:
-    """Yield the events that are kept, many at a time."""
+    """Yield the stored events in batches."""
     parser = _Parser()
     for text in daemon.texts("events", after=after or 0, until_now=True):
         if some := [*parser.read(line.rstrip("\r") for line in text.split("\n"))]:
@@ -84,11 +84,11 @@ def _one_by_one(daemon: Client, after: int | None) -> Iterator[list[ShownEvent]]
 def from_now_on(
     daemon: Client, after: int | None = None, *, again: str = ""
 ) -> Iterator[ShownEvent]:
-    """Yield events as they happen; after a restart of the daemon, those that follow.
+    """Yield events as they happen, and continue after a restart of the daemon.
 
-    If no daemon comes back, ``again`` is named as the command to go on with.
+    If no daemon comes back, the error names ``again`` as the command to continue with.
     """
-    show_status(daemon)  # without a daemon this raises, and does not wait for one
+    show_status(daemon)  # raises without a daemon, instead of waiting for one
     while True:
         query = {} if after is None else {"after": after}
         try:
@@ -104,7 +104,7 @@ def from_now_on(
 
 @dataclass(slots=True)
 class _Parser:
-    """Reads server-sent events, whose lines may come in several parts."""
+    """Parses server-sent events, whose lines may come in several chunks."""
 
     seq: int = 0
     kind: str = ""
@@ -122,7 +122,7 @@ class _Parser:
 
 @dataclass(frozen=True, slots=True)
 class _Printer:
-    """Prints events for a user: sessions by their names."""
+    """Prints events for a user, with sessions by their names."""
 
     daemon: Client
     names: dict[str, str] = field(default_factory=dict)
@@ -130,7 +130,7 @@ class _Printer:
     def show(self, events: Sequence[ShownEvent]) -> None:
         facts = [(each, each.fact) for each in events]
         self._learn_names(fact.session for _, fact in facts)
-        # One echo for all lines: each echo takes as long as to make its line.
+        # One echo for all lines: an echo takes as long as formatting its line.
         click.echo("\n".join(self._line(each, fact) for each, fact in facts))
 
     def _line(self, event: ShownEvent, fact: EventFields) -> str:
@@ -139,19 +139,19 @@ class _Printer:
             known = count(len(fact.sessions), "session")
             return f"{known} known. What happens after entry {event.seq} (Ctrl-C stops this):"
         moment, name = _clock_time(_second(fact.at)), self._name(fact)
-        # Cut before names are looked up: an agent's words may be long, and name any session.
+        # Cut before resolving names: an agent's text may be long and contain any session's id.
         told = with_names_by("  ".join(_telling(fact.json))[:240], self._known_by)[:120]
         return one_line(f"{event.seq:>7}  {moment}  {name:16}  {event.kind:18}  {told}")
 
     def _learn_names(self, sessions: Iterable[str]) -> None:
-        """Ask for the names of many sessions at once."""
+        """Look up the names of many sessions in one request."""
         unknown = {each for each in sessions if each and each not in self.names}
         if len(unknown) > 1:
             known = known_sessions(self.daemon, unknown)
             self.names.update({each: name_of(each, known) for each in unknown})
 
     def _name(self, fact: EventFields) -> str:
-        if not fact.session:  # it concerns all sessions, as a hold does
+        if not fact.session:  # it concerns all sessions, like a hold
             return "–"
         if fact.kind == "session-renamed":
             self.names[fact.session] = fact.name
@@ -170,7 +170,7 @@ def _second(moment: str) -> str:
 
 @lru_cache(maxsize=1_000)
 def _clock_time(moment: str) -> str:
-    """Return the local time of day. Thousands of events share a second."""
+    """Return the local time of day; cached because thousands of events share a second."""
     return local(moment)[11:]
 
 
@@ -182,5 +182,5 @@ def _telling(fields: JsonObject) -> Iterator[str]:
 def _ask_for_name(daemon: Client, session: str) -> str:
     try:
         return show_session(daemon, session).name
-    except (Answered, NotRunning):  # it was pruned, or no daemon runs
+    except (Answered, NotRunning):  # the session was pruned, or no daemon runs
         return session[:8]

@@ -1,4 +1,4 @@
-"""The command that shows why a session is believed to be in its state."""
+"""The command that shows the evidence for a session's state."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ FAILED, USAGE, NOT_RUNNING, NOT_DONE_IN_TIME, UNKNOWN = 1, 2, 3, 4, 5
 #: Stopped with Ctrl-C.
 INTERRUPTED = 130
 
-#: The exit code of each refusal of the daemon; any other refusal is a failure.
+#: The exit code for each refusal by the daemon; any other refusal is a failure.
 OF_REFUSALS = {
     "still-working": NOT_DONE_IN_TIME,
     "session-unknown": UNKNOWN,

@@ -1,4 +1,4 @@
-"""Follow sessions in the foreground: first what was missed, then what comes."""
+"""Follow sessions in the foreground: first missed turns, then new events."""
 
 from __future__ import annotations
 
@@ -43,27 +43,27 @@ MAX_COMPARED_CHARACTERS = 1_000
 
 T = TypeVar("T")
 
-#: Takes what there is to show.
+#: Shows a notice to the user.
 Tell: TypeAlias = Callable[[FollowNotice], None]
 
 
 @dataclass(slots=True)
 class Front:
-    """A session that is followed, and how far it was shown."""
+    """A session that is followed, and how much of it was shown."""
 
     id: str
     name: str
-    as_of: int  #: entries up to this one were told of when it came
-    is_ours: bool  #: this command has brought it
+    as_of: int  #: events up to this entry were covered when it came to the foreground
+    is_ours: bool  #: whether this command brought it to the foreground
     seen: int  #: the number of the last turn that was shown
     last: TurnInfo | None = None  #: that turn
-    prompts: list[str] = field(default_factory=list)  #: shown, of turns that have not ended
-    asked: tuple[str, str] = ("", "")  #: what it asked last, and in which words
+    prompts: list[str] = field(default_factory=list)  #: shown prompts of unfinished turns
+    asked: tuple[str, str] = ("", "")  #: the kind and the text of its last request
 
 
 @dataclass(frozen=True, slots=True)
 class Follower:
-    """Shows the session ``name``; without a name all that are in the foreground."""
+    """Shows the session ``name``, or without a name all sessions in the foreground."""
 
     daemon: Client
     tell: Tell
@@ -71,7 +71,7 @@ class Follower:
     fronts: dict[str, Front] = field(default_factory=dict)
 
     def follow(self) -> None:
-        """Go on until the one session has ended, or is put into the background."""
+        """Run until the one session has ended or is put into the background."""
         for event in from_now_on(self.daemon, again=self._again):
             if event.kind == "snapshot":
                 self._begin()
@@ -82,12 +82,12 @@ class Follower:
 
     @property
     def _again(self) -> str:
-        # By what it is called now: it may have got another name.
+        # Use the current name: the session may have been renamed.
         called = [each.name for each in self.fronts.values()] if self.name else []
         return " ".join(["rookery fg", *(called or [self.name])]).strip()
 
     def _begin(self) -> None:
-        """Show what is in front; after a stay so long that facts were forgotten, once more."""
+        """Show all foreground sessions; again if this lagged until events were pruned."""
         if self.fronts:
             for front in [*self.fronts.values()]:
                 self._bring(front.id, seen=front.seen, is_ours=front.is_ours)
@@ -105,14 +105,14 @@ class Follower:
         self._show(found, is_ours=is_ours or found.is_new)
 
     def _take_over(self, session: str) -> None:
-        """Follow a session that another command brought, if it is still there."""
+        """Follow a session that another command brought, if it is still in the foreground."""
         look = partial(look_at_foreground, self.daemon, session, channel=CHANNEL)
         found = self._insist(look)
         if found.is_there:
             self._show(found, is_ours=False)
 
     def _show(self, found: ForegroundInfo, *, is_ours: bool) -> None:
-        """Show what was missed of a session, then its state."""
+        """Show the missed turns of a session, then its state."""
         session = found.session
         front = Front(session.id, session.name, found.as_of, is_ours, found.seen)
         self.fronts[front.id] = front
@@ -169,19 +169,19 @@ class Follower:
                 self._amend(front, fact)
 
     def _catch_up(self, front: Front, entry: int) -> None:
-        """Show the turns that ended up to an entry; events tell of later ones."""
+        """Show the turns that ended up to an entry; later ones come as events."""
         following = self._mark_shown(front)
         while following and following.number <= entry:
             self._show_turn(front, following)
             following = self._mark_shown(front)
 
     def _mark_shown(self, front: Front) -> TurnInfo | None:
-        """Tell the daemon how far a session was shown; returns the next turn."""
+        """Tell the daemon how far a session was shown. Returns the next turn."""
         mark = partial(mark_shown, self.daemon, front.id, channel=CHANNEL, seen=front.seen)
         return self._insist(mark).following
 
     def _amend(self, front: Front, fact: EventFields) -> None:
-        """Show words that an agent told a moment after its turn was seen to be over."""
+        """Show an answer that arrived a moment after its turn was recorded as over."""
         words, last = fact.last_words, front.last
         if words and last and not last.answer and last.how == "interrupted":
             front.last = last.with_changes(answer=words)
@@ -192,7 +192,7 @@ class Follower:
         is_begun = prompt in front.prompts
         if is_begun:
             front.prompts.remove(prompt)
-        # An agent that took a second prompt into its turn has stopped once for both.
+        # An agent that took a second prompt into its turn stopped once for both.
         is_same = front.last is not None and (turn.ended_at, turn.answer) == (
             front.last.ended_at,
             front.last.answer,
@@ -212,7 +212,7 @@ class Follower:
 
     def _show_asked(self, front: Front, activity: str, message: str, at: str) -> None:
         if front.asked == (activity, message):
-            return  # another source says the same
+            return  # another source reports the same
         front.asked = (activity, message)
         asked = self._insist(partial(open_requests_of, self.daemon, front.id))
         asks_now = SessionInfo(name=front.name, activity=activity, reason=message)
@@ -229,7 +229,7 @@ class Follower:
         )
 
     def _leave(self, front: Front, session: SessionInfo) -> None:
-        """Follow a session no more that is over: all of it was shown."""
+        """Stop following a session that is over: all of it was shown."""
         del self.fronts[front.id]
         self.tell(
             EndedNotice(
@@ -245,7 +245,7 @@ class Follower:
         self._insist(partial(back, seen=front.seen))
 
     def put_back(self) -> list[Front]:
-        """Put into the background what this command brought; returns that."""
+        """Put the sessions that this command brought into the background, and return them."""
         ours = [each for each in self.fronts.values() if each.is_ours]
         for front in ours:
             del self.fronts[front.id]
@@ -253,7 +253,7 @@ class Follower:
         return ours
 
     def _insist(self, ask: Callable[[], T]) -> T:
-        """Ask something that may be asked twice; if the daemon restarts, ask the next one."""
+        """Send an idempotent request; if the daemon restarts, repeat it to the next one."""
         while True:
             try:
                 return ask()
@@ -263,7 +263,7 @@ class Follower:
 
 
 def _options(asked: Sequence[RequestInfo], message: str) -> list[str]:
-    """Return what the user may choose from; nothing if that is not one list."""
+    """Return the options of the question; empty if there is not exactly one question."""
     meant = [each for each in asked if each.message == message] or asked
     questions = meant[0].questions if meant else ()
     return list(questions[0].options) if len(questions) == 1 else []

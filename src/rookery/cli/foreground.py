@@ -1,4 +1,4 @@
-"""The commands that show sessions as they go on, and stop showing them."""
+"""The commands that show sessions live, and stop showing them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rookery.client.foreground import BackgroundInfo, list_foregrounds, put_into
 from rookery.client.sessions import show_session
 from rookery.model.errors import BadInput, NotRunning
 
-#: Signals that end this command as Ctrl-C does.
+#: Signals that end this command like Ctrl-C.
 ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -47,7 +47,7 @@ def fg(daemon: Client, *, name: str, as_json: bool) -> None:
 
 @contextmanager
 def _stoppable(follower: Follower) -> Iterator[None]:
-    """Put back what this command brought, however it ends; after Ctrl-C say how to return."""
+    """Put back the sessions that this command brought; after Ctrl-C print how to return."""
     ends = [each for each in ENDING_SIGNALS if signal.getsignal(each) is signal.SIG_DFL]
     for each in ends:
         signal.signal(each, _interrupt)
@@ -67,7 +67,7 @@ def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def _put_back(follower: Follower) -> str:
-    """Put back what was brought, and say what is in the foreground now."""
+    """Put back the sessions that this command brought. Returns a text about the foreground."""
     left = [*follower.fronts.values()]
     try:
         ours = follower.put_back()

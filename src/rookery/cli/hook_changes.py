@@ -1,6 +1,6 @@
 """Plan, show and make changes to the settings of agents.
 
-Loads what reads and writes settings; the commands import it when they run.
+This imports the modules that read and write settings; commands import it when they run.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rookery.hook_setup.plans import HookState, SetupPlan
 from rookery.hook_setup.record import InstallRecord
 from rookery.model.errors import BadInput
 
-#: Lines of a difference that show what kind of change it is.
+#: Lines of a diff that are enough to show the kind of change.
 SHOWN_DIFF_LINES = 12
 
 
@@ -44,7 +44,7 @@ def plan_uninstall_everywhere(here: Home, supported: Sequence[str]) -> SetupPlan
 
 
 def find_states(here: Home, where: Where) -> list[HookState]:
-    """Return how our hooks stand in each place."""
+    """Return the state of our hooks in each place."""
     return [plans.look(here, place) for place in known_places(where, record.load(here))]
 
 
@@ -69,7 +69,7 @@ def chosen_places(where: Where) -> list[HookPlace]:
 
 
 def known_places(where: Where, known: InstallRecord) -> list[HookPlace]:
-    """Return the places that the user named, or all where the agents may have our hooks."""
+    """Return the places that the user named, or all in which the agents may have our hooks."""
     if where.is_one_place:
         return chosen_places(where)
     agents = where.agents or where.supported
@@ -77,13 +77,13 @@ def known_places(where: Where, known: InstallRecord) -> list[HookPlace]:
 
 
 def all_places(known: InstallRecord, supported: Sequence[str]) -> list[HookPlace]:
-    """Return each agent's usual place, and the other places where hooks were installed."""
+    """Return each agent's default place and all other places with installed hooks."""
     usual = [places.of_user(each, os.environ) for each in supported]
     return list(dict.fromkeys([*usual, *known.places()]))
 
 
 def is_agreed(plan: SetupPlan, consent: Consent, *, also: Sequence[str] = ()) -> bool:
-    """Show the planned changes, and ask the user. False if they are only to be shown."""
+    """Show the planned changes and ask the user. Returns False for a dry run."""
     remarks = [*plan.remarks, *also]
     if not consent.as_json:
         _show(plan.changes, remarks, whole=consent.diff)
@@ -109,7 +109,7 @@ def _show(changes: Sequence[Change], remarks: Sequence[str], *, whole: bool) -> 
 
 
 def _hooks_of(change: Change, to_be: str = "") -> str:
-    """Say how many hooks are added to a file or taken out; empty if none are."""
+    """Return how many hooks a change adds or removes, as text; empty if none."""
     done = "added" if change.hooks > 0 else "taken out"
     return f"{count(abs(change.hooks), 'hook')} {to_be}{done}" if change.hooks else ""
 
@@ -138,7 +138,7 @@ def _ask(consent: Consent) -> None:
 
 
 def carry_out(here: Home, plan: SetupPlan, consent: Consent) -> None:
-    """Change the files as planned, and print what was done."""
+    """Change the files as planned and print what was done."""
     done = apply_plan(here, plan) if plan.changes else []
     if consent.as_json:
         show_json(_changes([(each.change, each.backup) for each in done], plan.remarks))

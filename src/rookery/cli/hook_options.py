@@ -1,4 +1,4 @@
-"""The options of the commands that change settings of agents."""
+"""The options of the commands that change agents' settings."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Command: TypeAlias = Callable[..., None]
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """In which settings of which agents."""
+    """The agents and the settings that a command applies to."""
 
     agents: tuple[str, ...]
     user: bool
     project: str | None
     folders: tuple[str, ...]
-    supported: tuple[str, ...]  #: all agents that there are hooks for
+    supported: tuple[str, ...]  #: all agents for which hooks exist
 
     @property
     def is_one_place(self) -> bool:
@@ -31,7 +31,7 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """How the user agrees to changes, and how they are shown."""
+    """Whether the user agrees to changes in advance, and how they are shown."""
 
     yes: bool
     dry_run: bool
@@ -40,7 +40,7 @@ class Consent:
 
 
 def with_places(agents: Sequence[str]) -> Callable[[Command], Command]:
-    """Add the options that say in which settings of which agents."""
+    """Add the options that choose the agents and their settings."""
     return partial(_with_places, agents)
 
 
@@ -77,7 +77,7 @@ def _with_places(known: Sequence[str], command: Command) -> Command:
 
 
 def with_consent(command: Command) -> Command:
-    """Add the options to agree to changes beforehand, or only to show them."""
+    """Add the options to agree to changes in advance or only to show them."""
 
     @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
     @click.option("--dry-run", is_flag=True, help="Only show what would be changed.")

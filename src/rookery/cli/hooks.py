@@ -47,8 +47,8 @@ def hooks() -> None:
 @with_consent
 def install(*, trust: bool, where: Where, consent: Consent) -> None:
     """Add our hooks to the settings of agents; nothing else there is touched."""
-    from rookery.cli import hook_changes  # noqa: PLC0415 - it takes long to load
-    from rookery.daemon import lay_hooks  # noqa: PLC0415 - likewise
+    from rookery.cli import hook_changes  # noqa: PLC0415 - loads slowly
+    from rookery.daemon import lay_hooks  # noqa: PLC0415 - loads slowly
 
     here = home()
     plan = hook_changes.plan_install(here, where, trust=trust)
@@ -66,7 +66,7 @@ def install(*, trust: bool, where: Where, consent: Consent) -> None:
 @with_consent
 def uninstall_hooks(*, where: Where, consent: Consent) -> None:
     """Take our hooks out of the settings of agents again."""
-    from rookery.cli import hook_changes  # noqa: PLC0415 - it takes long to load
+    from rookery.cli import hook_changes  # noqa: PLC0415 - loads slowly
 
     here = home()
     plan = hook_changes.plan_uninstall(here, where)
@@ -79,7 +79,7 @@ def uninstall_hooks(*, where: Where, consent: Consent) -> None:
 @as_json
 def status(*, where: Where, as_json: bool) -> None:
     """Say for each agent whether our hooks are in its settings."""
-    from rookery.cli import hook_changes  # noqa: PLC0415 - it takes long to load
+    from rookery.cli import hook_changes  # noqa: PLC0415 - loads slowly
 
     found = hook_changes.find_states(home(), where)
     if as_json:
@@ -108,7 +108,7 @@ def status(*, where: Where, as_json: bool) -> None:
 
 
 def _trust_text(place: HookPlace, trust: TrustStanding) -> str:
-    """Say whether the agent's user trusts our hooks, and what to do if not."""
+    """Return whether the agent's user trusts our hooks and, if not, what to do."""
     dialect = place.dialect
     next_step = dialect.trust.next_step if dialect.trust else ""
     return _TRUSTED[trust].format(title=dialect.title, next_step=next_step)
@@ -119,7 +119,7 @@ def _trust_text(place: HookPlace, trust: TrustStanding) -> str:
 @pass_client
 def uninstall(daemon: Client, *, consent: Consent) -> None:
     """Take out all that Rookery put anywhere outside its home, and say what stays."""
-    from rookery.cli import hook_changes  # noqa: PLC0415 - it takes long to load
+    from rookery.cli import hook_changes  # noqa: PLC0415 - loads slowly
 
     here, unit = home(), find_unit()
     plan = hook_changes.plan_uninstall_everywhere(here, WITH_SETTINGS)
@@ -149,7 +149,7 @@ def _say_what_stays(daemon: Client, here: Home) -> None:
 
 
 def _say_next(agents: Collection[str], *, trusted: bool) -> None:
-    from rookery.hook_setup import places  # noqa: PLC0415 - it takes long to load
+    from rookery.hook_setup import places  # noqa: PLC0415 - loads slowly
 
     for agent in sorted(agents):
         dialect = places.dialect_of(agent)

@@ -1,4 +1,4 @@
-"""The commands for listeners, and for messages that wait."""
+"""The commands for listeners and for waiting messages."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from rookery.client.sessions import SessionInfo
 from rookery.model.errors import Answered, BadInput
 from rookery.model.reasons import first_line
 
-#: What a listener waits for another session to do.
+#: The text for each event of another session that a listener waits for.
 _UNTIL = {
     "stop": "to stop",
     "input": "to need somebody",
@@ -123,7 +123,7 @@ def _sessions_of(listener: ListenerInfo) -> tuple[str, str]:
 
 
 def _when_told(wait: CombinedWait) -> str:
-    """Say when a session that waits for several at once, or with a deadline, is told."""
+    """Return when a session is told that waits for several at once or with a deadline."""
     needed, every, there = wait.needed, wait.of, wait.there
     when = []
     if every > 1:
@@ -165,7 +165,7 @@ def _show_listening(daemon: Client, found: ListeningsInfo, given: ListenOptions)
 
 
 def _why_not(listening: ListeningInfo, known: Mapping[str, SessionInfo]) -> str:
-    """Say why nothing will be told, without the ids and tools that a session is told."""
+    """Return why no message will come, without the ids and tool names meant for sessions."""
     session = known.get(listening.target)
     if session and session.ended_at:
         if ended := ended_by(session):
@@ -195,7 +195,7 @@ def _who(given: ListenOptions) -> str:
 
 @contextmanager
 def _suggesting_for(caller: str) -> Iterator[None]:
-    """Name the option that says which session is told, if the daemon misses that."""
+    """Add the option ``--for`` to the daemon's error about a missing caller."""
     try:
         yield
     except Answered as refusal:

@@ -1,4 +1,4 @@
-"""The commands that maintain Rookery: count, check, prune, back up and restore."""
+"""The commands that maintain Rookery: statistics, checks, prune, backup and restore."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _show_statistics(found: StatisticsInfo) -> None:
 
 
 def _show_usage(found: StatisticsInfo) -> None:
-    """Print tokens and cost, as far as agents report them."""
+    """Print tokens and cost as far as agents report them."""
     if dearest := found.most_expensive:
         say(f"Tokens: {found.input_tokens:,} in, {found.output_tokens:,} out")
         for title, numbers in (("agent", found.tokens_by_agent), ("day", found.tokens_by_day)):
@@ -99,7 +99,7 @@ def doctor(daemon: Client, *, environment: bool, deep: bool, as_json: bool) -> N
 
 
 def _with_version(found: CheckupInfo, daemon_version: str) -> CheckupInfo:
-    """Add a failed check if this command and the daemon are of different versions."""
+    """Add a failed check if this command and the daemon have different versions."""
     if not (other := skew(daemon_version)):
         return found
     version = {"name": "version", "ok": False, "detail": other, "advice": "", "items": []}
@@ -108,7 +108,7 @@ def _with_version(found: CheckupInfo, daemon_version: str) -> CheckupInfo:
 
 
 def _checked_here() -> CheckupInfo:
-    # Here, because they take half a second to load.
+    # Imported here because they take half a second to load.
     from rookery.daemon import check_agents  # noqa: PLC0415
     from rookery.doctor import examine_alone  # noqa: PLC0415
 
@@ -117,8 +117,8 @@ def _checked_here() -> CheckupInfo:
 
 
 def _checked_deeply(found: CheckupInfo) -> CheckupInfo:
-    """Read the whole database, in place of the check that is quick."""
-    from rookery.doctor import check_deeply  # noqa: PLC0415 - it takes long to load
+    """Replace the quick check of the database by one that reads all of it."""
+    from rookery.doctor import check_deeply  # noqa: PLC0415 - loads slowly
 
     click.echo("Reading all of the database …", err=True)
     deep = check_deeply(home())
@@ -175,7 +175,7 @@ def restore(*, file: Path, as_json: bool) -> None:
     Nothing that the file asks for is carried out: tokens are void, sessions that were about to
     start have failed, and messages that were waiting are not delivered.
     """
-    # Here, because they take half a second to load.
+    # Imported here because they take half a second to load.
     from rookery import restoring  # noqa: PLC0415
     from rookery.clock import WallClock  # noqa: PLC0415
     from rookery.daemon import READERS  # noqa: PLC0415

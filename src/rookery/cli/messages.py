@@ -39,13 +39,13 @@ from rookery.client.sessions import (
 from rookery.model.errors import NotRunning, TimedOut
 from rookery.model.reasons import first_line
 
-#: Seconds for a message to leave, before it is said to wait.
+#: Seconds for a message to leave; after that it is reported as waiting.
 DEPARTURE_TIMEOUT_S = 1.0
 
-#: What is said of messages that no turn has taken up, by their step.
+#: The text about messages that no turn has taken up, by step.
 UNHEARD = {"failed": "never delivered", "unsure": "it may not have arrived"}
 
-#: Steps after which a message is not waiting any more.
+#: Steps in which a message no longer waits.
 _LEFT = frozenset({"submitted", "acknowledged", "unsure", "failed"})
 
 
@@ -78,12 +78,12 @@ def _changes(sent: MessageInfo) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Departure:
-    """What is known of a message a moment after it was sent."""
+    """The state of a message a moment after it was sent."""
 
     message: MessageInfo
     fate: str
     waits: bool
-    is_asking: bool = False  #: it waits because its session asks the user something
+    is_asking: bool = False  #: it waits because its session has a request for the user
 
 
 def _see_off(daemon: Client, sent: MessageInfo) -> _Departure:
@@ -107,7 +107,7 @@ def _see_off(daemon: Client, sent: MessageInfo) -> _Departure:
 
 
 def fate(message: MessageProgress, session: SessionInfo, *, held: bool = False) -> str:
-    """Say what became of a message, a moment after it was sent."""
+    """Return what became of a message, a moment after it was sent."""
     match message.step:
         case "submitted" | "acknowledged":
             return "Sent."
@@ -159,7 +159,7 @@ def ask(
 
 
 def _tell_if_unread(turn: TurnInfo, session: SessionInfo) -> None:
-    """Say that an agent's answer may be on its screen only; a shell often prints nothing."""
+    """Tell the user that the answer may be on the screen only; shells often print nothing."""
     if turn.how == "finished" and not turn.answer and session.agent != "shell":
         remark(
             f"{session.name} answered nothing, or nothing that can be read here. Some agents"
@@ -169,14 +169,14 @@ def _tell_if_unread(turn: TurnInfo, session: SessionInfo) -> None:
 
 
 def _tell_if_kept(daemon: Client, sent: MessageInfo) -> None:
-    """Say why a message waits; what its session asks is told later, with how to answer."""
+    """Tell the user why a message waits; a request of its session is shown later."""
     seen = _see_off(daemon, sent)
     if seen.waits and not seen.is_asking:
         remark(seen.fate)
 
 
 def _see_through(daemon: Client, name: str, message: int, timeout: float) -> DeliveryInfo:
-    """Wait until a message is answered, and say at once when its session asks the user."""
+    """Wait until a message is answered; report at once if its session asks the user."""
     deadline = monotonic() + timeout
     known_since: str | None = None
     while True:
@@ -194,7 +194,7 @@ def _see_through(daemon: Client, name: str, message: int, timeout: float) -> Del
 
 
 def _tell_of_command(found: DeliveryInfo, *, as_json: bool) -> None:
-    """Say that the message was a command, of which the program makes no turn."""
+    """Tell the user that the message was a command, which starts no turn."""
     name = found.session.name
     taken = {"message": found.message.json, "session": found.session.json}
     text = f"{name} has taken the command. See what it shows:  rookery screen {name}"
@@ -232,7 +232,7 @@ def output(daemon: Client, *, name: str, follow: bool, last: int | None, as_json
 
 
 def _show_screen_instead(daemon: Client, session: SessionInfo) -> None:
-    """Show the screen of a session that has no turns, unless its reason shows it."""
+    """Show the screen of a session without turns, unless its reason contains it."""
     if session.is_headless:
         say(f"{session.name} has no terminal, and has answered nothing yet.")
     elif session.status != "failed" or "\n" not in session.reason.strip():
@@ -241,7 +241,7 @@ def _show_screen_instead(daemon: Client, session: SessionInfo) -> None:
 
 
 def _follow(daemon: Client, found: TurnsInfo) -> TurnsInfo:
-    """Print turns as they end, until the session does."""
+    """Print turns as they end until the session ends."""
     session = found.session
     begun = {turn.started_at for turn in found.turns if turn.ended_at is None}
     while not found.session.ended_at:
@@ -283,7 +283,7 @@ def _show_answer(turn: TurnInfo, session: SessionInfo) -> None:
 
 
 def _show_rest(found: TurnsInfo) -> None:
-    """Print the messages that no turn took up, and of a session that failed, why."""
+    """Print the messages that no turn took up and, for a failed session, its reason."""
     for each in found.unheard:
         _show_prompt(each.words, UNHEARD.get(each.step, _waits(each)))
     if found.session.status == "failed":

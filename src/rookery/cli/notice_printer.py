@@ -1,4 +1,4 @@
-"""Print notices of sessions in the foreground: for a user, or as lines of JSON."""
+"""Print notices about sessions in the foreground: for a user, or as lines of JSON."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from rookery.client import Client
 from rookery.client.sessions import SessionInfo
 from rookery.model.reasons import first_line
 
-#: Cells of a tool's name, and of why a session has ended.
+#: Terminal cells for a tool's name, and for the reason of a session's end.
 MAX_TOOL_CELLS, MAX_REASON_CELLS = 60, 400
 
 
@@ -92,7 +92,7 @@ class NoticePrinter:
     def _head(
         self, notice: PromptNotice | TurnNotice | WordsNotice | ToolNotice | AsksNotice
     ) -> None:
-        """Name the session of the next lines, unless it is that of the last ones."""
+        """Print the session's name unless the last lines were about the same session."""
         if self.speaker != notice.session:
             self.speaker = notice.session
             click.secho(plain(f"{notice.name}  {_when(notice.at)}"), bold=is_colourful())
@@ -135,9 +135,9 @@ def _show_prompt(prompt: str) -> None:
 
 
 def _show_words(words: str) -> None:
-    """Show what an agent said; set in, so that none of it looks like a line of ours.
+    """Print an agent's text indented, so that none of it looks like a line of Rookery's.
 
-    That holds in a terminal, too, where long lines would go on at its edge.
+    In a terminal it is folded first, because long lines would continue in column 0.
     """
     words = plain(words).expandtabs(4)
     if sys.stdout.isatty():
@@ -150,7 +150,7 @@ def _line(text: str, width: int) -> str:
 
 
 def _when(at: str) -> str:
-    """Say when it was; of today only the time."""
+    """Return a local time; for today without the date."""
     moment = local(at)
     today = datetime.now().astimezone().strftime("%Y-%m-%d ")
     return moment.removeprefix(today)

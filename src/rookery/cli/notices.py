@@ -1,4 +1,4 @@
-"""What ``rookery fg`` tells of sessions in the foreground, one notice after the other."""
+"""The notices that ``rookery fg`` prints about sessions in the foreground."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rookery.client.sessions import TurnInfo
 
 
 class FollowNotice(Struct, frozen=True, tag_field="kind"):
-    """Something to show; ``kind`` tells programs what."""
+    """Something to show; programs distinguish notices by ``kind``."""
 
     @property
     def json(self) -> JsonObject:
@@ -33,7 +33,7 @@ class ForegroundNotice(SessionNotice, frozen=True, tag="foreground"):
     """The session came to the foreground."""
 
     missed: int
-    omitted: int  #: turns before those that were missed and are shown
+    omitted: int  #: older missed turns that are not shown
 
 
 class StateNotice(SessionNotice, frozen=True, tag="state"):
@@ -73,7 +73,7 @@ class AsksNotice(SessionNotice, frozen=True, tag="asks"):
 
 
 class WordsNotice(SessionNotice, frozen=True, tag="words"):
-    """Words that came a moment after the turn was seen to be over."""
+    """An answer that arrived a moment after the turn was recorded as over."""
 
     at: str
     words: str
@@ -82,8 +82,8 @@ class WordsNotice(SessionNotice, frozen=True, tag="words"):
 class TurnNotice(SessionNotice, frozen=True, tag="turn"):
     at: str
     turn: TurnInfo
-    is_begun: bool  #: its prompt was shown
-    is_same: bool  #: it was answered together with the turn before
+    is_begun: bool  #: whether its prompt was already shown
+    is_same: bool  #: whether it was answered together with the turn before
 
     @property
     def json(self) -> JsonObject:

@@ -1,4 +1,4 @@
-"""What commands share: their options, the home they work on, and the client they use."""
+"""Code that commands share: options, the home and the client."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 
 class _Seconds(click.FloatRange):
-    """A number of seconds: not negative, and not NaN, which no comparison excludes."""
+    """A number of seconds: not negative, and not NaN, which passes every range check."""
 
     def convert(
         self,
@@ -49,7 +49,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for 
 
 
 def examples(*commands: str) -> str:
-    """Return the examples that help shows below a command's options."""
+    """Return the examples that the help shows below a command's options."""
     return "\n".join(["\b", "Examples:", *(f"  {each}" for each in commands)])
 
 
@@ -58,12 +58,12 @@ def home() -> Home:
 
 
 def own_root() -> Path | None:
-    """Return the folder that ROOKERY_HOME names; ``None`` for the usual places."""
+    """Return the folder in ROOKERY_HOME; ``None`` if the default places are used."""
     return home().state if os.environ.get("ROOKERY_HOME") else None
 
 
 def pass_client(command: Callable[Concatenate[Client, P], R]) -> Callable[P, R]:
-    """Give a command the client of its context, or one for the home of this process."""
+    """Pass a command the client of its context, or one for the home of this process."""
 
     @wraps(command)
     def run(*args: P.args, **options: P.kwargs) -> R:
@@ -76,5 +76,5 @@ def context_client(context: click.Context, **settings: float) -> Client:
     """Return the client that the program was given, or one for the home of this process."""
     if given := context.find_object(Client):
         return given
-    # Within a session its badge limits the command to what the session may do.
+    # Within a session, its badge limits the command to what the session may do.
     return Client(home().door, os.environ.get("ROOKERY_BADGE", ""), **settings)

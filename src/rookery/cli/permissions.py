@@ -1,4 +1,4 @@
-"""The commands for permissions: list requests, answer them, test rules, see decisions."""
+"""The commands for permissions: list and answer requests, test rules, show decisions."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ from rookery.client.sessions import SessionInfo
 from rookery.model.errors import BadInput, CommandRefused
 from rookery.model.folders import runs_command
 
-#: Seconds for an answer to be seen to have taken effect: longer than the daemon waits for a
-#: hook program to come back, before it presses the answer in the agent's dialog.
+#: Seconds for an answer to take effect: longer than the daemon waits for a hook program to
+#: reconnect before it presses the answer in the agent's dialog.
 DELIVERY_TIMEOUT_S = 60
 
 
@@ -97,7 +97,7 @@ def show(daemon: Client, *, request: str, as_json: bool) -> None:
 
 
 class CallerOptions(TypedDict):
-    """The session that makes a call for which the rules are tried."""
+    """The session for whose call the rules are tested."""
 
     agent: str
     project: str
@@ -116,7 +116,7 @@ class CallerOptions(TypedDict):
 def test(daemon: Client, *, call: str, as_json: bool, **given: Unpack[CallerOptions]) -> None:
     """Say which rule decides about CALL: '{"tool": "Bash", "input": {"command": "ls"}}'."""
     tool, fields = _tool_call(call)
-    # Absolute: the daemon runs elsewhere.
+    # Absolute, because the daemon runs in another folder.
     order = RuleTestCall(
         tool=tool,
         input=fields,
@@ -131,12 +131,12 @@ def test(daemon: Client, *, call: str, as_json: bool, **given: Unpack[CallerOpti
 
 
 def _absolute(folder: str) -> str:
-    # With links followed, as the project of a session is.
+    # With symbolic links resolved, like the project of a session.
     return str(Path(folder).expanduser().resolve())
 
 
 def _tool_call(text: str) -> tuple[str, object]:
-    """Return the tool and its input, as a user writes a call or as a hook has it."""
+    """Return the tool and its input, in the user's notation or a hook's."""
     try:
         given = json.loads(prompt_of((text,)))
     except ValueError as error:
@@ -226,7 +226,7 @@ def _tell(request: RequestInfo, what: str, *, as_json: bool) -> None:
 
 
 def _given(answers: Iterable[Sequence[str]]) -> str:
-    """Say which answers were given."""
+    """Return the given answers as text."""
     given = [", ".join(each) for each in answers]
     return f" → {in_one_line('; '.join(given))}" if given else ""
 
@@ -270,7 +270,7 @@ def _show_audit(daemon: Client, found: AuditInfo) -> None:
 
 
 def _elsewhere(decided: DecisionInfo, session: SessionInfo | None) -> str:
-    """Say where a command ran, if that is not its session's project folder."""
+    """Return where a command ran, if that is not its session's project folder."""
     folder = decided.folder if runs_command(decided.input) else ""
     project = session.project_path if session else ""
     return f" in {in_one_line(folder)}" if folder not in {"", project} else ""

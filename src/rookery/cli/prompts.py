@@ -16,12 +16,12 @@ def prompt_of(words: tuple[str, ...], file: IO[bytes] | None = None) -> str:
         return as_text(file.read(), file.name)
     if words == ("-",):
         return as_text(sys.stdin.buffer.read(), "the input")
-    # Python keeps what it could not decode as surrogates.
+    # Python represents bytes that it could not decode as surrogates.
     return as_text(" ".join(words).encode(errors="surrogateescape"), "the text")
 
 
 def as_text(data: bytes, what: str) -> str:
-    """Decode UTF-8, whatever the locale is. Raises ``BadInput`` for binary data."""
+    """Decode UTF-8 whatever the locale is. Raises ``BadInput`` for binary data."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:

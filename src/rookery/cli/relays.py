@@ -1,4 +1,4 @@
-"""The commands for relays: let sessions talk, see what they said, end it."""
+"""The commands for relays: open, list, show, join, leave and close them."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from rookery.client.relays import (
 )
 from rookery.model.errors import BadInput
 
-#: Members that a relay needs.
+#: The number of members that a relay needs.
 MIN_MEMBERS = 2
 
 
-#: The sessions of a new relay, as a shell completes them.
+#: The sessions of a new relay, for shell completion.
 _NAMES = click.Argument(["names"], nargs=-1)
 
 
 class RelayCommands(click.Group):
-    """Takes names of sessions for a new relay, and nothing at all for the list."""
+    """Treats session names as ``relay new`` and no arguments as ``relay ls``."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         return super().parse_args(context, [*self._meant(context, args), *args])
@@ -47,7 +47,7 @@ class RelayCommands(click.Group):
             return []
         if any(not each.startswith("-") for each in args):
             return ["new"]
-        # A shell that completes asks what may come; all of it may.
+        # For shell completion every subcommand and name is possible.
         return [] if context.resilient_parsing else ["ls"]
 
     def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem]:

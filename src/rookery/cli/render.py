@@ -1,4 +1,4 @@
-"""Write to the terminal: answers, remarks and times, without control characters."""
+"""Print to the terminal: answers, remarks and times, without control characters."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ import click
 
 from rookery.client.answers import DaemonAnswer
 
-#: Control characters, and those that reverse the direction of a line: texts of agents are
-#: shown, and must not command the terminal.
+#: Control characters and characters that change the direction of text: agents' texts are
+#: printed and must not control the terminal.
 _TURNING = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _CONTROL = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_TURNING}]")
 
-#: Those that the JSON encoder does not escape by itself.
+#: The characters of these that the JSON encoder does not escape.
 _LEFT_BY_JSON = re.compile(f"[\x7f-\x9f\u2028\u2029{_TURNING}]")
 
-#: Line breaks: in a table, what follows one would look like a row.
+#: Line breaks: in a table, text after one would look like a row.
 _BREAKS = re.compile("[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
 
-#: Shown wherever a user may wonder why no message arrives.
+#: Printed where a user may wonder why no message arrives.
 HELD = "Words are held: none leave, to anybody, until:  rookery release"
 
 
 def rules_warning(problem: str) -> str:
-    """Say that the rules as they are written are not in force."""
+    """Return a warning that the current rules file is not in force."""
     return f"The rules as they are written are not in force. {problem}"
 
 
 def out_of_date(trouble: str) -> str:
-    """Say that what is shown may be old, because the daemon cannot write."""
+    """Return a warning that the output may be old because the daemon cannot write."""
     return f"This may be out of date. {trouble}"
 
 
@@ -43,7 +43,7 @@ def say(text: str = "") -> None:
 
 
 def say_line(text: str) -> None:
-    """Print one line, also if the text has line breaks."""
+    """Print a text as one line, even if it has line breaks."""
     click.echo(one_line(text))
 
 
@@ -52,12 +52,12 @@ def complain(text: str) -> None:
 
 
 def remark(text: str) -> None:
-    """Print something that is no part of the answer, on standard error."""
+    """Print something that is not part of the answer, on standard error."""
     click.echo(plain(text), err=True)
 
 
 def does(state: str) -> str:
-    """Say what a session does, after its name."""
+    """Return the verb phrase for a state, to follow the session's name."""
     asks = {"permission": "asks for permission", "question": "asks a question"}
     return asks.get(state, f"is {state}")
 
@@ -68,14 +68,14 @@ def plain(text: str) -> str:
 
 def one_line(text: str) -> str:
     """Return text without control characters and line breaks."""
-    # The usual case is fast: printable text has neither.
+    # Fast path: printable text contains neither.
     return text if text.isprintable() else plain(_BREAKS.sub(" ", text))
 
 
 def reply(
     found: DaemonAnswer | object, shown: str | Callable[[], None], *, as_json: bool
 ) -> None:
-    """Print an answer: for programs its JSON, for a user a text or what ``shown`` prints."""
+    """Print an answer: its JSON for programs, else a text or what ``shown`` prints."""
     if as_json:
         show_json(found)
     elif callable(shown):
@@ -90,7 +90,7 @@ def show_json(found: DaemonAnswer | object) -> None:
 
 
 def safe_json(text: str) -> str:
-    """Escape in JSON what would command the terminal; to a program it means the same."""
+    """Escape characters that would control the terminal; the JSON value stays the same."""
     return _LEFT_BY_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
@@ -99,7 +99,7 @@ def count(number: int, noun: str) -> str:
 
 
 def running_on(commands: int) -> str:
-    """Say how many commands an agent has left running after its turn."""
+    """Return how many commands of an agent still run after its turn, as text."""
     return f"{count(commands, 'command')} still {'runs' if commands == 1 else 'run'}"
 
 
@@ -108,7 +108,7 @@ def is_colourful() -> bool:
 
 
 def short(path: str) -> str:
-    """Write a path below the user's home with a tilde."""
+    """Abbreviate the user's home in a path to a tilde."""
     home = os.path.expanduser("~")  # noqa: PTH111 - a prefix of text, not a path
     is_below = path == home or path.startswith(f"{home}/")
     return plain("~" + path.removeprefix(home) if is_below else path)
@@ -120,16 +120,16 @@ def local(moment: str) -> str:
 
 
 def until(moment: str) -> str:
-    """Return how long it is until a time."""
+    """Return the time left until a moment."""
     left = datetime.fromisoformat(moment) - datetime.now(UTC)
     minutes, seconds = divmod(max(int(left.total_seconds()), 0), 60)
     return f"{minutes}m{seconds:02}s" if minutes else f"{seconds}s"
 
 
 def at_deadline(moment: str, on_timeout: str, fallback: str) -> str:
-    """Say what happens to a request that is not answered, and when.
+    """Return what happens to a request that is not answered, and when.
 
-    ``fallback`` is what can happen to it: ``dialog``, ``denial`` or ``stop``.
+    ``fallback`` is the possible outcome: ``dialog``, ``denial`` or ``stop``.
     """
     if fallback == "stop":
         what = "it is let stop"
@@ -141,7 +141,7 @@ def at_deadline(moment: str, on_timeout: str, fallback: str) -> str:
 
 
 def ago(moment: str) -> str:
-    """Return how long ago a time was."""
+    """Return the time since a moment."""
     seconds = int((datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds())
     for size, unit in ((86_400, "d"), (3_600, "h"), (60, "m")):
         if seconds >= size:

@@ -1,4 +1,4 @@
-"""Wait for a session, and report its state."""
+"""Wait for a session and report its state."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rookery.model.reasons import first_line
 def awaited(
     daemon: Client, session: SessionInfo, until: str, timeout: float | None
 ) -> SessionInfo:
-    """Wait for one session; without ``timeout`` as long as it takes."""
+    """Wait for one session; without ``timeout`` indefinitely."""
     notices = BlockedNotices(daemon)
     with stoppable(session.name):
         return patiently(
@@ -32,7 +32,7 @@ def awaited(
 
 
 def report(daemon: Client, session: SessionInfo, *, as_json: bool) -> None:
-    """Print the state of a session. Exits with 1 if it, or its last turn, failed."""
+    """Print the state of a session. Exits with 1 if it or its last turn failed."""
     reply(session, "" if as_json else summary(daemon, session), as_json=as_json)
     if has_failed(session):
         sys.exit(FAILED)
@@ -43,7 +43,7 @@ def has_failed(session: SessionInfo) -> bool:
 
 
 def summary(daemon: Client, session: SessionInfo) -> str:
-    """Say in one line what a session does, and which commands show more."""
+    """Return one line about the state of a session, with the commands that show more."""
     name, state = session.name, session.state
     reason = first_line(session.reason)
     if session.status == "failed":

@@ -1,4 +1,4 @@
-"""Print requests for permission: in a line that says what it leaves out, and whole."""
+"""Print permission requests: in one line that marks omissions, or in full."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from rookery.cli.render import plain, say
 from rookery.client.permissions import RequestInfo
 from rookery.model.permissions import DIALOG
 
-#: Characters of what is asked, in a list.
+#: Characters of a request shown in a list.
 MAX_LINE_CHARACTERS = 300
 
 _UNLIMITED = sys.maxsize
 
-#: Fields that are a comment of the agent where there is a command.
+#: Fields that only comment on the input if it has a command.
 _COMMENTS = frozenset({"description"})
 
 
 def in_one_line(text: str, limit: int = MAX_LINE_CHARACTERS) -> str:
-    """Return a text in one line, with its line breaks and a cut marked."""
+    """Return a text as one line, with its line breaks and any cut marked."""
     lines = (" ".join(each.split()) for each in plain(text).splitlines())
     whole = " ↵ ".join(each for each in lines if each)
     left_out = len(whole) - limit
@@ -28,7 +28,7 @@ def in_one_line(text: str, limit: int = MAX_LINE_CHARACTERS) -> str:
 
 
 def hidden_fields(request: RequestInfo) -> list[str]:
-    """Return the fields of the input that the line about a request does not show."""
+    """Return the input fields that the line about a request does not show."""
     given = request.input
     if request.questions or given.get("plan"):
         return []
@@ -47,7 +47,7 @@ def _is_in(shown: str, value: str) -> bool:
 
 
 def is_partial(request: RequestInfo) -> bool:
-    """Return whether the line about a request leaves out some of what it asks for."""
+    """Return whether the line about a request omits part of it."""
     if in_one_line(request.message) != in_one_line(request.message, _UNLIMITED):
         return True
     has_lines = any("\n" in _text(each).strip() for each in request.input.values())
@@ -55,11 +55,11 @@ def is_partial(request: RequestInfo) -> bool:
 
 
 def show_input(request: RequestInfo) -> None:
-    """Print all fields of a request's input in full."""
+    """Print all input fields of a request in full."""
     say(f"    tool: {in_one_line(request.tool)}")
     for name, value in request.input.items():
         if (request.tool, name) == (DIALOG, "subjects"):
-            continue  # parts of its text, by which it is recognised
+            continue  # parts of the dialog's text, by which it is recognised
         for each in _field(plain(name), plain(_text(value))):
             say(each)
 
@@ -70,7 +70,7 @@ def _field(name: str, value: str) -> Iterator[str]:
         yield f"    {in_one_line(name)}: {value}"
         return
     yield f"    {in_one_line(name)}:"
-    # With a margin of their own, lines of a value cannot pass for another field.
+    # The margin prevents lines of a value from looking like another field.
     yield from (f"      | {each}".rstrip() for each in lines)
 
 

@@ -1,4 +1,4 @@
-"""Print a request of an agent, with its state and how to answer it."""
+"""Print an agent's request, with its state and how to answer it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def show_request(
     known: Mapping[str, SessionInfo],
     on_timeout: str,
 ) -> None:
-    """Print a request, and how to answer it by its id.
+    """Print a request and how to answer it by its id.
 
-    By the session's name, another request that came meanwhile would be answered.
+    The session's name could answer another request that came meanwhile.
     """
     name, since = name_of(request.session, known), ago(request.asked_at)
     say_line(f"{request.id}  {name}  {since} ago  {_state(request, known, on_timeout)}")
@@ -57,7 +57,7 @@ def _state(request: RequestInfo, known: Mapping[str, SessionInfo], on_timeout: s
 
 
 def _fallback(request: RequestInfo, known: Mapping[str, SessionInfo]) -> str:
-    """Return what can happen to a request at its deadline."""
+    """Return the possible outcome of a request at its deadline."""
     if request.tool == STOP:
         return "stop"
     session = known.get(request.session)

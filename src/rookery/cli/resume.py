@@ -1,4 +1,4 @@
-"""The commands that go on with a conversation, or with a branch of one."""
+"""The commands that continue a conversation or a branch of one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ResumeOptions(TypedDict):
 
 
 def _how(command: C) -> C:
-    """Add the options that say which conversation goes on, and how."""
+    """Add the options that choose the conversation and how it continues."""
     for option in reversed(
         (
             click.option(

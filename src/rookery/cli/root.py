@@ -1,4 +1,4 @@
-"""The program's root: its commands, and the modules that define them."""
+"""The root of the program: its commands and the modules that define them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import click
 from rookery import __version__
 from rookery.importing import import_quickly
 
-#: The commands by purpose, each with the module that defines it. Help keeps this order.
+#: The commands by purpose, each with its module. The help keeps this order.
 SECTIONS: dict[str, dict[str, str]] = {
     "Sessions": {
         "start": "sessions",
@@ -68,7 +68,7 @@ _MODULES = {name: module for commands in SECTIONS.values() for name, module in c
 
 
 class LazyGroup(click.Group):
-    """Import a command's module when the command is run, so that every command starts fast."""
+    """Imports a command's module when the command runs, so that every command starts fast."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(_MODULES)
@@ -76,7 +76,7 @@ class LazyGroup(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in _MODULES:
             return None
-        # By name, because a module that is imported here would slow every command down.
+        # Imported by name: importing all modules at the top would slow down every command.
         command = getattr(import_quickly(f"rookery.cli.{_MODULES[name]}"), name)
         assert isinstance(command, click.Command)  # noqa: S101 - a test checks the table
         return command
@@ -87,7 +87,7 @@ class LazyGroup(click.Group):
         try:
             return super().resolve_command(context, args)
         except click.exceptions.NoSuchCommand as error:
-            # click suggests from the commands that were imported, and none was.
+            # click suggests only imported commands, and none is imported yet.
             raise click.exceptions.NoSuchCommand(
                 error.command_name, possibilities=_MODULES, ctx=context
             ) from None

@@ -36,7 +36,7 @@ def unit_file() -> Path:
 
 
 def unit_text(root: Path | None) -> str:
-    """Return the unit for a home; without ``root`` for the usual one. Raises ``BadInput``."""
+    """Return the unit for a home, by default the usual one. Raises ``BadInput``."""
     environment = f"{_environment(root)}\n" if root else ""
     python = _quoted(sys.executable).replace("$", "$$")
     return _UNIT.format(python=python, environment=environment)
@@ -44,7 +44,7 @@ def unit_text(root: Path | None) -> str:
 
 def is_unit_of(text: str, root: Path | None) -> bool:
     """Return whether a unit starts the daemon of this home."""
-    # Before it was quoted, the home was written as it is.
+    # Older versions wrote the home without quotes.
     lines = text.splitlines()
     if root:
         return _environment(root) in lines or f"Environment=ROOKERY_HOME={root}" in lines
@@ -57,7 +57,7 @@ def _environment(root: Path) -> str:
 
 
 def _quoted(word: str) -> str:
-    """Quote a word so that systemd does not split it or replace parts of it."""
+    """Quote a word so that systemd neither splits it nor expands parts of it."""
     if any(not each.isprintable() for each in word):
         raise BadInput(f"{word!r} cannot be written into a unit of systemd.")
     escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
@@ -65,7 +65,7 @@ def _quoted(word: str) -> str:
 
 
 def find_unit() -> Path | None:
-    """Return the file by which systemd starts the daemon of this home, if it does."""
+    """Return the systemd unit file that starts the daemon of this home, or None."""
     file = unit_file()
     try:
         unit = file.read_text()
@@ -75,7 +75,7 @@ def find_unit() -> Path | None:
 
 
 def remove_unit(file: Path) -> str:
-    """Remove the unit; returns what to tell the user."""
+    """Remove the unit. Returns the text for the user."""
     file.unlink()
     return f"Removed: {file}. Type:  systemctl --user daemon-reload"
 

@@ -30,7 +30,7 @@ _COLOURS = {
     "failed": "red",
 }
 
-#: Sessions that wait for the user come first, then those that may get a new task.
+#: Sessions that wait for the user come first, then those that are free for a new task.
 _ORDER = ("permission", "question", "failed turn", "idle", "working", "starting", "closing")
 
 
@@ -44,7 +44,7 @@ def show_sessions(
 ) -> None:
     """Print a table as wide as the terminal, with the sessions that wait for the user first.
 
-    As a tree, each session stands below the one that started it.
+    As a tree, each session is below the one that started it.
     """
     if not sessions:
         say('No sessions. Start one:  rookery start --agent demo "say: Hello"')
@@ -62,7 +62,7 @@ def show_sessions(
     for row in rows:
         line, colour = line_of(row, widths), _COLOURS.get(row["STATE"])
         lines.append(click.style(line, fg=colour) if colour and is_colourful() else line)
-    click.echo("\n".join(lines))  # at once: each echo flushes
+    click.echo("\n".join(lines))  # one echo, because each one flushes
 
 
 def _rank(session: SessionInfo) -> tuple[int, str]:
@@ -104,7 +104,7 @@ def _row(session: SessionInfo, what: str, depth: int) -> Mapping[str, str]:
 
 
 def _what(session: SessionInfo, kept: WaitingInfo | None, failure: str) -> str:
-    """Say what a session is about; or what is wrong with it, or with messages for it."""
+    """Return a session's subject, or the problem with it or with messages for it."""
     about, state = session.reason or session.title, _state(session)
     if kept and state == "idle" and kept.why:
         return f"{_wait(kept)}: {kept.blocked_by}"

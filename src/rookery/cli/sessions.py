@@ -95,11 +95,11 @@ def start(daemon: Client, **given: Unpack[StartOptions]) -> None:
 
 
 def _brought_along(session: SessionInfo) -> str:
-    """Name what a project holds that may run programs once its agent trusts the folder."""
+    """Name the project files that may run programs once the agent trusts the folder."""
     folder = Path(session.project_path)
     names = PROJECT_FILES.get(session.agent, ())
     found = [name for name in names if (folder / name).exists()]
-    return ", ".join(found) if folder != Path.home() else ""  # there, they are the user's own
+    return ", ".join(found) if folder != Path.home() else ""  # in the home they are the user's
 
 
 def _begin(daemon: Client, given: StartOptions) -> SessionInfo:
@@ -123,14 +123,14 @@ def _begin(daemon: Client, given: StartOptions) -> SessionInfo:
 
 
 def _with_a_hint(refusal: Answered, command: Sequence[str]) -> Answered:
-    """Say what else to try where a whole command line was given as one word."""
+    """Add a hint if a whole command line was given as one argument."""
     if refusal.code != "program-missing" or len(command) != 1 or " " not in command[0]:
         return refusal
     return Answered(refusal.code, f"{refusal} Or leave out the quotes:  -- {command[0]}")
 
 
 def environment_here() -> dict[str, str]:
-    """Return what the daemon may take of this environment; nothing within a session."""
+    """Return the variables that the daemon may use; empty within a session."""
     if "ROOKERY_BADGE" in os.environ:
         return {}
     return {name: os.environ[name] for name in FROM_CALLER if name in os.environ}
@@ -166,7 +166,7 @@ def _show_list(found: SessionList, *, as_tree: bool) -> None:
 
 
 def _deadlines(pending: Mapping[str, PendingInfo], on_timeout: str) -> dict[str, str]:
-    """Say of each session by when its request wants an answer, or that it was missed."""
+    """Return a note for each session about the deadline of its request, or that it passed."""
     told = {}
     for session, each in pending.items():
         if each.missed:

@@ -7,10 +7,10 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-#: Columns where the output is not a terminal.
+#: Columns to assume if the output is not a terminal.
 WIDTH_WITHOUT_TERMINAL = 120
 
-#: Cells below which a column that may be cut says nothing.
+#: Cells below which a shortened column is useless.
 MIN_CELLS = 14
 
 #: Cells between two columns.
@@ -19,19 +19,19 @@ GAP_CELLS = 2
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The columns of a table, and how they give way where the terminal is narrow."""
+    """The columns of a table, and how they shrink in a narrow terminal."""
 
     titles: tuple[str, ...]
-    spared: tuple[str, ...]  #: left out, the first one first
-    shrinking: tuple[str, ...]  #: cut, down to ``MIN_CELLS``
-    last_resort: str  #: cut where all that shrink are left out
+    spared: tuple[str, ...]  #: columns to drop, in this order
+    shrinking: tuple[str, ...]  #: columns to cut, down to ``MIN_CELLS``
+    last_resort: str  #: the column to cut if all shrinking ones are dropped
 
     @property
     def head(self) -> dict[str, str]:
         return dict(zip(self.titles, self.titles, strict=True))
 
     def fit(self, rows: Sequence[Mapping[str, str]], width: int) -> dict[str, int]:
-        """Return the width of each column that is shown, by its title."""
+        """Return the width of each visible column by title."""
         widths = {
             title: max(cells(row[title]) for row in (self.head, *rows)) for title in self.titles
         }
@@ -59,35 +59,35 @@ class Layout:
 
 
 def line_of(row: Mapping[str, str], widths: Mapping[str, int]) -> str:
-    """Write a row of a table; what is wider than its column is cut."""
+    """Return a row of a table as a line, with cells cut to the width of their columns."""
     fitting = {title: cut(row[title], width) for title, width in widths.items()}
     padded = (cell + " " * (widths[title] - cells(cell)) for title, cell in fitting.items())
     return (" " * GAP_CELLS).join(padded).rstrip()
 
 
 def width_here() -> int:
-    """Return the columns of this terminal, or those that ``COLUMNS`` says.
+    """Return the columns of this terminal, or the value of ``COLUMNS``.
 
-    ``shutil`` has the same function, but loads its compression modules.
+    ``shutil`` has the same function, but it loads compression modules.
     """
     columns = os.environ.get("COLUMNS", "")
     if columns.isdecimal() and int(columns):
         return int(columns)
     try:
         return os.get_terminal_size().columns or WIDTH_WITHOUT_TERMINAL
-    except OSError:  # the output is no terminal
+    except OSError:  # the output is not a terminal
         return WIDTH_WITHOUT_TERMINAL
 
 
 def cells(text: str) -> int:
-    """Count the cells of a terminal that a text takes."""
+    """Count the terminal cells that a text occupies."""
     if text.isascii():
         return len(text)
     return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text)
 
 
 def cut(text: str, width: int) -> str:
-    """Cut text to so many cells, and mark the cut."""
+    """Cut text to a number of cells and mark the cut."""
     if cells(text) <= width:
         return text
     if width < 1:
@@ -99,12 +99,12 @@ def cut(text: str, width: int) -> str:
 
 
 def cut_left(text: str, width: int) -> str:
-    """Cut text at its beginning: the end of a path tells most."""
+    """Cut text at its start: the end of a path is the most useful part."""
     return cut(text[::-1], width)[::-1]
 
 
 def folded(text: str, width: int) -> str:
-    """Break lines that are longer than so many cells."""
+    """Break lines that are longer than a number of cells."""
     rows: list[str] = []
     for line in text.split("\n"):
         row, taken = "", 0

@@ -48,7 +48,7 @@ def attach(daemon: Client, name: str) -> None:
     if session.tmux_session is None or session.ended_at:
         raise BadInput(f"{session.name} is not in a pane now. See:  rookery output {name}")
     socket = session.tmux_server or show_status(daemon).tmux_socket
-    os.environ.pop("TMUX", None)  # to attach also within the user's own tmux
+    os.environ.pop("TMUX", None)  # so that attaching works within the user's own tmux, too
     target = _present_session(socket, session.tmux_pane) or session.tmux_session
     try:
         os.execvp("tmux", ["tmux", "-u", "-S", socket, "attach-session", "-t", f"={target}"])  # noqa: S606
@@ -66,7 +66,7 @@ def _present_session(socket: str, pane: str | None) -> str:
         raise BadInput(f"tmux cannot be run here: {error.strerror}.") from error
     rows = (each.partition(" ") for each in listed.splitlines())
     windows = [window for found, _, window in rows if found == pane]
-    # The daemon's own session shows the windows of all agents.
+    # The daemon's own tmux session shows the windows of all agents, too.
     return next((each for each in windows if not each.startswith("rookery:")), "")
 
 

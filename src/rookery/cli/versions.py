@@ -1,4 +1,4 @@
-"""Say what to do when this command and the daemon are of different versions."""
+"""Report when this command and the daemon have different versions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rookery import __version__
 
 
 def skew(daemon: str, own: str = __version__) -> str:
-    """Return a sentence for the user; empty if the versions are the same."""
+    """Return a sentence with advice for the user; empty if the versions are the same."""
     if daemon == own:
         return ""
     differ = f"This command is version {own}, the daemon {daemon}"

@@ -1,4 +1,4 @@
-"""Wait for answers of the daemon, also while it restarts."""
+"""Wait for answers of the daemon, even while it restarts."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ C = TypeVar("C", bound=Callable[..., object])
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
-#: Seconds for which a daemon may be asked to wait at once.
+#: Maximum seconds that one request may ask the daemon to wait.
 MAX_WAIT_S = 86_400.0
 
-#: Seconds after which a user who waits is told what is in the way, and between later looks.
+#: Seconds until a waiting user is told what blocks messages, and between later checks.
 FIRST_NOTICE_S, MAX_NOTICE_INTERVAL_S = 3.0, 60.0
 
-#: Seconds for a daemon that stopped to come back: it may be restarting.
+#: Seconds to wait for a daemon that stopped: it may be restarting.
 RETURN_TIMEOUT_S = 10.0
 
 
 class TimedRequest(Protocol[T_co]):
-    """Asks the daemon something that it may wait for, so many seconds."""
+    """A request to the daemon that may wait up to ``timeout`` seconds."""
 
     def __call__(self, *, timeout: float) -> T_co: ...
 
@@ -50,10 +50,10 @@ def patiently(
     otherwise: str,
     meanwhile: Callable[[], None] | None = None,
 ) -> T:
-    """Ask for what may take long; if the daemon restarts meanwhile, ask again.
+    """Send a request that may take long; if the daemon restarts meanwhile, repeat it.
 
     ``meanwhile`` is called after a few seconds, and then at growing intervals.
-    Raises ``CutOff`` with the words ``otherwise`` if no daemon comes back soon.
+    Raises ``CutOff`` with the text ``otherwise`` if no daemon comes back soon.
     """
     deadline = monotonic() + (inf if timeout is None else timeout)
     pace = FIRST_NOTICE_S if meanwhile else MAX_WAIT_S
@@ -96,7 +96,7 @@ def _is_back(daemon: Client) -> bool:
 def gathered(
     daemon: Client, sessions: Sequence[str], *, needed: int, until: str, timeout: float | None
 ) -> Iterator[SessionInfo]:
-    """Yield sessions as they stop, or get where ``until`` says, until enough of them have."""
+    """Yield sessions as they reach the state ``until``, until ``needed`` of them have."""
     deadline = monotonic() + (inf if timeout is None else timeout)
     awaited, names, there = tuple(sessions), tuple(sessions), 0
     notices = BlockedNotices(daemon)
@@ -115,7 +115,7 @@ def gathered(
 
 
 def how_many(command: C) -> C:
-    """Let a command say how many of several sessions are enough."""
+    """Add the options that say how many of several sessions are enough."""
     several = click.option("--count", "number", type=click.IntRange(1, 100), help="So many.")
     some = click.option("--any", "some", is_flag=True, help="Whichever comes first.")
     every = click.option("--all", "every", is_flag=True, help="All of them.")
@@ -124,14 +124,14 @@ def how_many(command: C) -> C:
 
 @dataclass(frozen=True, slots=True)
 class Enough:
-    """How many of several sessions a user said are enough."""
+    """How many of several sessions the user wants to wait for."""
 
     every: bool
     some: bool
     number: int | None
 
     def of(self, names: Sequence[str], *, otherwise: str) -> str | int:
-        """Return a number, "all" or "any", or ``otherwise`` if nothing was said."""
+        """Return a number, "all" or "any"; ``otherwise`` if the user chose none."""
         asked: list[str | int] = ["all"] if self.every else []
         asked += ["any"] if self.some else []
         asked += [self.number] if self.number else []
@@ -143,7 +143,7 @@ class Enough:
 
 
 def goes_on(*names: str) -> str:
-    """Say that sessions go on without a daemon, and how to see them again."""
+    """Return a text that sessions go on without a daemon, and how to see them again."""
     show = f"rookery output {names[0]}" if len(names) == 1 else "rookery ls"
     return f"while this waited; {_go_on(names)}. Start it:  rookery up  then:  {show}"
 
@@ -154,7 +154,7 @@ def _go_on(names: Sequence[str]) -> str:
 
 @contextmanager
 def stoppable(*names: str) -> Iterator[None]:
-    """Let Ctrl-C end the wait, and say that the sessions go on."""
+    """Let Ctrl-C end the wait and print that the sessions go on."""
     try:
         yield
     except KeyboardInterrupt:
