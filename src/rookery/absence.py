@@ -1,4 +1,4 @@
-"""What hooks say where nothing can be decided: while no daemon runs, or of unreadable calls."""
+"""The answers of hooks that get no decision: without a daemon, or for unreadable calls."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from rookery.store.switches import Mode
 
 _log = logging.getLogger(__name__)
 
-#: Seconds between two looks whether rules or mode have changed.
+#: Seconds between two checks whether rules or mode have changed.
 ROUND = 1.0
 
-#: How the loop that writes the file is named in the log.
+#: The name of the loop in the log.
 STEP = "Writing offline answers"
 
 DENIAL = Verdict(Outcome.DENIED, "absence", "Rookery is not there to decide this.")
@@ -41,10 +41,10 @@ WhenAway: TypeAlias = Literal["ask", "deny", "pass"]
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What decides, besides the rules, what hooks say."""
+    """What determines the answers of hooks besides the rules."""
 
     mode: Mode
-    #: For each agent, the agents that have started live sessions of it: their rules bind these.
+    #: For each agent, the agents that started live sessions of it: their rules apply, too.
     agents_above: Mapping[str, Collection[str]]
 
 
@@ -60,23 +60,23 @@ class Absence:
     when_away: WhenAway
 
     async def keep(self, database: Database, clock: Clock) -> None:
-        """Keep the file as rules and mode say; for ever."""
+        """Keep the file in line with rules and mode, forever."""
         write = partial(self.write, database, clock)
         await supervise.every(ROUND, write, name=STEP, clock=clock)
 
     async def write(self, database: Database, clock: Clock) -> None:
-        """Write the file if it is not as rules and mode say, also if another changed it."""
+        """Write the file if it is outdated or if another program changed it."""
         await self.rulebook.refresh(database, clock)
         self.store(await database.read(situation))
 
     def store(self, now: Situation) -> None:
-        """Have the file hold the answers for this situation. Raises ``OSError``."""
+        """Store the answers for this situation in the file. Raises ``OSError``."""
         content = with_checksum(self.words(now).encode())
         if _content(self.file) != content:
             write_durably(self.file, content)
 
     def words(self, now: Situation) -> str:
-        """Return what each agent is to be told of which calls, as JSON."""
+        """Return, as JSON, the answer for each agent and kind of call."""
         if self.when_away == "pass":
             return "{}"
         told = {
@@ -86,9 +86,9 @@ class Absence:
         return json.dumps({name: each for name, each in told.items() if each}, sort_keys=True)
 
     def say_to_unreadable(self, agent: str, events: frozenset[str], now: Situation) -> str:
-        """Return what an agent is told of a call that cannot be read.
+        """Return the answer to a call that cannot be read.
 
-        It never passes where a rule might have stopped it. Without a known event the call
+        It never lets a call run that a rule might have stopped. Without a known event the call
         counts as one before a tool runs, which is the strictest.
         """
         dialect = self.agents.get(agent)
@@ -133,9 +133,9 @@ def _of_agents(rules: Iterable[Rule], names: Collection[str]) -> Iterator[Rule]:
 
 
 def _glob(pattern: Pattern) -> str:
-    """Return a glob that matches at least what the pattern does.
+    """Return a glob that matches at least what the pattern matches.
 
-    It has no brackets: the hook program knows ``*`` and ``?`` only.
+    It has no brackets: the hook program supports ``*`` and ``?`` only.
     """
     if pattern.kind == "regex" or "[" in pattern.text:
         return "*"

@@ -1,6 +1,6 @@
-"""Presses a person's answers into agents' own dialogs, where no hook carries them.
+"""Press a person's answers in agents' own dialogs, where no hook can return them.
 
-A key is pressed only into the very dialog that the answer is for. The intent is on disk before
+A key is pressed only in the exact dialog that the answer is for. The intent is on disk before
 the key is pressed, and the pane keeps a receipt of it: whenever the daemon dies, an answer is
 neither pressed twice nor forgotten.
 """
@@ -33,11 +33,11 @@ _log = logging.getLogger(__name__)
 #: Seconds between two looks at a dialog.
 LOOK_SECONDS = 0.3
 
-#: Looks at most; those for a dialog that is still to be drawn; those before a step that changed
-#: nothing is taken once more; and those before a dialog is gone that left nothing behind.
+#: Limits on looks: in total; for a dialog that is still to be drawn; before a step without
+#: effect is repeated; and before a dialog that left no trace counts as gone.
 MOST_LOOKS, LOOKS_BEFORE, LOOKS_AFTER, LOOKS_GONE = 40, 9, 7, 4
 
-#: How often a key that ends a dialog is pressed at most: agents ignore some at first.
+#: Maximum presses of a key that ends a dialog: agents ignore some at first.
 MOST_PRESSES = 3
 
 NO_DIALOG = "its dialog was gone before the answer could be given"
@@ -57,27 +57,27 @@ OVER = "its session ended before the answer was seen to take effect"
 
 @dataclass(frozen=True, slots=True)
 class _Standing:
-    """What is known of an answer before each look."""
+    """The state of an answer before each look."""
 
     session: Session
     verdict: Verdict
-    presses: int  #: keys that were meant to end its dialog
-    has_moved: bool  #: the agent has told of something since the last of them
-    may_be_told: bool  #: its hook program may have given the answer before it was gone
+    presses: int  #: presses of keys that should end its dialog
+    has_moved: bool  #: whether the agent has reported anything since the last of them
+    may_be_told: bool  #: whether its hook program may have delivered the answer before it died
 
 
 @dataclass(slots=True)
 class _Course:
-    """How far the steps towards one answer have come."""
+    """The progress of the steps towards one answer."""
 
     request: Request
     looks: int = 0
-    absent: int = 0  #: the last of them at which there was no dialog
+    absent: int = 0  #: how many of the last looks showed no dialog
     step: Press | None = None
-    dialog: Dialog | None = None  #: that the step was taken in
+    dialog: Dialog | None = None  #: the dialog in which the step was taken
     seen: Dialog | None = None  #: the dialog at the last look
-    waited: int = 0  #: looks since then
-    why: str = NO_DIALOG  #: no step was taken at the last look
+    waited: int = 0  #: looks since the step
+    why: str = NO_DIALOG  #: why no step was taken at the last look
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Answers:
     permissions: Permissions
 
     async def press(self) -> None:
-        """Serve the sessions whose dialogs have an answer; for ever."""
+        """Press the pending answers of all sessions, forever."""
         await Reconciler(
             name="Answering dialogs",
             clock=self._clock,
@@ -106,7 +106,7 @@ class Answers:
         return True
 
     async def _see_through(self, course: _Course) -> None:
-        """Press until the dialog is gone; or take the answer back, if it cannot be given."""
+        """Press keys until the dialog is gone, or reopen the request if that is impossible."""
         standing: _Standing | None = None
         while course.looks < MOST_LOOKS:
             standing = await self.database.read(partial(_standing, request=course.request))
@@ -132,20 +132,20 @@ class Answers:
         await give_up(course.request, why)
 
     async def _look(self, course: _Course, standing: _Standing) -> bool:
-        """Look at the dialog once, and take the next step in it. True if all is done."""
+        """Look at the dialog once and take the next step in it. Returns True if done."""
         request, view = (
             course.request,
             await self.runtime.terminal(course.request.session).view(),
         )
         dialog = view.dialog
         course.absent = course.absent + 1 if dialog is None else 0
-        # A pane whose program has just died shows no dialog either.
+        # A pane whose program has just died shows no dialog, either.
         is_alive = view.box is not None or view.is_working or course.absent > LOOKS_GONE
         if standing.presses and (standing.has_moved or (dialog is None and is_alive)):
             await self.database.write(partial(self._note, request=request))
             return True
         if dialog is None:
-            # It may be still to come: a hook tells before the dialog is drawn.
+            # The dialog may still be to come: a hook reports it before it is drawn.
             course.why = NO_DIALOG if view.has_no_dialog else UNREADABLE
             if course.absent > LOOKS_BEFORE:
                 course.looks = MOST_LOOKS
@@ -153,7 +153,7 @@ class Answers:
         fits = await self.database.read(partial(about, session=request.session, dialog=dialog))
         is_next = bool(standing.presses) and dialog.asks_back
         if not is_next and request.id not in {each.id for each in fits}:
-            if standing.presses:  # ours is gone; another one came
+            if standing.presses:  # our dialog is gone; another one appeared
                 await self.database.write(partial(self._note, request=request))
                 return True
             course.why = OTHER_DIALOG
@@ -167,13 +167,13 @@ class Answers:
         agent, request = self.agents[standing.session.agent], course.request
         is_still, course.seen = dialog == course.seen, dialog
         if course.step is not None and not is_still:
-            return  # it shows the last step, or goes away: look once more
+            return  # it redraws after the last step, or closes: look again
         keys = agent.screen.keys if agent.screen else None
         step = keys.keys_for(dialog, call_of(request), standing.verdict) if keys else None
         if step is None:
             course.why = NO_KEY
         elif standing.presses and not step.is_last and not dialog.asks_back:
-            # The key that ends the dialog was pressed: what is left of it takes no other step.
+            # A key to end the dialog was pressed: what remains of it takes no other step.
             course.why = NOT_TAKEN
         elif step.is_last and standing.presses >= MOST_PRESSES:
             course.why = NOT_TAKEN
@@ -184,7 +184,7 @@ class Answers:
     async def _is_due(
         self, course: _Course, standing: _Standing, step: Press, dialog: Dialog
     ) -> bool:
-        """Return whether a step is to be taken now: not again before the last one shows."""
+        """Return whether to take a step now, or to wait until the last one shows."""
         request = course.request
         is_same = (course.step, course.dialog) == (step, dialog)
         if is_same or (step.is_last and standing.presses):
@@ -192,9 +192,9 @@ class Answers:
             course.why = NOT_TAKEN
             sent = await self.runtime.terminal(request.session).last_receipt()
             if step.is_last and sent != _receipt(request, standing.presses):
-                return True  # we died before it was pressed
+                return True  # the daemon died before the key was pressed
             if step.is_last and request.source == "screen":
-                return False  # the next dialog may look just like this one
+                return False  # the next dialog may look exactly like this one
             return course.waited > LOOKS_AFTER
         return True
 
@@ -203,7 +203,7 @@ class Answers:
     ) -> None:
         intend = partial(self._intend, request=request, step=step, by=standing.verdict.by)
         await self.database.write(intend)
-        # Once more: to write it down took a while.
+        # Look again: writing to disk took a while.
         terminal = self.runtime.terminal(request.session)
         if (await terminal.view()).dialog != dialog:
             await self.database.write(partial(self._withhold, request=request, step=step))
@@ -225,7 +225,7 @@ class Answers:
         self.permissions.note_press(db, request)
 
     async def _give_up(self, request: Request, why: str) -> None:
-        """Let it be asked again: it stands as if nobody had answered."""
+        """Reopen a request as if it had not been answered."""
 
         def give_up(db: Connection) -> None:
             self.permissions.keep_undelivered(db, request, why)
@@ -235,7 +235,7 @@ class Answers:
         await self.database.write(give_up)
 
     async def _let_go(self, request: Request, why: str) -> None:
-        """Settle what cannot be answered any more."""
+        """Close a request that cannot be answered any more."""
 
         def let_go(db: Connection) -> None:
             self.permissions.keep_undelivered(db, request, why)
@@ -255,7 +255,7 @@ def _receipt(request: Request, number: int) -> str:
 
 
 def _standing(db: Connection, request: Request) -> _Standing | None:
-    """Read what is known of an answer. None if it is not to be pressed any more."""
+    """Read the state of an answer. None if it must not be pressed any more."""
     verdict = requests.verdict_of(db, request.id)
     if verdict is None or requests.get(db, request.id).delivery != "due":
         return None

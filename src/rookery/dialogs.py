@@ -1,6 +1,7 @@
-"""Dialogs that only an agent's screen tells of: they become requests, and end as such.
+"""Turn dialogs that only an agent's screen shows into requests, and close these requests.
 
-Trust dialogs, offers of models, agents without hooks, and every dialog whose hook was lost.
+These are trust dialogs, model offers, dialogs of agents without hooks, and all whose hook was
+lost.
 """
 
 from __future__ import annotations
@@ -45,24 +46,24 @@ from rookery.supervise import Reconciler
 
 _log = logging.getLogger(__name__)
 
-#: Seconds between two looks at a dialog that stands, if its screen does not change.
+#: Seconds between two looks at an open dialog if its screen does not change.
 LOOK_SECONDS = 1.0
 
-#: Seconds from a change of the screen to a look at it, and before a second look at a dialog
-#: that is gone: while a screen is drawn anew, it may seem so.
+#: Seconds between a change of the screen and a look at it, and before a second look at a
+#: dialog that is gone: while a screen is redrawn, it may only seem to be gone.
 SETTLE_SECONDS = 0.1
 
 #: Seconds for which a dialog may stay on a busy screen after it was answered.
 LINGERING_SECONDS = 3.0
 
-#: Seconds after which a dialog is drawn, even if it was never seen.
+#: Seconds after which a dialog counts as drawn, even if it was never seen.
 DRAWN_SECONDS = 5.0
 
-#: Characters of a dialog that are kept as evidence of a state; its request has all of it.
+#: Characters of a dialog kept as evidence of a state; its request has the full text.
 SHOWN_CHARACTERS = 400
 
 
-#: Said before the text of a dialog that only the screen tells of, and only in part.
+#: Precedes the text of a dialog of which the screen shows only a part.
 PARTIAL = "(Its screen shows only a part of this dialog: answer it with rookery attach.) "
 
 
@@ -72,7 +73,7 @@ def call_of(request: Request) -> Call:
 
 
 def about(db: Connection, session: SessionId, dialog: Dialog) -> list[Request]:
-    """Return the requests of a session that a dialog shows: open, or answered and not given."""
+    """Return the session's requests that a dialog shows: open, or answered but undelivered."""
     due = requests.next_press(db, session)
     known = [
         *requests.open_of(db, session),
@@ -81,15 +82,15 @@ def about(db: Connection, session: SessionId, dialog: Dialog) -> list[Request]:
     ]
     fits = [each for each in known if is_about(dialog, call_of(each))]
     told = [each for each in known if each.source == "hook"]
-    # A part of a call may be part of another one, too: only a single request is sure to be it.
+    # A part of a call may also be part of another call: only a single request is certain.
     return told if dialog.is_cut and fits and len(told) > 1 else fits
 
 
 def is_lingering(db: Connection, session: SessionId, dialog: Dialog, now: datetime) -> bool:
-    """Return whether a dialog was answered a moment ago, and is only not yet redrawn."""
+    """Return whether a dialog was answered a moment ago and is not redrawn yet."""
     since = now - timedelta(seconds=LINGERING_SECONDS)
     answered = map(call_of, requests.answered_since(db, session, since))
-    # A rule decides without a request: its hook closes the dialog, if that was drawn.
+    # A rule decides without a request: its hook closes the dialog if that was drawn.
     ruled = (Call(each.tool, each.input) for each in requests.decided_since(db, session, since))
     return any(is_about(dialog, call) for call in (*answered, *ruled))
 
@@ -102,9 +103,9 @@ def note(
     *,
     is_told: bool = False,
 ) -> bool:
-    """Make a request of a dialog, unless it is one already. False if it is.
+    """Create a request for a dialog. Returns False if the dialog has one already.
 
-    ``is_told`` is whether it is known already that something is asked.
+    ``is_told`` is whether the journal already says that something is asked.
     """
     if about(db, session.id, dialog) or dialog.asks_back:
         return False
@@ -126,18 +127,18 @@ def _ask(
 ) -> InputAsked:
     call, now = _seen(dialog), permissions.journal.clock.now()
     request = requests.add(db, session.id, call, Asking(now, None, None, source="screen"))
-    # Before the session is up every dialog counts as a question.
+    # Until the session is up, every dialog counts as a question.
     kind = call.kind if session.started_at else "question"
     return InputAsked(session.id, kind, call.summary, request)
 
 
 def _seen(dialog: Dialog) -> Call:
-    """Describe a dialog that only the screen shows as what is asked."""
+    """Return a dialog that only the screen shows as a call."""
     asked = Question((PARTIAL if dialog.is_cut else "") + dialog.text, dialog.options)
     given: dict[str, object] = {"text": dialog.text, "options": list(dialog.options)}
     if dialog.is_cut:
         given["is_cut"] = True
-    # By its subjects it is known again when its hook comes: see ``same_dialog``.
+    # The subjects serve to recognise it when its hook arrives: see ``same_dialog``.
     kept = {**given, "subjects": list(dialog.subjects)}
     return Call(
         DIALOG, kept, (asked,), by_keys=True, shown=dialog.kind, mark=digest(DIALOG, given)
@@ -146,7 +147,7 @@ def _seen(dialog: Dialog) -> Call:
 
 @dataclass(frozen=True, slots=True)
 class Dialogs:
-    """Watches the dialogs whose end no hook will tell."""
+    """Watches the dialogs whose end no hook reports."""
 
     database: Database
     runtime: Runtime
@@ -156,7 +157,7 @@ class Dialogs:
     _drawn: set[RequestId] = field(default_factory=set)
 
     async def watch(self) -> None:
-        """Look after the dialogs that only a screen tells of; for ever."""
+        """Watch the dialogs that only a screen shows, forever."""
         await Reconciler(
             name="Watching dialogs",
             clock=self._clock,
@@ -171,7 +172,7 @@ class Dialogs:
 
     @property
     def _untold(self) -> list[str]:
-        """The agents whose hooks tell of a dialog, but not of its end."""
+        """The agents without a hook that reports permission dialogs and their end."""
         told_by = {
             name: agent.hooks.traits.permission if agent.hooks else ""
             for name, agent in self.agents.items()
@@ -202,14 +203,14 @@ class Dialogs:
         await self.database.write(withdraw)
 
     def _explain(self, db: Connection, session: SessionId, view: View) -> None:
-        """Make a request of what a session is known to ask, once its screen shows it."""
+        """Create a request for what a session is known to ask once its screen shows it."""
         if view.dialog and session in dialogs.unexplained(db):
             known = sessions.get(db, session)
             note(db, self.permissions, known, view.dialog, is_told=True)
 
     def _withdraw(self, db: Connection, session: SessionId, view: View, *, rests: bool) -> None:
         gone = self._gone(db, session, view)
-        # A list that the person has opened, such as one of models, may belong to no turn.
+        # A list opened by the user, such as one of models, may belong to no turn.
         has_turn = bool(turn_changes.open_turns(db, session))
         for each in gone:
             self.permissions.withdraw(db, each, rests=rests and not has_turn)
@@ -218,12 +219,12 @@ class Dialogs:
         if view.dialog and known.started_at:
             note(db, self.permissions, known, view.dialog)
         elif gone and rests and self._leaves_end_untold(db, known):
-            # It would work on now, had the call been allowed.
+            # If the call had been allowed, the agent would be working now.
             interrupted = TurnEnded(session, "", "interrupted")
             self.permissions.journal.append(db, interrupted)
 
     def _leaves_end_untold(self, db: Connection, session: Session) -> bool:
-        """Return whether a turn runs of which no hook will tell that a refusal has ended it."""
+        """Return whether a turn runs and no hook will report that a refusal has ended it."""
         is_working = session.activity is Activity.WORKING
         return (
             is_working
@@ -232,16 +233,16 @@ class Dialogs:
         )
 
     def _gone(self, db: Connection, session: SessionId, view: View) -> list[RequestId]:
-        """Return the requests whose dialog a screen shows no more."""
+        """Return the requests whose dialog is no longer on the screen."""
         if view.dialog is None and not view.has_no_dialog:
-            return []  # the screen cannot be read: the dialog may not fit it
+            return []  # the screen cannot be parsed: the dialog may not fit on it
         shown = {each.id for each in about(db, session, view.dialog)} if view.dialog else set()
         self._drawn.update(shown)
         watched = dialogs.watched_of(db, session, untold=self._untold)
         return [each.id for each in watched if each.id not in shown and self._was_drawn(each)]
 
     def _was_drawn(self, request: Request) -> bool:
-        """Return whether its dialog was drawn; its hook may tell of it before it is."""
+        """Return whether its dialog was drawn; its hook may report it earlier."""
         age = (self._clock.now() - request.asked_at).total_seconds()
         return request.source == "screen" or request.id in self._drawn or age > DRAWN_SECONDS
 

@@ -1,4 +1,4 @@
-"""Resolve the path fields of a tool call, without ever blocking the event loop."""
+"""Resolve the path fields of a tool call without blocking the event loop."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from typing import TypeAlias
 from rookery.model.folders import absolute_path, named_folders
 from rookery.model.permissions import FOLDER, Call
 
-#: Of each field of a call, the files that its path may name.
+#: For each field of a call, the files that its path may name.
 _Meanings: TypeAlias = dict[str, frozenset[str]]
 
-#: A path on a dead mount blocks its thread for good; then the call counts as uncertain.
+#: A path on a dead mount blocks its thread forever; then the call counts as uncertain.
 RESOLVE_TIMEOUT_S = 0.5
 
-#: So many threads may hang on dead mounts; further calls count as uncertain at once.
+#: Limit of threads that hang on dead mounts; beyond it calls count as uncertain at once.
 MAX_THREADS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class PathResolver:
-    """Follows links in threads of its own, which may hang and do not keep the daemon alive."""
+    """Resolves links in its own threads, which may hang and do not keep the daemon alive."""
 
     timeout_s: float = RESOLVE_TIMEOUT_S
     real_path: Callable[[str], str] = os.path.realpath
     _threads: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_THREADS))
 
     async def resolve(self, call: Call, *, folder: str, fields: Iterable[str]) -> Call:
-        """Return the call with the real paths of these fields, as seen from a folder."""
+        """Return the call with the real paths of these fields, relative to a folder."""
         written = {name: call.input[name] for name in fields if name in call.input}
         paths = {name: path for name, path in written.items() if isinstance(path, str)}
         if not paths:
             return call
-        # Whether an agent expands a tilde is not known: no rule allows by such a path.
+        # Agents differ in expanding a tilde: no allow rule may match by such a path.
         unsure = {name for name, path in paths.items() if path.startswith("~")}
         found = await self._in_thread(paths, folder or "/")
         unsure.update(paths.keys() - found.keys())
@@ -63,7 +63,7 @@ class PathResolver:
                 found = dict(self._followed(paths, folder))
             finally:
                 self._threads.release()
-            with suppress(RuntimeError):  # the loop has closed meanwhile
+            with suppress(RuntimeError):  # the loop was closed meanwhile
                 loop.call_soon_threadsafe(_answer, answer, found)
 
         Thread(target=follow_links, name="real paths", daemon=True).start()
@@ -80,13 +80,13 @@ class PathResolver:
                 yield name, frozenset(self._meanings(folder, path))
 
     def _meanings(self, folder: str, path: str) -> Iterable[str]:
-        """Yield each file that the path may name, as seen from a folder."""
+        """Yield each file that the path may name, relative to a folder."""
         if path.startswith("~/"):
             path = os.path.expanduser(path)  # noqa: PTH111 - pathlib raises without a home
         whole = os.path.join(folder, path)  # noqa: PTH118 - pathlib removes "." and "//"
         yield self.real_path(whole)
         if ".." in whole.split("/"):
-            # OpenCode removes ".." from the text, so what stands before it need not exist.
+            # OpenCode removes ".." textually, so the part before it need not exist.
             yield self.real_path(absolute_path(path, folder))
             yield self.real_path(absolute_path(path, self.real_path(folder)))
 

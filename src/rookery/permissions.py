@@ -1,6 +1,6 @@
-"""Whether a tool call may run: decided by rule, or by asking a person.
+"""Decide whether a tool call may run: by rule, or by asking a person.
 
-No error, no silence and nothing that cannot be read ever becomes a yes.
+An error, a missing answer or unreadable input never allows a call.
 """
 
 from __future__ import annotations
@@ -39,35 +39,35 @@ from rookery.terminal import TERMINAL, settle_in_terminal
 
 _log = logging.getLogger(__name__)
 
-#: An agent that says what it is about to do, and then asks, does so within this time.
+#: An agent that announces a call and then asks about it does so within this time.
 SECOND_ASKING = timedelta(seconds=30)
 
-#: Seconds between two looks at the clock.
+#: Seconds between two checks of the deadlines.
 ROUND = 1.0
 
-#: A longer one than this means that the clock has jumped.
+#: A longer interval between two checks means that the clock has jumped.
 LONGEST_ROUND = timedelta(seconds=10)
 
-#: A call that was allowed in the terminal has run, at the latest, after this time.
+#: A call that was allowed in the terminal has run after this time at the latest.
 LONGEST_CALL = timedelta(hours=24)
 
-#: Who has decided, if it was no person or session that answered us.
+#: The deciders other than persons and sessions.
 RULE, GRANT, CLOCK = "rule", "grant", "the clock"
 
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """It is none of our business: the agent goes on as if it had no hook."""
+    """No decision: the agent goes on as if it had no hook."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """The agent is to ask its person itself, also if it would not have."""
+    """The agent must ask its user itself, even if it would not have done so."""
 
 
 @dataclass(frozen=True, slots=True)
 class WaitForAnswer:
-    """Somebody is asked; the answer is still to come."""
+    """A person is asked; the answer is pending."""
 
     request: RequestId
 
@@ -87,7 +87,7 @@ class Permissions:
     def consider(
         self, db: Connection, session: Session, call: Call, *, hook: str, can_ask: bool
     ) -> Ruling:
-        """Say what becomes of a call. ``can_ask`` is whether its agent asks when told to."""
+        """Decide a call. ``can_ask`` is whether its agent asks its user when a hook says so."""
         where = families.circumstances(db, session)
         rule = decide(self.rulebook.rules, call, where)
         at = time_of(hook)
@@ -108,7 +108,7 @@ class Permissions:
             return Ask()
         since = self.journal.clock.now() - SECOND_ASKING
         if call.is_asked and dialogs.was_just_handed(db, session.id, call.digest, since=since):
-            # Its dialog came before an answer did: the dialog decides now.
+            # The dialog appeared before an answer was given: the dialog decides now.
             self._ask(db, session, call, at=at)
             return Pass()
         waits = (is_remote or not call.is_asked) and not call.by_keys
@@ -119,7 +119,7 @@ class Permissions:
         return WaitForAnswer(request) if waits else Pass()
 
     def repeat(self, db: Connection, session: Session, call: Call) -> Ruling:
-        """Say once more what becomes of a call, to an agent that asks everything twice."""
+        """Decide a call again, for an agent that asks everything twice."""
         where = families.circumstances(db, session)
         rule = decide(self.rulebook.rules, call, where)
         if rule and rule.decision != "ask":
@@ -128,7 +128,7 @@ class Permissions:
         return WaitForAnswer(asked.id) if asked and asked.deadline else Pass()
 
     def deny_unknown(self, db: Connection, sender: Sender, call: Call) -> Verdict | None:
-        """Deny the call of an agent that is no session, if a rule does; the audit has it."""
+        """Deny a call of an agent that is no session, if a rule denies it; audit that."""
         where = Circumstances(sender.agent, sender.cwd, session="")
         rule = decide(self.rulebook.rules, call, where)
         if rule is None or rule.decision != "deny":
@@ -152,17 +152,17 @@ class Permissions:
         return verdict
 
     def note(self, db: Connection, session: Session, call: Call, *, hook: str = "") -> Ruling:
-        """Write down what an agent asked while we were away; it asks in its own terminal."""
+        """Record what an agent asked while no daemon ran; it asks in its own terminal."""
         if call.is_asked and not self._is_answered(db, session, call, hook=hook):
             self._ask(db, session, call, at=time_of(hook))
         return Pass()
 
     def _is_answered(self, db: Connection, session: Session, call: Call, *, hook: str) -> bool:
-        """Return whether its dialog was read off the screen and answered before its hook."""
+        """Return whether the call's dialog was read from the screen and answered already."""
         return same_dialog.is_answered(db, session.id, call, told_at=time_of(hook))
 
     def _forget_seen(self, db: Connection, session: Session, call: Call, *, by: str) -> None:
-        """Let go of a dialog that was read off the screen: its hook is told what is decided."""
+        """Close a request read from the screen: the hook of its call gets the decision."""
         seen = same_dialog.seen_before(db, session.id, call) if call.is_asked else None
         if seen:
             gone = Verdict(Outcome.GONE, by, "its hook has told of it")
@@ -172,7 +172,7 @@ class Permissions:
     def _verdict(
         self, db: Connection, session: Session, call: Call, rule: Rule | None
     ) -> Verdict | None:
-        """Return what is decided without anybody being asked."""
+        """Return the decision that needs no person, or None."""
         if rule and rule.decision != "ask":
             return _by_rule(rule)
         if requests.is_granted(db, session.id, call):
@@ -182,7 +182,7 @@ class Permissions:
             return Verdict(Outcome.ALLOWED, "the answer just given")
         return None
 
-    def _ask(  # noqa: PLR0913 - what the person is asked
+    def _ask(  # noqa: PLR0913 - the parts of a request
         self,
         db: Connection,
         session: Session,
@@ -197,7 +197,7 @@ class Permissions:
         call = call.seen_from(session.project_path)
         now = self.journal.clock.now()
         at = min(at or now, now)
-        # A person has the whole time for an answer, however late the hook was taken in.
+        # A person has the full time for an answer, however late the hook was processed.
         deadline = now + self.deadline if is_timed else None
         asking = Asking(at, deadline, hook, has_dialog=asks)
         seen = same_dialog.seen_before(db, session.id, call) if call.is_asked else None
@@ -211,7 +211,7 @@ class Permissions:
         return request
 
     def answer(self, db: Connection, request: Request, verdict: Verdict) -> None:
-        """Take an answer. Only the first counts: raises ``RequestClosed`` for every other."""
+        """Accept an answer. Only the first counts: raises ``RequestClosed`` for every other."""
         if not requests.settle(db, request.id, verdict, at=self.journal.clock.now()):
             now = requests.get(db, request.id)
             raise RequestClosed(f"{now.outcome} by {now.answered_by}.")
@@ -227,21 +227,21 @@ class Permissions:
         self._settle(db, session, by=verdict.by)
 
     def note_press(self, db: Connection, request: Request) -> None:
-        """Note that an answer was pressed, and that its dialog is gone."""
+        """Record that an answer was pressed and that its dialog is gone."""
         requests.note_press(db, request.id)
         self.journal.append(db, AnswerTaken(request.session, request.id))
         self._settle(db, sessions.get(db, request.session), by=request.answered_by)
 
     def note_told(self, db: Connection, request: RequestId) -> bool:
-        """Note that a hook program was told the answer. False if that was noted before."""
+        """Record that a hook program got the answer. Returns False if that is known already."""
         if not carried.note_carried(db, request):
             return False
-        # Clients that wait for the delivery look again at the next entry of the session.
+        # Clients that wait for the delivery check again at the session's next journal entry.
         self.journal.append(db, AnswerTaken(requests.get(db, request).session, request))
         return True
 
     def keep_undelivered(self, db: Connection, request: Request, why: str) -> None:
-        """Keep for the audit that an answer never reached its agent, or may not have."""
+        """Audit that an answer did not reach its agent, or that this is not certain."""
         verdict = requests.verdict_of(db, request.id)
         by = verdict.by if verdict else request.answered_by
         decided = Verdict(Outcome.GONE, by, why)
@@ -255,11 +255,11 @@ class Permissions:
         requests.keep(db, replace(kept, decision=decision, request=request.id))
 
     def settle(self, db: Connection, session: SessionId) -> None:
-        """Say that nothing is asked of a session any more, if so."""
+        """Record that a session has no open request any more, if that is so."""
         self._settle(db, sessions.get(db, session), by=TERMINAL)
 
     async def keep_time(self, database: Database) -> None:
-        """Deny requests at their deadline, or leave them to the agent's dialog; for ever."""
+        """Deny requests at their deadline or leave them to the agent's dialog, forever."""
         clock = self.journal.clock
         before = clock.now()
 
@@ -268,12 +268,12 @@ class Permissions:
             now = clock.now()
             jump, before = now - before - timedelta(seconds=ROUND), now
             if abs(jump) > LONGEST_ROUND:
-                # The computer slept, or its clock was set: a person could not answer.
+                # The computer slept or its clock was set: a person could not answer.
                 await database.write(partial(dialogs.put_off, by=jump))
             if await database.read(self._has_overdue):
                 await database.write(self.expire)
 
-        # A longer pause after a failure would look as if the computer had slept.
+        # A longer backoff after a failure would look as if the computer had slept.
         pause = (ROUND, ROUND)
         name = "Watching requests' deadlines"
         await supervise.every(ROUND, look, name=name, clock=clock, backoff=pause)
@@ -282,9 +282,9 @@ class Permissions:
         return bool(requests.overdue(db, now=self.journal.clock.now()))
 
     def expire(self, db: Connection) -> int:
-        """Deny requests whose deadline has passed, or leave them to the agent's own dialog.
+        """Deny the requests past their deadline, or leave them to the agent's own dialog.
 
-        Returns how many those were.
+        Returns the number of these requests.
         """
         due = requests.overdue(db, now=self.journal.clock.now())
         for request in due:
@@ -298,7 +298,7 @@ class Permissions:
         return len(due)
 
     def has_dialog(self, db: Connection, request: Request) -> bool:
-        """Return whether its agent can ask the same in a terminal."""
+        """Return whether the agent can ask for the same in a terminal."""
         has_terminal = sessions.get(db, request.session).has_terminal
         return has_terminal and dialogs.has_dialog(db, request.id)
 
@@ -306,16 +306,16 @@ class Permissions:
         """Leave a request to its agent's own dialog, where it can still be answered."""
         self.hand_over(db, request, why)
         if not dialogs.is_asked(db, request.id):
-            # Its dialog is still to come, and is a request of its own.
+            # The dialog is still to appear, and will be a separate request.
             self.withdraw(db, request.id, reason="left to its terminal")
 
     def hand_over(self, db: Connection, request: Request, why: str) -> None:
-        """Note that the agent's own dialog has a request now."""
+        """Record that the agent's own dialog asks for a request now."""
         dialogs.hand_over(db, request.id)
         self.journal.append(db, InputLeft(request.session, request.id, why))
 
     def note_use(self, db: Connection, used: ToolUsed) -> None:
-        """Close what was asked about a call that has run: somebody has allowed it elsewhere."""
+        """Close the request for a call that has run: it was allowed elsewhere."""
         if asked := requests.of_use(db, used):
             self.withdraw(db, asked.id, decision="allowed")
             return
@@ -324,9 +324,9 @@ class Permissions:
         self._settle(db, sessions.get(db, used.session), by=TERMINAL)
 
     def ask_again(self, db: Connection, session: SessionId) -> None:
-        """Say again what hooks still wait for, after a fact that says that nothing is asked.
+        """Record again what hooks still wait for, after a fact that says nothing is asked.
 
-        Such a fact tells of the main agent's turn or of another dialog.
+        Such a fact is about the main agent's turn or about another dialog.
         """
         if not (still_open := dialogs.awaited(db, session)):
             return
@@ -344,9 +344,9 @@ class Permissions:
         reason: str = "",
         rests: bool = False,
     ) -> None:
-        """Let go of what is asked no more: whoever is at the terminal has settled it.
+        """Close a request that was settled at the terminal.
 
-        ``rests`` is whether it is known that no turn goes on then.
+        ``rests`` is whether it is certain that no turn runs then.
         """
         at = self.journal.clock.now()
         if settle_in_terminal(db, request, at=at, decision=decision, reason=reason):
@@ -356,9 +356,9 @@ class Permissions:
     def _settle(
         self, db: Connection, session: Session, *, by: str, rests: bool = False
     ) -> None:
-        """Say that nothing is asked any more, if so."""
+        """Record that a session has no open request any more, if that is so."""
         if session.started_at is None:
-            return  # it is still coming up: only its start makes it idle
+            return  # it is still starting: only its start makes it idle
         if session.is_asking and not requests.is_asking(db, session.id):
             self.journal.append(db, InputSettled(session.id, by, rests=rests))
 
@@ -376,7 +376,7 @@ class Permissions:
         )
 
     def _keep(self, db: Connection, decided: Decided) -> int | None:
-        """Write a decision down: for the audit, and as a fact. Returns the entry of that."""
+        """Record a decision in the audit and as a fact. Returns the fact's journal entry."""
         requests.keep(db, decided)
         decision = _DECISIONS.get(decided.decision)
         if decision is None:
@@ -387,7 +387,7 @@ class Permissions:
         )
 
 
-#: How the journal calls each decision.
+#: The name of each decision in the journal.
 _DECISIONS: Mapping[str, Literal["allow", "deny", "answer"]] = {
     Outcome.ALLOWED: "allow",
     Outcome.DENIED: "deny",
@@ -404,5 +404,5 @@ def _by_rule(rule: Rule) -> Verdict:
 
 
 def _given(verdict: Verdict) -> str:
-    """Return the answers to what was asked, in one line."""
+    """Return the given answers in one line."""
     return "; ".join(", ".join(each) for each in verdict.answers.values())

@@ -1,7 +1,7 @@
-"""Look into the folder that an agent works in: files of a repository, which is not trusted.
+"""Read files of the folder that an agent works in: a repository, which is not trusted.
 
-A repository may hold a FIFO, a huge file or a dead mount where settings are looked for, so
-reading is bounded in size and in time.
+A repository may have a FIFO, a huge file or a dead mount in place of a settings file, so every
+read is limited in size and in time.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ from rookery.agents.shared import project_commands
 from rookery.model.errors import Forbidden
 from rookery.model.sessions import Session
 
-#: Settings files are far smaller; the rest of a larger one is not looked at.
+#: Settings files are much smaller; the rest of a larger one is ignored.
 MAX_FILE_BYTES = 1_000_000
 
-#: So many files of a project are looked at for commands; with more, any could be there.
+#: Files of a project that are searched for commands; with more, any command may exist.
 MAX_FILES = 5_000
 
-#: A dead mount blocks its thread for good: then nothing is known of the folder.
+#: A dead mount blocks its thread forever: then nothing is known about the folder.
 LOOK_TIMEOUT_S = 1.0
 
 T = TypeVar("T")
 
 
 async def in_thread(look: Callable[[], T], otherwise: T) -> T:
-    """Look into folders in a thread; give up after a second."""
+    """Run a function that reads folders in a thread; give up after a second."""
     with anyio.move_on_after(LOOK_TIMEOUT_S):
         return await anyio.to_thread.run_sync(look, abandon_on_cancel=True)
     return otherwise
 
 
 def hooks_switched_off(session: Session) -> str:
-    """Name the project file that switches a session's hooks off; empty if none does."""
+    """Return the project file that switches a session's hooks off; empty if none does."""
     agent = AGENTS.get(session.agent)
     switch = agent.settings.switch if agent and agent.settings else None
     if agent is None or switch is None or not session.project_path:
         return ""
     if session.is_ours and not agent.abilities.needs_installed_hooks:
-        return ""  # the hooks of its launch win over the project's settings
+        return ""  # hooks given at launch override the project's settings
     folder = Path(session.project_path, session.subdir)
     folders = up_to_root(folder) if switch.in_parents else (folder,)
     for path in (each / name for each in folders for name in switch.files):
@@ -70,7 +70,7 @@ async def require_own_command(session: Session, words: str) -> None:
 
 
 def command_defined_by(session: Session, name: str) -> str:
-    """Name the file of a session's project that defines a slash command; empty if none does."""
+    """Return the project file that defines a slash command; empty if none does."""
     folder = Path(session.project_path, session.subdir)
     agent = AGENTS.get(session.agent)
     commands = agent.settings.commands if agent and agent.settings else None
@@ -88,10 +88,10 @@ def command_defined_by(session: Session, name: str) -> str:
 def definitions_in(folder: Path, name: str, *, place: str = "") -> Iterator[str]:
     """Yield the files in a place below an agent's folder that define a command or a skill.
 
-    With too many files, the last is the folder itself, with the reason.
+    With too many files, the last item is the folder itself, with the reason.
     """
     number = 0
-    # Links are followed, as agents do; a loop of them ends at the limit.
+    # Links are followed, as agents do; a cycle of links ends at the limit.
     for where, _, files in os.walk(folder / place, followlinks=True):
         for path in (Path(where, each) for each in files):
             number += 1
@@ -106,9 +106,9 @@ def definitions_in(folder: Path, name: str, *, place: str = "") -> Iterator[str]
 
 
 def _holding_commands(folder: Path) -> Iterator[Path]:
-    """Yield the folders whose commands count: up to the root of the repository, or all above.
+    """Yield the folders whose commands count: up to the repository's root, else all above.
 
-    Not the home folder: what is there is its user's own.
+    The home folder is left out: its files are the user's own.
     """
     above = [folder, *folder.parents]
     inside = list(up_to_root(folder))
@@ -117,14 +117,14 @@ def _holding_commands(folder: Path) -> Iterator[Path]:
 
 
 def up_to_root(folder: Path) -> Iterator[Path]:
-    """Yield a folder and those above it, up to the root of its repository if it is in one."""
+    """Yield a folder and its parents up to the root of its repository; else only the folder."""
     above = (folder, *folder.parents)
     roots = [number for number, each in enumerate(above) if (each / ".git").exists()]
     yield from above[: roots[0] + 1 if roots else 1]
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a regular file; empty if it is none or cannot be read."""
+    """Return the text of a regular file; empty if it is not one or cannot be read."""
     with suppress(OSError, ValueError):
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as file:

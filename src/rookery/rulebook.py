@@ -1,4 +1,4 @@
-"""The rules for tool calls that are in force: read from a file whenever it changes."""
+"""The rules for tool calls in force, read from a file whenever it changes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 MAX_FILE_BYTES = 1_000_000
 
-#: A file that has been empty for so long was left empty; a younger one is being written.
+#: A file that has been empty for this long is meant to be; a newer one is being written.
 EMPTY_FILE_AGE_S = 1.0
 
 
@@ -47,7 +47,7 @@ def _compiled(text: str) -> str:
 
 
 class _Pattern(_Table):
-    """One of three kinds; a plain text is a glob."""
+    """Exactly one of three kinds; plain text is a glob."""
 
     glob: str | None = None
     literal: str | None = None
@@ -94,7 +94,7 @@ class _Rules(_Table):
 
 @dataclass(frozen=True, slots=True)
 class _FileState:
-    """What changes when a file, its owner or its mode does."""
+    """The attributes of a file that change with its content, owner or mode."""
 
     inode: int
     size: int
@@ -106,7 +106,7 @@ class _FileState:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """Valid rules, and the text that they were written in."""
+    """Valid rules and the text that defines them."""
 
     text: str
     rules: tuple[Rule, ...]
@@ -114,25 +114,24 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was found when the file was read."""
+    """The result of reading the file."""
 
     seen: _FileState | None
     valid: Version | None
-    problem: str  #: why the file, as it is now, is not in force
+    problem: str  #: why the current file is not in force
 
 
 class Rulebook:
     """The rules in force: those of the file, or the last valid ones.
 
-    A valid version is stored before it is in force, so that it outlives a restart with a file
-    that is broken, unreadable or gone. A file that never existed means that there are no
-    rules; a file that cannot be read, without a valid version of before, means that every
-    call is asked about.
+    A valid version is stored before it is in force, so that it survives a restart with a file
+    that is broken, unreadable or missing. If the file never existed, there are no rules. If it
+    cannot be read and no valid version is known, every call is asked about.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.problem = ""  #: why the file, as it is now, is not in force
+        self.problem = ""  #: why the current file is not in force
         self._valid: Version | None = None
         self._seen: _FileState | None = None
         self._was_read = False
@@ -147,18 +146,18 @@ class Rulebook:
         return () if is_missing else (ASK_ALWAYS,)
 
     async def recall(self, database: Database) -> None:
-        """Take the last valid version from the store. To be done before the first refresh."""
+        """Load the last valid version from the store; call this before the first refresh."""
         text = await database.read(valid_rules.load)
         if text is None:
             return
         try:
             self._valid = parse(text, self.path)
         except ConfigBroken:
-            # An older version of Rookery took this text for valid; this one does not.
+            # An older version of Rookery accepted this text; this one does not.
             _log.exception("The stored rules are not valid any more.")
 
     async def refresh(self, database: Database, clock: Clock) -> None:
-        """Read the file again if it, its owner or its mode has changed."""
+        """Read the file again if its content, owner or mode has changed."""
         if not self._reading.locked() and not self._has_changed():
             return
         async with self._reading:
@@ -170,13 +169,13 @@ class Rulebook:
                 self.adopt(reading)
 
     def look(self) -> Reading | None:
-        """Read the file if something about it has changed."""
+        """Read the file if anything about it has changed."""
         if not self._has_changed():
             return None
         seen = _state_of(self.path)
         has_rules = self._valid is not None and bool(self._valid.rules)
         if seen and seen.size == 0 and has_rules and _is_young(seen):
-            return None  # many editors empty a file before they write it
+            return None  # many editors truncate a file before they write it
         try:
             found = read(self.path)
         except ConfigBroken as error:
@@ -184,7 +183,7 @@ class Rulebook:
         return Reading(seen, found, "" if found else _missing(self.path, self._valid))
 
     def adopt(self, reading: Reading) -> None:
-        """Put in force what was read."""
+        """Put into force what was read."""
         if reading.problem and reading.problem != self.problem:
             _log.warning("%s", reading.problem)
         self._valid = reading.valid or self._valid
@@ -204,7 +203,7 @@ def _consequence(valid: Version | None) -> str:
 
 
 def _missing(path: Path, valid: Version | None) -> str:
-    """Say what holds while the file is missing; nothing if there were no rules in it."""
+    """Return the problem of a missing file; empty if there were no rules in it."""
     if valid is None or not valid.rules:
         return ""
     return f"{path} is missing. {_consequence(valid)} To have no rules, leave an empty file."
@@ -212,7 +211,7 @@ def _missing(path: Path, valid: Version | None) -> str:
 
 def _state_of(path: Path) -> _FileState | None:
     try:
-        found = os.stat(path)  # noqa: PTH116 - before every hook call, and twice as fast
+        found = os.stat(path)  # noqa: PTH116 - runs before every hook call; twice as fast
     except OSError:
         return None
     return _FileState(
@@ -230,9 +229,9 @@ def _is_young(seen: _FileState) -> bool:
 
 
 def read(path: Path) -> Version | None:
-    """Read a file of rules; ``None`` if there is no file. Raises ``ConfigBroken``."""
+    """Read a rules file; ``None`` if it does not exist. Raises ``ConfigBroken``."""
     try:
-        # Not blocking: opening a pipe that nothing writes to would wait for ever.
+        # Non-blocking: opening a FIFO without a writer would wait forever.
         number = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except FileNotFoundError:
         return None
@@ -255,7 +254,7 @@ def read(path: Path) -> Version | None:
 
 
 def parse(text: str, path: Path) -> Version:
-    """Read the text of rules. Raises ``ConfigBroken``, in which ``path`` is named."""
+    """Parse the text of rules. Raises ``ConfigBroken``, which names ``path``."""
     try:
         found = _Rules.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:

@@ -1,7 +1,7 @@
-"""Recognise the dialog of a hook's call in a request that was read off the screen before.
+"""Match the dialog of a hook's call with a request that was read from the screen before.
 
-On a busy machine a dialog is drawn, and read, before its hook comes; a hook that waits in the
-spool comes seconds later. Both tell of one dialog, which must be one request.
+On a busy machine a dialog is drawn, and read, before its hook arrives; a hook that waits in the
+spool arrives seconds later. Both report one dialog, which must be one request.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rookery.store import dialogs, requests
 
 
 def seen_before(db: Connection, session: SessionId, call: Call) -> Request | None:
-    """Return the open request that was read off the screen for the dialog of this call."""
+    """Return the open request that was read from the screen for the dialog of this call."""
     seen = requests.seen_on_screen(db, session)
     return next((each for each in seen if _is_open(each) and shows(each, call)), None)
 
@@ -25,10 +25,10 @@ def seen_before(db: Connection, session: SessionId, call: Call) -> Request | Non
 def is_answered(
     db: Connection, session: SessionId, call: Call, *, told_at: datetime | None
 ) -> bool:
-    """Return whether the dialog of this call was answered before its hook came.
+    """Return whether the dialog of this call was answered before its hook arrived.
 
-    ``told_at`` is when the hook program ran: a dialog that was answered before that is an
-    earlier one, however alike it looks.
+    ``told_at`` is when the hook program ran: a dialog answered before that is an earlier one,
+    even if it looks the same.
     """
     answered = [each for each in requests.seen_on_screen(db, session) if not _is_open(each)]
     return any(
@@ -38,9 +38,9 @@ def is_answered(
 
 
 def note_seen(db: Connection, request: Request) -> None:
-    """Note that a person who answers a request has seen that its call was missed.
+    """Record that the person who answers a request has seen that its call was missed.
 
-    A call that was missed before its agent asked has another request in the agent's dialog.
+    A call that was missed before its agent asked has another request for the agent's dialog.
     """
     same = [
         each.id
@@ -52,7 +52,7 @@ def note_seen(db: Connection, request: Request) -> None:
 
 
 def shows(request: Request, call: Call) -> bool:
-    """Return whether a request that was read off the screen is the dialog of a call."""
+    """Return whether a request that was read from the screen is the dialog of a call."""
     given = request.input
     options, subjects = given.get("options", ()), given.get("subjects", ())
     text = str(given.get("text", ""))

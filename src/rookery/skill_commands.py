@@ -18,7 +18,7 @@ from rookery.project_files import MAX_FILE_BYTES, definitions_in, in_thread, rea
 
 
 def tools_that_load(agent: Agent, restricted: Iterable[Pattern]) -> frozenset[str]:
-    """Return the tools that may run commands by themselves, if rules restrict commands."""
+    """Return the tools that may run commands themselves, if rules restrict commands."""
     commands = agent.settings.commands if agent.settings else None
     skills = commands.skills if commands else None
     is_restricted = any(each.matches(SHELL) for each in restricted)
@@ -26,14 +26,14 @@ def tools_that_load(agent: Agent, restricted: Iterable[Pattern]) -> frozenset[st
 
 
 async def with_inline_commands(call: Call, sender: Sender) -> Call:
-    """Add the inline commands of the skill that a call loads; other calls stay as they are."""
+    """Add the inline commands of the skill that a call loads; other calls stay unchanged."""
     agent = AGENTS.get(sender.agent)
     files = agent.settings.commands if agent and agent.settings else None
     if files is None or files.skills is None or call.tool not in files.skills.tools:
         return call
     look = partial(_commands, call, sender, files, files.skills)
     commands = await in_thread(look, otherwise=None)
-    # The file may change: what is answered now holds for no later call.
+    # The file may change: an answer given now must not apply to later calls.
     is_exact = call.is_exact and commands == ()
     return replace(call, commands=commands, is_exact=is_exact)
 
@@ -44,12 +44,12 @@ def _commands(
     """Return the commands in all files that the call may mean; ``None`` if one is unclear."""
     name = skills.named_file(call.tool, call.input)
     given = [each for each in call.input.values() if isinstance(each, str)]
-    # With a colon it is a plugin's, or of a folder below: another of that name may be found.
+    # With a colon it is from a plugin or a subfolder: the file found may be another one.
     is_plain = name and ":" not in name
     folders = _folders(sender, files, skills)
     texts = [_text(file) for file in _files(name, folders)] if is_plain else []
     if not texts:
-        return None  # perhaps a plugin's, or one of the agent's own
+        return None  # perhaps a plugin's, or built into the agent
     found = [text and skills.inline_commands(text) for text in texts]
     found += [skills.inline_commands(text) for text in given]
     if any(each is None for each in found):
@@ -58,13 +58,13 @@ def _commands(
 
 
 def _text(file: str) -> str | None:
-    """Return the text of a file; ``None`` if it is not a whole, readable file."""
+    """Return the text of a file; ``None`` if the file is unreadable, empty or too large."""
     text = read_text(Path(file))
     return text if 0 < len(text.encode()) < MAX_FILE_BYTES else None
 
 
 def _folders(sender: Sender, files: CommandFiles, skills: SkillDialect) -> Iterator[Path]:
-    """Yield the agent's folders of commands: those of its project, and its user's."""
+    """Yield the agent's folders for commands: those of the project and of the user."""
     project = Path(sender.cwd)
     yield from (each / files.folder for each in (project, *project.parents))
     if user := skills.user_folder(sender.transcript_path):

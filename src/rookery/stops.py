@@ -1,6 +1,6 @@
-"""An agent that stops with an error may be made to go on: by itself, or if its person says so.
+"""Make an agent that stops with an error continue: automatically, or if its user says so.
 
-Never for ever: a turn is held a few times at most, and only where nobody else holds it.
+This always ends: a turn is held a few times at most, and only if no other hook holds it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rookery.store import requests, turns
 from rookery.store.journal import Journal
 from rookery.store.requests import Asking
 
-#: What it is told where nobody is asked.
+#: The instruction to the agent if no person is asked.
 ANOTHER_WAY = "That did not work. Try another approach, or say what you would need."
 
 GO_ON, LET_STOP = "Continue", "Let stop"
@@ -27,9 +27,9 @@ GO_ON, LET_STOP = "Continue", "Let stop"
 
 @dataclass(frozen=True, slots=True)
 class GoOn:
-    """It is not to stop yet."""
+    """The agent must not stop yet."""
 
-    reason: str  #: told to it
+    reason: str  #: the instruction to the agent
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,12 @@ class Stops:
     def consider(
         self, db: Connection, session: Session, stop: Stop, *, hook: str
     ) -> GoOn | WaitForAnswer | None:
-        """Say whether it is to go on, or whether somebody is asked; ``None``: it may stop."""
+        """Decide whether the agent goes on or a person is asked; ``None``: it may stop."""
         if self.policy == "off" or not Pattern(self.pattern, "regex").matches(stop.words):
             return None
         held = turns.times_held(db, session.id)
         if held >= self.retries or (stop.goes_on and not held):
-            return None  # enough; or somebody else's hook holds it, and two would never end
+            return None  # enough; or another program's hook holds it, and two would never end
         if self.policy == "ask":
             return WaitForAnswer(self._ask(db, session, stop, hook=hook))
         self._hold(db, session)
@@ -64,7 +64,7 @@ class Stops:
         return request
 
     def conclude(self, db: Connection, session: Session, words: str, verdict: Verdict) -> None:
-        """Write down what follows from an answer: the turn goes on, or it is over."""
+        """Record the consequence of an answer: the turn goes on, or it is over."""
         if reason_to_go_on(verdict):
             self._hold(db, session)
         elif not session.status.is_over and verdict.outcome is not Outcome.GONE:
@@ -76,7 +76,7 @@ class Stops:
 
 
 def reason_to_go_on(verdict: Verdict) -> str:
-    """Return what an agent is told once its person has answered; empty if it may stop."""
+    """Return the instruction that follows from an answer; empty if the agent may stop."""
     said = " ".join(answer for given in verdict.answers.values() for answer in given)
     if verdict.outcome is not Outcome.ANSWERED or said in {"", LET_STOP}:
         return ""
