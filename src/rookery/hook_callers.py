@@ -1,4 +1,4 @@
-"""Find the agent's process that made a hook call: read from /proc once, and only if needed."""
+"""Find the agent's process that made a hook call: read /proc once, and only if needed."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from rookery.model.facts import SessionId
 from rookery.ports.agent import Agent
 from rookery.processes import Process, caller_of, is_shared, run_as
 
-#: Sessions of unknown processes that calls from one session of the kernel may make.
+#: Sessions with unknown processes that calls from one kernel session may create.
 MAX_UNIDENTIFIED = 20
 
-#: Processes that are remembered; all are forgotten when there are more.
+#: Maximum processes to remember; beyond it all are forgotten.
 MAX_STRANGERS = 1_000
 
 
 @dataclass(slots=True)
 class Strangers:
-    """Processes that made calls and have no agent above them, such as a script of the user.
+    """Processes that made calls and have no agent above them, such as a user's script.
 
     A process can become another program later. So this only saves a search for something to
-    learn about a session; whether a call is a session's own is never concluded from it.
+    learn about a session; it never decides whether a call is a session's own.
     """
 
     _known: set[tuple[Process, str]] = field(default_factory=set)
@@ -42,7 +42,7 @@ class Strangers:
 
 @dataclass(slots=True)
 class Unidentified:
-    """Sessions whose process is not known, by the kernel's session of the calls that made them.
+    """Sessions with unknown processes, by the kernel session of the calls that created them.
 
     One process can call under any number of invented native ids.
     """
@@ -62,21 +62,21 @@ class Unidentified:
 
 @dataclass
 class HookCaller:
-    """The process that made a call, as the kernel tells; else as the call names it."""
+    """The process that made a call, according to the kernel or else to the call itself."""
 
     hook: Hook
     agent: Agent
     is_stranger: bool = False  #: it called before, and no agent was found above it
-    group: int | None = None  #: the kernel's session that it is in, of a live call
+    group: int | None = None  #: the kernel session of the process, for a live call
 
     def look_at_group(self) -> None:
-        """Ask the kernel which session of processes the caller is in, before it has gone."""
+        """Ask the kernel for the session of the calling process before that exits."""
         if self.hook.pid is not None:
             with suppress(OSError):
                 self.group = os.getsid(self.hook.pid)
 
     def look(self, strangers: Strangers) -> None:
-        """Read /proc now, before the transaction that will ask."""
+        """Read /proc now, before the transaction that needs it."""
         if self.hook.pid is None or (own := Process.of(self.hook.pid)) is None:
             return
         called_by = (own, run_as(self.agent))
@@ -86,7 +86,7 @@ class HookCaller:
 
     @cached_property
     def process(self) -> Process | None:
-        """The agent's process that made the call; none where that cannot be told."""
+        """The agent's process that made the call; None if it cannot be determined."""
         if self.hook.pid is None:
             return self.hook.process
         if self.is_shared:
@@ -95,10 +95,10 @@ class HookCaller:
 
     @cached_property
     def is_shared(self) -> bool:
-        """Whether a server made it that speaks for several sessions; not every agent has one.
+        """Whether a server that acts for several sessions made it; only some agents have one.
 
-        Of other agents, a process that only looks like such a server could speak for any
-        session.
+        For other agents it is False: else a process that only looks like such a server could
+        act for any session.
         """
         pid, argument = self.hook.pid, self.agent.abilities.server_argument
         servers = {self.agent.program: argument}
@@ -106,14 +106,14 @@ class HookCaller:
 
     @property
     def to_learn(self) -> Process | None:
-        """The process to note for a session that has none."""
+        """The process to record for a session that has none."""
         return None if self.is_stranger else self.process
 
     def is_of(self, process: str | None) -> bool:
-        """Whether a session's own process made the call. Raises ``RuntimeFailed``."""
+        """Return whether a session's own process made the call. Raises ``RuntimeFailed``."""
         if self.process and self.process.word == process:
             return True
         if self.hook.pid is not None and Process.of(self.hook.pid) is None:
-            # It did not wait for us: the same call is in the spool, and must be new then.
+            # It did not wait for an answer: the call is also spooled, and must be new then.
             raise RuntimeFailed("who called is gone")
         return False

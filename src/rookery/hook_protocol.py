@@ -1,8 +1,8 @@
-"""What hook programs send: one line that says who calls, then the agent's payload as it came.
+"""Parse what hook programs send: one line that names the caller, then the agent's raw payload.
 
 Version 2 of the line is ``v2 KEY AGENT SIZE BADGE PANE PROCESSES SERVER``. Version 1 has no
-first word, and version 0 has no SIZE either: its payload ends where the connection does. Agents
-that were started by an older daemon may run an older hook program, so all three are understood.
+first field, and version 0 has no SIZE, either: its payload ends with the connection. Agents
+started by an older daemon may run an older hook program, so all three are supported.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from rookery.ports.agent import Payload
 from rookery.processes import Process
 from rookery.programs.hook import CHECKSUM, MAX_PAYLOAD_BYTES, VERSION
 
-#: Values deeper than this are cut out, so that the rest of a payload can be read and decided.
+#: Values nested deeper are cut out, so that the rest of a payload can be read and decided.
 MAX_NESTING = 100
 
-#: In larger payloads nothing is cut out: agents truncate what is large themselves.
+#: Larger payloads are not searched for deep values: agents truncate large ones themselves.
 MAX_SEARCHED_CHARACTERS = 256 * 1024
 
 
@@ -32,32 +32,32 @@ class Head:
 
     key: str
     agent: str
-    size: int | None  #: of the payload; none if it ends where the connection does
+    size: int | None  #: of the payload; None if it ends with the connection
     badge: Badge | None
     pane: Spot | None
-    named: tuple[Process, ...]  #: the processes above the hook program, the nearest first
+    named: tuple[Process, ...]  #: the ancestors of the hook program, the nearest first
 
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """One call of an agent's hook, as it came through the door."""
+    """One hook call of an agent, as received."""
 
-    key: str  #: made by the hook program; a spooled hook comes again under the same one
+    key: str  #: made by the hook program; a spooled hook comes again under the same key
     agent: str
     badge: Badge | None
     payload: Payload
-    #: The process that made the call, as the kernel knows it; none if it waited in the spool,
+    #: The process that made the call, according to the kernel; None if the call was spooled,
     #: and so no hook program waits for an answer.
     pid: int | None = None
-    pane: Spot | None = None  #: where it says that it runs
-    #: Whether the payload had to be changed to be read: what the agent is about to do may
+    pane: Spot | None = None  #: where the call says that it runs
+    #: Whether the payload had to be changed to be parsed: what the agent is about to do may
     #: differ from what it says here.
     is_altered: bool = False
-    at: datetime | None = None  #: when the hook program ran, if it tells
-    #: The processes above it as it names them itself, the nearest first. For a spooled call the
-    #: kernel cannot tell any more; a planted file can name whom it likes.
+    at: datetime | None = None  #: when the hook program ran, if known
+    #: The ancestors that the hook program names, the nearest first. For a spooled call the
+    #: kernel no longer knows them; a planted file can name any process.
     named: tuple[Process, ...] = ()
-    #: The agent's own process, as far as it was found out before the transaction.
+    #: The agent's own process, as far as it was determined before the transaction.
     process: Process | None = None
 
 
@@ -65,7 +65,7 @@ _KEY = re.compile(r"(\d{20})-[0-9a-f]{16}")
 
 
 def time_of(key: str) -> datetime | None:
-    """Return when the call of this key was made: keys begin with nanoseconds since 1970."""
+    """Return when the call with this key was made: keys begin with nanoseconds since 1970."""
     found = _KEY.fullmatch(key)
     try:
         return datetime.fromtimestamp(int(found[1]) / 1e9, UTC) if found else None
@@ -74,7 +74,7 @@ def time_of(key: str) -> datetime | None:
 
 
 def read_head(line: bytes) -> Head:
-    """Read the first line of a call. Raises ``HookUnreadable``, which names no badge."""
+    """Parse the first line of a call. Raises ``HookUnreadable``, which names no badge."""
     words = line.rstrip(b"\n").decode(errors="surrogateescape").split(" ")
     version, words = _version(words)
     try:
@@ -83,7 +83,7 @@ def read_head(line: bytes) -> Head:
         badge, pane, named = rest[:3]
         server = rest[3:] if version == 0 else [rest[3], *rest[4:]]
     except (ValueError, IndexError):
-        # Not chained: the cause's text may hold a badge, which must not appear in a log.
+        # Not chained: the cause's text may contain a badge, which must not appear in a log.
         raise HookUnreadable(f"its first line has {len(words)} words") from None
     socket = " ".join(server) or "-"
     spot = None if "-" in {pane, socket} else Spot(socket, pane)
@@ -114,7 +114,7 @@ def _size(word: str) -> int:
 
 
 def read_call(call: bytes, *, pid: int | None = None) -> Hook:
-    """Read what a hook program sent. Raises ``HookUnreadable``."""
+    """Parse what a hook program sent. Raises ``HookUnreadable``."""
     first, _, body = call.partition(b"\n")
     head = read_head(first)
     if (head.size or 0) > MAX_PAYLOAD_BYTES:
@@ -123,7 +123,7 @@ def read_call(call: bytes, *, pid: int | None = None) -> Hook:
 
 
 def read_body(head: Head, body: bytes, *, pid: int | None = None) -> Hook:
-    """Read the payload of a call whose first line was read. Raises ``HookUnreadable``."""
+    """Parse the payload of a call whose first line was parsed. Raises ``HookUnreadable``."""
     try:
         payload, is_altered = _read(body)
     except (ValueError, RecursionError) as error:
@@ -141,7 +141,7 @@ def read_body(head: Head, body: bytes, *, pid: int | None = None) -> Hook:
 
 
 def is_whole(first_line: bytes, size: int) -> bool:
-    """Return whether a spooled call of this many bytes has all of its payload."""
+    """Return whether a spooled call of this many bytes has its whole payload."""
     try:
         has_payload = read_head(first_line).size == size - len(first_line)
     except HookUnreadable:
@@ -150,7 +150,7 @@ def is_whole(first_line: bytes, size: int) -> bool:
 
 
 def require_tool(payload: Payload) -> None:
-    """Refuse a tool call of which no rule could say anything. Raises ``HookUnreadable``."""
+    """Refuse a tool call that no rule could match. Raises ``HookUnreadable``."""
     tool, given = payload.get("tool_name"), payload.get("tool_input")
     if not isinstance(tool, str) or not isinstance(given, dict | None):
         raise HookUnreadable("it does not say which tool is to run, and with what")
@@ -160,12 +160,12 @@ _EVENT = re.compile(rb'"hook_event_name"\s*:\s*"(\w{1,100})"')
 
 
 def events_in(payload: bytes) -> frozenset[str]:
-    """Return the events that a payload may be of, also if it cannot be read as JSON."""
+    """Return the events that a payload may be of, even if it is not valid JSON."""
     return frozenset(found.decode() for found in _EVENT.findall(payload))
 
 
 def _read(body: bytes) -> tuple[object, bool]:
-    """Read JSON, and say whether something that no file can hold had to be replaced."""
+    """Parse JSON. Also returns whether deep values or invalid characters were replaced."""
     try:
         text, is_altered = body.decode("utf-8-sig"), False
     except UnicodeDecodeError:
@@ -185,7 +185,7 @@ _LONE_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def _without_deep_values(text: str) -> str:
-    """Replace what is nested too deep to be read by null: the rest can be read, and decided."""
+    """Replace values nested too deep by null, so that the rest can be parsed and decided."""
     is_large = len(text) > MAX_SEARCHED_CHARACTERS
     if is_large or text.count("[") + text.count("{") <= MAX_NESTING:
         return text
@@ -203,14 +203,14 @@ def _without_deep_values(text: str) -> str:
     return "".join([*kept, text[end:]]) if kept else text
 
 
-#: What opens or closes something in JSON; and texts, also unended, in which nothing does.
+#: Brackets and braces; and strings, even unterminated, in which brackets do not count.
 _NESTING = re.compile(r'[][{}]|"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
 
 
 def with_checksum(words: bytes) -> bytes:
-    """Add the field by which hook programs notice damage (``programs.hook.verified``).
+    """Add the field by which hook programs detect damage (``programs.hook.verified``).
 
-    It is still one JSON object: plugins of an older version that run now read it, too.
+    The result is still one JSON object: running plugins of an older version read it, too.
     """
     before = b"{" if words == b"{}" else words.removesuffix(b"}") + b", "
     return b'%s%s%d %d"}\n' % (before, CHECKSUM, len(before), sum(before))

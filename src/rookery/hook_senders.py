@@ -1,4 +1,4 @@
-"""Find the session that a hook call is of. An agent that is not known is made known."""
+"""Find the session of a hook call. An unknown agent is registered."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rookery.store.senders import Sending
 
 @dataclass(frozen=True, slots=True)
 class HookSenders:
-    """Tells which session a hook call is of, within the writer's transaction."""
+    """Determines the session of a hook call within the writer's transaction."""
 
     journal: Journal
     unidentified: Unidentified = field(default_factory=Unidentified)
@@ -30,7 +30,7 @@ class HookSenders:
     def resolve(
         self, db: Connection, sender: Sender, caller: HookCaller, at: datetime
     ) -> Sending:
-        """Find whose hook it is. Who is unknown is made known, never dropped."""
+        """Return the sender of a hook call. An unknown sender is registered, never dropped."""
         if known := senders.known(db, sender):
             sharing = self._sharing(db, known, sender, caller)
             return sharing or self._verify(db, known, sender, caller, at)
@@ -56,17 +56,17 @@ class HookSenders:
         if hook.pid is None and not own.is_worn(hook.badge):
             return None  # a planted spool file can name any process
         if not known.is_live:
-            sessions.rebind(db, process, sender)  # the first holder is over
+            sessions.rebind(db, process, sender)  # the first holder has ended
         return own
 
     def _bound(self, db: Connection, sender: Sender, caller: HookCaller) -> SessionId | None:
-        """Give the sender's native id to the one session that it can be of, if any."""
+        """Bind the sender's native id to the only session that can have it, if any."""
         hook = caller.hook
         if hook.badge and (bound := sessions.bind(db, hook.badge, sender)):
             return bound
         if hook.badge and (late := sessions.late(db, hook.badge, sender)):
             return late
-        # Not by what a spooled call names: a planted one would take a session over.
+        # Not by what a spooled call names: a planted one could take over a session.
         if hook.pid is not None and caller.process:
             held = sessions.rebind(db, caller.process.word, sender)
             if held:
@@ -76,7 +76,7 @@ class HookSenders:
     def _verify(
         self, db: Connection, known: Sending, sender: Sender, caller: HookCaller, at: datetime
     ) -> Sending:
-        """Let nobody speak for a session but itself. Raises ``HookUnreadable``."""
+        """Check that the caller is the session itself. Raises ``HookUnreadable``."""
         hook, session = caller.hook, known.session
         if known.badge is not None:
             if known.is_worn(hook.badge) or caller.is_of(known.process):
@@ -91,7 +91,7 @@ class HookSenders:
             return known
         if is_running(Process.read(known.process)):
             raise HookUnreadable(f"another process is {session} already")
-        # The same conversation goes on in another process: that is another session.
+        # The conversation continues in another process: that is another session.
         endings.end(db, self.journal, session, outcome="failed", reason="its program is gone")
         return senders.get(db, self._register(db, sender, caller, at))
 
@@ -103,7 +103,7 @@ class HookSenders:
         return senders.get(db, self._register(db, sender, caller, at, continues=continues))
 
     def _learn_process(self, db: Connection, sending: Sending, caller: HookCaller) -> None:
-        """Note the process of a headless session whose first calls did not tell it."""
+        """Record the process of a headless session whose first calls did not reveal it."""
         if sending.runtime != HEADLESS or caller.hook.pid is None:
             return
         found = caller.to_learn
@@ -121,9 +121,9 @@ class HookSenders:
     ) -> SessionId:
         process = caller.process.word if caller.process else None
         if process and sessions.holder_of_process(db, process):
-            process = None  # another session is this process, and only one can be
+            process = None  # another session has this process, and only one can have it
         if why := self._why_no_room(db, caller, is_identified=process is not None):
-            # Parked, not retried: made-up sessions must not fill the store.
+            # Parked, not retried: invented sessions must not fill the store.
             raise HookUnreadable(why)
         arrival = Arrival(
             agent=sender.agent,
@@ -153,7 +153,7 @@ def may_change_conversations(sender: Sender) -> bool:
 
 
 def identify(db: Connection, sending: Sending, sender: Sender, caller: HookCaller) -> None:
-    """Note a session's process: by it, it is known again in its next conversation."""
+    """Record a session's process, which identifies it in its next conversation."""
     if not may_change_conversations(sender) or not sending.is_worn(caller.hook.badge):
         return
     if caller.process:
@@ -161,9 +161,9 @@ def identify(db: Connection, sending: Sending, sender: Sender, caller: HookCalle
 
 
 def ends_an_earlier_conversation(db: Connection, sender: Sender, caller: HookCaller) -> bool:
-    """Whether the sender has gone on with another conversation since.
+    """Return whether the sender has begun another conversation since.
 
-    Codex tells of the end of a conversation seconds after the next one has begun.
+    Codex reports the end of a conversation seconds after the next one has begun.
     """
     if not sender.has_ended or sessions.known(db, sender):
         return False
@@ -172,10 +172,10 @@ def ends_an_earlier_conversation(db: Connection, sender: Sender, caller: HookCal
 
 
 def _may_be_spooled_by(process: str, hook: Hook) -> bool:
-    """Whether a spooled call is that of a session's process: one that runs must be named.
+    """Return whether a spooled call may be from a session's process; a live one must be named.
 
-    This is no proof, as a planted file can name it as well: no key and no
-    signature is safe from other processes of the same user. It keeps out what does not know.
+    This is no proof, as a planted file can name it as well: no key and no signature is safe
+    from other processes of the same user. It rejects calls that do not know the process.
     """
     if process in {each.word for each in hook.named} or not TELLS_LINEAGE:
         return True

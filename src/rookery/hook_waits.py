@@ -1,7 +1,7 @@
-"""Know which requests have a hook program that waits for their answer.
+"""Track which requests have a hook program that waits for their answer.
 
-A hook program that loses its daemon looks for the next one for a while. Then it gives up, and
-its agent asks in its own terminal: no connection tells that, only that it does not come back.
+A hook program that loses its daemon looks for the next one for a while. Then it gives up and
+its agent asks in its own terminal. The only sign of that is that it does not reconnect.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from rookery.model.permissions import RequestId
 from rookery.programs.hook import RETURN
 
 #: A hook program that has not come back after this time has given up. The margin is for its
-#: last try, which may begin just before it gives up, and for a busy machine.
+#: last attempt, which may begin just before it gives up, and for a busy machine.
 HOOK_RETURN_TIMEOUT = timedelta(seconds=RETURN + 5.0)
 
 
 @dataclass(frozen=True, slots=True)
 class HookWaits:
-    """Connections of waiting hook programs, by request; of this daemon only."""
+    """The connections of waiting hook programs by request, in this daemon only."""
 
     #: Several hook programs may wait for one request: some agents call each hook twice.
     _waiting: Counter[RequestId] = field(default_factory=Counter)
@@ -30,7 +30,7 @@ class HookWaits:
 
     @contextmanager
     def waiting(self, request: RequestId) -> Iterator[None]:
-        """Count a hook program as waiting while the block lasts."""
+        """Count a hook program as waiting during the block."""
         self._waiting[request] += 1
         try:
             yield
@@ -53,5 +53,5 @@ class HookWaits:
         return [each for each in expected if self._missing_since.get(each, now) < due]
 
     def start_over(self) -> None:
-        """Count anew: the clock jumped, and hook programs do not count time asleep."""
+        """Restart the timers: the clock jumped, and hook programs do not count time asleep."""
         self._missing_since.clear()

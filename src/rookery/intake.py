@@ -1,4 +1,4 @@
-"""Where the world comes in: hooks become facts."""
+"""Turn the agents' hook calls into facts."""
 
 from __future__ import annotations
 
@@ -58,29 +58,29 @@ from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.store.senders import Sending
 
-#: What is told twice comes within this time.
+#: A duplicate of a hook call arrives within this time.
 ECHO = timedelta(seconds=5)
 
-#: How often the end of a turn is looked for in a transcript; the agent waits meanwhile.
+#: Attempts to find the end of a turn in a transcript; the agent waits meanwhile.
 TRIES = 6
 
-#: Before what is known of words that an agent takes for its person's.
+#: Precedes the origin of text that an agent would take for its user's.
 TYPED_BY_US = "Rookery, not your person, has typed these words:"
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What an agent is told beside the words that it has just got."""
+    """A text for the agent about the prompt that it has just received."""
 
     words: str
 
 
-#: Writes down a hook call that was prepared, within the writer's transaction.
+#: Records a prepared hook call within the writer's transaction.
 Taking: TypeAlias = Callable[[Connection], Ruling | GoOn | Context]
 
 
 class _Read(NamedTuple):
-    """What a hook call says, before its session is known."""
+    """The content of a hook call before its session is known."""
 
     hooks: HookDialect
     sender: Sender
@@ -103,23 +103,23 @@ class Intake:
         self._senders = HookSenders(self.journal)
 
     async def receive(self, hook: Hook) -> Ruling | GoOn | Context:
-        """Write down what one hook call tells us, and say what its agent is to be told.
+        """Record one hook call and return the answer for its agent.
 
-        Returns once it is committed: a hook that was answered is never lost, and one
-        that was not may come again.
+        Returns once it is committed: a call that was answered is never lost, and one that was
+        not answered may come again.
         """
         read = await self._read(hook)
         try:
             return await self.database.write(await self._prepare(hook, read))
         except HookUnreadable as error:
-            # Which session it is of cannot be told; what is denied to all stays denied.
+            # Its session cannot be determined; rules that deny for all still apply.
             deny = partial(self._deny_unknown, hook=hook, read=read, error=error)
             if (denied := await self.database.write(deny)) is None:
                 raise
             return denied
 
     async def prepare(self, hook: Hook) -> Taking:
-        """Read what the transaction will need, and return the work to be done in it."""
+        """Read what the transaction will need, and return the function to run in it."""
         return await self._prepare(hook, await self._read(hook))
 
     async def _read(self, hook: Hook) -> _Read:
@@ -130,7 +130,7 @@ class Intake:
     async def _prepare(self, hook: Hook, read: _Read) -> Taking:
         hooks, sender, call = read
         now = self.journal.clock.now()
-        at = min(hook.at or now, now)  # a spooled one waited for long
+        at = min(hook.at or now, now)  # a spooled call may have waited for long
         caller = self._look_at_caller(hook, sender)
         ending = await self._unsaid_ending(hooks, sender, hook)
 
@@ -163,7 +163,7 @@ class Intake:
     def _deny_unknown(
         self, db: Connection, hook: Hook, read: _Read, error: HookUnreadable
     ) -> Verdict | None:
-        """Apply the rules that deny to a call of no known session, and keep why it has none."""
+        """Apply deny rules to a call without a known session, and record why it has none."""
         if read.call is None or hook.pid is None:
             return None
         denied = self.permissions.deny_unknown(db, read.sender, read.call)
@@ -178,20 +178,20 @@ class Intake:
         return agent
 
     def hooks(self, hook: Hook) -> HookDialect:
-        """Return what reads and answers a hook. Raises ``HookUnreadable``."""
+        """Return the dialect that reads and answers a hook. Raises ``HookUnreadable``."""
         if (hooks := self.agent(hook).hooks) is None:
             raise HookUnreadable(f"a {hook.agent} has no hooks")
         return hooks
 
     def with_process(self, hook: Hook) -> Hook:
-        """Add the agent's process to a spooled call, as the call names it. Reads /proc."""
+        """Add the agent's process to a spooled call, as named by the call. Reads /proc."""
         program = run_as(self.agent(hook))
         return replace(hook, process=agent_in_lineage(hook.named, program))
 
     async def _read_call(self, hooks: HookDialect, sender: Sender, hook: Hook) -> Call | None:
-        """Return the tool call that a hook wants decided, with all that rules look at.
+        """Return the tool call to decide, with everything that rules match.
 
-        The rules and the links of paths are read here, before the transaction.
+        The rules and the links in paths are read here, before the transaction.
         """
         if hook.pid is None:
             spooled = hooks.read_call(hook.payload)
@@ -213,7 +213,7 @@ class Intake:
         return await self.paths.resolve(call, folder=sender.cwd, fields=fields)
 
     def _look_at_caller(self, hook: Hook, sender: Sender) -> HookCaller:
-        """Read from /proc what the transaction will ask; a badge proves most without it."""
+        """Read from /proc what the transaction needs; with a badge that is rarely necessary."""
         caller = HookCaller(hook, self.agent(hook))
         caller.look_at_group()
         if hook.badge is None or may_change_conversations(sender):
@@ -221,7 +221,7 @@ class Intake:
         return caller
 
     async def _unsaid_ending(self, hooks: HookDialect, sender: Sender, hook: Hook) -> Answer:
-        """Read from the transcript how a turn ended, or what it said, where the hook errs."""
+        """Read from the transcript how a turn ended or what it said, if the hook is wrong."""
         # Not for a spooled call: calls must reach the writer in the order of the spool.
         is_live = hook.pid is not None
         if (
@@ -249,7 +249,7 @@ class Intake:
         session_id: SessionId,
         call: Call | None,
     ) -> Ruling:
-        """Decide what the hook wants decided, if anything."""
+        """Decide the tool call of the hook, if it has one."""
         if call is None:
             return Pass()
         session = sessions.get(db, session_id)
@@ -262,14 +262,14 @@ class Intake:
         )
 
     def _context(self, db: Connection, session: SessionId) -> Context | Pass:
-        """Tell an agent, where nobody else can, that its person did not type these words."""
+        """Return a note, which only a hook can give, if its user did not type the prompt."""
         origins = messages.provenance(db, session)
         return Context(f"{TYPED_BY_US} {'; '.join(origins)}") if origins else Pass()
 
     def _hold(
         self, db: Connection, hooks: HookDialect, hook: Hook, session_id: SessionId
     ) -> GoOn | WaitForAnswer | None:
-        """Keep an agent from stopping, if that is its owner's policy."""
+        """Keep an agent from stopping if the configured policy says so."""
         stop = hooks.read_stop(hook.payload) if hook.pid is not None else None
         if stop is None or self.stops.policy == "off":
             return None
@@ -279,7 +279,7 @@ class Intake:
         return self.stops.consider(db, session, stop, hook=hook.key)
 
     async def answer(self, hook: Hook, request: RequestId) -> str:
-        """Return what a hook says once somebody has answered."""
+        """Return the answer for a hook once its request is answered."""
         verdict, hooks = await self._verdict(request), self.hooks(hook)
         if verdict is None:
             return hooks.answer(hook.payload, None)
@@ -287,7 +287,7 @@ class Intake:
             return hooks.answer(hook.payload, verdict)
 
         def conclude(db: Connection) -> None:
-            # Once only: a hook program comes again if the daemon dies before it is told.
+            # Only once: a hook program comes again if the daemon dies before it answers.
             if self.permissions.note_told(db, request):
                 session = sessions.get(db, requests.get(db, request).session)
                 self.stops.conclude(db, session, stop.words, verdict)
@@ -297,7 +297,7 @@ class Intake:
         return hooks.go_on(hook.payload, reason) if reason else ""
 
     async def _verdict(self, request: RequestId) -> Verdict | None:
-        """Wait for the answer to a request; none if its agent's own dialog takes over."""
+        """Wait for the answer to a request; None if its agent's own dialog takes over."""
         while True:
             bell = self.database.bell()
             if await self.database.read(partial(dialogs.is_handed, request=request)):
@@ -309,7 +309,7 @@ class Intake:
             await bell.wait()
 
     async def withdraw(self, request: RequestId) -> None:
-        """Note that the hook call which waited for an answer is gone."""
+        """Record that the hook call which waited for an answer is gone."""
 
         def withdraw(db: Connection) -> None:
             lost_hooks.hang_up(db, self.permissions, request)
@@ -317,19 +317,19 @@ class Intake:
         await self.database.write(withdraw)
 
     async def note_told(self, request: RequestId) -> None:
-        """Note that a hook program was told the answer that it waited for."""
+        """Record that a hook program got the answer that it waited for."""
         await self.database.write(partial(self.permissions.note_told, request=request))
 
     async def park(self, key: str, error: Exception) -> None:
-        """Keep the trace of a call that nothing can be made of."""
+        """Record a call that cannot be processed."""
         await self.database.write(partial(self.note_parked, key=key, error=error))
 
     def note_parked(self, db: Connection, key: str, error: Exception) -> None:
-        """Write the row of a parked call, unless a call was taken in under its key."""
+        """Write the row of a parked call, unless a call was accepted under its key."""
         hook_calls.park(db, key, str(error), at=self.journal.clock.now())
 
     def _is_echo(self, db: Connection, hook: Hook, at: datetime) -> bool:
-        """Return whether the same was told a moment ago, by a hook that is installed twice."""
+        """Return whether the same call came a moment ago: a hook may be installed twice."""
         digest = sha256(json.dumps(hook.payload, sort_keys=True).encode()).hexdigest()
         return hook_calls.is_echo(db, hook.key, digest, at=at, within=ECHO)
 
@@ -344,7 +344,7 @@ class Intake:
         return self._repeat(db, known.session, call)
 
     def _repeat(self, db: Connection, session: SessionId, call: Call | None) -> Ruling:
-        """Say to an echo what was said to the first: nothing is written down again."""
+        """Give a duplicate the same answer as the first call, without recording it again."""
         if call is None:
             return Pass()
         return self.permissions.repeat(db, sessions.get(db, session), call)
@@ -358,25 +358,25 @@ class Intake:
             if isinstance(fact, ToolUsed):
                 self.permissions.note_use(db, fact)
         elif not sessions.get(db, fact.session).is_ours:
-            # Of what we hold, the program's own end tells, and it tells how.
+            # For sessions that we run, the exit of the program is reported, with its cause.
             outcome, reason = fact.outcome, fact.reason
             endings.end(db, self.journal, fact.session, outcome=outcome, reason=reason, at=at)
 
     def _learn(self, db: Connection, sending: Sending, sender: Sender) -> None:
-        """Keep what a hook tells of its session besides what happened."""
+        """Store what a hook reveals about its session besides what happened."""
         if sender.transcript_path and not sending.transcript:
             sessions.learn_transcript(db, sending.session, sender.transcript_path)
         if sender.permission_mode not in {"", sending.present_mode}:
             senders.learn_mode(db, sending.session, sender.permission_mode)
-        # At its start a fact has the model.
+        # At a session's start, a fact carries the model.
         is_new = sender.model not in {"", sending.model} and not sender.is_new
         if is_new and sending.is_live:
             self.journal.append(db, ModelChosen(sending.session, sender.model))
 
     def _bring_up(self, db: Connection, sending: Sending) -> None:
-        """Let a headless agent be up once it has told anything, whatever that was."""
+        """Mark a headless agent as up once it has reported anything."""
         was_starting = sending.runtime == HEADLESS and sending.is_starting
-        # What it told may have brought it up already.
+        # The facts of this call may have done so already.
         if was_starting and senders.get(db, sending.session).is_starting:
             self.journal.append(db, SessionFound(sending.session))
 
@@ -384,7 +384,7 @@ class Intake:
 def _works_on(sending: Sending, hook: Hook, hooks: HookDialect, call: Call | None) -> bool:
     """Return whether a live agent begins something although its record has ended.
 
-    A record ends without its agent when nothing was heard of it for long, or by a restore.
+    A record ends without its agent when nothing was heard from it for long, or by a restore.
     Other events, such as a stop that races with the exit, are the last of an ended session.
     """
     if sending.is_live or hook.pid is None:
@@ -397,9 +397,9 @@ def _is_unexplained(fact: Fact) -> TypeGuard[TurnEnded]:
 
 
 def _has_in_order(told: str, said: Sequence[str]) -> bool:
-    """Return whether a hook tells what a transcript says, and perhaps parts of it again.
+    """Return whether a hook reports what a transcript says, perhaps with parts repeated.
 
-    Gemini 0.61 repeats every chunk but the first after the text that they make up together.
+    Gemini 0.61 repeats every chunk but the first after the text that they form together.
     """
     if not said or not told.startswith(said[0]):
         return False
@@ -412,7 +412,7 @@ def _has_in_order(told: str, said: Sequence[str]) -> bool:
 
 
 def _explain(fact: Fact, ending: Answer) -> Fact:
-    """Add how a turn ended to a fact that does not say it, or what exactly it said."""
+    """Add to the end of a turn how it ended, if that is missing, or its exact text."""
     if not isinstance(fact, TurnEnded):
         return fact
     if not _is_unexplained(fact):

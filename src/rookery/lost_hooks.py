@@ -1,4 +1,4 @@
-"""Requests whose hook program is gone: their agent's own dialog takes over, answer and all."""
+"""Hand requests whose hook program is gone, with their answers, to the agent's own dialog."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class LostHooks:
     permissions: Permissions
 
     async def watch(self) -> None:
-        """Hand over the requests whose hook program has given up, for ever."""
+        """Hand over the requests whose hook program has given up, forever."""
         clock = self.permissions.journal.clock
         before = clock.now()
 
@@ -47,7 +47,7 @@ class LostHooks:
         await every(CHECK_INTERVAL_S, check, name=name, clock=clock)
 
     async def check(self) -> None:
-        """Hand over what is due now."""
+        """Hand over the requests that are due now."""
         expected = await self.database.read(carried.expected)
         now = self.permissions.journal.clock.now()
         for request in self.permissions.waits.given_up(expected, now=now):
@@ -56,9 +56,9 @@ class LostHooks:
 
 
 def hang_up(db: Connection, permissions: Permissions, request: RequestId) -> None:
-    """Note that a hook program has hung up: it was killed, or answered in the terminal.
+    """Record that a hook program hung up: it was killed, or its dialog was answered.
 
-    Which of the two, the screen tells: see ``Dialogs``.
+    The screen shows which of the two happened: see ``Dialogs``.
     """
     found = requests.get(db, request)
     if found.outcome is not Outcome.OPEN:
@@ -72,7 +72,7 @@ def hang_up(db: Connection, permissions: Permissions, request: RequestId) -> Non
 def leave(db: Connection, permissions: Permissions, request: RequestId) -> None:
     """Leave a request to the agent's own dialog: its hook program has given up."""
     if permissions.waits.is_waiting(request):
-        return  # it came back in this very moment
+        return  # it came back at this very moment
     found = requests.get(db, request)
     if found.outcome is not Outcome.OPEN:
         _redirect(db, permissions, found)
@@ -83,29 +83,29 @@ def leave(db: Connection, permissions: Permissions, request: RequestId) -> None:
 
 
 def _drop(db: Connection, permissions: Permissions, request: Request) -> None:
-    """Withdraw what can be asked nowhere else."""
+    """Withdraw a request that cannot be asked anywhere else."""
     _note_stop(db, permissions, request)
     permissions.withdraw(db, request.id)
 
 
 def _note_stop(db: Connection, permissions: Permissions, request: Request) -> None:
-    """Note that an agent whose stop hook said nothing has stopped."""
+    """Record the stop of an agent whose stop hook gave no answer."""
     if request.tool == STOP and not sessions.get(db, request.session).status.is_over:
         words = str(request.input.get("words", ""))
         permissions.journal.append(db, TurnEnded(request.session, words))
 
 
 def _redirect(db: Connection, permissions: Permissions, request: Request) -> None:
-    """Have an answer pressed that its hook program did not carry."""
+    """Have an answer pressed that its hook program did not deliver."""
     if request.delivery != "due" or request.by_keys:
         return
     if carried.is_heard(db, request.id):
-        # The daemon died after the hook program was told, and before that was noted.
+        # The daemon died after it told the hook program and before it recorded that.
         permissions.note_told(db, request.id)
     elif permissions.has_dialog(db, request) and dialogs.is_asked(db, request.id):
         carried.redirect(db, request.id)
         left = InputLeft(request.session, request.id, GONE)
-        # Its dialog stands: it asks until the answer was pressed there.
+        # Its dialog is open: the session is asking until the answer is pressed there.
         asks = InputAsked(request.session, request.kind, request.message, request.id)
         is_asking = sessions.get(db, request.session).is_asking
         permissions.journal.append(db, *([left] if is_asking else [left, asks]))
@@ -113,7 +113,7 @@ def _redirect(db: Connection, permissions: Permissions, request: Request) -> Non
         _note_stop(db, permissions, request)
         permissions.keep_undelivered(db, request, GONE)
         if request.outcome is Outcome.ALLOWED:
-            # When its agent then asks about the same call, it is allowed by this answer.
+            # If the agent then asks about the same call, this answer allows it.
             carried.note_carried(db, request.id)
         else:
             requests.let_go(db, request.id, reason=GONE)

@@ -1,7 +1,7 @@
-"""Find out how a turn ended whose stop hook never came, from what its agent wrote down.
+"""Find out from the transcript how a turn ended whose stop hook never came.
 
-The hook may have been killed, or there was no room on the disk for what it told. Of an
-interruption at the keyboard Claude's hooks tell nothing either.
+The hook may have been killed, or the disk was too full to spool its call. Claude's hooks do not
+report an interruption at the keyboard, either.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rookery.store import turn_changes, turns
 from rookery.store.attribution import OpenTurn
 from rookery.store.database import Database
 
-#: How often the transcript is looked at, with a pause between: its last line may come late.
+#: Attempts to read the transcript, with a pause between: its last line may come late.
 TRIES = 2
 
 
@@ -30,7 +30,7 @@ class MissedStops:
     async def ending(
         self, session: SessionId, *, until: datetime | None = None
     ) -> tuple[Fact, ...]:
-        """Say how the present turn of a session ended, of which no hook has told."""
+        """Return how a session's current turn ended, if no hook has reported its end."""
         known = await self.database.read(partial(_known, session=session))
         if told := known.told:
             return (told,)
@@ -39,7 +39,7 @@ class MissedStops:
         )
         found = [PromptFound(session, last.prompt)] if last and last.prompt else []
         if last is None or last.passage is None or not last.is_final:
-            # Nothing was answered: Claude then gives the prompt back to its person.
+            # There is no answer: Claude then returns the prompt to the user's input box.
             return (*found, TurnEnded(session, "", "interrupted"))
         how = FINAL[last.passage.kind]
         words = "" if how == "interrupted" else last.passage.text
@@ -48,15 +48,15 @@ class MissedStops:
 
 @dataclass(frozen=True, slots=True)
 class KnownTurn:
-    """What the store knows of the turns that are open."""
+    """The turns of a session according to the store."""
 
     session: SessionId
     open_turns: list[OpenTurn]
-    before: Turn | None  #: the last turn that is over
+    before: Turn | None  #: the last turn that has ended
 
     @property
     def told(self) -> TurnEnded | None:
-        """Return the end that follows from what hooks have told before."""
+        """The end that follows from earlier hooks, if any."""
         if self.open_turns and all(each.is_paused for each in self.open_turns):
             return TurnEnded(self.session)  # its subagents are gone, and it has answered
         if self.before and self.open_turns and all(each.queued for each in self.open_turns):

@@ -1,4 +1,4 @@
-"""What a session that waits is told when another needs input, and how it may answer."""
+"""The message to a session that waits for another, when that one needs input."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rookery.store import families, requests, switches
 
 
 def need(db: Connection, caller: SessionId, target: Session, asked: facts.InputAsked) -> str:
-    """Say what a session asks, and who can answer it how."""
+    """Return what a session asks, and who can answer it and how."""
     found = requests.find(db, RequestId(asked.request)) if asked.request else None
     template, message = NEEDS_PERSON_TO_ANSWER, asked.message
     if asked.kind == "permission":
@@ -32,19 +32,19 @@ def need(db: Connection, caller: SessionId, target: Session, asked: facts.InputA
 
 
 def _may_decide(db: Connection, caller: SessionId, request: Request | None) -> bool:
-    """Return whether the caller may answer in its person's place."""
+    """Return whether the caller may answer in place of the user."""
     if request is None or request.source != "hook" or not switches.may_parents_answer(db):
         return False
     return request.session in families.descendants(db, caller)
 
 
 def _is_answerable(request: Request) -> bool:
-    """Return whether words are taken: in its own terminal, only the name of an option is."""
+    """Return whether text is accepted; the agent's own terminal takes only option names."""
     return not request.by_keys or all(each.options for each in request.questions)
 
 
 def _with_options(request: Request) -> str:
-    """Say what is asked with what may be chosen."""
+    """Return the questions with their options."""
     told = []
     for question in request.questions:
         listed = ", ".join(f"{n}. {each}" for n, each in enumerate(question.options, 1))

@@ -1,7 +1,7 @@
-"""Write Rookery's own news to sessions: what became of those they wait for, or talk with.
+"""Send Rookery's own news to sessions: about sessions that they wait for or talk with.
 
-News is never refused. Beyond the limits of what may wait for a session it is merged into one
-message: each line once, and only so many lines.
+News is never refused. Beyond the limits for a session's pending messages it is merged into one
+message, with each line once and a maximum number of lines.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from rookery.model.facts import SessionId
 from rookery.model.messages import Origin, clean
 from rookery.store import limits, messages, sessions
 
-#: Under which name merged news is written; to the store it is a listener's.
+#: The author of merged news; in the store it is a listener.
 MERGED = LISTENERS
 
-#: What merged news is about.
+#: The subject of merged news in its envelope.
 ABOUT_MERGED = "what you wait for, and your relays"
 
-#: Lines of merged news; older ones are left out.
+#: Maximum lines of merged news; older ones are dropped.
 MAX_MERGED_LINES = 1_000
 
 LEFT_OUT = "Earlier news is left out."
@@ -30,17 +30,17 @@ LEFT_OUT = "Earlier news is left out."
 @dataclass(frozen=True, slots=True)
 class News:
     words: str
-    about: str  #: as the envelope says it
+    about: str  #: the subject in the envelope
     author: Actor
-    cause: int  #: the entry that tells of it
+    cause: int  #: the journal entry that reports it
     hops: int = 0
-    subject: str = ""  #: stands before the words where the envelope is another
+    subject: str = ""  #: precedes the text if the envelope has another subject
 
 
 def tell(db: Connection, recipient: SessionId, news: News) -> None:
-    """Queue news for a session, or merge it with what is queued where there is no room."""
+    """Queue news for a session, or merge it with queued news if there is no room."""
     name = sessions.get(db, recipient).name
-    # A NUL is refused by ``clean``: a session must not suppress its own news by writing one.
+    # ``clean`` refuses NULs, and a session must not suppress news about itself by writing one.
     words = clean(news.words.replace("\0", " "))
     if limits.has_room_for_news(db, recipient, words.text):
         above = envelope(speaker="Rookery", recipient=name, about=news.about)
@@ -53,7 +53,7 @@ def tell(db: Connection, recipient: SessionId, news: News) -> None:
 
 
 def _merge(db: Connection, recipient: SessionId, text: str, origin: Origin) -> None:
-    """Add lines to the merged news that waits for a session; a repeated line moves down."""
+    """Add lines to the merged news pending for a session; a repeated line moves down."""
     waiting = messages.find_pending(db, recipient, envelope=origin.envelope)
     if waiting is None:
         messages.add(db, recipient, clean(text), origin)

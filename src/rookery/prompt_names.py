@@ -1,4 +1,4 @@
-"""Name headless sessions after their first prompt; until then they have their folder's name."""
+"""Name headless sessions after their first prompt; until then they are named by folder."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from rookery.store.sessions import TakenNames
 def rename_after_prompt(
     db: Connection, journal: Journal, told: Fact, *, at: datetime | None = None
 ) -> None:
-    """Rename the session whose first prompt a fact tells, if only its folder named it.
+    """Rename the session whose first prompt a fact reports, if it is named by folder.
 
-    To be called once the fact is written: the first prompt is in the session's row then.
+    Call this after the fact is recorded: only then the session's row has the first prompt.
     """
     if not isinstance(told, TurnStarted | PromptFound) or not told.prompt:
         return
@@ -35,7 +35,7 @@ def rename_after_prompt(
 
 
 def _has_folders_name(session: Session) -> bool:
-    """Return whether the name was made of the folder, and is not that of a session before."""
+    """Return whether the name comes from the folder and not from a continued session."""
     by_folder = re.escape(name_from(session.title))
     is_named_so = re.fullmatch(rf"{by_folder}(?:-\d+)?", session.name) is not None
     return is_named_so and not session.continues
@@ -44,7 +44,7 @@ def _has_folders_name(session: Session) -> bool:
 def _is_first(db: Connection, session: Session, prompt: str) -> bool:
     """Return whether this is the prompt of the session's only turn that has one.
 
-    A background task that reports begins a turn as well: that is no prompt.
+    The report of a background task begins a turn as well, but is no prompt.
     """
     prompts = [each for each in turns.of_session(db, session.id, last=2) if each.prompt]
     is_kept = bool(session.first_prompt) and prompt.startswith(session.first_prompt)
