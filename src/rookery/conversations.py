@@ -1,4 +1,4 @@
-"""What was said in a conversation, read from the end of what its agent wrote down."""
+"""Read what was said in a conversation from the end of its transcript."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ from rookery.transcript_files import ALL, END, Span, passages
 
 T = TypeVar("T")
 
-#: Files of one session that are read: the latest conversations.
+#: Maximum files of one session to read: the latest conversations.
 MOST_FILES = 20
 
-#: Characters that a passage takes, besides its text.
+#: Characters to count for a passage in addition to its text.
 FRAME = 20
 
-#: Seconds between two looks for the last words of a turn.
+#: Seconds between two attempts to read the last message of a turn.
 PAUSE = 0.05
 
-#: What stands last in a turn that is over, and how it ended then.
+#: The last entry of a turn that has ended, and the outcome that it means.
 FINAL: Mapping[Kind, How] = {
     "words": "finished",
     "error": "failed",
@@ -52,24 +52,24 @@ FINAL: Mapping[Kind, How] = {
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which part of a conversation is asked for."""
+    """The requested part of a conversation."""
 
     span: Span
-    room: int  #: characters; what was said last is kept first
-    without: frozenset[str] = frozenset()  #: texts that are known already
+    room: int  #: characters; the latest passages are kept first
+    without: frozenset[str] = frozenset()  #: texts to leave out
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a turn has answered, read where its agent wrote it down."""
+    """The answer of a turn, read from the transcript."""
 
     words: str = ""
-    path: str = ""  #: of the transcript, if nobody knew it
+    path: str = ""  #: of the transcript, if it was unknown before
     how: How = "finished"
-    prompt: str = ""  #: what was asked, if no hook has told that
+    prompt: str = ""  #: the prompt, if no hook has reported it
 
     def added_to(self, told: Iterable[Fact]) -> list[Fact]:
-        """Add the words to a beginning or an end of a turn that was only seen."""
+        """Add the texts to the facts about a turn that was only observed."""
         found = list[Fact]()
         for fact in told:
             if isinstance(fact, TurnStarted) and not fact.prompt:
@@ -91,26 +91,26 @@ NOTHING = Answer()
 
 @dataclass(frozen=True, slots=True)
 class Last:
-    """What stands at the end of a transcript."""
+    """The last entry of a transcript."""
 
     path: str
     passage: Passage | None
-    prompt: str = ""  #: of the present turn, if no hook has told it
+    prompt: str = ""  #: of the current turn, if no hook has reported it
     is_new_path: bool = False
 
     @property
     def is_final(self) -> bool:
-        """Whether it tells how the turn ended."""
+        """Whether the entry shows how the turn ended."""
         return self.passage is not None and self.passage.kind in FINAL
 
 
 @dataclass(frozen=True, slots=True)
 class Conversations:
-    #: Where each agent keeps what it writes down.
+    #: The folders in which each agent keeps its transcripts.
     folders: Mapping[str, Sequence[Path]]
     clock: Clock
-    #: One at a time, and in a thread of its own: a disk may be slow, a file large. Whoever asks
-    #: for much keeps nobody waiting who only looks how a turn has ended.
+    #: One read at a time, in a thread: a disk may be slow, a file large. Bulk reads have their
+    #: own limiter, so that they cannot delay end-of-turn checks.
     _looking: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(1))
     _asking: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(1))
 
@@ -122,17 +122,17 @@ class Conversations:
         until: datetime | None = None,
         tries: int = 1,
     ) -> Answer | None:
-        """Return what the present turn of a session has answered, where no hook tells it.
+        """Return the answer of a session's current turn, where no hook reports it.
 
-        It is looked for so often, among what was said ``until`` then. ``None`` if nobody
-        knows where it is written down.
+        Searches what was said ``until`` then, up to ``tries`` times. Returns ``None`` if the
+        transcript cannot be found.
         """
         said = await self.said_last(database, session, until=until, tries=tries)
         if said is None:
             return None
         last = said.passage
         words = last.text if last and last.kind in {"words", "error"} else ""
-        # A turn whose last was a tool has answered nothing, and is over all the same.
+        # A turn whose last entry is a tool has no answer, but has ended all the same.
         how = FINAL.get(last.kind, "finished") if last else "finished"
         return Answer(words, said.path if said.is_new_path else "", how, said.prompt)
 
@@ -144,9 +144,9 @@ class Conversations:
         until: datetime | None = None,
         tries: int = 1,
     ) -> Last | None:
-        """Return what stands last in the transcript of the present turn.
+        """Return the last transcript entry of the current turn.
 
-        It is looked for so often, until it is something that ends a turn. ``None`` if the
+        Reads up to ``tries`` times, until the entry ends a turn. Returns ``None`` if the
         transcript cannot be found.
         """
         turn = await database.read(partial(_present_turn, session=session))
@@ -164,7 +164,7 @@ class Conversations:
     async def words_of_turn(
         self, database: Database, session: SessionId, *, tries: int
     ) -> Sequence[str]:
-        """Return all that the present turn has said, in order; empty if it is not all there."""
+        """Return all messages of the current turn in order; empty if it is not complete."""
         last = await self.said_last(database, session, tries=tries)
         if last is None or last.passage is None or last.passage.kind != "words":
             return ()
@@ -173,7 +173,7 @@ class Conversations:
         return await _aside(read, self._looking)
 
     def _read_end(self, turn: PresentTurn, until: datetime) -> Last | None:
-        """Return what stands last in a session's transcript, and what was asked."""
+        """Return the last entry of a session's transcript, and the prompt."""
         session, span = turn.session, Span(turn.since, until)
         if not (path := self.find(session)):
             return None
@@ -185,7 +185,7 @@ class Conversations:
         return Last(path, first, "\n\n".join(reversed(asked)), is_new)
 
     def find(self, session: Session) -> str:
-        """Return where a session's transcript is; empty if nobody can tell."""
+        """Return the path of a session's transcript; empty if it cannot be found."""
         native_id, known = session.native_id or "", session.transcript_path
         if is_named_after(session.agent, known, native_id):
             return known
@@ -193,10 +193,10 @@ class Conversations:
         named = (
             [str(each) for folder in folders for each in folder.glob(place)] if place else []
         )
-        return named[0] if len(named) == 1 else ""  # of two, nobody can tell which it is
+        return named[0] if len(named) == 1 else ""  # with two, it is unclear which one it is
 
     async def read(self, database: Database, session: Session, wanted: Wanted) -> list[Passage]:
-        """Return what was said last, as much as there is room for; oldest first."""
+        """Return the latest passages for which there is room, the oldest first."""
         known = await database.read(partial(transcripts.of_session, session=session.id))
         latest = sorted(known, key=lambda each: each.until or each.since)
         names = [each.path for each in latest if not is_of_subagent(session.agent, each.path)]
@@ -219,17 +219,17 @@ async def _aside(work: Callable[[], T], limiter: anyio.CapacityLimiter) -> T:
 
 @dataclass(frozen=True, slots=True)
 class PresentTurn:
-    """A session, and the turn that it is in."""
+    """A session and its current turn."""
 
     session: Session
-    since: datetime  #: what it says since then is of that turn
-    prompt: str  #: empty, if the turn was only seen to begin
+    since: datetime  #: entries after this time belong to the turn
+    prompt: str  #: empty if the start of the turn was only observed
 
 
 def _present_turn(db: Connection, session: SessionId) -> PresentTurn:
-    """Return the present turn of a session: all since the end of the one before.
+    """Return the current turn of a session: everything since the end of the one before.
 
-    That a turn has begun may be known only after it has answered.
+    The start of a turn may become known only after the turn was answered.
     """
     found = sessions.get(db, session)
     since = turns.last_end(db, session) or found.created_at
@@ -239,14 +239,14 @@ def _present_turn(db: Connection, session: SessionId) -> PresentTurn:
 
 
 def read(agent: str, paths: Sequence[str], wanted: Wanted) -> list[Passage]:
-    """Return what was said last in some files, as much as there is room for; oldest first."""
+    """Return the latest passages of some files for which there is room, the oldest first."""
     found = (passages(agent, path, wanted.span, most=ALL) for path in paths)
     latest = heapq.merge(*found, key=lambda each: each.at, reverse=True)
     return list(_kept(latest, wanted))[::-1]
 
 
 def _kept(passages: Iterable[Passage], wanted: Wanted) -> Iterator[Passage]:
-    """Take those for which there is room."""
+    """Yield the passages for which there is room."""
     room = wanted.room
     for passage in passages:
         if room <= 0:
@@ -257,7 +257,7 @@ def _kept(passages: Iterable[Passage], wanted: Wanted) -> Iterator[Passage]:
 
 
 def end_of(text: str, room: int) -> str:
-    """Return the end of a text for which there is room, and say what is missing."""
+    """Return the end of a text for which there is room, with a note on what is missing."""
     if len(text) <= room:
         return text
     return f"({len(text) - room:,} characters before) …{text[len(text) - room :]}"

@@ -1,4 +1,4 @@
-"""One session waits for another: "tell me when it is done"."""
+"""Listeners: tell one session when another stops, needs input or ends."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ from rookery.store.journal import Entry, Journal, Reader
 
 _log = logging.getLogger(__name__)
 
-#: Under which name its messages are written.
+#: The author of these messages.
 AUTHOR = LISTENERS
 
-#: Seconds between two looks at the clock.
+#: Seconds between two checks of the deadlines.
 ROUND = 1.0
 
 
 def listen(db: Connection, journal: Journal, listener: Listener) -> bool:
-    """Have a session told once, when another next stops. False if it already waits.
+    """Have a session told once, when another next stops. Returns False if it already waits.
 
     With a message, the stop that counts is that of the turn which took the message up, not
-    of one that was running before. Raises ``SessionOver`` if nothing can come any more.
+    of one that was running before. Raises ``SessionOver`` if the target has ended.
     """
     if listener.caller == listener.target:
         raise BadInput("a session cannot wait for itself.")
@@ -74,9 +74,9 @@ def listen_to_several(
     needed: int,
     deadline: timedelta | None,
 ) -> None:
-    """Have a session told once, when so many of several have stopped, or at a deadline.
+    """Have a session told once, when ``needed`` of several have stopped, or at a deadline.
 
-    One that it waits for already counts as well, and is not told of apart from the others.
+    A target that it already waits for counts as well, and is no longer reported separately.
     """
     due = journal.clock.now() + deadline if deadline else None
     wait = listeners.begin_wait(db, wanted[0].caller, needed=needed, deadline=due)
@@ -86,7 +86,7 @@ def listen_to_several(
 
 
 def _notice_ring(db: Connection, journal: Journal, listener: Listener) -> None:
-    """Say so if those who wait now wait for each other."""
+    """Record and report that sessions wait for each other, if a listener closes a ring."""
     edges = _path(db, listener)
     if not edges:
         return
@@ -94,14 +94,14 @@ def _notice_ring(db: Connection, journal: Journal, listener: Listener) -> None:
     told = ring_of(db, listener)
     seq = journal.append(db, facts.RingClosed(listener.caller, told))
     if any(each.message is not None for each in ring):
-        return  # words are under way in it: their answer will open it again
+        return  # a message is on its way in the ring: its answer will open it again
     for each in ring:
         words = RING.format(ring=told, computer=journal.computer, id=each.target)
         _write(db, each.caller, words, seq, hops=messages.hops_of(db, listener.caller))
 
 
 def ring_of(db: Connection, listener: Listener) -> str:
-    """Name those who wait for each other because of a listener; empty if nobody does."""
+    """Return the names of the sessions that wait for each other; empty if there is no ring."""
     if not (edges := _path(db, listener)):
         return ""
     names = [sessions.get(db, each.caller).name for each in (listener, *edges)]
@@ -109,7 +109,7 @@ def ring_of(db: Connection, listener: Listener) -> str:
 
 
 def _path(db: Connection, listener: Listener, *, only_lasting: bool = False) -> list[Listener]:
-    """Follow who waits for whom, back to who listens. Nothing if there is no way."""
+    """Return the listeners that lead from the target back to the caller; empty if none do."""
     ways: list[list[Listener]] = [[listener]]
     seen: set[SessionId] = set()
     while ways:
@@ -125,7 +125,7 @@ def _path(db: Connection, listener: Listener, *, only_lasting: bool = False) -> 
 
 
 def react(db: Connection, entry: Entry) -> None:
-    """Turn what happened to a session into one message to each caller that waits for it."""
+    """Turn an event of a session into one message to each caller that waits for it."""
     target, seq = entry.fact.session, entry.seq
     match entry.fact:
         case facts.TurnEnded(_, last_words, how):
@@ -149,7 +149,7 @@ def react(db: Connection, entry: Entry) -> None:
 
 
 def _end_out_of_reach(db: Connection, entry: Entry, lasting: Sequence[Listener]) -> None:
-    """End listeners whose caller read the target as a relay peer, and say so."""
+    """End listeners whose caller could read the target only as a relay peer, and say so."""
     for each in lasting:
         if not families.may_read(db, each.caller, each.target):
             listeners.remove(db, caller=each.caller, target=each.target)
@@ -158,7 +158,7 @@ def _end_out_of_reach(db: Connection, entry: Entry, lasting: Sequence[Listener])
 
 
 def _tell_of_asking(db: Connection, entry: Entry, asked: facts.InputAsked) -> None:
-    """Tell all who wait that somebody is needed; for some that is what they waited for."""
+    """Tell all waiting sessions that input is needed; some waited for exactly that."""
     target, request = sessions.get(db, asked.session), asked.request or str(entry.seq)
     for each in listeners.of_asking(db, target.id, seq=entry.seq, request=request):
         words = need(db, each.caller, target, asked)
@@ -208,27 +208,27 @@ def _fire(
 
 
 def _tell_of_end(db: Connection, entry: Entry, target: Session) -> None:
-    """Tell all who wait that a session is over, and let them wait no more."""
+    """Tell all waiting sessions that a session has ended, and remove their listeners."""
     for each in listeners.of_end(db, target.id, seq=entry.seq):
         template = _template_for(db, each, ENDED)
         _tell(db, entry, [each], news(template, target, why_ended(target)))
 
 
 def _template_for(db: Connection, listener: Listener, template: str) -> str:
-    """Name no tool that the listener is refused: a person let it wait for a stranger."""
+    """Name no tool that the listener may not use: a user made it wait for another family."""
     is_allowed = families.may_read(db, listener.caller, listener.target)
     return template if is_allowed else without_hint(template)
 
 
 def _tell(db: Connection, entry: Entry, fired: Iterable[Listener], words: str) -> None:
-    """Tell each of those who waited, and let them wait no more."""
+    """Tell each waiting session, and remove its listener."""
     for each in fired:
         _tell_one(db, entry, each, words)
         listeners.drop(db, each)
 
 
 def _tell_one(db: Connection, entry: Entry, listener: Listener, words: str) -> None:
-    """Tell one who waited: at once, or together with what else it waits for."""
+    """Tell one waiting session: at once, or together with the others that it waits for."""
     texts: list[str] | None = [words]
     if listener.wait is not None:
         texts = listeners.keep_news(db, listener.wait, listener.target, words)
@@ -237,7 +237,7 @@ def _tell_one(db: Connection, entry: Entry, listener: Listener, words: str) -> N
 
 
 def _hops(db: Connection, entry: Entry) -> int:
-    """Say how far news is from a person's words: as far as the turn that it is of."""
+    """Return the hop count of news: that of the turn which it is about."""
     stop = entry.at if isinstance(entry.fact, facts.TurnEnded) else None
     return messages.hops_of(db, entry.fact.session, stop=stop)
 
@@ -248,14 +248,14 @@ def _write(db: Connection, caller: SessionId, words: str, cause: int, *, hops: i
 
 @dataclass(frozen=True, slots=True)
 class Listeners:
-    """What becomes of those who wait because time passes."""
+    """Handles the deadlines of listeners, and listeners that have waited long."""
 
     journal: Journal
-    check: timedelta  #: between two looks at those who wait
-    stale: timedelta  #: who has waited so long is looked at
+    check: timedelta  #: the interval between two checks of old listeners
+    stale: timedelta  #: the age at which a listener is checked
 
     async def keep_time(self, database: Database) -> None:
-        """Tell those whose deadline has come, and look after those who wait long; for ever."""
+        """Report expired waits and check listeners that have waited long, forever."""
         clock = self.journal.clock
         checked = clock.now()
 
@@ -271,7 +271,7 @@ class Listeners:
         await supervise.every(ROUND, look, name="Watching listeners", clock=clock)
 
     def expire(self, db: Connection) -> int:
-        """Tell those who have waited for long enough. Returns how many those were."""
+        """Tell the sessions whose wait has expired. Returns how many there were."""
         due = listeners.overdue(db, now=self.journal.clock.now())
         for wait in due:
             missing = [sessions.get(db, each).name for each in listeners.awaited(db, wait.id)]
@@ -283,7 +283,7 @@ class Listeners:
         return len(due)
 
     def look_after(self, db: Connection) -> None:
-        """Tell those who wait for a session that is over; let the others wait on."""
+        """Tell the sessions that wait for an ended session; the other listeners stay."""
         now = self.journal.clock.now()
         for target in listeners.stale(db, before=now - self.stale):
             session = sessions.get(db, target)

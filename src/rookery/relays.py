@@ -1,7 +1,7 @@
-"""Sessions talk: what one answers reaches every other, once.
+"""Relays let sessions talk: the answer of one is sent once to every other.
 
-Turns, not pixels: what is relayed are the last words of a turn. Loops are cut along the
-chain of causes, so that nobody has to guess whether two are only being polite.
+A relay sends the last message of a turn, never screens. Loops end at a limit along the chain of
+causes, so that no code has to guess whether two agents are only being polite.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from rookery.news import News, tell
 from rookery.store import limits, messages, relays, sessions
 from rookery.store.journal import Entry, Journal, Reader
 
-#: How many may talk in one relay.
+#: Maximum members of one relay.
 MOST_MEMBERS = 20
 
-#: In how many relays one session may be: each of its answers is written to all of them.
+#: Maximum relays of one session: each of its answers is sent to all of them.
 MOST_RELAYS = 50
 
-#: Fewer have nobody to talk to.
+#: Minimum members of a relay.
 FEWEST_MEMBERS = 2
 
 MINUTE = timedelta(minutes=1)
@@ -46,7 +46,7 @@ def create(
     by: str,
     limits: RelayLimits,
 ) -> Relay:
-    """Let sessions talk, each under a name; empty for its own."""
+    """Open a relay between sessions, each under a name; an empty name means its own."""
     if not FEWEST_MEMBERS <= len({session for session, _ in members}) <= MOST_MEMBERS:
         raise BadInput(f"a relay is of {FEWEST_MEMBERS} to {MOST_MEMBERS} different sessions.")
     made = _new(journal, by, limits)
@@ -59,7 +59,7 @@ def create(
 def join_pair(
     db: Connection, journal: Journal, pair: tuple[SessionId, SessionId], *, limits: RelayLimits
 ) -> Relay:
-    """Let two sessions talk; they may do so already."""
+    """Return the relay between two sessions, which is opened if there is none."""
     key = relays.pair_of(pair)
     if found := relays.of_pair(db, key):
         return found
@@ -82,7 +82,7 @@ def join(
     *,
     name: str = "",
 ) -> None:
-    """Let one more session talk with the others. It keeps the number it once had."""
+    """Add a session to a relay. A member that returns keeps its number."""
     relay, session = relays.get(db, relay_id), sessions.get(db, session_id)
     if relay.closed_at:
         raise BadInput(f"the relay {relay.id} is closed: {relay.reason}")
@@ -108,7 +108,7 @@ def join(
 def leave(
     db: Connection, journal: Journal, relay_id: RelayId, session: SessionId, *, reason: str
 ) -> bool:
-    """Let a session go; the others are told once. False if it was not there."""
+    """Remove a session and tell the others once. Returns False if it was no member."""
     relay = relays.get(db, relay_id)
     member = relay.member(session)
     if member is None or not relays.leave(db, relay.id, session, at=journal.clock.now()):
@@ -120,7 +120,7 @@ def leave(
 
 
 def close(db: Connection, journal: Journal, relay_id: RelayId, *, by: str, reason: str) -> bool:
-    """Let nobody talk here any more; those who did not close it are told once."""
+    """Close a relay and tell its members once, except the one that closed it."""
     relay = relays.get(db, relay_id)
     if relay.closed_at:
         return False
@@ -138,7 +138,7 @@ def close(db: Connection, journal: Journal, relay_id: RelayId, *, by: str, reaso
 
 
 def react(db: Connection, entry: Entry) -> None:
-    """Pass on what a session has answered; let go of one that is over."""
+    """Send a session's answer to its relays; remove a session that has ended."""
     match entry.fact:
         case facts.TurnEnded(session, last_words, "finished") if last_words.strip():
             for relay in relays.of_session(db, session):
@@ -164,17 +164,17 @@ def _pass_on(db: Connection, entry: Entry, relay: Relay, last_words: str) -> Non
     if limit := _limit(db, entry, relay, hops):
         relays.note_limit(db, relay.id, limit)
         return
-    last_words = last_words.replace("\0", "")  # one is enough for all of it to be refused
+    last_words = last_words.replace("\0", "")  # ``clean`` would refuse the whole text
     digest = sha256(last_words.strip().encode(errors="replace")).hexdigest()
     if not relays.note_words(db, relay.id, author.session, digest):
-        return  # it has said just that before
+        return  # the member has said exactly this before
     try:
         words = clean(
             attributed(author.name, author.number, shortened(last_words, relay.limits.length))
         )
     except WordsRefused:
         return
-    relays.note_limit(db, relay.id, "")  # whatever kept an earlier one from it
+    relays.note_limit(db, relay.id, "")  # clear the limit that stopped an earlier answer
     origin = Origin(Actor(ActorKind.RELAY, relay.id), entry.seq, hops=hops, relay=relay.id)
     for member in relay.present:
         if member.session == author.session:
@@ -186,7 +186,7 @@ def _pass_on(db: Connection, entry: Entry, relay: Relay, last_words: str) -> Non
 
 
 def _limit(db: Connection, entry: Entry, relay: Relay, hops: int) -> str:
-    """Say which limit keeps an answer from going further; nothing if none does."""
+    """Return the limit that stops an answer from being sent on; empty if none does."""
     if hops > relay.limits.hops:
         return f"{relay.limits.hops} answers to answers; a person's words let it go on"
     if relays.count_said(db, relay.id, since=entry.at - MINUTE) >= relay.limits.a_minute:
@@ -196,16 +196,16 @@ def _limit(db: Connection, entry: Entry, relay: Relay, hops: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Parting:
-    """Why somebody leaves."""
+    """Why a member leaves."""
 
-    cause: int  #: the entry that tells of it
+    cause: int  #: the journal entry that reports it
     at: datetime
     reason: str
-    hops: int = 0  #: between that and a person's words
+    hops: int = 0  #: the hop count of the cause
 
 
 def _part(db: Connection, relay: Relay, gone: Member, parting: _Parting) -> None:
-    """Tell those who stay that one has left; the last one is alone, and the relay over."""
+    """Tell the other members that one has left; close the relay if only one stays."""
     stay = [each for each in relay.present if each.session != gone.session]
     is_over = len(stay) < FEWEST_MEMBERS
     if is_over:

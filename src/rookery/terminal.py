@@ -1,4 +1,4 @@
-"""Requests that end at an agent's own terminal, and what the audit says of them."""
+"""Close requests that end at an agent's own terminal, and audit them."""
 
 from __future__ import annotations
 
@@ -26,27 +26,30 @@ TERMINAL, SESSION = "terminal", "the end of its session"
 #: The decider of a request that ended while its hook still waited; and the reason.
 NO_ANSWER, UNANSWERED = "no answer", "it ended before it was answered"
 
-#: Decisions that only somebody at the agent's own dialog can have taken.
+#: Decisions that only a person at the agent's own dialog can have made.
 _AT_THE_KEYBOARD = frozenset({"answered", "allowed"})
 
 
 def close(db: Connection, entry: Entry) -> None:
-    """Let go of what is asked about a session once nothing waits for it any more."""
+    """Close the open requests of a session once nothing waits for them any more."""
     if isinstance(entry.fact, TurnStarted) and entry.fact.resumes:
         return  # one background subagent has reported; another one may still ask
     decision, reason = _ending(entry.fact)
     for request in requests.open_of(db, entry.fact.session):
         if isinstance(entry.fact, SessionStarted) and request.source != "screen":
-            continue  # said again in mid-turn, after compaction
+            continue  # a repeated start in mid-turn, after compaction
         if isinstance(entry.fact, TurnStarted | TurnEnded) and outlives_turn(db, request.id):
             continue  # a background subagent asks, whatever the main agent does
         if isinstance(entry.fact, InputSettled) and waits_before_tool(db, request.id):
-            continue  # a dialog was settled, and this call has shown none
+            continue  # another dialog was settled; this call has not shown one
         settle_in_terminal(db, request.id, at=entry.at, decision=decision, reason=reason)
 
 
 def _ending(fact: Fact) -> tuple[str, str]:
-    """Say what a fact tells of the decision on all that was open; nothing: it was none."""
+    """Return the decision and the reason that a fact implies for all open requests.
+
+    An empty decision means that there was none.
+    """
     match fact:
         case TurnEnded(_, _, "interrupted"):
             return "denied", "refused in the terminal"
@@ -59,12 +62,12 @@ def _ending(fact: Fact) -> tuple[str, str]:
 def settle_in_terminal(
     db: Connection, request: RequestId, *, at: datetime, decision: str, reason: str
 ) -> bool:
-    """Settle what ended at the terminal, and keep the decision for the audit, if it was one."""
+    """Close a request that ended at the terminal, and audit the decision if there was one."""
     by = TERMINAL if decision else SESSION
     if interrupter := interrupted_by(db, request):
         decision, by, reason = "", interrupter, f"interrupted by {interrupter}"
     elif decision in _AT_THE_KEYBOARD and waits_before_tool(db, request):
-        # No dialog was shown yet, so that it cannot have been answered in the terminal.
+        # No dialog was shown yet, so it cannot have been answered in the terminal.
         decision, by, reason = "", NO_ANSWER, UNANSWERED
     why = reason or "answered in the terminal"
     if not requests.settle(db, request, Verdict(Outcome.GONE, by, why), at=at):

@@ -1,4 +1,4 @@
-"""Read agents' transcript files from their end, with bounds on what is read."""
+"""Read agents' transcript files from their end, with limits on what is read."""
 
 from __future__ import annotations
 
@@ -18,43 +18,43 @@ from rookery.ports.transcript import Passage, Written
 
 _log = logging.getLogger(__name__)
 
-#: Bytes of a file; a larger one is no transcript.
+#: Maximum bytes of a file; a larger one is not a transcript.
 MAX_FILE_BYTES = 1024 * 1024 * 1024
 
-#: Bytes that are read at once.
+#: Bytes to read at once.
 BLOCK = 256 * 1024
 
-#: Bytes of a line; a longer one is a picture or the like, and is passed over.
+#: Maximum bytes of a line; a longer one is an image or the like, and is skipped.
 MAX_LINE_BYTES = 1024 * 1024
 
 
 class Most(NamedTuple):
-    """How much of the end of a file is read."""
+    """How much of the end of a file to read."""
 
     bytes: int
     lines: int
 
 
-#: END is for the last words of a turn, which others wait for; ALL for a request.
+#: END is for the last message of a turn, which other work waits for; ALL for a request.
 END, ALL = Most(4 * 1024 * 1024, 2_000), Most(16 * 1024 * 1024, 50_000)
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A time in which something was said."""
+    """A period of time."""
 
     since: datetime
     until: datetime
 
     @staticmethod
     def of(session: Session) -> Span:
-        """Return all that is a session's own: a resumed conversation goes on in its file."""
+        """Return the lifetime of a session: a resumed conversation continues in its file."""
         end = session.ended_at or datetime.max.replace(tzinfo=UTC)
         return Span(session.created_at, end)
 
 
 def passages(agent: str, path: str, span: Span, *, most: Most) -> Iterator[Passage]:
-    """Yield what was said in a span of time, the last first."""
+    """Yield the passages in a span of time, the last first."""
     for written in _written(agent, path, most):
         for passage in reversed(written.passages):
             if passage.at < span.since:
@@ -64,7 +64,7 @@ def passages(agent: str, path: str, span: Span, *, most: Most) -> Iterator[Passa
 
 
 def _written(agent: str, path: str, most: Most) -> Iterator[Written]:
-    """Yield what the lines of a file say, the last first, each id once."""
+    """Yield the parsed lines of a file, the last first, each id once."""
     seen = set[str]()
     try:
         with opened(path) as file:
@@ -95,11 +95,11 @@ def _lines_from_the_end(file: int, most: int) -> Iterator[bytes]:
 
 @contextmanager
 def opened(path: str) -> Iterator[int]:
-    """Open a file that a session named. Raises ``OSError`` for what is no transcript.
+    """Open a file that a session named. Raises ``OSError`` if it cannot be a transcript.
 
-    The session's own processes may read whatever we may, and could tell it themselves to all
-    who may read the session. So it may be in any folder; but it must not hang us, nor be a
-    device, nor another user's.
+    The session's own processes can read whatever the daemon can, and could show it to every
+    reader of the session. So the file may be in any folder; but it must not block the daemon,
+    and must not be a device or another user's file.
     """
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     file = os.open(path, flags)

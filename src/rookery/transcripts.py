@@ -1,4 +1,4 @@
-"""What agents wrote down of their tokens is read from their transcripts, each response once."""
+"""Count the tokens in agents' transcripts, each response once."""
 
 from __future__ import annotations
 
@@ -46,33 +46,33 @@ from rookery.transcript_files import opened
 
 _log = logging.getLogger(__name__)
 
-#: Seconds for an agent to write down the last of a turn: Claude does that after its stop hook.
-#: And as many more as it may take on a busy machine, after which it is looked once more.
+#: Seconds for an agent to write the end of a turn: Claude does so after its stop hook. And
+#: the additional seconds that this may take on a busy machine, before a second read.
 SETTLE, AGAIN = 1.0, 5.0
 
 
-#: Bytes that are read and counted at once. A longer line tells nothing of tokens.
+#: Bytes to read and count at once. A longer line contains no token counts.
 SLICE = 8 * 1024 * 1024
 
-#: Bytes before the place up to which a file was read that tell whether it is still the same.
+#: Bytes before the position up to which a file was read; they show whether it is the same.
 MARK = 2048
 
-#: Files that are looked for in a folder.
+#: Maximum files to list in a folder.
 MOST_FILES = 5_000
 
-#: What a transcript claims of a session: no more than that.
+#: The only claim that a transcript makes about a session.
 ANSWERED = "answered"
 
-#: Responses of a file that may still grow, or be written down again.
+#: Responses of a file to remember: they may still grow or be written again.
 KEPT = 64
 
 
 def note(db: Connection, entry: Entry) -> None:
-    """Know of a transcript once it is named; have it read when there is more in it."""
+    """Add a transcript once it is named; schedule reading it when it has grown."""
     match entry.fact:
         case SessionStarted(session, _, path) | TranscriptFound(session, path):
-            # A session says itself where its transcript is: no other's is taken for its own.
-            with suppress(SessionUnknown):  # what is forgotten has none
+            # A session names its transcript itself: accept only a file named after it.
+            with suppress(SessionUnknown):  # a pruned session has no transcript
                 known = sessions.get(db, session)
                 if is_named_after(known.agent, path, known.native_id or ""):
                     transcripts.add(db, session, path)
@@ -80,7 +80,7 @@ def note(db: Connection, entry: Entry) -> None:
             transcripts.call_for(db, fact.session, entry.seq)
 
 
-#: For the journal: what it shows to ``note``.
+#: The reader of the journal that calls ``note``.
 READER = Reader(
     frozenset(
         {
@@ -96,12 +96,12 @@ READER = Reader(
 class Transcripts:
     database: Database
     journal: Journal
-    prices: Mapping[str, Price]  #: by model; where there is none, nobody knows the cost
-    #: One file at a time, and in a thread of its own: a disk may be slow.
+    prices: Mapping[str, Price]  #: by model; without a price the cost is unknown
+    #: One file at a time, in a thread: a disk may be slow.
     _limit: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(1))
 
     async def follow(self) -> None:
-        """Read the transcripts that are due; for ever."""
+        """Read the transcripts that are due, forever."""
         await Reconciler(
             name="Reading transcripts",
             clock=self.journal.clock,
@@ -111,7 +111,7 @@ class Transcripts:
         ).run()
 
     async def catch_up(self, session: SessionId) -> bool:
-        """Read what is new. False if nothing is due."""
+        """Read new entries. Returns False if none are due."""
         due = partial(transcripts.due_since, session=session)
         if (entry := await self.database.read(due)) is None:
             return False
@@ -119,13 +119,13 @@ class Transcripts:
         while await self._read_on(session):
             pass
         await self.journal.clock.sleep(AGAIN)
-        # Not what has called for it since: that is given its own time.
+        # Not for entries since then: they get their own time to settle.
         while await self._read_on(session, settles=entry):
             pass
         return True
 
     async def _read_on(self, session: SessionId, *, settles: int = 0) -> bool:
-        """Read and count a slice of each file. False if that was all."""
+        """Read and count a slice of each file. Returns False if that was all."""
         work = await self.database.read(partial(_work, session=session))
         if work is None:
             return False
@@ -139,10 +139,10 @@ class Transcripts:
     def _count(
         self, db: Connection, work: Work, slices: Sequence[Slice], *, settles: int
     ) -> bool:
-        """Report what was used, and remember how far that goes: both, or neither."""
+        """Report the usage and store how far the files were read, in one transaction."""
         session = work.session.id
         if _work(db, session) is None or transcripts.of_session(db, session) != work.files:
-            return False  # it was forgotten, or somebody else was here: from the beginning
+            return False  # pruned or changed meanwhile: start again
         used: dict[int | None, list[Usage]] = defaultdict(list)
         for each in slices:
             transcripts.keep(db, session, each.progress)
@@ -169,7 +169,7 @@ class Transcripts:
         )
 
     def _cost(self, usage: Usage, model: str) -> float | None:
-        """Return micro-dollars: what so many tokens cost at dollars for a million."""
+        """Return the cost in micro-dollars; prices are in dollars per million tokens."""
         if (price := self.prices.get(usage.model or model)) is None:
             return None
         tokens = usage.tokens
@@ -183,7 +183,7 @@ class Transcripts:
 
 
 def _note_last(db: Connection, session: SessionId, used: Sequence[Usage]) -> None:
-    """Keep when its model last answered, as its agent wrote it down: a sign of life."""
+    """Store when the model last answered according to the transcript: a sign of life."""
     if last := max(used, key=lambda each: each.at, default=None):
         detail = f"{last.model or 'its model'} has answered, {last.tokens.output} tokens"
         evidence.put(db, session, Evidence("transcript", ANSWERED, last.at, detail))
@@ -191,7 +191,7 @@ def _note_last(db: Connection, session: SessionId, used: Sequence[Usage]) -> Non
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What there is to read of one session."""
+    """The files to read for one session."""
 
     session: Session
     files: list[Progress]
@@ -202,7 +202,7 @@ class Slice:
     """What was read of one file."""
 
     progress: Progress
-    used: Sequence[Usage]  #: since the last time
+    used: Sequence[Usage]  #: since the last read
     is_last: bool
 
 
@@ -213,7 +213,7 @@ def _work(db: Connection, session: SessionId) -> Work | None:
 
 
 def _read_files(session: Session, files: Sequence[Progress]) -> list[Slice]:
-    """Read a slice of each file of a session, also of those that nobody knew of."""
+    """Read a slice of each file of a session, including files found only now."""
     known = {each.path: each for each in files}
     found = [path for each in files for path in _subagents(session.agent, each.path)]
     new = (Progress(path, session.created_at) for path in found if path not in known)
@@ -222,7 +222,7 @@ def _read_files(session: Session, files: Sequence[Progress]) -> list[Slice]:
 
 
 def _subagents(agent: str, path: str) -> list[str]:
-    """Name the transcripts of the subagents of the session that has this one."""
+    """Return the transcripts of the subagents of the session with this transcript."""
     folder = folder_of_subagents(agent, path)
     if folder is None or is_of_subagent(agent, path):
         return []
@@ -235,7 +235,7 @@ def _subagents(agent: str, path: str) -> list[str]:
 
 
 def _read_file(session: Session, progress: Progress) -> Slice | None:
-    """Read on where it was left, up to the last whole line. ``None`` if it cannot be read."""
+    """Continue reading up to the last whole line. ``None`` if the file cannot be read."""
     try:
         with opened(progress.path) as file:
             if _mark(file, progress.offset) != progress.mark:
@@ -254,13 +254,13 @@ def _read_file(session: Session, progress: Progress) -> Slice | None:
 
 
 def _mark(file: int, offset: int) -> str:
-    """Digest what stands before a place: empty at the beginning."""
+    """Return a digest of the bytes before a position; empty at the beginning."""
     size = min(MARK, offset)
     return hashlib.sha256(os.pread(file, size, offset - size)).hexdigest() if size else ""
 
 
 def _from_the_beginning(progress: Progress) -> Progress:
-    """Read a file that was written anew: what it says of the time before is counted already."""
+    """Restart with a rewritten file: usage up to the last counted time is skipped."""
     since = max(progress.since, progress.until or progress.since)
     return replace(progress, since=since, offset=0, mark="")
 
@@ -268,10 +268,10 @@ def _from_the_beginning(progress: Progress) -> Progress:
 def count(
     session: Session, progress: Progress, lines: Iterable[bytes]
 ) -> tuple[Progress, list[Usage]]:
-    """Say what the session used more than was counted before.
+    """Return the usage of the session in addition to what was counted before.
 
-    What was used before it was made, or after it ended, is another's: a conversation may be
-    resumed, and goes on in the same file.
+    Usage before the session was created or after it ended belongs to another session: a
+    resumed conversation continues in the same file.
     """
     seen, until, more = dict(progress.seen), progress.until, []
     end = session.ended_at or datetime.max.replace(tzinfo=UTC)
