@@ -80,7 +80,7 @@ class Absence:
         if self.when_away == "pass":
             return "{}"
         told = {
-            name: list(self._told(agent, now, self.when_away, DENIAL))
+            name: list(self._offline_answers(agent, now, self.when_away, DENIAL))
             for name, agent in self.agents.items()
         }
         return json.dumps({name: each for name, each in told.items() if each}, sort_keys=True)
@@ -95,11 +95,11 @@ class Absence:
         if dialect is None:
             return ""
         away: WhenAway = "deny" if self.when_away == "deny" else "ask"
-        told = list(self._told(dialect, now, away, UNREADABLE))
+        told = list(self._offline_answers(dialect, now, away, UNREADABLE))
         meant = [each for each in told if not events or each["event"] in events]
         return str(meant[0]["say"]) if meant else ""
 
-    def _told(
+    def _offline_answers(
         self, agent: Agent, now: Situation, when_away: WhenAway, denial: Verdict
     ) -> Iterator[dict[str, object]]:
         if agent.hooks is None:

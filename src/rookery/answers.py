@@ -102,10 +102,10 @@ class Answers:
         request = await self.database.read(partial(requests.next_press, session=session))
         if request is None:
             return False
-        await self._see_through(_Course(request))
+        await self._press_until_gone(_Course(request))
         return True
 
-    async def _see_through(self, course: _Course) -> None:
+    async def _press_until_gone(self, course: _Course) -> None:
         """Press keys until the dialog is gone, or reopen the request if that is impossible."""
         standing: _Standing | None = None
         while course.looks < MOST_LOOKS:
@@ -113,7 +113,7 @@ class Answers:
             if standing is None:
                 return
             if standing.session.status.is_over:
-                await self._let_go(course.request, OVER)
+                await self._close(course.request, OVER)
                 return
             if not standing.session.has_terminal:
                 break
@@ -126,9 +126,9 @@ class Answers:
             await self._clock.sleep(LOOK_SECONDS)
         why = NO_TERMINAL if course.looks == 0 else course.why
         if why == NO_DIALOG and standing and standing.may_be_told:
-            await self.database.write(partial(self._note, request=course.request))
+            await self.database.write(partial(self._note_pressed, request=course.request))
             return
-        give_up = self._let_go if why == NO_DIALOG else self._give_up
+        give_up = self._close if why == NO_DIALOG else self._give_up
         await give_up(course.request, why)
 
     async def _look(self, course: _Course, standing: _Standing) -> bool:
@@ -142,7 +142,7 @@ class Answers:
         # A pane whose program has just died shows no dialog, either.
         is_alive = view.box is not None or view.is_working or course.absent > LOOKS_GONE
         if standing.presses and (standing.has_moved or (dialog is None and is_alive)):
-            await self.database.write(partial(self._note, request=request))
+            await self.database.write(partial(self._note_pressed, request=request))
             return True
         if dialog is None:
             # The dialog may still be to come: a hook reports it before it is drawn.
@@ -154,7 +154,7 @@ class Answers:
         is_next = bool(standing.presses) and dialog.asks_back
         if not is_next and request.id not in {each.id for each in fits}:
             if standing.presses:  # our dialog is gone; another one appeared
-                await self.database.write(partial(self._note, request=request))
+                await self.database.write(partial(self._note_pressed, request=request))
                 return True
             course.why = OTHER_DIALOG
         elif len(fits) > 1:
@@ -221,7 +221,7 @@ class Answers:
             dialogs.withhold(db, request.id)
         self.journal.append(db, KeysWithheld(request.session, request.id, CHANGED))
 
-    def _note(self, db: Connection, request: Request) -> None:
+    def _note_pressed(self, db: Connection, request: Request) -> None:
         self.permissions.note_press(db, request)
 
     async def _give_up(self, request: Request, why: str) -> None:
@@ -234,7 +234,7 @@ class Answers:
 
         await self.database.write(give_up)
 
-    async def _let_go(self, request: Request, why: str) -> None:
+    async def _close(self, request: Request, why: str) -> None:
         """Close a request that cannot be answered any more."""
 
         def let_go(db: Connection) -> None:

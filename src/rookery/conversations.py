@@ -154,11 +154,11 @@ class Conversations:
         if not (found.transcript_path or place_of(found.agent, found.native_id or "")):
             return None
         read = partial(self._read_end, turn, until or self.clock.now())
-        last = await _aside(read, self._looking)
+        last = await _in_thread(read, self._looking)
         while last and tries > 1 and not last.is_final:
             tries -= 1
             await self.clock.sleep(PAUSE)
-            last = await _aside(read, self._looking)
+            last = await _in_thread(read, self._looking)
         return last
 
     async def words_of_turn(
@@ -169,8 +169,8 @@ class Conversations:
         if last is None or last.passage is None or last.passage.kind != "words":
             return ()
         turn = await database.read(partial(_present_turn, session=session))
-        read = partial(_words, turn, last.path, self.clock.now())
-        return await _aside(read, self._looking)
+        read = partial(_messages_of_turn, turn, last.path, self.clock.now())
+        return await _in_thread(read, self._looking)
 
     def _read_end(self, turn: PresentTurn, until: datetime) -> Last | None:
         """Return the last entry of a session's transcript, and the prompt."""
@@ -205,15 +205,15 @@ class Conversations:
             paths = names[-MOST_FILES:] or [path for path in (self.find(session),) if path]
             return read(session.agent, paths, wanted)
 
-        return await _aside(found, self._asking)
+        return await _in_thread(found, self._asking)
 
 
-def _words(turn: PresentTurn, path: str, until: datetime) -> Sequence[str]:
+def _messages_of_turn(turn: PresentTurn, path: str, until: datetime) -> Sequence[str]:
     found = list(passages(turn.session.agent, path, Span(turn.since, until), most=END))
     return [each.text for each in reversed(found) if each.kind == "words"]
 
 
-async def _aside(work: Callable[[], T], limiter: anyio.CapacityLimiter) -> T:
+async def _in_thread(work: Callable[[], T], limiter: anyio.CapacityLimiter) -> T:
     return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=limiter)
 
 

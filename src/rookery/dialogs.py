@@ -1,7 +1,6 @@
 """Turn dialogs that only an agent's screen shows into requests, and close these requests.
 
-These are trust dialogs, model offers, dialogs of agents without hooks, and all whose hook was
-lost.
+They are trust dialogs, model offers, and dialogs of agents without hooks or with a lost hook.
 """
 
 from __future__ import annotations
@@ -125,14 +124,14 @@ def note(
 def _ask(
     db: Connection, permissions: Permissions, session: Session, dialog: Dialog
 ) -> InputAsked:
-    call, now = _seen(dialog), permissions.journal.clock.now()
+    call, now = _as_call(dialog), permissions.journal.clock.now()
     request = requests.add(db, session.id, call, Asking(now, None, None, source="screen"))
     # Until the session is up, every dialog counts as a question.
     kind = call.kind if session.started_at else "question"
     return InputAsked(session.id, kind, call.summary, request)
 
 
-def _seen(dialog: Dialog) -> Call:
+def _as_call(dialog: Dialog) -> Call:
     """Return a dialog that only the screen shows as a call."""
     asked = Question((PARTIAL if dialog.is_cut else "") + dialog.text, dialog.options)
     given: dict[str, object] = {"text": dialog.text, "options": list(dialog.options)}
@@ -167,12 +166,12 @@ class Dialogs:
         ).run()
 
     def _to_look_at(self, db: Connection) -> list[SessionId]:
-        watched = dialogs.watched(db, untold=self._untold)
+        watched = dialogs.watched(db, untold=self._without_permission_hook)
         return [*{*watched, *dialogs.unexplained(db)}]
 
     @property
-    def _untold(self) -> list[str]:
-        """The agents without a hook that reports permission dialogs and their end."""
+    def _without_permission_hook(self) -> list[str]:
+        """The agents without a permission hook: no hook reports the end of their dialogs."""
         told_by = {
             name: agent.hooks.traits.permission if agent.hooks else ""
             for name, agent in self.agents.items()
@@ -218,17 +217,17 @@ class Dialogs:
         known = sessions.get(db, session)
         if view.dialog and known.started_at:
             note(db, self.permissions, known, view.dialog)
-        elif gone and rests and self._leaves_end_untold(db, known):
+        elif gone and rests and self._misses_end_of_turn(db, known):
             # If the call had been allowed, the agent would be working now.
             interrupted = TurnEnded(session, "", "interrupted")
             self.permissions.journal.append(db, interrupted)
 
-    def _leaves_end_untold(self, db: Connection, session: Session) -> bool:
+    def _misses_end_of_turn(self, db: Connection, session: Session) -> bool:
         """Return whether a turn runs and no hook will report that a refusal has ended it."""
         is_working = session.activity is Activity.WORKING
         return (
             is_working
-            and session.agent in self._untold
+            and session.agent in self._without_permission_hook
             and observed.tells_turns(db, session, self.agents[session.agent].abilities)
         )
 
@@ -238,7 +237,7 @@ class Dialogs:
             return []  # the screen cannot be parsed: the dialog may not fit on it
         shown = {each.id for each in about(db, session, view.dialog)} if view.dialog else set()
         self._drawn.update(shown)
-        watched = dialogs.watched_of(db, session, untold=self._untold)
+        watched = dialogs.watched_of(db, session, untold=self._without_permission_hook)
         return [each.id for each in watched if each.id not in shown and self._was_drawn(each)]
 
     def _was_drawn(self, request: Request) -> bool:

@@ -32,12 +32,12 @@ class HookSenders:
     ) -> Sending:
         """Return the sender of a hook call. An unknown sender is registered, never dropped."""
         if known := senders.known(db, sender):
-            sharing = self._sharing(db, known, sender, caller)
+            sharing = self._session_sharing_it(db, known, sender, caller)
             return sharing or self._verify(db, known, sender, caller, at)
-        session = self._bound(db, sender, caller) or self._register(db, sender, caller, at)
+        session = self._bind(db, sender, caller) or self._register(db, sender, caller, at)
         return senders.get(db, session)
 
-    def _sharing(
+    def _session_sharing_it(
         self, db: Connection, known: Sending, sender: Sender, caller: HookCaller
     ) -> Sending | None:
         """Return the caller's session if it resumed a conversation of another session.
@@ -59,7 +59,7 @@ class HookSenders:
             sessions.rebind(db, process, sender)  # the first holder has ended
         return own
 
-    def _bound(self, db: Connection, sender: Sender, caller: HookCaller) -> SessionId | None:
+    def _bind(self, db: Connection, sender: Sender, caller: HookCaller) -> SessionId | None:
         """Bind the sender's native id to the only session that can have it, if any."""
         hook = caller.hook
         if hook.badge and (bound := sessions.bind(db, hook.badge, sender)):

@@ -132,15 +132,15 @@ class Intake:
         now = self.journal.clock.now()
         at = min(hook.at or now, now)  # a spooled call may have waited for long
         caller = self._look_at_caller(hook, sender)
-        ending = await self._unsaid_ending(hooks, sender, hook)
+        ending = await self._find_ending(hooks, sender, hook)
 
         def take_in(db: Connection) -> Ruling | GoOn | Context:
             if not hook_calls.add(db, hook.key, at=at):
-                return self._again(db, hook, sender, call)
+                return self._answer_again(db, hook, sender, call)
             if ends_an_earlier_conversation(db, sender, caller):
                 return Pass()
             sending = self._senders.resolve(db, sender, caller, at)
-            if _works_on(sending, hook, hooks, call):
+            if _is_revived(sending, hook, hooks, call):
                 sending = self._senders.revive(db, sending, sender, caller, at)
             session = sending.session
             self._learn(db, sending, sender)
@@ -220,7 +220,7 @@ class Intake:
             caller.look(self.strangers)
         return caller
 
-    async def _unsaid_ending(self, hooks: HookDialect, sender: Sender, hook: Hook) -> Answer:
+    async def _find_ending(self, hooks: HookDialect, sender: Sender, hook: Hook) -> Answer:
         """Read from the transcript how a turn ended or what it said, if the hook is wrong."""
         # Not for a spooled call: calls must reach the writer in the order of the spool.
         is_live = hook.pid is not None
@@ -333,7 +333,9 @@ class Intake:
         digest = sha256(json.dumps(hook.payload, sort_keys=True).encode()).hexdigest()
         return hook_calls.is_echo(db, hook.key, digest, at=at, within=ECHO)
 
-    def _again(self, db: Connection, hook: Hook, sender: Sender, call: Call | None) -> Ruling:
+    def _answer_again(
+        self, db: Connection, hook: Hook, sender: Sender, call: Call | None
+    ) -> Ruling:
         """Answer a call that came before: its answer may have been lost with a daemon."""
         if asked := requests.of_hook(db, hook.key):
             return WaitForAnswer(asked.id)
@@ -381,7 +383,7 @@ class Intake:
             self.journal.append(db, SessionFound(sending.session))
 
 
-def _works_on(sending: Sending, hook: Hook, hooks: HookDialect, call: Call | None) -> bool:
+def _is_revived(sending: Sending, hook: Hook, hooks: HookDialect, call: Call | None) -> bool:
     """Return whether a live agent begins something although its record has ended.
 
     A record ends without its agent when nothing was heard from it for long, or by a restore.

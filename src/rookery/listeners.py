@@ -48,7 +48,7 @@ ROUND = 1.0
 
 
 def listen(db: Connection, journal: Journal, listener: Listener) -> bool:
-    """Have a session told once, when another next stops. Returns False if it already waits.
+    """Add a listener, which tells its caller of the target's next stop. False if it exists.
 
     With a message, the stop that counts is that of the turn which took the message up, not
     of one that was running before. Raises ``SessionOver`` if the target has ended.
@@ -62,7 +62,7 @@ def listen(db: Connection, journal: Journal, listener: Listener) -> bool:
         raise BadInput(f"{target.name} and those who wait would wake each other for ever.")
     if not listeners.add(db, listener, at=journal.clock.now()):
         return False
-    _notice_ring(db, journal, listener)
+    _report_ring(db, journal, listener)
     return True
 
 
@@ -74,9 +74,9 @@ def listen_to_several(
     needed: int,
     deadline: timedelta | None,
 ) -> None:
-    """Have a session told once, when ``needed`` of several have stopped, or at a deadline.
+    """Add listeners that tell their caller once: when enough targets stopped, or at a deadline.
 
-    A target that it already waits for counts as well, and is no longer reported separately.
+    A target that the caller already waits for counts, and is no longer reported separately.
     """
     due = journal.clock.now() + deadline if deadline else None
     wait = listeners.begin_wait(db, wanted[0].caller, needed=needed, deadline=due)
@@ -85,7 +85,7 @@ def listen_to_several(
         listeners.join_wait(db, wait, caller=each.caller, target=each.target)
 
 
-def _notice_ring(db: Connection, journal: Journal, listener: Listener) -> None:
+def _report_ring(db: Connection, journal: Journal, listener: Listener) -> None:
     """Record and report that sessions wait for each other, if a listener closes a ring."""
     edges = _path(db, listener)
     if not edges:

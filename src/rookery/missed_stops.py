@@ -31,7 +31,7 @@ class MissedStops:
         self, session: SessionId, *, until: datetime | None = None
     ) -> tuple[Fact, ...]:
         """Return how a session's current turn ended, if no hook has reported its end."""
-        known = await self.database.read(partial(_known, session=session))
+        known = await self.database.read(partial(_known_turn, session=session))
         if told := known.told:
             return (told,)
         last = await self.conversations.said_last(
@@ -65,7 +65,7 @@ class KnownTurn:
         return None
 
 
-def _known(db: Connection, session: SessionId) -> KnownTurn:
+def _known_turn(db: Connection, session: SessionId) -> KnownTurn:
     ended = [turn for turn in turns.of_session(db, session, last=8) if turn.ended_at]
     return KnownTurn(
         session, turn_changes.open_turns(db, session), ended[-1] if ended else None

@@ -60,7 +60,7 @@ class PathResolver:
 
         def follow_links() -> None:
             try:
-                found = dict(self._followed(paths, folder))
+                found = dict(self._resolve_all(paths, folder))
             finally:
                 self._threads.release()
             with suppress(RuntimeError):  # the loop was closed meanwhile
@@ -72,7 +72,7 @@ class PathResolver:
         except TimeoutError:
             return {}
 
-    def _followed(
+    def _resolve_all(
         self, paths: Mapping[str, str], folder: str
     ) -> Iterable[tuple[str, frozenset[str]]]:
         for name, path in paths.items():

@@ -98,7 +98,7 @@ class Permissions:
                 return Pass()
             self._forget_seen(db, session, call, by=verdict.by)
             name = rule.name if rule and verdict.by == RULE else ""
-            self._keep(db, replace(self._decided(session, call, verdict), rule=name))
+            self._record(db, replace(self._decided(session, call, verdict), rule=name))
             return verdict
         is_asked = call.is_asked and not self._is_answered(db, session, call, hook=hook)
         if not is_asked and (call.is_asked or rule is None):
@@ -218,7 +218,7 @@ class Permissions:
         session = sessions.get(db, request.session)
         call = Call(request.tool, request.input, request.questions, folder=request.made_in)
         decided = replace(self._decided(session, call, verdict), request=request.id)
-        seq = self._keep(db, decided)
+        seq = self._record(db, decided)
         if request.by_keys:
             requests.let_press(db, request.id)
         else:
@@ -375,7 +375,7 @@ class Permissions:
             folder=call.working_folder,
         )
 
-    def _keep(self, db: Connection, decided: Decided) -> int | None:
+    def _record(self, db: Connection, decided: Decided) -> int | None:
         """Record a decision in the audit and as a fact. Returns the fact's journal entry."""
         requests.keep(db, decided)
         decision = _DECISIONS.get(decided.decision)

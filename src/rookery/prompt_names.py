@@ -27,14 +27,14 @@ def rename_after_prompt(
     if session.runtime != HEADLESS or session.status.is_over:
         return
     name = name_from(told.prompt)
-    if name in {NAMELESS, name_from(session.title)} or not _has_folders_name(session):
+    if name in {NAMELESS, name_from(session.title)} or not _is_named_by_folder(session):
         return
     if _is_first(db, session, told.prompt):
         renamed = SessionRenamed(session.id, distinct(name, TakenNames(db)))
         journal.append(db, renamed, at=at)
 
 
-def _has_folders_name(session: Session) -> bool:
+def _is_named_by_folder(session: Session) -> bool:
     """Return whether the name comes from the folder and not from a continued session."""
     by_folder = re.escape(name_from(session.title))
     is_named_so = re.fullmatch(rf"{by_folder}(?:-\d+)?", session.name) is not None

@@ -115,7 +115,7 @@ def leave(
         return False
     seq = journal.append(db, facts.RelayLeft(session, relay.id, reason))
     hops = messages.hops_of(db, session)
-    _part(db, relay, member, _Parting(seq, journal.clock.now(), reason, hops))
+    _announce_leaving(db, relay, member, _Leaving(seq, journal.clock.now(), reason, hops))
     return True
 
 
@@ -132,7 +132,7 @@ def close(db: Connection, journal: Journal, relay_id: RelayId, *, by: str, reaso
     for member in relay.present:
         seq = journal.append(db, facts.RelayLeft(member.session, relay.id, reason))
         if member != closer:
-            parting = _Parting(seq, journal.clock.now(), reason, hops)
+            parting = _Leaving(seq, journal.clock.now(), reason, hops)
             _tell(db, relay, member, f"The relay is closed: {reason}.", parting)
     return True
 
@@ -147,8 +147,8 @@ def react(db: Connection, entry: Entry) -> None:
             for relay in relays.of_session(db, session):
                 member = relay.member(session)
                 if member and relays.leave(db, relay.id, session, at=entry.at):
-                    parting = _Parting(entry.seq, entry.at, f"{member.name} is over")
-                    _part(db, relay, member, parting)
+                    parting = _Leaving(entry.seq, entry.at, f"{member.name} is over")
+                    _announce_leaving(db, relay, member, parting)
         case _:
             pass
 
@@ -195,7 +195,7 @@ def _limit(db: Connection, entry: Entry, relay: Relay, hops: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Parting:
+class _Leaving:
     """Why a member leaves."""
 
     cause: int  #: the journal entry that reports it
@@ -204,7 +204,7 @@ class _Parting:
     hops: int = 0  #: the hop count of the cause
 
 
-def _part(db: Connection, relay: Relay, gone: Member, parting: _Parting) -> None:
+def _announce_leaving(db: Connection, relay: Relay, gone: Member, parting: _Leaving) -> None:
     """Tell the other members that one has left; close the relay if only one stays."""
     stay = [each for each in relay.present if each.session != gone.session]
     is_over = len(stay) < FEWEST_MEMBERS
@@ -215,7 +215,7 @@ def _part(db: Connection, relay: Relay, gone: Member, parting: _Parting) -> None
         _tell(db, relay, member, f"{ending}: {parting.reason}.", parting)
 
 
-def _tell(db: Connection, relay: Relay, member: Member, words: str, parting: _Parting) -> None:
+def _tell(db: Connection, relay: Relay, member: Member, words: str, parting: _Leaving) -> None:
     author, about = Actor(ActorKind.RELAY_NEWS, relay.id), f"your relay {relay.id}"
     news = News(words, about, author, parting.cause, parting.hops, subject=f"relay {relay.id}")
     tell(db, member.session, news)

@@ -55,7 +55,7 @@ class _Pattern(_Table):
 
     @model_validator(mode="before")
     @classmethod
-    def _take_a_text_as_a_glob(cls, written: object) -> object:
+    def _read_text_as_glob(cls, written: object) -> object:
         return {"glob": written} if isinstance(written, str) else written
 
     @model_validator(mode="after")
@@ -83,7 +83,7 @@ class _Rule(_Table):
     project: _Pattern = _ANY
     session: _Pattern = _ANY
     folder: _Pattern | None = None
-    reason: str = ""  #: told to the agent
+    reason: str = ""  #: passed to the agent
 
 
 class _Rules(_Table):

@@ -46,10 +46,7 @@ def close(db: Connection, entry: Entry) -> None:
 
 
 def _ending(fact: Fact) -> tuple[str, str]:
-    """Return the decision and the reason that a fact implies for all open requests.
-
-    An empty decision means that there was none.
-    """
+    """Return the decision, empty if none, and the reason that open requests end with."""
     match fact:
         case TurnEnded(_, _, "interrupted"):
             return "denied", "refused in the terminal"

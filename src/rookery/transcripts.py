@@ -239,7 +239,7 @@ def _read_file(session: Session, progress: Progress) -> Slice | None:
     try:
         with opened(progress.path) as file:
             if _mark(file, progress.offset) != progress.mark:
-                progress = _from_the_beginning(progress)
+                progress = _restarted(progress)
             text = os.pread(file, SLICE, progress.offset)
             is_last = len(text) < SLICE
             size = text.rfind(b"\n") + 1 or (0 if is_last else len(text))
@@ -259,7 +259,7 @@ def _mark(file: int, offset: int) -> str:
     return hashlib.sha256(os.pread(file, size, offset - size)).hexdigest() if size else ""
 
 
-def _from_the_beginning(progress: Progress) -> Progress:
+def _restarted(progress: Progress) -> Progress:
     """Restart with a rewritten file: usage up to the last counted time is skipped."""
     since = max(progress.since, progress.until or progress.since)
     return replace(progress, since=since, offset=0, mark="")

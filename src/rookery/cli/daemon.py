@@ -63,14 +63,14 @@ def up(*, detach: bool) -> None:
     """Run the daemon of this user, or of ROOKERY_HOME."""
     here = home()
     if running := _status(here):
-        _say_already(running)
+        _print_already_running(running)
     elif detach:
         _detach(here)
     else:
         _run(here)
 
 
-def _say_already(running: StatusInfo) -> None:
+def _print_already_running(running: StatusInfo) -> None:
     say(f"Rookery already runs, pid {running.pid}, in {running.home}.")
     if other := skew(running.version):
         say(other)
@@ -80,7 +80,7 @@ def _say_already(running: StatusInfo) -> None:
 
 def _run(here: Home) -> None:
     # The greeting asks the daemon, which must be free to answer: so it runs in a thread.
-    greeting = Thread(target=_greet, args=(here,), daemon=True)
+    greeting = Thread(target=_print_greeting, args=(here,), daemon=True)
     # The login shell runs while the daemon's modules load.
     login = ask_login_shell(os.environ)
     with without_collections():
@@ -100,7 +100,7 @@ def _run(here: Home) -> None:
     say("Rookery is down; agents in tmux live on.")
 
 
-def _greet(here: Home) -> None:
+def _print_greeting(here: Home) -> None:
     found = _status(here)
     say(f"Rookery {__version__} is up, pid {os.getpid()}. Its home is {here.state}")
     _say_http_note(found)
@@ -155,7 +155,7 @@ def _detach(here: Home) -> None:
             cwd="/",  # so a relative ROOKERY_HOME must be passed on as an absolute path
             env={**os.environ, **here.environment},
         )
-    if not _waits_until(lambda: _status(here) is not None or daemon.poll() is not None):
+    if not _wait_until(lambda: _status(here) is not None or daemon.poll() is not None):
         waited = f"{START_STOP_TIMEOUT_S:g} s"
         complain(f"it did not come up within {waited}. {_last_line(errors)}See {errors}")
         sys.exit(FAILED)
@@ -181,11 +181,11 @@ def _wait_for_other(here: Home, pid: int, errors: Path) -> None:
         found.extend(filter(None, [_status(here)]))
         return bool(found) or not is_alive(pid)
 
-    _waits_until(answers)
+    _wait_until(answers)
     if not found:
         complain(f"{AlreadyRunning(f'pid {pid}.')} {_last_line(errors)}{_SILENT}")
         sys.exit(FAILED)
-    _say_already(found[0])
+    _print_already_running(found[0])
 
 
 def _last_line(errors: Path) -> str:
@@ -207,7 +207,7 @@ def _warn(status: StatusInfo | None) -> None:
         complain(f"{status.headless_problem}.")
 
 
-def _waits_until(is_so: Callable[[], bool]) -> bool:
+def _wait_until(is_so: Callable[[], bool]) -> bool:
     """Check a condition 20 times a second. Returns False if it was not met in time."""
     for _ in range(int(START_STOP_TIMEOUT_S * 20)):
         if is_so():
@@ -234,15 +234,15 @@ def down(*, as_json: bool) -> None:
         pid: int | None = status.pid
     except (NotRunning, TimedOut):
         pid = _stop_by_signal(here)
-    if pid and not _waits_until(lambda: not is_alive(pid)):
+    if pid and not _wait_until(lambda: not is_alive(pid)):
         waited = f"{START_STOP_TIMEOUT_S:g} s"
         complain(f"pid {pid} did not stop within {waited}. End it with:  kill -9 {pid}")
         sys.exit(FAILED)
     stopped = status.json if status else {"pid": pid} if pid else None
-    reply({"stopped": stopped}, _farewell(pid, status), as_json=as_json)
+    reply({"stopped": stopped}, _stopped_text(pid, status), as_json=as_json)
 
 
-def _farewell(pid: int | None, status: StatusInfo | None) -> str:
+def _stopped_text(pid: int | None, status: StatusInfo | None) -> str:
     if not pid:
         return "No daemon runs; there is nothing to stop."
     # An older daemon does not report how many of its sessions are in tmux.

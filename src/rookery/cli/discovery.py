@@ -69,9 +69,9 @@ def _row(pane: PaneInfo, width: int) -> Mapping[str, str]:
 def discover(daemon: Client, *, as_json: bool) -> None:
     """Look for agents in your tmux servers now; otherwise that is done every few seconds."""
     found = discover_agents(daemon)
-    reply(found, "\n".join(_told(found)), as_json=as_json)
+    reply(found, "\n".join(_lines(found)), as_json=as_json)
 
 
-def _told(found: DiscoveredInfo) -> Iterator[str]:
+def _lines(found: DiscoveredInfo) -> Iterator[str]:
     yield f"{count(len(found.sessions), 'agent')} in panes that Rookery did not start."
     yield from (f"New: {name}" for name in found.new)

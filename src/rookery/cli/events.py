@@ -60,7 +60,7 @@ class ShownEvent:
 def events(daemon: Client, *, after: int | None, no_follow: bool, as_json: bool) -> None:
     """Follow what happens, from now on or after an entry; with --json a line each."""
     printer = _Printer(daemon)
-    told = _so_far(daemon, after) if no_follow else _one_by_one(daemon, after)
+    told = _stored_events(daemon, after) if no_follow else _live_events(daemon, after)
     for some in told:
         if as_json:
             click.echo(safe_json("\n".join(event.text for event in some)))
@@ -69,7 +69,7 @@ def events(daemon: Client, *, after: int | None, no_follow: bool, as_json: bool)
         sys.stdout.flush()
 
 
-def _so_far(daemon: Client, after: int | None) -> Iterator[list[ShownEvent]]:
+def _stored_events(daemon: Client, after: int | None) -> Iterator[list[ShownEvent]]:
     """Yield the stored events in batches."""
     parser = _Parser()
     for text in daemon.texts("events", after=after or 0, until_now=True):
@@ -77,7 +77,7 @@ def _so_far(daemon: Client, after: int | None) -> Iterator[list[ShownEvent]]:
             yield some
 
 
-def _one_by_one(daemon: Client, after: int | None) -> Iterator[list[ShownEvent]]:
+def _live_events(daemon: Client, after: int | None) -> Iterator[list[ShownEvent]]:
     return ([event] for event in from_now_on(daemon, after))
 
 
@@ -140,7 +140,7 @@ class _Printer:
             return f"{known} known. What happens after entry {event.seq} (Ctrl-C stops this):"
         moment, name = _clock_time(_second(fact.at)), self._name(fact)
         # Cut before resolving names: an agent's text may be long and contain any session's id.
-        told = with_names_by("  ".join(_telling(fact.json))[:240], self._known_by)[:120]
+        told = with_names_by("  ".join(_shown_values(fact.json))[:240], self._name_by_id)[:120]
         return one_line(f"{event.seq:>7}  {moment}  {name:16}  {event.kind:18}  {told}")
 
     def _learn_names(self, sessions: Iterable[str]) -> None:
@@ -155,9 +155,9 @@ class _Printer:
             return "–"
         if fact.kind == "session-renamed":
             self.names[fact.session] = fact.name
-        return self._known_by(fact.session)
+        return self._name_by_id(fact.session)
 
-    def _known_by(self, session: str) -> str:
+    def _name_by_id(self, session: str) -> str:
         if session not in self.names:
             self.names[session] = _ask_for_name(self.daemon, session)
         return self.names[session]
@@ -174,7 +174,7 @@ def _clock_time(moment: str) -> str:
     return local(moment)[11:]
 
 
-def _telling(fields: JsonObject) -> Iterator[str]:
+def _shown_values(fields: JsonObject) -> Iterator[str]:
     values = (value for name, value in fields.items() if name not in _OMITTED and value)
     return (" ".join(str(value).split()) for value in values)
 

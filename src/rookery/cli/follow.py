@@ -76,7 +76,7 @@ class Follower:
             if event.kind == "snapshot":
                 self._begin()
             else:
-                self._hear(event)
+                self._handle(event)
             if self.name and not self.fronts:
                 return
 
@@ -87,14 +87,14 @@ class Follower:
         return " ".join(["rookery fg", *(called or [self.name])]).strip()
 
     def _begin(self) -> None:
-        """Show all foreground sessions; again if this lagged until events were pruned."""
+        """Show the sessions in the foreground; again if missed events have been pruned."""
         if self.fronts:
             for front in [*self.fronts.values()]:
                 self._bring(front.id, seen=front.seen, is_ours=front.is_ours)
         elif self.name:
             self._bring(self.name)
         else:
-            found = self._insist(partial(list_foregrounds, self.daemon, channel=CHANNEL))
+            found = self._retry(partial(list_foregrounds, self.daemon, channel=CHANNEL))
             for each in found.foregrounds:
                 self._take_over(each.session)
             if not self.fronts:
@@ -107,7 +107,7 @@ class Follower:
     def _take_over(self, session: str) -> None:
         """Follow a session that another command brought, if it is still in the foreground."""
         look = partial(look_at_foreground, self.daemon, session, channel=CHANNEL)
-        found = self._insist(look)
+        found = self._retry(look)
         if found.is_there:
             self._show(found, is_ours=False)
 
@@ -124,35 +124,35 @@ class Follower:
         for turn in found.running:
             self._show_prompt(front, turn.prompt, turn.started_at)
         if session.ended_at:
-            self._leave(front, session)
+            self._drop(front, session)
             return
         if session.activity and session.is_asking:
             self._show_asked(front, session.activity, session.reason, session.since)
         self.tell(StateNotice(front.id, front.name, state=session.state))
 
-    def _hear(self, event: ShownEvent) -> None:
+    def _handle(self, event: ShownEvent) -> None:
         fact = event.fact
         front = self.fronts.get(fact.session)
         if event.kind == "foreground-entered":
             if front is None and not self.name and fact.channel == CHANNEL:
                 self._take_over(fact.session)
         elif front is not None and event.seq > front.as_of:
-            self._hear_of(front, event, fact)
+            self._handle_session_event(front, event, fact)
 
-    def _hear_of(self, front: Front, event: ShownEvent, fact: EventFields) -> None:
+    def _handle_session_event(self, front: Front, event: ShownEvent, fact: EventFields) -> None:
         match event.kind:
             case "session-renamed":
                 front.name = fact.name
             case "session-ended":
                 self._catch_up(front, event.seq)
-                self._leave(front, self._insist(partial(show_session, self.daemon, front.id)))
+                self._drop(front, self._retry(partial(show_session, self.daemon, front.id)))
             case "foreground-left" if fact.channel == CHANNEL:
                 del self.fronts[front.id]
                 self.tell(BackgroundNotice(front.id, front.name, at=fact.at, by=fact.by))
             case _:
-                self._hear_of_turn(front, event, fact)
+                self._handle_turn_event(front, event, fact)
 
-    def _hear_of_turn(self, front: Front, event: ShownEvent, fact: EventFields) -> None:
+    def _handle_turn_event(self, front: Front, event: ShownEvent, fact: EventFields) -> None:
         match event.kind:
             case "turn-started":
                 front.asked = ("", "")
@@ -178,7 +178,7 @@ class Follower:
     def _mark_shown(self, front: Front) -> TurnInfo | None:
         """Tell the daemon how far a session was shown. Returns the next turn."""
         mark = partial(mark_shown, self.daemon, front.id, channel=CHANNEL, seen=front.seen)
-        return self._insist(mark).following
+        return self._retry(mark).following
 
     def _amend(self, front: Front, fact: EventFields) -> None:
         """Show an answer that arrived a moment after its turn was recorded as over."""
@@ -214,7 +214,7 @@ class Follower:
         if front.asked == (activity, message):
             return  # another source reports the same
         front.asked = (activity, message)
-        asked = self._insist(partial(open_requests_of, self.daemon, front.id))
+        asked = self._retry(partial(open_requests_of, self.daemon, front.id))
         asks_now = SessionInfo(name=front.name, activity=activity, reason=message)
         self.tell(
             AsksNotice(
@@ -228,7 +228,7 @@ class Follower:
             )
         )
 
-    def _leave(self, front: Front, session: SessionInfo) -> None:
+    def _drop(self, front: Front, session: SessionInfo) -> None:
         """Stop following a session that is over: all of it was shown."""
         del self.fronts[front.id]
         self.tell(
@@ -242,7 +242,7 @@ class Follower:
             )
         )
         back = partial(put_into_background, self.daemon, front.id, channel=CHANNEL)
-        self._insist(partial(back, seen=front.seen))
+        self._retry(partial(back, seen=front.seen))
 
     def put_back(self) -> list[Front]:
         """Put the sessions that this command brought into the background, and return them."""
@@ -252,7 +252,7 @@ class Follower:
             put_into_background(self.daemon, front.id, channel=CHANNEL)
         return ours
 
-    def _insist(self, ask: Callable[[], T]) -> T:
+    def _retry(self, ask: Callable[[], T]) -> T:
         """Send an idempotent request; if the daemon restarts, repeat it to the next one."""
         while True:
             try:

@@ -104,7 +104,7 @@ def bg(daemon: Client, *, name: str, everything: bool, as_json: bool) -> None:
     put = [put_into_background(daemon, each, channel=CHANNEL) for each in sessions]
     names = [show_session(daemon, each.session).name for each in put]
     pairs = [*zip(names, put, strict=True)]
-    told = [_told(session, each) for session, each in pairs]
+    told = [_result_text(session, each) for session, each in pairs]
     reply(
         {"background": [{"name": session, **each.json} for session, each in pairs]},
         "\n".join(told) or "Nothing is in the foreground.",
@@ -120,7 +120,7 @@ def _in_front(daemon: Client, *, everything: bool) -> list[str]:
     return found
 
 
-def _told(name: str, put: BackgroundInfo) -> str:
+def _result_text(name: str, put: BackgroundInfo) -> str:
     if not put.was_in_front:
         return f"{name} was not in the foreground."
     return f"{name} is in the background now. Come back:  rookery fg {name}"

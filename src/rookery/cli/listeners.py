@@ -138,7 +138,7 @@ def _when_told(wait: CombinedWait) -> str:
 def _listen(daemon: Client, given: ListenOptions) -> None:
     """Add listeners. Exits with 1 if there is nothing new to wait for."""
     enough = Enough(given["every"], given["some"], given["number"])
-    with _suggesting_for(given["caller"]):
+    with _hinting_at_for(given["caller"]):
         order = ListenOrder(
             targets=given["targets"],
             caller=given["caller"],
@@ -176,7 +176,7 @@ def _why_not(listening: ListeningInfo, known: Mapping[str, SessionInfo]) -> str:
 
 def _stop_listening(daemon: Client, given: ListenOptions) -> None:
     who, caller = _who(given), given["caller"]
-    with _suggesting_for(caller):
+    with _hinting_at_for(caller):
         stopped = {
             each: stop_listening(daemon, each, caller=caller).stopped
             for each in given["targets"]
@@ -194,7 +194,7 @@ def _who(given: ListenOptions) -> str:
 
 
 @contextmanager
-def _suggesting_for(caller: str) -> Iterator[None]:
+def _hinting_at_for(caller: str) -> Iterator[None]:
     """Add the option ``--for`` to the daemon's error about a missing caller."""
     try:
         yield

@@ -63,7 +63,7 @@ def send(daemon: Client, *, name: str, words: tuple[str, ...], as_json: bool) ->
     Other users of this computer can see the arguments of a command; standard input they cannot.
     """
     sent = send_message(daemon, name, prompt_of(words))
-    seen = _see_off(daemon, sent)
+    seen = _wait_for_departure(daemon, sent)
     reply(seen.message, " ".join([seen.fate, *_changes(sent)]), as_json=as_json)
 
 
@@ -86,7 +86,7 @@ class _Departure:
     is_asking: bool = False  #: it waits because its session has a request for the user
 
 
-def _see_off(daemon: Client, sent: MessageInfo) -> _Departure:
+def _wait_for_departure(daemon: Client, sent: MessageInfo) -> _Departure:
     """Wait a moment for a message to leave."""
     try:
         found = await_departure(daemon, sent.id, timeout=DEPARTURE_TIMEOUT_S)
@@ -140,7 +140,7 @@ def ask(
     sent = send_message(daemon, name, prompt_of(words), alone=True)
     _tell_if_kept(daemon, sent)
     with stoppable(name):
-        found = _see_through(daemon, name, sent.id, timeout)
+        found = _wait_for_outcome(daemon, name, sent.id, timeout)
         if found.is_command:
             _tell_of_command(found, as_json=as_json)
             return
@@ -170,12 +170,12 @@ def _tell_if_unread(turn: TurnInfo, session: SessionInfo) -> None:
 
 def _tell_if_kept(daemon: Client, sent: MessageInfo) -> None:
     """Tell the user why a message waits; a request of its session is shown later."""
-    seen = _see_off(daemon, sent)
+    seen = _wait_for_departure(daemon, sent)
     if seen.waits and not seen.is_asking:
         remark(seen.fate)
 
 
-def _see_through(daemon: Client, name: str, message: int, timeout: float) -> DeliveryInfo:
+def _wait_for_outcome(daemon: Client, name: str, message: int, timeout: float) -> DeliveryInfo:
     """Wait until a message is answered; report at once if its session asks the user."""
     deadline = monotonic() + timeout
     known_since: str | None = None

@@ -40,9 +40,9 @@ class RelayCommands(click.Group):
     """Treats session names as ``relay new`` and no arguments as ``relay ls``."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(context, [*self._meant(context, args), *args])
+        return super().parse_args(context, [*self._implied_command(context, args), *args])
 
-    def _meant(self, context: click.Context, args: list[str]) -> list[str]:
+    def _implied_command(self, context: click.Context, args: list[str]) -> list[str]:
         if args and (args[0] in self.commands or args[0] in context.help_option_names):
             return []
         if any(not each.startswith("-") for each in args):

@@ -31,7 +31,7 @@ class ResumeOptions(TypedDict):
     prompt: tuple[str, ...]
 
 
-def _how(command: C) -> C:
+def _with_options(command: C) -> C:
     """Add the options that choose the conversation and how it continues."""
     for option in reversed(
         (
@@ -71,7 +71,7 @@ def _how(command: C) -> C:
     )
 )
 @click.option("--fork", is_flag=True, help="A branch of its own; the same as fork.")
-@_how
+@_with_options
 @pass_client
 def resume(daemon: Client, *, fork: bool, **given: Unpack[ResumeOptions]) -> None:
     """Go on with the conversation of SESSION, which is over, in a new session.
@@ -80,18 +80,18 @@ def resume(daemon: Client, *, fork: bool, **given: Unpack[ResumeOptions]) -> Non
     still lives can only be branched. A conversation's own id, of one that Rookery has never
     seen, is handed to the agent.
     """
-    _go_on(daemon, given, fork=fork)
+    _resume(daemon, given, fork=fork)
 
 
 @click.command(epilog=examples('rookery fork builder --name other "without the cache"'))
-@_how
+@_with_options
 @pass_client
 def fork(daemon: Client, **given: Unpack[ResumeOptions]) -> None:
     """Begin a new session with a branch of the conversation of SESSION, which may live."""
-    _go_on(daemon, given, fork=True)
+    _resume(daemon, given, fork=True)
 
 
-def _go_on(daemon: Client, given: ResumeOptions, *, fork: bool) -> None:
+def _resume(daemon: Client, given: ResumeOptions, *, fork: bool) -> None:
     project = given["project"]
     order = ResumeOrder(
         fork=fork,

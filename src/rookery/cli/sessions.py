@@ -86,7 +86,7 @@ def start(daemon: Client, **given: Unpack[StartOptions]) -> None:
     with 1 if the session, or its first turn, fails.
     """
     session = _begin(daemon, given)
-    if brought := _brought_along(session):
+    if brought := _project_settings(session):
         remark(f"This project has settings of its own for {session.agent}: {brought}.")
     if given["wait"]:
         until = "stop" if session.first_prompt else "up"
@@ -94,7 +94,7 @@ def start(daemon: Client, **given: Unpack[StartOptions]) -> None:
     report(daemon, session, as_json=given["as_json"])
 
 
-def _brought_along(session: SessionInfo) -> str:
+def _project_settings(session: SessionInfo) -> str:
     """Name the project files that may run programs once the agent trusts the folder."""
     folder = Path(session.project_path)
     names = PROJECT_FILES.get(session.agent, ())
@@ -119,10 +119,10 @@ def _begin(daemon: Client, given: StartOptions) -> SessionInfo:
     try:
         return start_session(daemon, order)
     except Answered as refusal:
-        raise _with_a_hint(refusal, given["prompt"]) from refusal
+        raise _with_hint(refusal, given["prompt"]) from refusal
 
 
-def _with_a_hint(refusal: Answered, command: Sequence[str]) -> Answered:
+def _with_hint(refusal: Answered, command: Sequence[str]) -> Answered:
     """Add a hint if a whole command line was given as one argument."""
     if refusal.code != "program-missing" or len(command) != 1 or " " not in command[0]:
         return refusal

@@ -49,14 +49,14 @@ def attach(daemon: Client, name: str) -> None:
         raise BadInput(f"{session.name} is not in a pane now. See:  rookery output {name}")
     socket = session.tmux_server or show_status(daemon).tmux_socket
     os.environ.pop("TMUX", None)  # so that attaching works within the user's own tmux, too
-    target = _present_session(socket, session.tmux_pane) or session.tmux_session
+    target = _current_window(socket, session.tmux_pane) or session.tmux_session
     try:
         os.execvp("tmux", ["tmux", "-u", "-S", socket, "attach-session", "-t", f"={target}"])  # noqa: S606
     except OSError as error:
         raise BadInput(f"tmux cannot be run here: {error.strerror}.") from error
 
 
-def _present_session(socket: str, pane: str | None) -> str:
+def _current_window(socket: str, pane: str | None) -> str:
     """Return the window that shows a pane now: it may have been renamed or moved."""
     shown = "#{pane_id} #{session_name}:#{window_index}"
     words = ["tmux", "-u", "-S", socket, "list-panes", "-a", "-F", shown]

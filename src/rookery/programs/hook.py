@@ -4,10 +4,10 @@ Run as ``python -I -S hook.py SOCKET SPOOL AGENT``, with the payload on standard
 there is a C compiler, ``hook.c`` runs instead and starts this program only when it is needed.
 It then appends the key of the call and the daemon's answer so far, and this program does not
 send the call again. Without a daemon the hook is quick and harmless: whatever goes wrong, it
-exits with 0 and prints nothing, unless the call needed a decision (see ``_say_in_absence``).
+exits with 0 and prints nothing, unless the call needed a decision (see ``_offline_answer``).
 For such a call every error leads to an answer: the strictest offline answer stored for it. If
 the file with the offline answers is missing or damaged, it prints the answer that the wrapper
-script passes in its environment (see ``_say_undecided``).
+script passes in its environment (see ``_undecided_answer``).
 """
 
 # No "from __future__ import annotations": that import alone takes 2 % of a call.
@@ -59,19 +59,19 @@ def main() -> None:
     door, spool, agent, *told = sys.argv[1:6]
     payload = sys.stdin.buffer.read()
     try:
-        said = _carry(door, spool, agent, payload, told)
+        said = _deliver(door, spool, agent, payload, told)
     except Exception:  # noqa: BLE001 - no error may let a call run undecided
-        said = _say_in_absence(spool, agent, payload)
+        said = _offline_answer(spool, agent, payload)
     sys.stdout.buffer.write(said)
 
 
-def _carry(door: str, spool: str, agent: str, payload: bytes, told: "list[str]") -> bytes:
+def _deliver(door: str, spool: str, agent: str, payload: bytes, told: "list[str]") -> bytes:
     """Send the call to the daemon, or spool it. Returns the answer for the agent."""
     key = told[0] if told else f"{time.time_ns():020d}-{posix.urandom(8).hex()}"
     call = _call(key, agent, payload)
     over = int(key[:20]) / 1e9 + PATIENCE
     try:
-        answer = told[1].encode() if told else _tell(door, call, PATIENCE)
+        answer = told[1].encode() if told else _send(door, call, PATIENCE)
     except OSError:
         answer = b""
     if answer.startswith(TAKEN):
@@ -81,7 +81,7 @@ def _carry(door: str, spool: str, agent: str, payload: bytes, told: "list[str]")
     # The daemon would refuse this payload, so only the first line is spooled: it names the
     # caller and the payload's length.
     _spool(spool, key, call[: len(call) - len(payload)] if _is_too_large(payload) else call)
-    return _say_in_absence(spool, agent, payload)
+    return _offline_answer(spool, agent, payload)
 
 
 def _call(key: str, agent: str, payload: bytes) -> bytes:
@@ -121,7 +121,7 @@ def _ancestors() -> bytes:
     return b",".join(found)
 
 
-def _tell(door: str, call: bytes, patience: float) -> bytes:
+def _send(door: str, call: bytes, patience: float) -> bytes:
     """Return the daemon's whole answer; wait up to ``patience`` seconds for a decision."""
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
@@ -131,7 +131,7 @@ def _tell(door: str, call: bytes, patience: float) -> bytes:
         rest = memoryview(call)
         while rest:
             rest = rest[connection.send(rest) :]
-        return _hear(connection, patience)
+        return _receive(connection, patience)
     finally:
         connection.close()
 
@@ -144,7 +144,7 @@ def _check_peer(connection: _socket.socket) -> None:
             raise OSError
 
 
-def _hear(connection: _socket.socket, patience: float) -> bytes:
+def _receive(connection: _socket.socket, patience: float) -> bytes:
     answer = b""
     try:
         while part := connection.recv(65536):
@@ -176,18 +176,18 @@ def insist(door: str, call: bytes, answer: bytes, over: float) -> bytes:
             return fallback
         time.sleep(0.2)  # noqa: TID251 - a standalone program with nothing else to wait for
         try:
-            answer = _tell(door, call, max(over - now, DEADLINE))
+            answer = _send(door, call, max(over - now, DEADLINE))
         except OSError:
             answer = b""
 
 
-def _say_in_absence(spool: str, agent: str, payload: bytes) -> bytes:
+def _offline_answer(spool: str, agent: str, payload: bytes) -> bytes:
     """Return the offline answer that the daemon stored for a call that needs a decision."""
     home = spool.rpartition("/")[0]
     try:
         return _find_answer(verified(_read(home + "/" + ABSENCE)), agent, payload)
     except Exception:  # noqa: BLE001 - missing or damaged in any way: no rule is known
-        return _say_undecided(payload) if _exists(home) else b""
+        return _undecided_answer(payload) if _exists(home) else b""
 
 
 def verified(stored: bytes) -> bytes:
@@ -201,7 +201,7 @@ def verified(stored: bytes) -> bytes:
     return stored
 
 
-def _say_undecided(payload: bytes) -> bytes:
+def _undecided_answer(payload: bytes) -> bytes:
     """Return the agent's "ask" or "deny" for a call before a tool runs, whatever the tool."""
     event = posix.environ.get(b"ROOKERY_HOOK_EVENT", b"")
     is_known = b'"hook_event_name"' in payload
@@ -224,9 +224,9 @@ def _find_answer(words: bytes, agent: str, payload: bytes) -> bytes:
     meant = {each.decode() for each in events if not is_known or b'"%s"' % each in payload}
     if not meant:
         return b""
-    left = [each for each in _parsed(words).get(agent, ()) if each["event"] in meant]
+    left = [each for each in _parse_json(words).get(agent, ()) if each["event"] in meant]
     try:
-        told = _parsed(payload)
+        told = _parse_json(payload)
         event, tool = told.get("hook_event_name", ""), told.get("tool_name", "")
         left = [each for each in left if each["event"] == event and _is_for(each, tool)]
     except Exception:  # noqa: BLE001, S110 - an unreadable payload still gets an answer
@@ -266,7 +266,7 @@ class _Context:
     parse_float = parse_int = parse_constant = str
 
 
-def _parsed(text: bytes) -> "dict[str, Any]":
+def _parse_json(text: bytes) -> "dict[str, Any]":
     import _json  # noqa: PLC0415 - most calls do not need it
 
     scan = _json.make_scanner(_Context)  # type: ignore[arg-type] # it reads attributes only

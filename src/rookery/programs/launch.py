@@ -11,7 +11,7 @@ import os
 import sys
 
 #: Variables of the pane, which only tmux knows.
-_OF_THE_PANE = ("TERM", "TMUX", "TMUX_PANE")
+_FROM_PANE = ("TERM", "TMUX", "TMUX_PANE")
 
 
 def main() -> None:
@@ -20,7 +20,7 @@ def main() -> None:
         launch = json.load(file)
     os.unlink(path)  # noqa: PTH108 - pathlib is slow to import
     environment = dict(launch["environment"])
-    environment.update((name, os.environ[name]) for name in _OF_THE_PANE if name in os.environ)
+    environment.update((name, os.environ[name]) for name in _FROM_PANE if name in os.environ)
     environment["PWD"] = launch["folder"]
     try:
         os.chdir(launch["folder"])

@@ -60,15 +60,15 @@ class Bridge:
         """Serve until the end of standard input, and until all requests are answered."""
         for line in sys.stdin.buffer:
             if line.strip():
-                self._take(line)
+                self._handle_line(line)
         for thread in self._under_way:
             thread.join()
 
-    def _take(self, line: bytes) -> None:
+    def _handle_line(self, line: bytes) -> None:
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):
-            self._say(_error(None, UNREADABLE, "This line is no JSON."))
+            self._write_line(_error(None, UNREADABLE, "This line is no JSON."))
             return
         if isinstance(message, dict) and ("id" not in message or "method" not in message):
             return  # a notification or a response: the daemon keeps no state for it to change
@@ -82,14 +82,14 @@ class Bridge:
         asked = message if isinstance(message, dict) else {}
         request = self._head(asked, key, len(line)) + line
         try:
-            answer = self._insist(request)
+            answer = self._retry(request)
         except Away:
-            self._say(_error(asked.get("id"), FAILED, AWAY))
+            self._write_line(_error(asked.get("id"), FAILED, AWAY))
         except TimeoutError:
             late = f"The Rookery daemon did not answer within {PATIENCE:g} s."
-            self._say(_error(asked.get("id"), FAILED, late))
+            self._write_line(_error(asked.get("id"), FAILED, late))
         else:
-            self._say(self._read(asked, answer))
+            self._write_line(self._read(asked, answer))
 
     def _head(self, asked: dict[str, Any], key: str, length: int) -> bytes:
         words = [
@@ -103,10 +103,10 @@ class Bridge:
         ]
         if self._badge:
             words.append(f"Authorization: Bearer {self._badge}")
-        words += self._of_protocol(asked)
+        words += self._protocol_headers(asked)
         return "\r\n".join([*words, "", ""]).encode()
 
-    def _of_protocol(self, asked: dict[str, Any]) -> list[str]:
+    def _protocol_headers(self, asked: dict[str, Any]) -> list[str]:
         """Return the headers that, by the protocol, must repeat fields of the request."""
         given = asked.get("params")
         params = given if isinstance(given, dict) else {}
@@ -119,7 +119,7 @@ class Bridge:
             told["Mcp-Name"] = params["name"]
         return [f"{name}: {_as_header(value)}" for name, value in told.items()]
 
-    def _insist(self, request: bytes) -> bytes:
+    def _retry(self, request: bytes) -> bytes:
         """Repeat the request until the daemon answers. Raises ``Away``."""
         over = time.monotonic() + RETURN
         while True:
@@ -147,7 +147,7 @@ class Bridge:
             except OSError as error:
                 raise Away from error
         head, end, body = answer.partition(b"\r\n\r\n")
-        if not end or len(body) < _length(head) or _stops(head, body):
+        if not end or len(body) < _length(head) or _is_stopping(head, body):
             raise Away
         return body
 
@@ -165,7 +165,7 @@ class Bridge:
             self._version = str(answer["result"].get("protocolVersion", ""))
         return body
 
-    def _say(self, answer: bytes) -> None:
+    def _write_line(self, answer: bytes) -> None:
         with self._writing:
             try:
                 sys.stdout.buffer.write(answer.replace(b"\n", b" ") + b"\n")
@@ -182,7 +182,7 @@ def _check_peer(connection: socket.socket) -> None:
             raise OSError
 
 
-def _stops(head: bytes, body: bytes) -> bool:
+def _is_stopping(head: bytes, body: bytes) -> bool:
     return head.split(b" ", 2)[1] == b"503" and STOPS in body
 
 

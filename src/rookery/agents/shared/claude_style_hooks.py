@@ -143,11 +143,11 @@ class ClaudeStyleHooks:
     def answer(self, payload: Payload, verdict: Verdict | None) -> str:
         event = payload["hook_event_name"]
         if event == "PreToolUse":
-            said = _said_before(verdict)
+            said = _decision_before_tool(verdict)
         elif verdict is None or verdict.outcome is Outcome.GONE:
             return ""  # the agent's dialog is on the screen already
         else:
-            said = {"decision": _said_when_asked(payload, verdict)}
+            said = {"decision": _permission_decision(payload, verdict)}
         whole = {"hookSpecificOutput": {"hookEventName": event, **said}}
         return json.dumps(whole) if said else ""
 
@@ -210,7 +210,7 @@ def _read_end(reason: str, session: SessionId) -> facts.Fact:
     )
 
 
-def _said_before(verdict: Verdict | None) -> dict[str, object]:
+def _decision_before_tool(verdict: Verdict | None) -> dict[str, object]:
     if verdict is None or verdict.outcome is Outcome.GONE:
         # An empty answer would let the call run, although the request has no decision.
         return {"permissionDecision": "ask"}
@@ -228,7 +228,7 @@ def denial_reason(verdict: Verdict) -> str:
     return verdict.reason.strip() or "It was denied."
 
 
-def _said_when_asked(payload: Payload, verdict: Verdict) -> dict[str, object]:
+def _permission_decision(payload: Payload, verdict: Verdict) -> dict[str, object]:
     match verdict.outcome:
         case Outcome.ALLOWED if payload.get("tool_name") == PLAN and _has_input(payload):
             # Without an updated input, Claude ignores the answer and the dialog stays open.

@@ -159,14 +159,14 @@ def take_out(
     """
     expected = _pruned(_without(language.parse(text), is_ours))
     left = _cut(text, language, is_ours, fragments)
-    if left is not None and _says(language, left, expected):
+    if left is not None and _parses_to(language, left, expected):
         return left
     while found := next(filter(is_ours, find(language.parse(text))), None):
         left = language.remove(text, found)
         if left == text:
             break
         text = left
-    if not _says(language, text, expected):
+    if not _parses_to(language, text, expected):
         raise ConfigBroken(f"our hooks cannot be told from others; look for {PROGRAM}")
     return text
 
@@ -200,7 +200,7 @@ def comes_before_others(settings: SettingsValues, is_ours: IsOurs) -> bool:
     )
 
 
-def _says(language: SettingsLanguage, text: str, expected: Mapping[str, Any]) -> bool:
+def _parses_to(language: SettingsLanguage, text: str, expected: Mapping[str, Any]) -> bool:
     try:
         return _pruned(language.parse(text)) == expected
     except ConfigBroken:

@@ -14,7 +14,7 @@ _STRING_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTA
 _BLANKS = re.compile(r"[ \t\r\n]*")
 
 #: The indentation for a text that has none to copy.
-_USUAL = "  "
+_DEFAULT_INDENT = "  "
 
 
 def parse(text: str, *, comments: bool = False) -> Any:  # noqa: ANN401 - JSON
@@ -101,7 +101,7 @@ class _Part:
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
+class _Source:
     text: str
     bare: str  #: the same text with each comment replaced by blanks
 
@@ -141,11 +141,11 @@ def _refuse(word: str) -> None:
 _DECODER = json.JSONDecoder(parse_constant=_refuse)
 
 
-def _open(text: str, *, comments: bool) -> _Page:
+def _open(text: str, *, comments: bool) -> _Source:
     def blank(found: re.Match[str]) -> str:
         return found[0] if found[0][0] == '"' else re.sub(r"[^\r\n]", " ", found[0])
 
-    return _Page(text, _STRING_OR_COMMENT.sub(blank, text) if comments else text)
+    return _Source(text, _STRING_OR_COMMENT.sub(blank, text) if comments else text)
 
 
 def _read(bare: str) -> Any:  # noqa: ANN401 - JSON
@@ -162,7 +162,7 @@ def _named(parts: Iterator[_Part] | Sequence[_Part], name: str | int) -> _Part:
     return [part for part in parts if part.name == name][-1]
 
 
-def _descend(page: _Page, path: Sequence[str]) -> tuple[int, Sequence[str]]:
+def _descend(page: _Source, path: Sequence[str]) -> tuple[int, Sequence[str]]:
     """Return where the innermost existing container begins, and the missing names."""
     opening = page.skip(0)
     for depth in range(len(path) + 1):
@@ -180,19 +180,19 @@ def _descend(page: _Page, path: Sequence[str]) -> tuple[int, Sequence[str]]:
     return opening, ()
 
 
-def _addition(page: _Page, opening: int, name: str | None, value: object) -> tuple[int, str]:
+def _addition(page: _Source, opening: int, name: str | None, value: object) -> tuple[int, str]:
     """Return a position and a text that append ``value`` to the container at ``opening``."""
     parts = list(page.parts(opening))
     closing = page.value_end(opening) - 1
     newline = "\r\n" if "\r\n" in page.text else "\n"
-    unit = _unit(page)
+    unit = _indent_unit(page)
     outer = page.indentation(opening)
     inner = page.indentation(parts[0].start) if parts else outer + unit
     is_spread = _is_spread(page, opening, parts)
-    told = _told(page, value, name, unit if is_spread else None)
+    told = _formatted(page, value, name, unit if is_spread else None)
     told = told.replace("\n", newline + inner)
     at = parts[-1].end if parts else opening + 1
-    if (remark := _last_remark(page, at, closing)) > at:
+    if (remark := _last_comment_end(page, at, closing)) > at:
         # A comment after the last part belongs to it and stays where it is.
         return remark, newline + inner + ("," if parts else "") + told
     if not is_spread:
@@ -203,36 +203,36 @@ def _addition(page: _Page, opening: int, name: str | None, value: object) -> tup
     return at, newline + inner + told + end
 
 
-def _is_spread(page: _Page, opening: int, parts: Sequence[_Part]) -> bool:
+def _is_spread(page: _Source, opening: int, parts: Sequence[_Part]) -> bool:
     """Return whether each part begins on its own line."""
     if parts:
         return "\n" in page.text[opening : parts[0].start]
     return opening == page.skip(0) or "\n" in page.text.strip()
 
 
-def _unit(page: _Page) -> str:
+def _indent_unit(page: _Source) -> str:
     """Return the indentation of one level."""
     opening = page.skip(0)
     parts = list(page.parts(opening))
     if not parts or not _is_spread(page, opening, parts):
-        return _USUAL
+        return _DEFAULT_INDENT
     outer, inner = page.indentation(opening), page.indentation(parts[0].start)
-    return inner.removeprefix(outer) if inner.startswith(outer) else _USUAL
+    return inner.removeprefix(outer) if inner.startswith(outer) else _DEFAULT_INDENT
 
 
-def _told(page: _Page, value: object, name: str | None, unit: str | None) -> str:
+def _formatted(page: _Source, value: object, name: str | None, unit: str | None) -> str:
     gap = " " if unit is not None else _gap(page)
     separators = ("," if unit is not None else "," + gap, ":" + gap)
     told = json.dumps(value, indent=unit, separators=separators, ensure_ascii=False)
     return told if name is None else json.dumps(name, ensure_ascii=False) + separators[1] + told
 
 
-def _gap(page: _Page) -> str:
+def _gap(page: _Source) -> str:
     """Return the separator after a comma or a colon on the same line."""
     return "" if re.search(r'":[^ ]', page.text) else " "
 
 
-def _last_remark(page: _Page, start: int, end: int) -> int:
+def _last_comment_end(page: _Source, start: int, end: int) -> int:
     """Return the end of the last comment between two positions, or ``start``."""
     changed = [at for at in range(start, end) if page.text[at] != page.bare[at]]
     return changed[-1] + 1 if changed else start

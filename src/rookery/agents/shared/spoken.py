@@ -39,7 +39,7 @@ class Speech:
         return bool(self.interruption.match(first))
 
     def last_prompt(self, lines: Sequence[str]) -> str:
-        rows = [line.rstrip() for line in self._above_the_box(lines)]
+        rows = [line.rstrip() for line in self._above_input_box(lines)]
         asked = (at for at in range(len(rows) - 1, -1, -1) if self.prompt.match(rows[at]))
         begin = next(asked, None)
         if begin is None:
@@ -51,7 +51,7 @@ class Speech:
 
     def _last_part(self, lines: Sequence[str]) -> list[str]:
         """Return the rows from the start of the last part down to the box."""
-        rows = [line.rstrip() for line in self._above_the_box(lines)]
+        rows = [line.rstrip() for line in self._above_input_box(lines)]
         parts = (at for at in range(len(rows) - 1, -1, -1) if self._begins_part(rows[at]))
         begin = next(parts, None)
         return [] if begin is None else rows[begin:]
@@ -60,6 +60,6 @@ class Speech:
         is_at_edge = bool(row[:1].strip()) or bool(self.prompt.match(row))
         return is_at_edge and not self.below.match(row)
 
-    def _above_the_box(self, lines: Sequence[str]) -> Sequence[str]:
+    def _above_input_box(self, lines: Sequence[str]) -> Sequence[str]:
         rows = [at for at, line in enumerate(lines) if self.prompt.match(line)]
         return lines[: rows[-1]] if rows else ()
