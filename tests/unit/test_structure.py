@@ -19,3 +19,30 @@ def test_no_two_classes_have_the_same_name() -> None:
                 found[node.name].append(str(file.relative_to(SOURCE)))
 
     assert {name: files for name, files in found.items() if len(files) > 1} == {}
+
+
+#: Subjects that leave open who acts.
+VAGUE = ("nobody", "whoever", "somebody", "those who")
+
+#: Docstrings that users read in the API's documents keep their words for now.
+MAX_VAGUE = 10
+
+
+def test_docstrings_and_comments_say_who_acts() -> None:
+    found = []
+    for file in SOURCE.rglob("*.py"):
+        text = file.read_text(encoding="utf-8")
+        said = [line for line in text.splitlines() if "#" in line]
+        documented = (
+            node
+            for node in ast.walk(ast.parse(text))
+            if isinstance(
+                node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+            )
+        )
+        said += [ast.get_docstring(node) or "" for node in documented]
+        found += [
+            f"{file.name}: {each}" for each in said if any(map(each.lower().count, VAGUE))
+        ]
+
+    assert len(found) <= MAX_VAGUE, found

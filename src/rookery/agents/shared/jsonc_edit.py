@@ -1,4 +1,4 @@
-"""Insert into a JSON text and remove from it without changing any other byte. Pure."""
+"""Add to a JSON text and remove from it without changing any other byte. Pure."""
 
 from __future__ import annotations
 

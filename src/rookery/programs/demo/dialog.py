@@ -35,7 +35,7 @@ class ChoiceDialog:
         return self.choice
 
     def press(self, event: InputEvent) -> None:
-        """Select or choose. A stray Enter chooses, as in the real agents."""
+        """Move the selection or choose. A stray Enter chooses, as in the real agents."""
         match event:
             case _ if self.choice is not None:
                 return
