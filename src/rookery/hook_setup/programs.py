@@ -123,6 +123,7 @@ class HookPrograms:
     agents: Mapping[str, Agent]
     #: As they were laid last; empty while a problem is known.
     _seen: _States = field(default_factory=list)
+    _has_quick: bool = False
     _laying: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def keep(self, clock: Clock) -> None:
@@ -140,14 +141,21 @@ class HookPrograms:
         if _states(self.home) == self._seen:
             return
         await self.restore()  # at once, without the compiler
-        is_built = await quick_hook.build(self.home)
+        await self._report_quick_hook()
+        self._has_quick = await quick_hook.build(self.home)
         async with self._laying:
-            if is_built:
+            if self._has_quick:
                 await self._write()
             laid = _states(self.home)
             # One may have been damaged just now: then its state is none to be kept.
-            is_used = not is_built or quick_hook.path(self.home) in _laid(self.home)
+            is_used = not self._has_quick or quick_hook.path(self.home) in _laid(self.home)
             self._seen = laid if is_used and not find_problem(self.home) else []
+
+    async def _report_quick_hook(self) -> None:
+        """Log that the quick program is built again: the script may not name it any more."""
+        quick = quick_hook.path(self.home)
+        if self._has_quick and not await to_thread.run_sync(quick_hook.runs, quick):
+            _log.warning("The hook programs are laid again. %s does not run.", quick)
 
     async def _write(self) -> None:
         if problem := find_problem(self.home):
