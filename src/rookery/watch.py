@@ -69,20 +69,26 @@ class Watch:
         """Record the runtime's sightings, one after the other."""
         async with anyio.create_task_group() as tasks:
             async for sighting in self.runtime.watch():
-                if not await self._try_record(sighting):
-                    supervise.spawn(
-                        tasks, partial(self._retry, sighting), name="Writing down later"
-                    )
+                if await self._try_record(sighting):
+                    continue
+                if isinstance(sighting, Reported):
+                    await self._retry(sighting)  # in order: later facts build on these
+                else:
+                    retry = partial(self._retry, sighting)
+                    supervise.spawn(tasks, retry, name="Writing down later")
 
     async def _try_record(self, sighting: Sighting) -> bool:
         """Record a sighting. False if it must be retried: nothing would report it later."""
         is_written = False
 
-        async def take_in() -> None:
+        async def record() -> None:
             nonlocal is_written
             is_written = await self._record_or_defer(sighting)
 
-        await supervise.contained(take_in, name=f"Writing down {sighting!r:.200}")
+        name = f"Writing down {sighting!r:.200}"
+        if not await supervise.contained(record, name=name):
+            # An internal error: only the end of a session is worth another try.
+            return not isinstance(sighting, Exited | Vanished)
         return is_written or isinstance(sighting, Changed | FellQuiet)
 
     async def _record_or_defer(self, sighting: Sighting) -> bool:

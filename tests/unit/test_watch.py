@@ -487,3 +487,23 @@ async def test_turns_that_a_runtime_reports_itself_need_no_hook(
         (turn,) = await database.read(partial(turns.of_session, session=session, last=1))
 
     assert (turn.prompt, turn.answer, turn.how) == ("Build it.", "Done.", "finished")
+
+
+@pytest.mark.anyio
+@pytest.mark.spec("A6", "K4")
+async def test_reported_facts_that_could_not_be_written_keep_their_order(
+    tmp_path: Path, world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.CRITICAL, "rookery.watch")
+    async with Stumbling(tmp_path / "db") as database, running(database, world) as house:
+        session = await house.start()
+        database.troubles = 1
+        world.runtime.see_again(Reported(session, (facts.TurnStarted(session, "Build it."),)))
+        world.runtime.see_again(Reported(session, (facts.TurnEnded(session, "Done."),)))
+        await house.rest()
+
+        await house.pass_time(ERROR_BACKOFF_S)
+
+        (turn,) = await database.read(partial(turns.of_session, session=session, last=1))
+
+    assert (turn.prompt, turn.answer, turn.how) == ("Build it.", "Done.", "finished")

@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 RUN = ("/bin/sh", "-c", '[ -r "$0" ] && . "$0" || :')
 
 #: Told to agents that cannot be made to ask their person.
-UNDECIDED = Verdict(
+DAMAGED = Verdict(
     Outcome.DENIED,
     "absence",
     "Rookery cannot decide this: its files are damaged. Start its daemon: rookery up",
@@ -262,7 +262,7 @@ def _undecided(agents: Mapping[str, Agent]) -> Iterator[str]:
     for name, agent in agents.items():
         hooks = agent.hooks
         if hooks and (event := hooks.traits.before_tool):
-            verdict = None if hooks.traits.asks_when_told else UNDECIDED
+            verdict = None if hooks.traits.asks_when_told else DAMAGED
             said = shlex.quote(hooks.answer({"hook_event_name": event}, verdict))
             yield f"{name}) ROOKERY_HOOK_EVENT={event} ROOKERY_HOOK_ANSWER={said} ;;"
     yield "*) ROOKERY_HOOK_EVENT= ROOKERY_HOOK_ANSWER= ;;"

@@ -34,6 +34,7 @@ RookeryError
 ├── CommitFailed
 │   └── DiskFull
 ├── RuntimeFailed
+│   ├── NoTerminal
 │   ├── ScreenUnread
 │   ├── RuntimeUnreachable
 │   └── TmuxUnusable
