@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,12 +76,24 @@ def press_until(
 ) -> None:
     """Press a key once its time has come; again only if it has had no effect for a while."""
     eventually(lambda: after(rookery.screen("it")))
-    for _ in range(10):
+    for _ in range(6):
         rookery.client.post("sessions", "it", "keys", keys=[key])
         with suppress(AssertionError):
-            eventually(lambda: has_worked(rookery.screen("it")), within=2.0)
+            # Long, because a key that was only slow and is pressed twice answers otherwise.
+            eventually(lambda: has_worked(rookery.screen("it")), within=5.0)
             return
     pytest.fail(f"{key} has no effect")
+
+
+@contextmanager
+def showing(rookery: Rookery, name: str) -> Iterator[None]:
+    """Add the session and its screen to what a failure says."""
+    try:
+        yield
+    except AssertionError as failure:
+        failure.add_note(rookery.screen(name))
+        failure.add_note(rookery.run("why", name).stdout)
+        raise
 
 
 @pytest.mark.spec("A1", "A3", "B2", "C3", "C4", "K5")
@@ -233,7 +245,8 @@ def test_a_folder_that_is_not_trusted_yet_is_asked_about_and_nothing_is_typed(
     asked = rookery.screen("it")
     press_until(rookery, "down", lambda screen: "❯ Yes" in screen, after=lambda s: "❯ No" in s)
     press_until(rookery, "enter", lambda s: "❯ Yes" not in s, after=lambda s: "❯ Yes" in s)
-    eventually(lambda: prompts(rookery, "it") == ["say: hello"])
+    with showing(rookery, "it"):
+        eventually(lambda: prompts(rookery, "it") == ["say: hello"])
 
     assert session["activity"] == "question"
     assert "trust" in session["reason"]

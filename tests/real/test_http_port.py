@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 import pytest
 
-from tests.real.rookery import Rookery
+from tests.real.rookery import Rookery, eventually
 
 pytestmark = [pytest.mark.real, pytest.mark.spec("K1", "I5")]
 
@@ -20,6 +20,26 @@ def taken() -> Iterator[int]:
     """Give a port that another program listens on."""
     with socket.create_server(("127.0.0.1", 0)) as other:
         yield other.getsockname()[1]
+
+
+@contextmanager
+def default_port_taken() -> Iterator[None]:
+    """Listen on the default port, once the daemons of other tests have left it."""
+    held: list[socket.socket] = []
+
+    def listens() -> bool:
+        with suppress(OSError):
+            held.append(socket.create_server(("127.0.0.1", DEFAULT)))
+        return bool(held)
+
+    # A program that keeps the port for longer than a test takes it just as well.
+    with suppress(AssertionError):
+        eventually(listens)
+    try:
+        yield
+    finally:
+        for each in held:
+            each.close()
 
 
 def detail_of_http(rookery: Rookery) -> tuple[bool | None, str]:
@@ -56,9 +76,7 @@ def test_it_is_said_at_the_start_that_a_set_port_is_taken(cold: Rookery, taken: 
 
 
 def test_where_the_default_port_is_taken_another_is_used_and_said(cold: Rookery) -> None:
-    with suppress(OSError), socket.create_server(("127.0.0.1", DEFAULT)):
-        cold.up()  # else another program has it already, which serves as well
-    if not cold.home.url.exists():
+    with default_port_taken():
         cold.up()
 
     url = cold.client.get("status")["url"]
