@@ -19,9 +19,9 @@ from bench.figures import Figure, percentile
 from bench.homes import a_home, pause, scratch, until
 from bench.panes import live
 from bench.sizes import Sizes
-from rookery import listeners
 from rookery.clock import WallClock
-from rookery.listeners import listen
+from rookery.coordination import listeners
+from rookery.coordination.listeners import listen
 from rookery.model.facts import SessionId, SessionStarted, TurnEnded
 from rookery.model.listeners import Listener
 from rookery.store import sessions

@@ -12,12 +12,12 @@ import click
 from pydantic import BaseModel
 
 from rookery import config
+from rookery.api.events import CALLED
 from rookery.cli import exit_codes
 from rookery.cli.root import rookery
 from rookery.config import Settings
-from rookery.gateway.events import CALLED
-from rookery.gateway.operations import OPERATIONS
 from rookery.model.facts import KINDS
+from rookery.operations.catalog import OPERATIONS
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 

@@ -10,15 +10,15 @@ from typing import Any
 
 from rookery.agents.catalog import AGENTS
 from rookery.config import AgentSettings, Settings
-from rookery.gateway.asking import ask
-from rookery.gateway.operations import OPERATIONS
-from rookery.gateway.table import House
 from rookery.home import find_home
 from rookery.model.facts import SessionFound, SessionId
 from rookery.model.scopes import Identity, Scope
 from rookery.model.sessions import Session
-from rookery.permissions import Permissions
-from rookery.rulebook import Rulebook
+from rookery.operations.catalog import OPERATIONS
+from rookery.operations.idempotency import ask
+from rookery.operations.table import House
+from rookery.permissions.decisions import Permissions
+from rookery.permissions.rules_file import Rulebook
 from rookery.store import sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal

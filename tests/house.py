@@ -10,25 +10,25 @@ from pathlib import Path
 
 import anyio
 
-from rookery import sessions
 from rookery.agents.catalog import AGENTS
-from rookery.conversations import Conversations
-from rookery.courier import Courier
 from rookery.daemon import READERS
-from rookery.intake import Intake
-from rookery.keeper import Deadlines, Keeper, LaunchContext
+from rookery.delivery.dispatcher import Courier
 from rookery.model.facts import SessionId
 from rookery.model.messages import MessageId, clean
 from rookery.model.sessions import Session
-from rookery.permissions import Permissions
+from rookery.permissions.decisions import Permissions
+from rookery.permissions.rules_file import Rulebook
+from rookery.permissions.stop_policy import Stops
 from rookery.ports.agent import Agent
 from rookery.ports.runtime import Runtime
-from rookery.rulebook import Rulebook
-from rookery.sessions import Plan, Speaker, Start
-from rookery.stops import Stops
+from rookery.sessions import commands
+from rookery.sessions.commands import Plan, Speaker, Start
+from rookery.sessions.supervisor import Deadlines, Keeper, LaunchContext
 from rookery.store import sessions as known
 from rookery.store.journal import Journal
-from rookery.watch import Watch
+from rookery.tracking.intake import Intake
+from rookery.tracking.screen_watch import Watch
+from rookery.tracking.transcript_reader import Conversations
 from tests.fakes.agents import FakeAgents
 from tests.fakes.clock import FakeClock
 from tests.fakes.database import ObservedDatabase
@@ -69,7 +69,7 @@ class World:
     ) -> Plan:
         """Check a start that asks for no more than what is said here."""
         wanted = Start(agent=agent, project=str(self.project), name=name, prompt=prompt)
-        return sessions.plan(wanted, AGENTS, command=PROGRAM, path="", limit=limit)
+        return commands.plan(wanted, AGENTS, command=PROGRAM, path="", limit=limit)
 
     @property
     def surroundings(self) -> LaunchContext:
@@ -100,16 +100,16 @@ class House:
 
     async def accept(self, plan: Plan) -> SessionId:
         accept = partial(
-            sessions.accept, journal=self.journal, plan=plan, speaker=Speaker("person")
+            commands.accept, journal=self.journal, plan=plan, speaker=Speaker("person")
         )
         return (await self.database.write(accept)).id
 
     async def send(self, recipient: SessionId, words: str) -> MessageId:
-        send = partial(sessions.send, journal=self.journal, speaker=Speaker("person"))
+        send = partial(commands.send, journal=self.journal, speaker=Speaker("person"))
         return await self.database.write(partial(send, recipient=recipient, words=clean(words)))
 
     async def end(self, session: SessionId) -> None:
-        end = partial(sessions.end, journal=self.journal, session=session, by="person")
+        end = partial(commands.end, journal=self.journal, session=session, by="person")
         await self.database.write(end)
 
     async def session(self, session: SessionId) -> Session:

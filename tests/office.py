@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from sqlite3 import Connection
 
-from rookery import listeners, relays
-from rookery.listeners import listen
+from rookery.coordination import listeners, relays
+from rookery.coordination.listeners import listen
 from rookery.model.facts import Fact, SessionId
 from rookery.model.listeners import Listener, Until
 from rookery.model.messages import MessageId, Parcel, Words
-from rookery.sessions import Speaker, send
+from rookery.sessions.commands import Speaker, send
 from rookery.store import families, messages
 from rookery.store.journal import Journal
 from tests.sessions import settle_in

@@ -20,39 +20,22 @@ import anyio
 import uvloop
 from anyio.abc import TaskGroup
 
-from rookery import (
-    __version__,
-    listeners,
-    relays,
-    supervise,
-    terminal,
-    transcripts,
-)
-from rookery.absence import STEP, Absence, Situation
+from rookery import __version__, supervise
 from rookery.agents.catalog import AGENTS
-from rookery.answers import Answers
-from rookery.attention import Attention
+from rookery.api.hook_socket import HookDoor
+from rookery.api.own_sockets import OwnSocket
+from rookery.api.servers import opened
 from rookery.clock import WallClock
 from rookery.config import Settings, load
-from rookery.conversations import Conversations
-from rookery.corrections import Corrections
-from rookery.courier import Courier
-from rookery.dialogs import Dialogs
-from rookery.discovery import Discovery
+from rookery.coordination import listeners, relays
+from rookery.coordination.listeners import Listeners
+from rookery.delivery.dialog_answers import Answers
+from rookery.delivery.dispatcher import Courier
 from rookery.environment import Login, ask_login_shell, session_environment
-from rookery.gateway.doors import opened
-from rookery.gateway.hooks import HookDoor
-from rookery.gateway.own_sockets import OwnSocket
-from rookery.gateway.table import House
-from rookery.headless import HeadlessWatch
 from rookery.home import Home, open_private, sync_folder
 from rookery.hook_setup import programs
 from rookery.hook_setup.programs import HookPrograms
-from rookery.intake import Intake
-from rookery.keeper import Deadlines, Keeper, LaunchContext
-from rookery.listeners import Listeners
 from rookery.logs import logged, warned
-from rookery.lost_hooks import LostHooks
 from rookery.model.errors import (
     AgentUnknown,
     CommitFailed,
@@ -68,26 +51,39 @@ from rookery.model.facts import (
     TurnEnded,
     TurnStarted,
 )
-from rookery.permissions import Permissions
+from rookery.operations.table import House
+from rookery.permissions import answered_in_terminal
+from rookery.permissions.decisions import Permissions
+from rookery.permissions.lost_hooks import LostHooks
+from rookery.permissions.offline_answers import STEP, Absence, Situation
+from rookery.permissions.rules_file import Rulebook
+from rookery.permissions.screen_dialogs import Dialogs
+from rookery.permissions.stop_policy import Stops
 from rookery.ports.agent import Agent
 from rookery.ports.runtime import Runtime
 from rookery.ports.transcript import FolderSources
 from rookery.processes import Kernel
-from rookery.registry import Registry
-from rookery.rulebook import Rulebook
 from rookery.runtimes.router import RuntimeRouter
-from rookery.runtimes.tmux.foreign import expanded, find_sockets
 from rookery.runtimes.tmux.observed import ObservedRuntime
 from rookery.runtimes.tmux.runtime import TmuxRuntime
 from rookery.runtimes.tmux.server import Site, version_of
-from rookery.stops import Stops
-from rookery.store import families, limits, switches, tokens
+from rookery.runtimes.tmux.user_servers import expanded, find_sockets
+from rookery.sessions.expiry import Spans, Timers
+from rookery.sessions.headless import HeadlessWatch
+from rookery.sessions.supervisor import Deadlines, Keeper, LaunchContext
+from rookery.store import families, flags, limits, tokens
 from rookery.store.database import Database
 from rookery.store.journal import Journal, Reader
 from rookery.store.listeners import forget_all
-from rookery.timers import Spans, Timers
-from rookery.transcripts import Transcripts
-from rookery.watch import Watch
+from rookery.tracking import usage
+from rookery.tracking.attention import Attention
+from rookery.tracking.corrections import Corrections
+from rookery.tracking.discovery import Discovery
+from rookery.tracking.intake import Intake
+from rookery.tracking.screen_watch import Watch
+from rookery.tracking.session_files import Registry
+from rookery.tracking.transcript_reader import Conversations
+from rookery.tracking.usage import Transcripts
 
 _log = logging.getLogger(__name__)
 
@@ -100,9 +96,9 @@ READERS: Mapping[str, Reader] = {
                 *(SessionStarted, EndRequested, SessionEnded),
             }
         ),
-        terminal.close,
+        answered_in_terminal.close,
     ),
-    "transcripts": transcripts.READER,
+    "transcripts": usage.READER,
     "listeners": listeners.READER,
     "relays": relays.READER,
 }
@@ -295,7 +291,7 @@ async def _take_up(
     if not settings.listeners.survive_restart:
         await database.write(forget_all)
     may = settings.permissions.parents_may_answer
-    await database.write(partial(switches.let_parents_answer, on=may))
+    await database.write(partial(flags.let_parents_answer, on=may))
     await _ensure_owner_token(home, database, clock)
     return journal
 

@@ -16,9 +16,9 @@ from rookery.config import Settings, load
 from rookery.home import Home
 from rookery.hook_setup.programs import find_problem
 from rookery.model.errors import AgentUnknown, ConfigBroken, RuntimeFailed, StoreBroken
+from rookery.permissions.rules_file import Rulebook, read
 from rookery.ports.agent import Agent
 from rookery.programs.hook import verified
-from rookery.rulebook import Rulebook, read
 from rookery.runtimes.tmux.server import version_of
 from rookery.store import file_check
 from rookery.store.troubles import UnsureMessage

@@ -11,10 +11,10 @@ from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from rookery import endings
 from rookery.home import Home
 from rookery.model.errors import BadInput, HomeUnusable, StoreBroken
 from rookery.ports.clock import Clock
+from rookery.sessions import endings
 from rookery.store import restoring
 from rookery.store.database import open_file
 from rookery.store.journal import Journal

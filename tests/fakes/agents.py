@@ -3,10 +3,10 @@ from __future__ import annotations
 import anyio
 
 from rookery.hook_protocol import Hook
-from rookery.intake import Intake
 from rookery.model.facts import SessionId
 from rookery.model.sessions import Badge
 from rookery.ports.runtime import Changed, Launch
+from rookery.tracking.intake import Intake
 from tests.fakes.runtime import FakeRuntime, Program
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from rookery.gateway.doors import FAREWELL
+from rookery.api.servers import FAREWELL
 from rookery.model.errors import Answered
 from tests.real.rookery import SOON, Rookery, eventually
 

@@ -17,9 +17,9 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin
 
-from rookery.gateway.operations import OPERATIONS
-from rookery.gateway.streams import STREAMS
+from rookery.api.streams import STREAMS
 from rookery.model.errors import Answered
+from rookery.operations.catalog import OPERATIONS
 from tests.real.rookery import SOON, Rookery, eventually
 
 pytestmark = pytest.mark.real

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from rookery.model.errors import RuntimeFailed
-from rookery.runtimes.tmux import captures, foreign, inputs
+from rookery.runtimes.tmux import captures, inputs, user_servers
 from rookery.runtimes.tmux.control import TmuxFailed, TmuxGone, TmuxRefused, TmuxSilent
-from rookery.runtimes.tmux.foreign import ForeignServer, list_panes
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.server import Site
+from rookery.runtimes.tmux.user_servers import ForeignServer, list_panes
 from tests.real.own_tmux import OwnTmux
 from tests.real.rookery import eventually
 
@@ -84,7 +84,7 @@ async def test_what_is_too_much_at_once_is_refused(server: ForeignServer) -> Non
 async def test_a_server_that_hangs_is_given_up(
     server: ForeignServer, own: OwnTmux, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(foreign, "DEADLINE", 0.3)
+    monkeypatch.setattr(user_servers, "DEADLINE", 0.3)
     pid = int(own.tmux("display-message", "-p", "#{pid}"))
     os.kill(pid, signal.SIGSTOP)
 

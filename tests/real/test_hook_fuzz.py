@@ -20,7 +20,7 @@ from typing import Any
 import psutil
 import pytest
 
-from rookery.gateway.hook_line import LARGEST
+from rookery.api.hook_line import LARGEST
 from rookery.hook_protocol import is_whole
 from rookery.processes import Process
 from rookery.programs.hook import TAKEN, WAIT

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from websockets.sync.client import connect
 
-from rookery.gateway.operations import OPERATIONS
+from rookery.operations.catalog import OPERATIONS
 from tests.real.rookery import SOON, Rookery
 from tests.real.test_doors import bearer, port_of
 

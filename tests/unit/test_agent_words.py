@@ -7,12 +7,12 @@ from sqlite3 import Connection
 
 import pytest
 
-from rookery import sessions as commands
-from rookery.gateway.agent_operations import _tail
 from rookery.model.facts import TurnEnded, TurnStarted
 from rookery.model.messages import Step, Words
 from rookery.model.sessions import Turn
-from rookery.sessions import Speaker
+from rookery.operations.conversation_data import _tail
+from rookery.sessions import commands
+from rookery.sessions.commands import Speaker
 from rookery.store import messages, turns
 from rookery.store.journal import Journal
 from tests.fakes.clock import FakeClock

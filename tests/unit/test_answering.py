@@ -7,11 +7,11 @@ from sqlite3 import Connection
 
 import pytest
 
-from rookery.dialogs import note
 from rookery.model.errors import CommandRefused, RequestAmbiguous
 from rookery.model.facts import SessionId
 from rookery.model.permissions import Call, Request, RequestId
 from rookery.model.screens import Dialog
+from rookery.permissions.screen_dialogs import note
 from rookery.store import dialogs, requests, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal

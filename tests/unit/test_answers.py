@@ -9,12 +9,11 @@ from sqlite3 import Connection
 
 import pytest
 
-from rookery import answers, endings, lost_hooks
 from rookery.agents.catalog import AGENTS
 from rookery.agents.demo import DEMO
 from rookery.agents.shared.claude_style_hooks import ClaudeStyleHooks
-from rookery.answers import Answers
-from rookery.dialogs import LINGERING_SECONDS, SETTLE_SECONDS, Dialogs
+from rookery.delivery import dialog_answers
+from rookery.delivery.dialog_answers import Answers
 from rookery.model.facts import InputAsked, KeysWithheld, SessionId, TurnEnded
 from rookery.model.lifecycle import Activity
 from rookery.model.permissions import (
@@ -27,9 +26,12 @@ from rookery.model.permissions import (
     Verdict,
 )
 from rookery.model.screens import Dialog, Press, View
-from rookery.permissions import Permissions
+from rookery.permissions import lost_hooks
+from rookery.permissions.decisions import Permissions
+from rookery.permissions.screen_dialogs import LINGERING_SECONDS, SETTLE_SECONDS, Dialogs
 from rookery.ports.agent import HookTraits
 from rookery.ports.runtime import FellQuiet, Sighting
+from rookery.sessions import endings
 from rookery.store import dialogs, requests, sessions
 from rookery.store.journal import read_entry
 from tests.fakes.database import ObservedDatabase
@@ -174,8 +176,8 @@ async def test_nothing_is_pressed_into_a_dialog_that_merely_contains_the_words(
 
     found = await bench.get(request)
     assert bench.pressed == []
-    assert (found.outcome, found.reason) == ("open", answers.OTHER_DIALOG)
-    assert ("undelivered", answers.OTHER_DIALOG) in await bench.audit()
+    assert (found.outcome, found.reason) == ("open", dialog_answers.OTHER_DIALOG)
+    assert ("undelivered", dialog_answers.OTHER_DIALOG) in await bench.audit()
     assert await bench.grants() == 0
 
 
@@ -198,7 +200,7 @@ async def test_nothing_is_pressed_if_the_dialog_changes_while_the_intent_is_writ
     await bench.settle()
 
     assert bench.pressed == []
-    assert (await bench.withheld())[0] == answers.CHANGED
+    assert (await bench.withheld())[0] == dialog_answers.CHANGED
     assert (await bench.get(request)).outcome == "open"
     assert await database.read(partial(dialogs.was_pressed, request=request)) == 0
 
@@ -212,7 +214,7 @@ async def test_nothing_is_pressed_where_two_requests_fit_the_same_dialog(bench: 
     await bench.settle()
 
     assert bench.pressed == []
-    assert (await bench.get(first)).reason == answers.UNCLEAR
+    assert (await bench.get(first)).reason == dialog_answers.UNCLEAR
     assert (await bench.get(second)).outcome == "open"
 
 
@@ -261,8 +263,8 @@ async def test_a_key_that_is_ignored_is_pressed_again_a_few_times_and_then_no_mo
 
     found = await bench.get(request)
     assert bench.pressed == ["escape"] * 3
-    assert (found.outcome, found.reason) == ("open", answers.NOT_TAKEN)
-    assert ("unsure", answers.NOT_TAKEN) in await bench.audit()
+    assert (found.outcome, found.reason) == ("open", dialog_answers.NOT_TAKEN)
+    assert ("unsure", dialog_answers.NOT_TAKEN) in await bench.audit()
 
 
 @pytest.mark.spec("D2")
@@ -297,7 +299,7 @@ async def test_an_answer_for_a_session_that_is_over_is_settled_as_gone(bench: Be
     await bench.settle()
 
     found = await bench.get(request)
-    assert (found.outcome, found.reason) == ("gone", answers.OVER)
+    assert (found.outcome, found.reason) == ("gone", dialog_answers.OVER)
     assert await bench.grants() == 0
 
 
@@ -312,7 +314,7 @@ async def test_an_answer_whose_dialog_is_gone_is_said_not_to_have_been_given(
 
     assert bench.pressed == []
     assert (await bench.get(request)).outcome == "gone"
-    assert ("undelivered", answers.NO_DIALOG) in await bench.audit()
+    assert ("undelivered", dialog_answers.NO_DIALOG) in await bench.audit()
 
 
 @pytest.mark.spec("D5")
@@ -325,7 +327,7 @@ async def test_a_request_stays_open_while_its_screen_cannot_be_read(bench: Bench
 
     assert bench.pressed == []
     found = await bench.get(request)
-    assert (found.outcome, found.reason) == ("open", answers.UNREADABLE)
+    assert (found.outcome, found.reason) == ("open", dialog_answers.UNREADABLE)
     assert (await bench.house.session(bench.session)).activity == "permission"
 
 
@@ -358,7 +360,7 @@ async def test_a_dialog_that_shows_a_part_is_left_alone_while_two_requests_are_o
     await bench.settle()
 
     assert bench.pressed == []
-    assert (await bench.get(first)).reason == answers.UNCLEAR
+    assert (await bench.get(first)).reason == dialog_answers.UNCLEAR
 
 
 @pytest.mark.spec("D5", "B0")
@@ -627,4 +629,4 @@ async def test_a_dialog_that_differs_only_far_into_its_command_is_another_one(
 
     assert str(found.input["text"]).endswith("; ls Do you want to proceed?")
     assert bench.pressed == []
-    assert (await bench.get(found.id)).reason == answers.OTHER_DIALOG
+    assert (await bench.get(found.id)).reason == dialog_answers.OTHER_DIALOG

@@ -9,11 +9,11 @@ from time import monotonic
 
 import pytest
 
-from rookery import relays
 from rookery.agents.catalog import AGENTS
-from rookery.courier import PAUSE
-from rookery.gateway.mcp.seen import seen_all
-from rookery.listeners import listen_to_several
+from rookery.api.mcp.views import seen_all
+from rookery.coordination import relays
+from rookery.coordination.listeners import listen_to_several
+from rookery.delivery.dispatcher import PAUSE
 from rookery.model import facts
 from rookery.model.envelopes import quoted
 from rookery.model.errors import BadInput, CommandRefused
@@ -22,8 +22,8 @@ from rookery.model.listeners import Listener
 from rookery.model.messages import Parcel
 from rookery.model.relays import Relay
 from rookery.runtimes.tmux.delivery import DeliveryState
-from rookery.sessions import Plan, Start, plan, rename
-from rookery.store import messages, sessions, switches
+from rookery.sessions.commands import Plan, Start, plan, rename
+from rookery.store import flags, messages, sessions
 from rookery.store import relays as known
 from rookery.store.journal import Journal
 from tests.fakes.database import ObservedDatabase
@@ -431,7 +431,7 @@ async def test_no_enter_is_pressed_once_all_is_held(
     world = World(tmp_path, Watched)
 
     async def hold() -> None:
-        await database.write(partial(switches.hold, on=True))
+        await database.write(partial(flags.hold, on=True))
 
     async with running(database, world) as house:
         worker = await house.start()
@@ -444,7 +444,7 @@ async def test_no_enter_is_pressed_once_all_is_held(
     async with running(database, world) as house:
         await house.pass_time(PAUSE)
         after_a_restart = list(world.runtime.heard)
-        await database.write(partial(switches.hold, on=False))
+        await database.write(partial(flags.hold, on=False))
         await house.send(worker, "And test it.")
         await house.pass_time(PAUSE)
 

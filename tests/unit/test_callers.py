@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from rookery import endings
-from rookery.gateway.callers import MAX_REMEMBERED, Callers
-from rookery.gateway.peer_credentials import Position, ProcessEvidence
+from rookery.api.callers import MAX_REMEMBERED, Callers
+from rookery.api.peer_credentials import Position, ProcessEvidence
 from rookery.model.errors import Forbidden, RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.scopes import Identity, Scope
 from rookery.processes import Process
+from rookery.sessions import endings
 from rookery.store.journal import Journal
 from tests.desk import Desk, session_caller
 from tests.fakes.clock import FakeClock

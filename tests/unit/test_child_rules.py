@@ -11,13 +11,13 @@ from sqlite3 import Connection
 
 import pytest
 
-from rookery.absence import Absence, situation
 from rookery.agents.catalog import AGENTS
 from rookery.model.facts import SessionId
 from rookery.model.permissions import Call, Outcome, Verdict
 from rookery.model.sessions import HEADLESS
-from rookery.permissions import Pass, Permissions
-from rookery.rulebook import Rulebook
+from rookery.permissions.decisions import Pass, Permissions
+from rookery.permissions.offline_answers import Absence, situation
+from rookery.permissions.rules_file import Rulebook
 from rookery.store import families, sessions
 from rookery.store.journal import Journal
 from tests.desk import Desk, session_caller

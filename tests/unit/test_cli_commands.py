@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from rookery.agents.catalog import AGENTS
 from rookery.agents.names import NAMES
+from rookery.api.http import STATUS, code_of
 from rookery.cli import exit_codes
 from rookery.cli.blocked import how_to_answer
 from rookery.cli.configuration import flat, masked
@@ -23,7 +24,6 @@ from rookery.client import CutOff
 from rookery.client.permissions import RequestInfo
 from rookery.client.sessions import MessageProgress
 from rookery.config import Settings
-from rookery.gateway.http import STATUS, code_of
 from rookery.model.errors import (
     MessageUnknown,
     RelayUnknown,

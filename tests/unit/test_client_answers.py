@@ -12,6 +12,7 @@ import msgspec.inspect as shapes
 import pytest
 from msgspec import structs
 
+from rookery.api.events import CALLED
 from rookery.cli.events import EventFields
 from rookery.client import (
     Client,
@@ -25,11 +26,10 @@ from rookery.client import (
     relays,
     sessions,
 )
-from rookery.gateway.events import CALLED
-from rookery.gateway.operations import OPERATIONS
-from rookery.gateway.table import Operation, shape_of
 from rookery.model.errors import Unreadable
 from rookery.model.facts import KINDS
+from rookery.operations.catalog import OPERATIONS
+from rookery.operations.table import Operation, shape_of
 
 pytestmark = pytest.mark.spec("I5")
 

@@ -9,13 +9,13 @@ from sqlite3 import Connection
 
 import pytest
 
-from rookery import sessions as commands
 from rookery.agents.catalog import AGENTS
 from rookery.model import facts
 from rookery.model.errors import CommandRefused
 from rookery.model.sessions import NativeId, Session
 from rookery.ports.agent import LaunchSpec
-from rookery.sessions import Conversation, Plan, Speaker, Start, accept, plan
+from rookery.sessions import commands
+from rookery.sessions.commands import Conversation, Plan, Speaker, Start, accept, plan
 from rookery.store import sessions as known
 from rookery.store.journal import Journal
 from tests.fakes.database import ObservedDatabase

@@ -10,16 +10,16 @@ import anyio
 import pytest
 
 from rookery.agents.demo import DEMO
-from rookery.courier import COMMAND, PATIENCE, PAUSE, TOOLS_TIMEOUT_S
-from rookery.gateway.mcp.listing import note_listing
-from rookery.keeper import LaunchContext
+from rookery.api.mcp.listing import note_listing
+from rookery.delivery.dispatcher import COMMAND, PATIENCE, PAUSE, TOOLS_TIMEOUT_S
 from rookery.model.errors import RuntimeFailed, SessionOver
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity
 from rookery.model.messages import Parcel, clean
 from rookery.ports.runtime import FellQuiet, Sighting
 from rookery.runtimes.tmux.delivery import LOST_AFTER_S
-from rookery.sessions import Speaker, send
+from rookery.sessions.commands import Speaker, send
+from rookery.sessions.supervisor import LaunchContext
 from rookery.store.backlog import Kept, kept_words
 from rookery.supervise import ERROR_BACKOFF_S
 from tests.fakes.database import ObservedDatabase

@@ -10,14 +10,14 @@ from typing import Any
 import anyio
 import pytest
 
-from rookery import endings
 from rookery.agents.catalog import AGENTS
-from rookery.discovery import ROUND, Discovery
 from rookery.model.facts import SessionId, SessionStarted
 from rookery.model.sessions import Session, Spot
 from rookery.processes import Process
+from rookery.sessions import endings
 from rookery.store import sessions
 from rookery.store.journal import Journal
+from rookery.tracking.discovery import ROUND, Discovery
 from tests.fakes.clock import FakeClock
 from tests.fakes.database import ObservedDatabase
 from tests.fakes.processes import FakeTable

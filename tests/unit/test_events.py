@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from rookery.gateway import events
-from rookery.gateway.events import (
+from rookery.api import events
+from rookery.api.events import (
     CALLED,
     CHUNK_CHARS,
     KEPT,
@@ -22,9 +22,9 @@ from rookery.gateway.events import (
     _page,
     recall,
 )
-from rookery.gateway.table import Caller
 from rookery.model.facts import KINDS, InputAsked, Noted, RelayJoined
 from rookery.model.scopes import Identity
+from rookery.operations.table import Caller
 from rookery.store.journal import Journal
 from tests.desk import PERSON, Desk, session_caller
 from tests.fakes.database import ObservedDatabase

@@ -13,10 +13,10 @@ from rookery.model.facts import SessionId, SessionStarted
 from rookery.model.patterns import Pattern
 from rookery.model.permissions import Call, Outcome, RequestId, Verdict
 from rookery.model.rules import UNCERTAIN, Circumstances, Decision, Rule, decide, needs_folder
-from rookery.path_resolver import PathResolver
-from rookery.permissions import Permissions, WaitForAnswer
-from rookery.rulebook import Rulebook
-from rookery.store import requests, sessions, switches
+from rookery.permissions.decisions import Permissions, WaitForAnswer
+from rookery.permissions.path_resolver import PathResolver
+from rookery.permissions.rules_file import Rulebook
+from rookery.store import flags, requests, sessions
 from rookery.store.journal import Journal
 from tests.fakes.clock import FakeClock
 from tests.sessions import make
@@ -137,7 +137,7 @@ def ask(db: Connection, clock: FakeClock, call: Call) -> tuple[Permissions, Requ
     sessions.add(db, make(journal, "w", agent="codex", project_path="/code/api"))
     journal.append(db, SessionStarted(SessionId("w")))
     session = sessions.get(db, SessionId("w"))
-    switches.set_mode(db, "remote")
+    flags.set_mode(db, "remote")
     permissions = Permissions(journal, Rulebook(Path("/nonexistent")), timedelta(minutes=5))
     reading = permissions.rulebook.look()
     assert reading

@@ -12,12 +12,12 @@ import pytest
 
 from rookery.agents.catalog import AGENTS
 from rookery.config import Settings
-from rookery.gateway.asking import ask
-from rookery.gateway.foreground_operations import MOST, OPERATIONS
-from rookery.gateway.table import House
 from rookery.model.errors import BadInput, Forbidden
 from rookery.model.facts import SessionEnded, SessionId, TurnEnded, TurnStarted
 from rookery.model.scopes import Identity, Scope
+from rookery.operations.foreground import MOST, OPERATIONS
+from rookery.operations.idempotency import ask
+from rookery.operations.table import House
 from rookery.store import foregrounds, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal

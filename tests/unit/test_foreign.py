@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.runtimes.tmux.foreign import ListedPane, find_sockets, list_panes, tidy
+from rookery.runtimes.tmux.user_servers import ListedPane, find_sockets, list_panes, tidy
 from tests.fakes.servers import FakeServer
 
 pytestmark = pytest.mark.anyio

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rookery.gateway.given_answers import chosen
 from rookery.model.errors import BadInput
+from rookery.operations.given_answers import chosen
 
 COLOURS = ("Red", "Blue")
 

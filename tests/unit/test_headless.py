@@ -11,13 +11,8 @@ from sqlite3 import Connection
 import anyio
 import pytest
 
-from rookery import endings
 from rookery.agents.catalog import AGENTS
-from rookery.gateway.daemon_operations import find_trouble
-from rookery.headless import HeadlessWatch
-from rookery.hook_callers import MAX_UNIDENTIFIED
 from rookery.hook_protocol import Hook
-from rookery.intake import Intake
 from rookery.lineage import read_lineage
 from rookery.model import facts
 from rookery.model.errors import HookUnreadable
@@ -25,11 +20,16 @@ from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
 from rookery.model.permissions import Outcome, Verdict
 from rookery.model.sessions import Session
-from rookery.permissions import Permissions, WaitForAnswer
+from rookery.operations.daemon import find_trouble
+from rookery.permissions.decisions import Permissions, WaitForAnswer
+from rookery.permissions.rules_file import Rulebook
 from rookery.processes import Process
-from rookery.rulebook import Rulebook
-from rookery.store import limits, requests, sessions, switches
+from rookery.sessions import endings
+from rookery.sessions.headless import HeadlessWatch
+from rookery.store import flags, limits, requests, sessions
 from rookery.store.journal import Journal
+from rookery.tracking.hook_callers import MAX_UNIDENTIFIED
+from rookery.tracking.intake import Intake
 from tests.desk import Desk
 from tests.fakes.clock import FakeClock
 from tests.fakes.database import ObservedDatabase
@@ -372,7 +372,7 @@ async def test_an_agent_whose_start_was_not_heard_is_up_with_its_first_hook(
 async def test_what_such_an_agent_asks_is_settled_once_it_is_answered(
     desk: Desk, intake: Intake
 ) -> None:
-    await desk.database.write(lambda db: switches.set_mode(db, "remote"))
+    await desk.database.write(lambda db: flags.set_mode(db, "remote"))
     await intake.receive(live("UserPromptSubmit", "n1", prompt="go"))
     ruling = await intake.receive(live("PermissionRequest", "n1", **CLAUDE_CALL))
     (asking,) = await desk.database.read(newcomers)

@@ -12,17 +12,17 @@ import pytest
 
 from rookery import processes
 from rookery.agents.catalog import AGENTS
-from rookery.hook_callers import MAX_STRANGERS, HookCaller, Strangers
 from rookery.hook_protocol import Hook
-from rookery.intake import Intake
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import SessionId
-from rookery.permissions import Permissions
+from rookery.permissions.decisions import Permissions
+from rookery.permissions.rules_file import Rulebook
 from rookery.processes import Process
-from rookery.rulebook import Rulebook
 from rookery.store import sessions, tokens
 from rookery.store.database import Database
 from rookery.store.journal import Journal
+from rookery.tracking.hook_callers import MAX_STRANGERS, HookCaller, Strangers
+from rookery.tracking.intake import Intake
 from tests.house import no_policy
 from tests.real.rookery import eventually
 from tests.sessions import make

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from anyio.lowlevel import checkpoint
 
-from rookery.gateway import hook_line
-from rookery.gateway.hook_line import LARGEST, HeldBytes, HookLine
-from rookery.gateway.spool import MAX_LINE_BYTES
+from rookery.api import hook_line
+from rookery.api.hook_line import LARGEST, HeldBytes, HookLine
+from rookery.api.spool import MAX_LINE_BYTES
 from rookery.model.errors import HookUnreadable
 
 pytestmark = [pytest.mark.anyio, pytest.mark.spec("C3", "K4")]

@@ -14,29 +14,29 @@ from time import monotonic
 
 import pytest
 
-from rookery import endings
-from rookery.absence import Absence
 from rookery.agents.catalog import AGENTS
+from rookery.api.hook_socket import HookDoor
 from rookery.clock import WallClock
-from rookery.conversations import Conversations
-from rookery.gateway.hooks import HookDoor
 from rookery.hook_protocol import Hook, read_call
-from rookery.intake import TYPED_BY_US, Context, Intake
 from rookery.model.errors import HookUnreadable, RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, SessionState, Status
 from rookery.model.messages import Words
 from rookery.model.permissions import Outcome, Verdict
 from rookery.model.sessions import Badge, NativeId, Session, Spot
-from rookery.permissions import Pass, Permissions, WaitForAnswer
+from rookery.permissions.decisions import Pass, Permissions, WaitForAnswer
+from rookery.permissions.offline_answers import Absence
+from rookery.permissions.rules_file import Rulebook
+from rookery.permissions.stop_policy import Stops
 from rookery.processes import Process
 from rookery.programs.hook import TAKEN
-from rookery.rulebook import Rulebook
-from rookery.sessions import Speaker, send
-from rookery.stops import Stops
-from rookery.store import messages, requests, senders, sessions, switches, tokens, turns
+from rookery.sessions import endings
+from rookery.sessions.commands import Speaker, send
+from rookery.store import flags, messages, requests, senders, sessions, tokens, turns
 from rookery.store.database import Database
 from rookery.store.journal import Journal
+from rookery.tracking.intake import TYPED_BY_US, Context, Intake
+from rookery.tracking.transcript_reader import Conversations
 from tests.house import no_policy
 from tests.sessions import make
 from tests.waiting import kinds
@@ -439,7 +439,7 @@ async def test_what_an_agent_tells_twice_is_taken_once(door: Door, database: Dat
 
 @pytest.mark.spec("D2")
 async def test_an_echo_waits_for_the_same_answer(door: Door, database: Database) -> None:
-    await database.write(lambda db: switches.set_mode(db, "remote"))
+    await database.write(lambda db: flags.set_mode(db, "remote"))
     payload = {"session_id": "n1", "cwd": "/", "hook_event_name": "PermissionRequest"}
     told = {**payload, "tool_name": "Bash", "tool_input": {"command": "ls"}}
 
@@ -625,7 +625,7 @@ async def test_a_call_that_had_to_be_changed_to_be_read_is_asked_about(
 async def test_what_is_allowed_for_the_session_lets_no_call_pass_that_looks_the_same(
     door: Door, database: Database, granted: bytes, other: bytes, pid: int | None
 ) -> None:
-    await database.write(lambda db: switches.set_mode(db, "remote"))
+    await database.write(lambda db: flags.set_mode(db, "remote"))
     head = b'{"session_id": "n1", "cwd": "/", "hook_event_name": "PermissionRequest",'
     first, second = (
         head + b' "tool_name": "Bash", "tool_input": {"command": %s}}' % each
@@ -700,7 +700,7 @@ async def test_a_stop_hook_that_asks_again_is_told_the_same_and_nothing_is_writt
 async def test_a_hook_program_that_gave_up_leaves_its_request_to_the_dialog(
     door: Door, database: Database, tmp_path: Path, rules: str
 ) -> None:
-    await database.write(lambda db: switches.set_mode(db, "remote"))
+    await database.write(lambda db: flags.set_mode(db, "remote"))
     door.intake.permissions.rulebook.path.write_text(rules)
     await door.prepare("anna", "n1")
     anna = SessionId("anna")
@@ -876,7 +876,7 @@ async def test_the_model_that_a_hook_names_is_the_sessions_from_then_on(
 async def test_a_command_that_is_allowed_for_the_session_is_asked_about_in_another_folder(
     door: Door, database: Database, agent: str
 ) -> None:
-    await database.write(lambda db: switches.set_mode(db, "remote"))
+    await database.write(lambda db: flags.set_mode(db, "remote"))
     badge = await door.prepare("worker", agent=agent)
     event = {"session_id": "n1", "hook_event_name": "PermissionRequest", "tool_name": "Bash"}
     payload = {**event, "tool_input": {"command": "rm -r build"}}

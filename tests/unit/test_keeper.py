@@ -11,8 +11,6 @@ from sqlite3 import Connection
 
 import pytest
 
-from rookery import sessions as commands
-from rookery.keeper import LAST_WAIT, PAUSE
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
@@ -21,7 +19,9 @@ from rookery.model.sessions import Session
 from rookery.ports.agent import Agent
 from rookery.ports.runtime import Launch, Place
 from rookery.processes import Process
-from rookery.sessions import Speaker
+from rookery.sessions import commands
+from rookery.sessions.commands import Speaker
+from rookery.sessions.supervisor import LAST_WAIT, PAUSE
 from rookery.store import observed, sessions, tokens
 from rookery.store.journal import Journal
 from rookery.supervise import ERROR_BACKOFF_S

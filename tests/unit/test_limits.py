@@ -6,7 +6,7 @@ from sqlite3 import Connection
 
 import pytest
 
-from rookery import news, relays
+from rookery.coordination import notices, relays
 from rookery.model import facts
 from rookery.model.errors import BacklogFull
 from rookery.model.facts import SessionId
@@ -134,7 +134,7 @@ def test_much_news_is_merged_and_says_each_thing_once(office: Office) -> None:
 def test_merged_news_has_an_end_and_says_so(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(news, "MAX_MERGED_LINES", 3)
+    monkeypatch.setattr(notices, "MAX_MERGED_LINES", 3)
     limits.put(office.db, StoredLimits(queued_messages=1))
     office.listen(BERT, WORKER, repeat=True)
 
@@ -144,7 +144,7 @@ def test_merged_news_has_an_end_and_says_so(
 
     first, left_out, *last = told_to_bert(office)
     assert "Failure 0" in first
-    assert left_out == news.LEFT_OUT
+    assert left_out == notices.LEFT_OUT
     assert [line.partition("Failure ")[2][:1] for line in last] == ["5", "6", "7"]
 
 

@@ -8,8 +8,8 @@ from sqlite3 import Connection
 import anyio
 import pytest
 
-from rookery import relays
-from rookery.listeners import Listeners, listen_to_several
+from rookery.coordination import relays
+from rookery.coordination.listeners import Listeners, listen_to_several
 from rookery.model import facts
 from rookery.model.errors import BadInput, SessionOver
 from rookery.model.facts import Fact, SessionId
@@ -17,7 +17,7 @@ from rookery.model.listeners import Listener, Until
 from rookery.model.messages import MessageId, Step
 from rookery.model.permissions import Call, Question, RequestId
 from rookery.model.relays import RelayId, RelayLimits
-from rookery.store import dialogs, families, listeners, messages, requests, switches
+from rookery.store import dialogs, families, flags, listeners, messages, requests
 from rookery.store.journal import Journal
 from rookery.store.requests import Asking
 from tests.fakes.clock import FakeClock
@@ -477,7 +477,7 @@ def test_what_would_be_refused_is_not_named(office: Office) -> None:
 def test_a_permission_is_for_a_person_unless_parents_may_answer(
     office: Office, *, may: bool, is_parent: bool
 ) -> None:
-    switches.let_parents_answer(office.db, on=may)
+    flags.let_parents_answer(office.db, on=may)
     if is_parent:
         office.db.execute("update sessions set parent = ? where id = ?", (ANNA, WORKER))
     office.listen(ANNA, WORKER)

@@ -12,20 +12,20 @@ from sqlite3 import Connection
 
 import pytest
 
-from rookery import endings
 from rookery.agents.catalog import AGENTS
 from rookery.hook_protocol import Hook
-from rookery.intake import Intake
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Status
 from rookery.model.permissions import Outcome, Verdict
 from rookery.model.sessions import Session
-from rookery.permissions import Permissions
+from rookery.permissions.decisions import Permissions
+from rookery.permissions.rules_file import Rulebook
 from rookery.processes import Process
-from rookery.rulebook import Rulebook
+from rookery.sessions import endings
 from rookery.store import requests, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
+from rookery.tracking.intake import Intake
 from tests.house import no_policy
 
 pytestmark = [pytest.mark.anyio, pytest.mark.spec("A9", "D1")]

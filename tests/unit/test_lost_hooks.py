@@ -10,9 +10,7 @@ from sqlite3 import Connection
 import pytest
 
 from rookery.agents.catalog import AGENTS
-from rookery.answers import Answers
-from rookery.hook_waits import HOOK_RETURN_TIMEOUT
-from rookery.lost_hooks import LostHooks, hang_up, leave
+from rookery.delivery.dialog_answers import Answers
 from rookery.model.facts import SessionId, ToolUsed
 from rookery.model.permissions import (
     STOP,
@@ -25,8 +23,10 @@ from rookery.model.permissions import (
     digest,
 )
 from rookery.model.screens import Dialog, Press
-from rookery.permissions import Permissions, WaitForAnswer
-from rookery.store import requests, sessions, switches
+from rookery.permissions.decisions import Permissions, WaitForAnswer
+from rookery.permissions.hook_waits import HOOK_RETURN_TIMEOUT
+from rookery.permissions.lost_hooks import LostHooks, hang_up, leave
+from rookery.store import flags, requests, sessions
 from rookery.store.requests import Asking
 from tests.fakes.database import ObservedDatabase
 from tests.fakes.runtime import Program
@@ -137,7 +137,7 @@ def world(tmp_path: Path) -> World:
 async def bench(database: ObservedDatabase, world: World) -> AsyncIterator[Bench]:
     async with running(database, world) as house:
         session = await house.start("go")
-        await database.write(lambda db: switches.set_mode(db, "remote"))
+        await database.write(lambda db: flags.set_mode(db, "remote"))
         yield Bench(house, session, world.permissions(house.journal))
 
 

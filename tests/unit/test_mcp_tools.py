@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from rookery.gateway.mcp.door import as_caller
-from rookery.gateway.mcp.server import LISTED
-from rookery.gateway.mcp.tools import TOOLS
+from rookery.api.mcp.endpoint import as_caller
+from rookery.api.mcp.server import LISTED
+from rookery.api.mcp.tools import TOOLS
 from rookery.model.facts import SessionId
 from rookery.model.scopes import Identity, Scope
 

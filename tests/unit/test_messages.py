@@ -5,11 +5,11 @@ from sqlite3 import Connection, IntegrityError
 
 import pytest
 
-from rookery import sessions as commands
 from rookery.model.actors import Actor
 from rookery.model.facts import SessionEnded, SessionId, TurnEnded, TurnStarted
 from rookery.model.messages import Message, MessageId, Origin, Parcel, Step, Words
-from rookery.sessions import Speaker
+from rookery.sessions import commands
+from rookery.sessions.commands import Speaker
 from rookery.store import messages, sessions
 from rookery.store.journal import Journal
 from tests.sessions import ANNA, BERT, WORKER, settle_in

@@ -11,15 +11,6 @@ from sqlite3 import Connection, OperationalError
 import anyio
 import pytest
 
-from rookery.conversations import Conversations
-from rookery.corrections import (
-    BETWEEN_TURNS_S,
-    GRACE_S,
-    PROMPT_HOOK_S,
-    Corrections,
-    Doubt,
-)
-from rookery.missed_stops import MissedStops
 from rookery.model.evidence import Claim, Evidence
 from rookery.model.facts import (
     Fact,
@@ -36,6 +27,15 @@ from rookery.model.lifecycle import Activity
 from rookery.model.sessions import NativeId
 from rookery.store import evidence, sessions, turns
 from rookery.store.journal import Journal
+from rookery.tracking.corrections import (
+    BETWEEN_TURNS_S,
+    GRACE_S,
+    PROMPT_HOOK_S,
+    Corrections,
+    Doubt,
+)
+from rookery.tracking.missed_stops import MissedStops
+from rookery.tracking.transcript_reader import Conversations
 from tests.fakes.clock import FakeClock
 from tests.fakes.connection import connection
 from tests.fakes.database import ObservedDatabase

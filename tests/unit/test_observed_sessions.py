@@ -12,9 +12,7 @@ from typing import Any
 
 import pytest
 
-from rookery import sessions as commands
 from rookery.agents.demo import DEMO
-from rookery.attention import Attention
 from rookery.model import facts
 from rookery.model.errors import CommandRefused, RuntimeFailed
 from rookery.model.evidence import Evidence
@@ -22,7 +20,9 @@ from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
 from rookery.model.sessions import Session
 from rookery.ports.runtime import Changed, Exited, FellQuiet, StopMethod, Vanished
+from rookery.sessions import commands
 from rookery.store import evidence, sessions
+from rookery.tracking.attention import Attention
 from tests.fakes.database import ObservedDatabase
 from tests.fakes.runtime import FakeRuntime, Program
 from tests.house import House, World, passing_time, running

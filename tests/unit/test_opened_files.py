@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.transcript_files import opened
+from rookery.tracking.transcript_files import opened
 
 
 @pytest.mark.spec("K1")

@@ -8,7 +8,7 @@ import pytest
 from rookery.model.patterns import Pattern
 from rookery.model.permissions import Call
 from rookery.model.rules import Circumstances, Rule, decide
-from rookery.path_resolver import MAX_THREADS, PathResolver
+from rookery.permissions.path_resolver import MAX_THREADS, PathResolver
 
 pytestmark = pytest.mark.anyio
 

@@ -13,8 +13,8 @@ import uvicorn
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from rookery.gateway import peers
-from rookery.gateway.peers import OurPeers
+from rookery.api import peers
+from rookery.api.peers import OurPeers
 
 pytestmark = [pytest.mark.anyio, pytest.mark.spec("K1", "K4")]
 

@@ -9,14 +9,15 @@ from typing import Any
 import anyio
 import pytest
 
-from rookery import endings, lost_hooks, terminal
 from rookery.model import facts
 from rookery.model.errors import RequestClosed
 from rookery.model.facts import Fact, InputSettled, SessionEnded, TurnEnded, TurnStarted
 from rookery.model.permissions import Call, Outcome, Question, RequestId, Verdict, digest
-from rookery.permissions import Ask, Pass, Permissions, Ruling, WaitForAnswer
-from rookery.rulebook import Rulebook
-from rookery.store import dialogs, requests, sessions, switches
+from rookery.permissions import answered_in_terminal, lost_hooks
+from rookery.permissions.decisions import Ask, Pass, Permissions, Ruling, WaitForAnswer
+from rookery.permissions.rules_file import Rulebook
+from rookery.sessions import endings
+from rookery.store import dialogs, flags, requests, sessions
 from rookery.store.journal import Journal, Reader
 from tests.fakes.clock import FakeClock
 from tests.fakes.database import ObservedDatabase
@@ -50,7 +51,7 @@ class Bench:
         heard: frozenset[type[Fact]] = frozenset(
             {InputSettled, TurnStarted, TurnEnded, SessionEnded}
         )
-        readers = {"permissions": Reader(heard, terminal.close)}
+        readers = {"permissions": Reader(heard, answered_in_terminal.close)}
         self.db, self.clock = db, clock
         self.journal = Journal("here", clock, readers, {"permissions"})
         self.rules = folder / "rules.toml"
@@ -98,7 +99,7 @@ def bench(db: Connection, clock: FakeClock, tmp_path: Path) -> Bench:
 
 @pytest.fixture
 def remote(bench: Bench) -> Bench:
-    switches.set_mode(bench.db, "remote")
+    flags.set_mode(bench.db, "remote")
     return bench
 
 
@@ -316,7 +317,7 @@ async def test_a_deadline_does_not_count_time_asleep(
     database: ObservedDatabase, clock: FakeClock, tmp_path: Path
 ) -> None:
     bench = await database.write(lambda db: Bench(db, clock, tmp_path))
-    await database.write(lambda db: switches.set_mode(db, "remote"))
+    await database.write(lambda db: flags.set_mode(db, "remote"))
     request = await database.write(lambda db: bench.at(db).ask())
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(bench.permissions.keep_time, database)

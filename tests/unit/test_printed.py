@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rookery.ports.terminal import Printed
 from rookery.runtimes.tmux.captures import Roll
-from rookery.runtimes.tmux.printed import KNOWN, Mark, mark_in, printed_in
+from rookery.runtimes.tmux.scrollback import KNOWN, Mark, mark_in, printed_in
 
 LIMIT = 1_000
 

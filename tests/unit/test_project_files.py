@@ -9,7 +9,7 @@ import pytest
 
 from rookery.doctor import hook_switches
 from rookery.model.errors import Forbidden
-from rookery.project_files import MAX_FILES, command_defined_by, hooks_switched_off
+from rookery.permissions.project_files import MAX_FILES, command_defined_by, hooks_switched_off
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from tests.desk import Desk, session_caller

@@ -7,13 +7,13 @@ from sqlite3 import Connection
 
 import pytest
 
-from rookery import sessions as commands
-from rookery.gateway.daemon_operations import find_trouble
 from rookery.model import facts
 from rookery.model.facts import SessionId
 from rookery.model.messages import MessageId, Step, Words
 from rookery.model.sessions import Badge, NativeId, Sender
-from rookery.sessions import Speaker
+from rookery.operations.daemon import find_trouble
+from rookery.sessions import commands
+from rookery.sessions.commands import Speaker
 from rookery.store import messages, retention, sessions, turns
 from rookery.store.commands import Key, once
 from rookery.store.journal import Journal

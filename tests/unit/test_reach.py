@@ -14,9 +14,9 @@ import pytest
 
 from rookery.agents.catalog import AGENTS
 from rookery.config import Settings, Trust
+from rookery.model.autonomy import Held, Reach, mode_within
 from rookery.model.errors import BadInput, Forbidden, NameTaken, RateExceeded
 from rookery.model.facts import SessionEnded
-from rookery.model.reach import Held, Reach, mode_within
 from rookery.model.scopes import Identity, Scope
 from rookery.model.sessions import NativeId
 from rookery.ports.agent import CommandLine, LaunchSpec

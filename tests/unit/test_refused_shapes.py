@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from rookery.gateway.table import Asked, misshapen
+from rookery.operations.table import Asked, misshapen
 
 
 class Wanted(Asked):

@@ -4,7 +4,7 @@ from sqlite3 import Connection
 
 import pytest
 
-from rookery import relays
+from rookery.coordination import relays
 from rookery.model import facts
 from rookery.model.errors import BadInput, SessionOver
 from rookery.model.facts import SessionId

@@ -6,11 +6,11 @@ from sqlite3 import Connection
 
 import pytest
 
-from rookery import sessions as commands
 from rookery.model import facts
 from rookery.model.facts import SessionId
 from rookery.model.messages import Words
-from rookery.sessions import Speaker
+from rookery.sessions import commands
+from rookery.sessions.commands import Speaker
 from rookery.store import foregrounds, messages, retention, sessions, statistics
 from rookery.store.journal import Journal
 from tests.fakes.clock import FakeClock

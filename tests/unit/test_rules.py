@@ -25,7 +25,7 @@ from rookery.model.rules import (
     Rule,
     decide,
 )
-from rookery.rulebook import Rulebook, read
+from rookery.permissions.rules_file import Rulebook, read
 from rookery.store import valid_rules
 from rookery.store.database import Database
 from tests.fakes.clock import FakeClock

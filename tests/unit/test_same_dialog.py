@@ -7,13 +7,13 @@ from sqlite3 import Connection
 
 import pytest
 
-from rookery import dialogs
 from rookery.model import facts
 from rookery.model.permissions import Call, Outcome, Question, Request, Verdict
 from rookery.model.screens import Dialog
-from rookery.permissions import Pass, Permissions, Ruling, WaitForAnswer
-from rookery.rulebook import Rulebook
-from rookery.store import requests, sessions, switches
+from rookery.permissions import screen_dialogs
+from rookery.permissions.decisions import Pass, Permissions, Ruling, WaitForAnswer
+from rookery.permissions.rules_file import Rulebook
+from rookery.store import flags, requests, sessions
 from rookery.store.journal import Journal
 from tests.fakes.clock import FakeClock
 from tests.sessions import WORKER, settle_in
@@ -37,12 +37,12 @@ class Bench:
         self.permissions = Permissions(journal, Rulebook(rules), timedelta(seconds=300))
         settle_in(db, journal)
         journal.append(db, facts.TurnStarted(WORKER, "go"))
-        switches.set_mode(db, "remote")
+        flags.set_mode(db, "remote")
 
     def see(self, dialog: Dialog) -> Request:
         """Have its screen read; return the request that comes of it."""
         session = sessions.get(self.db, WORKER)
-        dialogs.note(self.db, self.permissions, session, dialog)
+        screen_dialogs.note(self.db, self.permissions, session, dialog)
         (found,) = self.open
         return found
 
@@ -179,8 +179,11 @@ def test_a_dialog_that_a_rule_has_closed_is_no_new_one_while_it_is_still_drawn(
     bench = make_bench('[[deny]]\nname = "no make"\ntool = "Bash"\n')
     bench.hear(MAKE)
 
-    now, later = clock.now(), clock.now() + timedelta(seconds=dialogs.LINGERING_SECONDS + 1)
+    now, later = (
+        clock.now(),
+        clock.now() + timedelta(seconds=screen_dialogs.LINGERING_SECONDS + 1),
+    )
 
-    assert dialogs.is_lingering(bench.db, WORKER, MAKE_DIALOG, now)
-    assert not dialogs.is_lingering(bench.db, WORKER, ASK_DIALOG, now)
-    assert not dialogs.is_lingering(bench.db, WORKER, MAKE_DIALOG, later)
+    assert screen_dialogs.is_lingering(bench.db, WORKER, MAKE_DIALOG, now)
+    assert not screen_dialogs.is_lingering(bench.db, WORKER, ASK_DIALOG, now)
+    assert not screen_dialogs.is_lingering(bench.db, WORKER, MAKE_DIALOG, later)

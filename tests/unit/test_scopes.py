@@ -12,11 +12,10 @@ from typing import Any
 import anyio
 import pytest
 
-from rookery import endings
+from rookery.api.mcp.context import Desk as Tools
+from rookery.api.mcp.word_tools import CommandArguments as OnMcp
+from rookery.api.mcp.word_tools import SendArguments, run_agent_command, send_message
 from rookery.config import Settings, Trust
-from rookery.gateway.mcp.desk import Desk as Tools
-from rookery.gateway.mcp.word_tools import CommandArguments as OnMcp
-from rookery.gateway.mcp.word_tools import SendArguments, run_agent_command, send_message
 from rookery.model import facts
 from rookery.model.errors import (
     CommandRefused,
@@ -29,6 +28,7 @@ from rookery.model.errors import (
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Status
 from rookery.model.scopes import Identity, Scope
+from rookery.sessions import endings
 from rookery.store import tokens
 from rookery.store.journal import Journal
 from tests.desk import Desk, session_caller

@@ -4,10 +4,10 @@ from sqlite3 import Connection
 
 import pytest
 
-from rookery import endings
 from rookery.model.errors import SessionUnknown
 from rookery.model.facts import SessionId
 from rookery.model.sessions import Badge, NativeId, Sender
+from rookery.sessions import endings
 from rookery.store import evidence, senders, sessions, tokens
 from rookery.store.journal import Journal
 from tests.fakes.clock import FakeClock

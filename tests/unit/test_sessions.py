@@ -7,7 +7,6 @@ from uuid import UUID
 
 import pytest
 
-from rookery import sessions
 from rookery.agents.catalog import AGENTS
 from rookery.model import facts
 from rookery.model.errors import (
@@ -25,7 +24,8 @@ from rookery.model.errors import (
 from rookery.model.lifecycle import Status
 from rookery.model.messages import Words
 from rookery.model.sessions import Session
-from rookery.sessions import Plan, Speaker, Start, accept, plan
+from rookery.sessions import commands
+from rookery.sessions.commands import Plan, Speaker, Start, accept, plan
 from rookery.store import sessions as known
 from rookery.store.journal import Journal
 from tests.sessions import WORKER, make, settle_in
@@ -124,7 +124,7 @@ def test_an_id_that_begins_like_another_sessions_is_not_taken(
     known.add(db, make(journal, one))
     ids = iter([one, like_it, other])
 
-    assert sessions._new_id(db, lambda: next(ids)) == other  # noqa: SLF001 - by chance only
+    assert commands._new_id(db, lambda: next(ids)) == other  # noqa: SLF001 - by chance only
 
 
 @pytest.mark.spec("A1")
@@ -186,7 +186,7 @@ def test_sessions_that_nobody_started_do_not_count(
 def test_who_spoke_last_is_remembered(db: Connection, journal: Journal) -> None:
     settle_in(db, journal)
 
-    sessions.send(db, journal, speaker=Speaker("bert"), recipient=WORKER, words=WORDS)
+    commands.send(db, journal, speaker=Speaker("bert"), recipient=WORKER, words=WORDS)
 
     assert known.get(db, WORKER).last_input_origin == "bert"
 
@@ -201,7 +201,7 @@ def test_nobody_can_speak_to_one_who_is_over_or_about_to_be(
     journal.append(db, fact)
 
     with pytest.raises(SessionOver, match="worker"):
-        sessions.send(db, journal, speaker=Speaker("anna"), recipient=WORKER, words=WORDS)
+        commands.send(db, journal, speaker=Speaker("anna"), recipient=WORKER, words=WORDS)
 
 
 @pytest.mark.spec("A8")
@@ -212,17 +212,17 @@ def test_a_headless_session_can_be_neither_spoken_to_nor_ended(
     db.execute("update sessions set runtime = 'headless'")
 
     with pytest.raises(CommandRefused, match="no pane"):
-        sessions.send(db, journal, speaker=Speaker("anna"), recipient=WORKER, words=WORDS)
+        commands.send(db, journal, speaker=Speaker("anna"), recipient=WORKER, words=WORDS)
     with pytest.raises(CommandRefused, match="where it runs"):
-        sessions.end(db, journal, WORKER, by="anna")
+        commands.end(db, journal, WORKER, by="anna")
 
 
 @pytest.mark.spec("A1")
 def test_a_session_can_be_called_otherwise(db: Connection, journal: Journal) -> None:
     settle_in(db, journal)
 
-    sessions.rename(db, journal, WORKER, name="builder")
-    sessions.rename(db, journal, WORKER, name="builder")
+    commands.rename(db, journal, WORKER, name="builder")
+    commands.rename(db, journal, WORKER, name="builder")
 
     assert known.resolve(db, "builder").id == WORKER
     assert kinds(db).count("session-renamed") == 1
@@ -234,22 +234,22 @@ def test_no_session_is_called_as_another_or_once_it_is_over(
 ) -> None:
     settle_in(db, journal)
     with pytest.raises(NameTaken, match="anna"):
-        sessions.rename(db, journal, WORKER, name="anna")
+        commands.rename(db, journal, WORKER, name="anna")
     journal.append(db, facts.SessionEnded(WORKER, "exit"))
 
     with pytest.raises(SessionOver, match="keeps its name"):
-        sessions.rename(db, journal, WORKER, name="late")
+        commands.rename(db, journal, WORKER, name="late")
 
 
 @pytest.mark.spec("A4")
 def test_ending_twice_is_a_success_that_does_nothing(db: Connection, journal: Journal) -> None:
     settle_in(db, journal)
 
-    sessions.end(db, journal, WORKER, by="anna")
+    commands.end(db, journal, WORKER, by="anna")
     closing = known.get(db, WORKER)
-    sessions.end(db, journal, WORKER, by="bert")
+    commands.end(db, journal, WORKER, by="bert")
     journal.append(db, facts.SessionEnded(WORKER, "exit"))
-    sessions.end(db, journal, WORKER, by="bert")
+    commands.end(db, journal, WORKER, by="bert")
 
     assert closing.status is Status.CLOSING
     assert kinds(db).count("end-requested") == 1

@@ -11,22 +11,22 @@ import pytest
 from pydantic import BaseModel
 
 from rookery import config, daemon
-from rookery.absence import Absence
 from rookery.agents.catalog import AGENTS
 from rookery.clock import WallClock
-from rookery.gateway.links import limits_of
+from rookery.coordination.listeners import Listeners
 from rookery.home import Home, find_home
 from rookery.hook_setup.programs import HookPrograms
-from rookery.keeper import Deadlines
-from rookery.listeners import Listeners
 from rookery.model import relays
-from rookery.permissions import Permissions
+from rookery.operations.links import limits_of
+from rookery.permissions.decisions import Permissions
+from rookery.permissions.offline_answers import Absence
+from rookery.permissions.stop_policy import Stops
 from rookery.runtimes.tmux.observed import ObservedRuntime
 from rookery.runtimes.tmux.runtime import TmuxRuntime
-from rookery.stops import Stops
+from rookery.sessions.expiry import Spans
+from rookery.sessions.supervisor import Deadlines
 from rookery.store import limits
 from rookery.store.journal import Journal
-from rookery.timers import Spans
 from tests.desk import Desk
 from tests.fakes.database import ObservedDatabase
 from tests.fakes.runtime import FakeRuntime

@@ -12,7 +12,7 @@ from rookery.model.patterns import Pattern
 from rookery.model.permissions import Call
 from rookery.model.rules import Circumstances, Rule, decide
 from rookery.model.sessions import NativeId, Sender
-from rookery.skill_commands import with_inline_commands
+from rookery.permissions.skill_commands import with_inline_commands
 
 pytestmark = [pytest.mark.anyio, pytest.mark.spec("D1")]
 

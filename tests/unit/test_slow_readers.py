@@ -15,12 +15,12 @@ import anyio
 import pytest
 from anyio import to_thread
 
+from rookery.api import streams
+from rookery.api.servers import opened
 from rookery.config import Http, Settings
-from rookery.gateway import streams
-from rookery.gateway.doors import opened
-from rookery.gateway.table import House, Streams
 from rookery.home import find_home
 from rookery.model.facts import SessionId, TurnEnded
+from rookery.operations.table import House, Streams
 from rookery.store import tokens
 from rookery.store.journal import Journal
 from tests.desk import Desk

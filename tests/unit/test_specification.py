@@ -14,14 +14,14 @@ import pytest
 from pydantic import BaseModel
 
 from rookery.config import Settings
-from rookery.courier import TOOLS_TIMEOUT_S
-from rookery.keeper import MAX_STARTS
+from rookery.delivery.dispatcher import TOOLS_TIMEOUT_S
 from rookery.model.messages import LONGEST, LONGEST_LINE
 from rookery.model.scopes import DEEPEST, MOST_CHILDREN
 from rookery.programs.hook import MAX_PAYLOAD_BYTES
 from rookery.runtimes.tmux.floods import FLOOD_BYTES
 from rookery.runtimes.tmux.typist import MAX_ENTERS
-from rookery.timers import UNIDENTIFIED_SILENCE
+from rookery.sessions.expiry import UNIDENTIFIED_SILENCE
+from rookery.sessions.supervisor import MAX_STARTS
 
 ROOT = Path(__file__).parents[2]
 SPECIFICATION = (ROOT / "docs" / "specification.md").read_text(encoding="utf-8")

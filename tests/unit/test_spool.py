@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from rookery.gateway.spool import BATCH, MAX_BATCH_BYTES, MAX_FILE_BYTES, Spool
+from rookery.api.spool import BATCH, MAX_BATCH_BYTES, MAX_FILE_BYTES, Spool
 from rookery.hook_protocol import read_head
 
 pytestmark = pytest.mark.anyio
@@ -234,7 +234,7 @@ async def test_a_file_that_cannot_be_read_holds_up_no_other(
             raise PermissionError(13, "Permission denied")
         return open(name, *arguments, **more)  # type: ignore[call-overload] # noqa: PTH123
 
-    monkeypatch.setattr("rookery.gateway.spool.open", open_or_refuse, raising=False)
+    monkeypatch.setattr("rookery.api.spool.open", open_or_refuse, raising=False)
     await taken.spool.drain()
 
     assert taken.keys == [key(2)]

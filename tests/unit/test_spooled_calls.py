@@ -12,15 +12,15 @@ from sqlite3 import Connection, OperationalError
 
 import pytest
 
-from rookery.absence import Absence
 from rookery.agents.catalog import AGENTS
-from rookery.gateway.hooks import HookDoor
-from rookery.intake import Intake
-from rookery.permissions import Permissions
+from rookery.api.hook_socket import HookDoor
+from rookery.permissions.decisions import Permissions
+from rookery.permissions.offline_answers import Absence
+from rookery.permissions.rules_file import Rulebook
 from rookery.programs.hook import TAKEN
-from rookery.rulebook import Rulebook
 from rookery.store.database import Database
 from rookery.store.journal import Journal
+from rookery.tracking.intake import Intake
 from tests.fakes.connection import connection
 from tests.house import no_policy
 from tests.waiting import kinds

@@ -8,12 +8,12 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
-from rookery.keeper import MAX_STARTS
 from rookery.model.errors import RuntimeUnreachable
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Status
 from rookery.ports.runtime import Launch, Place
 from rookery.runtimes.tmux.formats import literal
+from rookery.sessions.supervisor import MAX_STARTS
 from tests.fakes.database import ObservedDatabase
 from tests.fakes.runtime import FakeRuntime, Manner
 from tests.house import House, World, passing_time, running

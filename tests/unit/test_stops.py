@@ -8,8 +8,15 @@ import pytest
 
 from rookery.model import facts
 from rookery.model.permissions import Outcome, RequestId, Stop, Verdict
-from rookery.permissions import WaitForAnswer
-from rookery.stops import ANOTHER_WAY, GO_ON, LET_STOP, GoOn, Stops, reason_to_go_on
+from rookery.permissions.decisions import WaitForAnswer
+from rookery.permissions.stop_policy import (
+    ANOTHER_WAY,
+    GO_ON,
+    LET_STOP,
+    GoOn,
+    Stops,
+    reason_to_go_on,
+)
 from rookery.store import dialogs, requests, sessions, turns
 from rookery.store.journal import Journal
 from tests.sessions import WORKER, settle_in

@@ -15,14 +15,15 @@ from sse_starlette import EventSourceResponse
 from starlette.requests import Request
 from starlette.types import Message
 
-from rookery import endings, relays
-from rookery.gateway.events import Ring
-from rookery.gateway.http import build_app
-from rookery.gateway.streams import follow_events, follow_screen
+from rookery.api.events import Ring
+from rookery.api.http import build_app
+from rookery.api.streams import follow_events, follow_screen
+from rookery.coordination import relays
 from rookery.model.errors import Forbidden, TokenRevoked
 from rookery.model.facts import SessionId, TurnEnded, TurnStarted
 from rookery.model.relays import RelayLimits
 from rookery.model.scopes import Identity, Scope
+from rookery.sessions import endings
 from rookery.store import tokens
 from rookery.store.database import Work
 from rookery.store.journal import Journal

@@ -16,23 +16,23 @@ from rookery import supervise
 from rookery.agents.catalog import AGENTS
 from rookery.agents.claude.agent import CLAUDE
 from rookery.agents.claude.session_files import SESSION_FILES
-from rookery.answers import Answers
 from rookery.config import Settings
-from rookery.conversations import Conversations
-from rookery.corrections import Corrections
 from rookery.daemon import folders_of
-from rookery.discovery import Discovery
+from rookery.delivery.dialog_answers import Answers
 from rookery.model.errors import CommitFailed, RuntimeFailed, SessionUnknown
 from rookery.model.evidence import Evidence
 from rookery.model.facts import SessionId, SessionStarted, TurnStarted
 from rookery.model.lifecycle import Activity
 from rookery.processes import Process
-from rookery.registry import Registry
-from rookery.runtimes.tmux.foreign import find_sockets
+from rookery.runtimes.tmux.user_servers import find_sockets
 from rookery.store import evidence, sessions
 from rookery.store.journal import Journal
 from rookery.supervise import Reconciler
-from rookery.transcripts import Transcripts
+from rookery.tracking.corrections import Corrections
+from rookery.tracking.discovery import Discovery
+from rookery.tracking.session_files import Registry
+from rookery.tracking.transcript_reader import Conversations
+from rookery.tracking.usage import Transcripts
 from tests.fakes.clock import FakeClock
 from tests.fakes.database import ObservedDatabase
 from tests.fakes.processes import FakeTable

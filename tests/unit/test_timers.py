@@ -10,8 +10,15 @@ from rookery.model import facts
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Status
+from rookery.sessions.expiry import (
+    ROUND,
+    UNIDENTIFIED_SILENCE,
+    Asleep,
+    Spans,
+    Timers,
+    awake_ago,
+)
 from rookery.store import observed, sessions
-from rookery.timers import ROUND, UNIDENTIFIED_SILENCE, Asleep, Spans, Timers, awake_ago
 from tests.fakes.database import ObservedDatabase
 from tests.fakes.runtime import FakeRuntime
 from tests.house import House, World, running

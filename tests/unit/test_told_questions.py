@@ -8,21 +8,21 @@ from sqlite3 import Connection
 
 import pytest
 
-from rookery import listeners
-from rookery.config import PermissionSettings, Settings
-from rookery.gateway.mcp.desk import Desk as Tools
-from rookery.gateway.mcp.word_tools import (
+from rookery.api.mcp.context import Desk as Tools
+from rookery.api.mcp.word_tools import (
     AnswerArguments,
     SendArguments,
     answer_permission,
     send_message,
 )
+from rookery.config import PermissionSettings, Settings
+from rookery.coordination import listeners
 from rookery.model.errors import BadInput, Forbidden
 from rookery.model.facts import InputAsked, SessionId
 from rookery.model.permissions import Call, Question, RequestId, Stop
 from rookery.model.permissions import Outcome as Verdicts
-from rookery.stops import GO_ON, Stops
-from rookery.store import requests, sessions, switches
+from rookery.permissions.stop_policy import GO_ON, Stops
+from rookery.store import flags, requests, sessions
 from rookery.store.journal import Journal
 from rookery.store.requests import Asking
 from tests.desk import Desk, session_caller
@@ -42,7 +42,7 @@ async def office(database: ObservedDatabase, clock: FakeClock, *, parent: bool =
     await journal.catch_up(database)
     permissions = PermissionSettings(parents_may_answer=True)
     desk = Desk(database, journal, Settings(permissions=permissions))
-    await database.write(lambda db: switches.let_parents_answer(db, on=True))
+    await database.write(lambda db: flags.let_parents_answer(db, on=True))
     await desk.settle(ANNA)
     await desk.settle(WORKER, parent=ANNA if parent else None)
     await desk.ask("listen", targets=(WORKER,), caller=ANNA)

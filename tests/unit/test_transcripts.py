@@ -13,7 +13,6 @@ from typing import Any
 import anyio
 import pytest
 
-from rookery import transcripts as room
 from rookery.config import Price
 from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
@@ -22,8 +21,9 @@ from rookery.ports.transcript import Usage
 from rookery.store import evidence, retention, sessions, transcripts, turns
 from rookery.store.journal import Journal
 from rookery.store.transcripts import Progress
-from rookery.transcript_files import MAX_FILE_BYTES
-from rookery.transcripts import AGAIN, KEPT, READER, SETTLE, Transcripts, count
+from rookery.tracking import usage as room
+from rookery.tracking.transcript_files import MAX_FILE_BYTES
+from rookery.tracking.usage import AGAIN, KEPT, READER, SETTLE, Transcripts, count
 from tests.fakes.clock import FakeClock
 from tests.fakes.database import ObservedDatabase
 from tests.house import passing_time

@@ -6,8 +6,6 @@ from sqlite3 import Connection
 import pytest
 from msgspec import structs
 
-from rookery import sessions as commands
-from rookery import stop_hooks
 from rookery.model.facts import (
     Fact,
     InputAsked,
@@ -19,10 +17,12 @@ from rookery.model.facts import (
 )
 from rookery.model.messages import MessageId, Words
 from rookery.model.sessions import Turn
-from rookery.sessions import Speaker
+from rookery.sessions import commands
+from rookery.sessions.commands import Speaker
 from rookery.store import messages, turn_changes, turns
 from rookery.store import sessions as known
 from rookery.store.journal import Journal
+from rookery.tracking import stop_hooks
 from tests.fakes.clock import FakeClock
 from tests.sessions import ANNA, WORKER, settle_in
 from tests.unit.test_lifecycle import FACTS

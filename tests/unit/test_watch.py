@@ -14,7 +14,7 @@ from rookery.model.screens import Dialog, View
 from rookery.ports.runtime import Changed, Exited, FellQuiet, Reported, Skipped, Vanished
 from rookery.store import turns
 from rookery.store.journal import Journal
-from rookery.watch import ERROR_BACKOFF_S, how_it_ended, seen
+from rookery.tracking.screen_watch import ERROR_BACKOFF_S, how_it_ended, seen
 from tests.fakes.database import ObservedDatabase
 from tests.fakes.runtime import FakeRuntime, Manner
 from tests.house import House, World, running
@@ -195,7 +195,7 @@ class Stumbling(ObservedDatabase):
 async def test_an_end_that_could_not_be_written_down_is_seen_again(
     tmp_path: Path, world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.CRITICAL, "rookery.watch")
+    caplog.set_level(logging.CRITICAL, "rookery.tracking.screen_watch")
     async with Stumbling(tmp_path / "db") as database, running(database, world) as house:
         session = await house.start()
         database.troubles = 1
@@ -214,7 +214,7 @@ async def test_an_end_that_could_not_be_written_down_is_seen_again(
 async def test_a_quiet_that_could_not_be_written_down_is_seen_again(
     tmp_path: Path, world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.CRITICAL, "rookery.watch")
+    caplog.set_level(logging.CRITICAL, "rookery.tracking.screen_watch")
     world.agents.answers_at_once = False
     async with Stumbling(tmp_path / "db") as database, running(database, world) as house:
         session = await house.start("Think hard.")
@@ -241,7 +241,7 @@ async def test_a_screen_that_could_not_be_read_is_looked_at_again(
                 raise ScreenUnread
             return await super().view(session)
 
-    caplog.set_level(logging.CRITICAL, "rookery.watch")
+    caplog.set_level(logging.CRITICAL, "rookery.tracking.screen_watch")
     world = World(tmp_path, Unsighted)
     world.agents.answers_at_once = False
     async with running(database, world) as house:
@@ -494,7 +494,7 @@ async def test_turns_that_a_runtime_reports_itself_need_no_hook(
 async def test_reported_facts_that_could_not_be_written_keep_their_order(
     tmp_path: Path, world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.CRITICAL, "rookery.watch")
+    caplog.set_level(logging.CRITICAL, "rookery.tracking.screen_watch")
     async with Stumbling(tmp_path / "db") as database, running(database, world) as house:
         session = await house.start()
         database.troubles = 1

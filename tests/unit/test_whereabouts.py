@@ -9,9 +9,9 @@ import pytest
 
 from rookery.model.sessions import Session
 from rookery.processes import Found, Process
-from rookery.runtimes.tmux.foreign import ListedPane
+from rookery.runtimes.tmux.user_servers import ListedPane
 from rookery.store.journal import Journal
-from rookery.whereabouts import Labelled, Met, Seated, Sighted, changes_of
+from rookery.tracking.pane_matching import Labelled, Met, Seated, Sighted, changes_of
 from tests.sessions import make
 
 BEGAN = datetime(2026, 10, 31, tzinfo=UTC)

@@ -16,15 +16,15 @@ import pytest
 
 from rookery.agents.shared.transcript_lines import MAX_RESULT_CHARS
 from rookery.agents.transcripts import place_of, read_line
-from rookery.conversations import FRAME, Answer, Conversations, Wanted, read
 from rookery.model import facts
 from rookery.model.facts import SessionId
 from rookery.model.sessions import NativeId
 from rookery.ports.transcript import Passage
-from rookery.registry import MAX_ANSWER_LOOKS
 from rookery.store import sessions
 from rookery.store.journal import Journal
-from rookery.transcript_files import ALL, BLOCK, MAX_LINE_BYTES, Span
+from rookery.tracking.session_files import MAX_ANSWER_LOOKS
+from rookery.tracking.transcript_files import ALL, BLOCK, MAX_LINE_BYTES, Span
+from rookery.tracking.transcript_reader import FRAME, Answer, Conversations, Wanted, read
 from tests.fakes.clock import FakeClock
 from tests.fakes.database import ObservedDatabase
 from tests.house import passing_time

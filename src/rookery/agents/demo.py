@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from rookery.agents.shared import choices
 from rookery.agents.shared.claude_style_hooks import ClaudeStyleHooks, hook_settings
 from rookery.agents.shared.keys import DialogKeys
-from rookery.model.reach import Reach
+from rookery.model.autonomy import Reach
 from rookery.model.screens import Dialog, Screen, View, bounded
 from rookery.ports.agent import (
     Abilities,

@@ -12,9 +12,9 @@ from pathlib import Path
 from re import Pattern
 from typing import Any, Protocol, TypeAlias
 
+from rookery.model.autonomy import Reach
 from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import Call, Stop, Verdict
-from rookery.model.reach import Reach
 from rookery.model.rewriting import EXACT, Rewriting
 from rookery.model.screens import Dialog, Press, Screen, View, squeeze
 from rookery.model.sessions import NativeId, Sender

@@ -8,7 +8,7 @@ from sqlite3 import Connection, Row
 
 from rookery.model.facts import SessionId
 from rookery.model.messages import Step, obstacle_in
-from rookery.store import switches
+from rookery.store import flags
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def kept_words(db: Connection) -> dict[SessionId, Kept]:
         " and step in ('sending', 'pasted', 'submitted', 'unsure') and step <> 'unsure')"
         " as kept join sessions on sessions.id = recipient group by recipient"
     ).fetchall()
-    held = "words are held" if rows and switches.is_holding(db) else ""
+    held = "words are held" if rows and flags.is_holding(db) else ""
     return {SessionId(row["recipient"]): _kept(row, held) for row in rows}
 
 

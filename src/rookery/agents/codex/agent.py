@@ -17,7 +17,7 @@ from rookery.agents.codex.keys import KEYS
 from rookery.agents.codex.settings import SETTINGS
 from rookery.agents.codex.transcript import TRANSCRIPT
 from rookery.agents.codex.trust import digest
-from rookery.model.reach import Reach
+from rookery.model.autonomy import Reach
 from rookery.model.rewriting import from_first_visible
 from rookery.ports.agent import (
     Abilities,

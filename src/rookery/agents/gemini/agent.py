@@ -16,7 +16,7 @@ from rookery.agents.gemini.hooks import HOOKS
 from rookery.agents.gemini.keys import KEYS
 from rookery.agents.gemini.settings import SETTINGS
 from rookery.agents.gemini.transcript import TRANSCRIPT
-from rookery.model.reach import Reach
+from rookery.model.autonomy import Reach
 from rookery.ports.agent import (
     Abilities,
     Agent,

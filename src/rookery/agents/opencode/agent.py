@@ -22,8 +22,8 @@ from rookery.agents.opencode.hooks import HOOKS
 from rookery.agents.opencode.keys import KEYS
 from rookery.agents.opencode.settings import SETTINGS, template
 from rookery.agents.shared.hook_settings import fill_in
+from rookery.model.autonomy import Reach
 from rookery.model.errors import BadInput
-from rookery.model.reach import Reach
 from rookery.ports.agent import (
     Abilities,
     Agent,

@@ -39,12 +39,12 @@ from rookery.processes import Process, SeenProcess, Table
 from rookery.runtimes.tmux import captures, exits, inputs
 from rookery.runtimes.tmux.control import TmuxRefused
 from rookery.runtimes.tmux.delivery import TypedDelivery
-from rookery.runtimes.tmux.foreign import ForeignServer, list_panes
 from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.server import Site
 from rookery.runtimes.tmux.terminal import PaneTerminal, press_in_turn
 from rookery.runtimes.tmux.typist import Typist
+from rookery.runtimes.tmux.user_servers import ForeignServer, list_panes
 
 _log = logging.getLogger(__name__)
 

@@ -39,7 +39,7 @@ from rookery.ports.runtime import (
     Vanished,
 )
 from rookery.processes import Process, descendants, in_session, is_running
-from rookery.runtimes.tmux import captures, exits, floods, inputs, listing, printed, sizes
+from rookery.runtimes.tmux import captures, exits, floods, inputs, listing, scrollback, sizes
 from rookery.runtimes.tmux.control import TmuxRefused
 from rookery.runtimes.tmux.delivery import TypedDelivery
 from rookery.runtimes.tmux.panes import Pane
@@ -410,7 +410,7 @@ class TmuxRuntime:
 
     async def _check_at_rest(self, pane: Pane) -> None:
         """Report a session as quiet if it only keeps redrawing its status."""
-        if await printed.is_at_rest(self.server, pane.place.tmux_pane):
+        if await scrollback.is_at_rest(self.server, pane.place.tmux_pane):
             self._sightings.put_nowait(FellQuiet(pane.session))
 
     def _forget(self, pane: Pane) -> None:

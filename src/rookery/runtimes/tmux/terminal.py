@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rookery.model.screens import Press, View
 from rookery.ports.clock import Clock
 from rookery.ports.terminal import Printed, Terminal
-from rookery.runtimes.tmux import captures, dialog_keys, inputs, printed
+from rookery.runtimes.tmux import captures, dialog_keys, inputs, scrollback
 from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.server import AnyServer
@@ -47,7 +47,7 @@ class PaneTerminal:
 
     async def printed(self) -> Printed:
         was_wiped = self._pane.was_wiped
-        return await printed.since_mark(self._server, self._name, was_wiped=was_wiped)
+        return await scrollback.since_mark(self._server, self._name, was_wiped=was_wiped)
 
     def next_change(self) -> asyncio.Event:
         return self._pane.next_stir()

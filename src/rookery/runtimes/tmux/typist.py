@@ -14,7 +14,7 @@ from rookery.model.messages import Parcel, Step
 from rookery.model.rewriting import essence
 from rookery.model.screens import View
 from rookery.ports.clock import Clock
-from rookery.runtimes.tmux import captures, inputs, printed
+from rookery.runtimes.tmux import captures, inputs, scrollback
 from rookery.runtimes.tmux.captures import PaneSnapshot
 from rookery.runtimes.tmux.delivery import APPEARANCE_TIMEOUT_S, DeliveryState
 from rookery.runtimes.tmux.panes import Pane
@@ -143,7 +143,7 @@ class Typist:
     async def _mark(self, words: str) -> str:
         """Return a mark for a message: what is printed after it is the response."""
         self.pane.was_wiped = False
-        return (await printed.mark(self.server, self.pane.place.tmux_pane, words)).text
+        return (await scrollback.mark(self.server, self.pane.place.tmux_pane, words)).text
 
     async def _survey(self) -> tuple[PaneSnapshot, View | None]:
         pane = self.pane

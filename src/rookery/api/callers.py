@@ -1,0 +1,144 @@
+"""Identify callers on the unix socket that show no token: a session, or the owner.
+
+This is a guard rail, not a wall: the kernel decides how far a process can hide from others of
+the same user, and a process that empties its environment and leaves its process tree and its
+terminal cannot be distinguished from the owner's.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from sqlite3 import Connection
+
+import anyio
+
+from rookery.api.peer_credentials import (
+    Position,
+    ProcessEvidence,
+    read_evidence,
+    read_position,
+    read_terminal,
+    server_pid,
+)
+from rookery.model.errors import Forbidden, RuntimeFailed
+from rookery.model.facts import SessionId
+from rookery.model.scopes import Identity, Scope
+from rookery.ports.clock import Clock
+from rookery.processes import Process
+from rookery.store import sessions
+from rookery.store.database import Database
+
+#: Processes whose sessions are cached.
+MAX_REMEMBERED = 1024
+
+#: How long a process that belongs to no session is cached as the owner's: a hook may report
+#: at any time that an agent above it is a session.
+OWNER_REMEMBERED_FOR = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Remembered:
+    session: SessionId | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Callers:
+    """Identifies processes by their ancestors, their terminal and their environment."""
+
+    database: Database
+    #: Returns the session whose program is one of these processes (``Process.word``).
+    holder_of: Callable[[Sequence[str]], SessionId | None]
+    clock: Clock
+    tmux: Path  #: the socket of Rookery's own tmux server
+    process: Callable[[int], Process | None] = Process.of
+    read: Callable[[int], ProcessEvidence | None] = read_evidence
+    position: Callable[[int], Position] = read_position
+    terminal: Callable[[int], int] = read_terminal
+    server: Callable[[Path], int | None] = server_pid
+    _remembered: OrderedDict[Process, _Remembered] = field(default_factory=OrderedDict)
+
+    async def identify(self, pid: int) -> Identity:
+        """Return who a process is. Raises ``RuntimeFailed`` if it is gone, or ``Forbidden``.
+
+        A process of a session that has ended may still read what the session could read.
+        """
+        session = await self._session_of(pid)
+        if session is None:
+            return Identity(Scope.OWNER, "unix")
+        is_live = await self.database.read(partial(sessions.is_live, session=session))
+        return Identity(Scope.SESSION if is_live else Scope.READER, "unix", session)
+
+    async def _session_of(self, pid: int) -> SessionId | None:
+        process = self.process(pid)
+        known = self._remembered.get(process) if process else None
+        if known and (known.session or self.clock.now() - known.at < OWNER_REMEMBERED_FOR):
+            return known.session
+        evidence = await anyio.to_thread.run_sync(self.read, pid)
+        if evidence is None:
+            raise RuntimeFailed(f"process {pid} is gone.")
+        session = await self._attribute(evidence)
+        self._remembered[evidence.process] = _Remembered(session, self.clock.now())
+        if len(self._remembered) > MAX_REMEMBERED:
+            self._remembered.popitem(last=False)
+        return session
+
+    async def _attribute(self, evidence: ProcessEvidence) -> SessionId | None:
+        """Return the session of a process. Evidence that it cannot forge comes first."""
+        known = await self.database.read(partial(_known, evidence=evidence))
+        if found := known.by_ancestor or self.holder_of(evidence.lineage):
+            return found
+        if evidence.position.terminal:
+            beside = partial(self._detached_from, known.processes, evidence.position)
+            if found := await anyio.to_thread.run_sync(beside):
+                return found
+        if known.by_environment:
+            return known.by_environment
+        await self._refuse_unattributable(evidence)
+        return None
+
+    async def _refuse_unattributable(self, evidence: ProcessEvidence) -> None:
+        """Refuse a process that an unknown agent may have started. Raises ``Forbidden``."""
+        where = "an agent's shared server" if evidence.is_below_shared_server else ""
+        server = await anyio.to_thread.run_sync(self.server, self.tmux)
+        if server in {each.pid for each in evidence.chain}:
+            # An agent can make Rookery's tmux server open a window or run a job.
+            where = "Rookery's own tmux server, but in no session's pane"
+        if where:
+            raise Forbidden(f"this process runs in {where}. Ask from a terminal of your own.")
+
+    def _detached_from(
+        self, processes: Mapping[SessionId, Process], position: Position
+    ) -> SessionId | None:
+        """Return the session whose terminal a process is on, outside its process tree."""
+        return next(
+            (
+                session
+                for session, process in processes.items()
+                # The terminal first: it is one read per session, and most have another one.
+                if self.terminal(process.pid) == position.terminal
+                and position.is_detached_from(self.position(process.pid))
+            ),
+            None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    by_ancestor: SessionId | None
+    by_environment: SessionId | None
+    processes: Mapping[SessionId, Process]  #: of the live sessions
+
+
+def _known(db: Connection, evidence: ProcessEvidence) -> _Known:
+    held = sessions.of_processes(db, [each.word for each in evidence.chain])
+    nearest = (held[each.word] for each in evidence.chain if each.word in held)
+    named = (each for each in evidence.named if sessions.is_known(db, each))
+    processes = ((each.id, each.process) for each in sessions.with_processes(db))
+    live = {session: Process.read(word) for session, word in processes if word}
+    return _Known(next(nearest, None), next(map(SessionId, named), None), live)

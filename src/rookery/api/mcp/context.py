@@ -1,0 +1,76 @@
+"""Define tools, and run operations with the rights of a tool's caller."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from pydantic import Field
+
+from rookery.model.errors import BadInput
+from rookery.model.facts import SessionId
+from rookery.model.scopes import Identity, Need
+from rookery.operations.catalog import OPERATIONS
+from rookery.operations.idempotency import ask
+from rookery.operations.table import Asked, House
+
+#: The name of a computer for all callers on it.
+LOCAL = "local"
+
+_BY_NAME = {operation.name: operation for operation in OPERATIONS}
+
+
+class OnComputer(Asked):
+    computer: str = Field(LOCAL, description="its name, or 'local'")
+
+
+class OnSession(OnComputer):
+    session_id: str = Field(description="id or name of the session")
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    house: House
+    identity: Identity
+    key: str = ""  #: the idempotency key of the tool call; a repeat under it does nothing
+
+    @property
+    def own(self) -> SessionId | None:
+        """Return the session that calls the tool, if the caller is one."""
+        return self.identity.session
+
+    async def ask(self, name: str, /, **words: object) -> Any:  # noqa: ANN401 - what it answers
+        """Run an operation as the caller."""
+        operation = _BY_NAME[name]
+        key = f"{self.key} {name}" if self.key and operation.method == "POST" else ""
+        asked = operation.asks(**words)
+        return await ask(self.house, operation, asked, identity=self.identity, key=key)
+
+    def require_here(self, computer: str) -> None:
+        """Refuse a call for another computer. Raises ``BadInput``."""
+        here = self.house.journal.computer
+        if computer not in {LOCAL, here}:
+            raise BadInput(
+                f"no computer {computer[:80]!r} is known here; this one is {here!r}."
+            )
+
+
+A = TypeVar("A", bound=OnComputer)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Tool(Generic[A, T]):
+    """A tool. Its description, which agents read, is the docstring of ``run``."""
+
+    name: str
+    need: Need
+    asks: type[A]
+    answers: type[T]
+    run: Callable[[Desk, A], Awaitable[T]]
+
+    @property
+    def description(self) -> str:
+        return inspect.getdoc(self.run) or ""

@@ -1,0 +1,63 @@
+"""Tools that show a session to the person as it goes on, or stop that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from rookery.api.mcp.context import Desk, OnSession, Tool
+from rookery.model.facts import SessionId
+from rookery.model.scopes import Need
+from rookery.operations.foreground import Background, Foreground
+
+#: The advice after a session was brought to the foreground.
+IN_FRONT = (
+    "What it says is shown where your person runs `rookery fg`; whoever runs it later gets what"
+    " was missed. It gives you nothing to read: go on, or end your turn."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    session_id: SessionId
+    channel: str
+    is_new: bool  #: false if it was in the foreground already
+    missed: int  #: turns that the person has not been shown yet
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class PutBack:
+    session_id: SessionId
+    channel: str
+    was_in_front: bool  #: false if there was nothing to do
+    advice: str
+
+
+async def foreground(desk: Desk, asked: OnSession) -> Brought:
+    """Show a session to your person as it goes on: its prompts, its tools, what it answers.
+
+    Use it rarely: when your person asks to follow a session, or should see this very work as
+    it comes. It is not for your own reading (that is get_session_data), and not for telling
+    that something is done. Twice does nothing.
+    """
+    brought: Foreground = await desk.ask("foreground", session=asked.session_id, last=0)
+    missed = brought.omitted + len(brought.missed)
+    return Brought(brought.session.id, brought.channel, brought.is_new, missed, IN_FRONT)
+
+
+async def background(desk: Desk, asked: OnSession) -> PutBack:
+    """Show a session to your person no more; it goes on, and nothing of it is lost.
+
+    Use it for a session that you brought with foreground, once it need not be followed any
+    more. Twice does nothing.
+    """
+    put: Background = await desk.ask("background", session=asked.session_id)
+    advice = "It goes on unseen; your person sees what was missed with `rookery fg`."
+    return PutBack(put.session, put.channel, put.was_in_front, advice)
+
+
+TOOLS: tuple[Tool[Any, Any], ...] = (
+    Tool("foreground", Need.SPEAK, OnSession, Brought, foreground),
+    Tool("background", Need.SPEAK, OnSession, PutBack, background),
+)

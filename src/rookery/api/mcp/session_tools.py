@@ -1,0 +1,190 @@
+"""Tools for sessions: find, start, read, interrupt and end them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from rookery.api.mcp.context import Desk, OnComputer, OnSession, Tool
+from rookery.api.mcp.views import NOT_TOLD, TOLD, SeenSession, seen, seen_all
+from rookery.model.errors import BadInput
+from rookery.model.facts import SessionId
+from rookery.model.scopes import Need
+from rookery.model.sessions import Session, Turn
+from rookery.operations.conversation_data import TAIL, Computers, Projects, SessionData
+from rookery.operations.sessions import Sessions
+from rookery.ports.transcript import Passage
+from rookery.store.statistics import Statistics
+
+
+class ListArguments(OnComputer):
+    include_ended: bool = Field(False, description="also those that ended long ago")
+    parent: str = Field("", description="only those that this session started")
+
+
+class StartArguments(OnComputer):
+    message: str = Field("", description="its first task, complete: it knows nothing of yours")
+    agent: str = Field("", description="claude, codex, …; without, the same as you")
+    project: str = Field("", description="the folder to work in; without, yours")
+    name: str = Field("", description="a short name; without, made from the message")
+    model: str = ""
+    permission_mode: str = Field("", description="at most your own")
+
+
+class ResumeArguments(OnSession):
+    fork: bool = Field(False, description="a branch of its own; also of a session that lives")
+    message: str = Field("", description="what to say to it first")
+    name: str = ""
+
+
+class DataArguments(OnSession):
+    since: datetime | None = Field(None, description="ISO 8601; only what was said after it")
+    until: datetime | None = Field(None, description="ISO 8601; only what was said before it")
+    tail_chars: Annotated[int, Field(ge=1, le=200_000)] = TAIL
+
+
+@dataclass(frozen=True, slots=True)
+class ListedSessions:
+    sessions: list[SeenSession]
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    session_id: SessionId
+    name: str
+    computer: str
+    listening: bool  #: whether the caller is told when it has finished
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    session: SeenSession
+    turns: list[Turn]  #: oldest first; the first one may be cut to its end
+    omitted: int  #: how many earlier turns did not fit
+    transcript: list[Passage]  #: what else was said and done, oldest first: tools, text
+    screen: str  #: while the session asks something, or if nothing was recorded
+    transcript_path: str  #: the agent's own record of all of it
+
+
+async def list_computers(desk: Desk, asked: OnComputer) -> Computers:
+    """List the computers where sessions can be, and the agents that can be started there."""
+    found: Computers = await desk.ask("computers")
+    return found
+
+
+async def list_projects(desk: Desk, asked: OnComputer) -> Projects:
+    """List the folders in which sessions work or worked, to start another in one of them."""
+    found: Projects = await desk.ask("projects")
+    return found
+
+
+async def list_sessions(desk: Desk, asked: ListArguments) -> ListedSessions:
+    """List the sessions that you may see: who they are, who started whom, what each does now.
+
+    It is for finding a session, not for waiting: you are told when one that you gave work has
+    finished.
+    """
+    found: Sessions = await desk.ask("list", all=asked.include_ended)
+    listed = found.sessions
+    wanted = listed
+    if asked.parent:
+        parent: Session = await desk.ask("show", session=asked.parent)
+        wanted = [each for each in listed if each.parent == parent.id]
+    return ListedSessions(seen_all(wanted, listed, desk.own))
+
+
+async def start_session(desk: Desk, asked: StartArguments) -> Started:
+    """Start another agent on a task of its own. It works beside you, as your child.
+
+    You are told here, in your own session, when it has finished its turn, needs input or has
+    ended; then read it with get_session_data. So end your turn: do not poll, do not sleep.
+    """
+    words = asked.model_dump(include={"name", "model", "permission_mode"})
+    agent, project = asked.agent, asked.project
+    if desk.own is not None and not (agent and project):
+        own: Session = await desk.ask("show", session=desk.own)
+        agent, project = agent or own.agent, project or own.project_path
+    if not (agent and project):
+        raise BadInput("say which agent, and in which project; you have none yourself.")
+    made: Session = await desk.ask(
+        "start", agent=agent, project=project, prompt=asked.message, listen=True, **words
+    )
+    return await _started(desk, made)
+
+
+async def resume_session(desk: Desk, asked: ResumeArguments) -> Started:
+    """Go on with the conversation of a session that is over; or, with fork=true, branch off it.
+
+    It is a new session, your child, that knows what was said before. You are told as after
+    start_session: end your turn, do not poll.
+    """
+    words = {"fork": asked.fork, "prompt": asked.message, "name": asked.name}
+    made: Session = await desk.ask("resume", session=asked.session_id, listen=True, **words)
+    return await _started(desk, made)
+
+
+async def _started(desk: Desk, made: Session) -> Started:
+    told = False
+    if desk.own is not None:
+        own: Session = await desk.ask("show", session=desk.own)
+        told = own.can_receive
+    return Started(made.id, made.name, made.computer, told, TOLD if told else NOT_TOLD)
+
+
+async def get_session_data(desk: Desk, asked: DataArguments) -> Data:
+    """Read what a session was asked, answered and did; what came last is kept first.
+
+    Call it once, when you were told that the session has finished or needs input; not to wait
+    for it. What it answered is in its turns, what it did on the way in its transcript; where
+    they do not tell enough, its screen is there, too. Of each you get at most tail_chars.
+    """
+    words = asked.model_dump(include={"since", "until", "tail_chars"})
+    found: SessionData = await desk.ask("data", session=asked.session_id, **words)
+    listed: Sessions = await desk.ask("list", all=False)
+    (session,) = seen_all([found.session], listed.sessions, desk.own)
+    return Data(
+        session=session,
+        turns=found.turns,
+        omitted=found.omitted,
+        transcript=found.transcript,
+        screen=found.screen,
+        transcript_path=found.session.transcript_path,
+    )
+
+
+async def end_session(desk: Desk, asked: OnSession) -> SeenSession:
+    """End a session that you started (or that one of yours did). Its work stays in its folder.
+
+    Twice does nothing. Do not end one that you still want to ask something.
+    """
+    ended: Session = await desk.ask("end", session=asked.session_id)
+    return seen(ended, [], desk.own)
+
+
+async def interrupt_session(desk: Desk, asked: OnSession) -> SeenSession:
+    """Stop the turn that a session of yours is in; it stays, and waits for words."""
+    stopped: Session = await desk.ask("interrupt", session=asked.session_id)
+    return seen(stopped, [], desk.own)
+
+
+async def session_stats(desk: Desk, asked: OnComputer) -> Statistics:
+    """Count sessions, turns, tokens and cost (in micro-dollars): all, by day, by agent."""
+    found: Statistics = await desk.ask("stats")
+    return found
+
+
+TOOLS: tuple[Tool[Any, Any], ...] = (
+    Tool("list_computers", Need.READ, OnComputer, Computers, list_computers),
+    Tool("list_projects", Need.READ, OnComputer, Projects, list_projects),
+    Tool("list_sessions", Need.READ, ListArguments, ListedSessions, list_sessions),
+    Tool("start_session", Need.START, StartArguments, Started, start_session),
+    Tool("resume_session", Need.START, ResumeArguments, Started, resume_session),
+    Tool("get_session_data", Need.READ, DataArguments, Data, get_session_data),
+    Tool("interrupt_session", Need.END, OnSession, SeenSession, interrupt_session),
+    Tool("end_session", Need.END, OnSession, SeenSession, end_session),
+    Tool("session_stats", Need.READ, OnComputer, Statistics, session_stats),
+)

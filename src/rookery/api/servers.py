@@ -1,0 +1,150 @@
+"""Serve the operations on a unix socket for this user alone, and on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import anyio
+import uvicorn
+from anyio.abc import TaskGroup
+
+from rookery.api.guard import Guard
+from rookery.api.http import build_app
+from rookery.api.own_sockets import OwnSocket
+from rookery.api.peers import OurPeers
+from rookery.http_port import forget
+from rookery.operations.table import House
+from rookery.ports.clock import Clock
+
+#: Seconds for open requests to finish when the daemon stops.
+FAREWELL = 2
+
+
+#: Sent with every response: it is for the caller only, must not be cached, and is not a page.
+HEADERS = [
+    ("X-Content-Type-Options", "nosniff"),
+    ("Cache-Control", "no-store"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
+    ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"),
+    ("Referrer-Policy", "no-referrer"),
+]
+
+
+@asynccontextmanager
+async def opened(house: House) -> AsyncIterator[None]:
+    """Serve the operations while the context is open: on a unix socket and on loopback."""
+    app, loopback = build_app(house), house.loopback
+    port = loopback.listen(house.settings.http)
+    loopback.write_down(house.home)
+    async with anyio.create_task_group() as tasks:
+        servers = _Servers(tasks)
+        unix = _UnixDoor(house.home.door, Guard(app, house, door="unix"), servers)
+        await unix.listen()
+        if port:
+            servers.start(Guard(app, house, door="tcp", names=loopback.hosts), port)
+        own = OwnSocket(house.home, unix.path, unix.listen)
+        keeping = anyio.CancelScope()
+        tasks.start_soon(_keep, own, house.journal.clock, keeping)
+        try:
+            yield
+        finally:
+            keeping.cancel()
+            house.streams.close_all()
+            servers.stop()
+            _close(own)
+            forget(house.home)
+
+
+async def _keep(own: OwnSocket, clock: Clock, scope: anyio.CancelScope) -> None:
+    with scope:
+        await own.keep(clock)
+
+
+@dataclass(slots=True)
+class _Servers:
+    """The servers that were started; they stop together."""
+
+    tasks: TaskGroup
+    _all: list[_Server] = field(default_factory=list)
+
+    def start(self, guard: Guard, door: socket.socket) -> _Server:
+        server = _Server(_config(guard))
+        self._all.append(server)
+        self.tasks.start_soon(server.serve, [door])
+        return server
+
+    def stop(self) -> None:
+        for server in self._all:
+            server.should_exit = True
+
+
+@dataclass(slots=True)
+class _UnixDoor:
+    path: Path
+    guard: Guard
+    servers: _Servers
+    _listening: _Server | None = None
+
+    async def listen(self) -> None:
+        """Bind the socket. Connections of an earlier socket, whose file is gone, stay open."""
+        door = _listen(self.path)
+        if self._listening:
+            self._listening.close_listeners()
+        self._listening = self.servers.start(self.guard, door)
+
+
+def _config(guard: Guard) -> uvicorn.Config:
+    return uvicorn.Config(
+        guard,
+        http=OurPeers,
+        ws=cast(type[asyncio.Protocol], _websocket),
+        ws_per_message_deflate=False,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        headers=HEADERS,
+        timeout_graceful_shutdown=FAREWELL,
+    )
+
+
+def _websocket(**given: Any) -> asyncio.Protocol:  # noqa: ANN401 - uvicorn's own
+    """Make the protocol of a WebSocket. Imported for the first one, not at every start."""
+    loaded = importlib.import_module("uvicorn.protocols.websockets.websockets_sansio_impl")
+    protocol: asyncio.Protocol = loaded.WebSocketsSansIOProtocol(**given)
+    return protocol
+
+
+class _Server(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals to the daemon."""
+        yield
+
+    def close_listeners(self) -> None:
+        """Accept no more connections; open ones stay."""
+        for each in self.servers if self.started else ():
+            each.close()
+
+
+def _close(own: OwnSocket) -> None:
+    """Remove the socket's file, unless another socket has replaced it."""
+    if own.is_in_place:
+        own.path.unlink(missing_ok=True)
+
+
+def _listen(door: Path) -> socket.socket:
+    door.unlink(missing_ok=True)
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(str(door))
+    door.chmod(0o600)
+    listening.listen(512)
+    listening.setblocking(False)
+    return listening

@@ -1,0 +1,1 @@
+"""Sessions that wait for others, and sessions that talk to each other."""

@@ -1,0 +1,300 @@
+"""Listeners: tell one session when another stops, needs input or ends."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from sqlite3 import Connection
+
+from rookery import supervise
+from rookery.coordination.needs import need
+from rookery.coordination.notices import News, tell
+from rookery.model import facts
+from rookery.model.actors import LISTENERS
+from rookery.model.errors import BadInput, SessionOver
+from rookery.model.facts import Fact, SessionId
+from rookery.model.listeners import (
+    ENDED,
+    FINISHED,
+    INTERRUPTED,
+    OBEYED,
+    OUT_OF_REACH,
+    RING,
+    TURN_FAILED,
+    UNHEARD,
+    WAITED_IN_VAIN,
+    Listener,
+    Until,
+    ended,
+    news,
+    why_ended,
+    without_hint,
+)
+from rookery.model.sessions import Session
+from rookery.store import dialogs, families, listeners, messages, sessions
+from rookery.store.database import Database
+from rookery.store.journal import Entry, Journal, Reader
+
+_log = logging.getLogger(__name__)
+
+#: The author of these messages.
+AUTHOR = LISTENERS
+
+#: Seconds between two checks of the deadlines.
+ROUND = 1.0
+
+
+def listen(db: Connection, journal: Journal, listener: Listener) -> bool:
+    """Add a listener, which tells its caller of the target's next stop. False if it exists.
+
+    With a message, the stop that counts is that of the turn which took the message up, not
+    of one that was running before. Raises ``SessionOver`` if the target has ended.
+    """
+    if listener.caller == listener.target:
+        raise BadInput("a session cannot wait for itself.")
+    target = sessions.get(db, listener.target)
+    if target.status.is_over:
+        raise SessionOver(ended(target))
+    if listener.is_lasting and _path(db, listener, only_lasting=True):
+        raise BadInput(f"{target.name} and those who wait would wake each other for ever.")
+    if not listeners.add(db, listener, at=journal.clock.now()):
+        return False
+    _report_ring(db, journal, listener)
+    return True
+
+
+def listen_to_several(
+    db: Connection,
+    journal: Journal,
+    wanted: Sequence[Listener],
+    *,
+    needed: int,
+    deadline: timedelta | None,
+) -> None:
+    """Add listeners that tell their caller once: when enough targets stopped, or at a deadline.
+
+    A target that the caller already waits for counts, and is no longer reported separately.
+    """
+    due = journal.clock.now() + deadline if deadline else None
+    wait = listeners.begin_wait(db, wanted[0].caller, needed=needed, deadline=due)
+    for each in wanted:
+        listen(db, journal, each)
+        listeners.join_wait(db, wait, caller=each.caller, target=each.target)
+
+
+def _report_ring(db: Connection, journal: Journal, listener: Listener) -> None:
+    """Record and report that sessions wait for each other, if a listener closes a ring."""
+    edges = _path(db, listener)
+    if not edges:
+        return
+    ring = [listener, *edges]
+    told = ring_of(db, listener)
+    seq = journal.append(db, facts.RingClosed(listener.caller, told))
+    if any(each.message is not None for each in ring):
+        return  # a message is on its way in the ring: its answer will open it again
+    for each in ring:
+        words = RING.format(ring=told, computer=journal.computer, id=each.target)
+        _write(db, each.caller, words, seq, hops=messages.hops_of(db, listener.caller))
+
+
+def ring_of(db: Connection, listener: Listener) -> str:
+    """Return the names of the sessions that wait for each other; empty if there is no ring."""
+    if not (edges := _path(db, listener)):
+        return ""
+    names = [sessions.get(db, each.caller).name for each in (listener, *edges)]
+    return " → ".join((*names, names[0]))
+
+
+def _path(db: Connection, listener: Listener, *, only_lasting: bool = False) -> list[Listener]:
+    """Return the listeners that lead from the target back to the caller; empty if none do."""
+    ways: list[list[Listener]] = [[listener]]
+    seen: set[SessionId] = set()
+    while ways:
+        way = ways.pop(0)
+        last = way[-1].target
+        if last == listener.caller:
+            return way[1:]
+        if last not in seen:
+            seen.add(last)
+            further = listeners.targets_of(db, last)
+            ways += [[*way, each] for each in further if each.is_lasting or not only_lasting]
+    return []
+
+
+def react(db: Connection, entry: Entry) -> None:
+    """Turn an event of a session into one message to each caller that waits for it."""
+    target, seq = entry.fact.session, entry.seq
+    match entry.fact:
+        case facts.TurnEnded(_, last_words, how):
+            words = {"interrupted": INTERRUPTED, "failed": TURN_FAILED}.get(how, FINISHED)
+            _fire(db, entry, listeners.of_stop(db, target, seq=seq), words, last_words)
+        case facts.InputAsked():
+            _tell_of_asking(db, entry, entry.fact)
+        case facts.CommandTaken(_, parcel):
+            callers = listeners.of_command(db, target, seq=seq, parcel=parcel)
+            _fire(db, entry, callers, OBEYED)
+        case facts.DeliveryDoubted() | facts.DeliveryWaited():
+            _fire(db, entry, listeners.of_doubt(db, target, seq=seq), UNHEARD)
+        case facts.RelayLeft():
+            _end_out_of_reach(db, entry, listeners.lasting_by_relay(db, target))
+        case facts.SessionEnded():
+            if gone := listeners.forget_caller(db, target):
+                _log.info("%s is over; it waited for %d.", target, gone)
+            _tell_of_end(db, entry, sessions.get(db, target))
+        case _:
+            pass
+
+
+def _end_out_of_reach(db: Connection, entry: Entry, lasting: Sequence[Listener]) -> None:
+    """End listeners whose caller could read the target only as a relay peer, and say so."""
+    for each in lasting:
+        if not families.may_read(db, each.caller, each.target):
+            listeners.remove(db, caller=each.caller, target=each.target)
+            words = news(OUT_OF_REACH, sessions.get(db, each.target))
+            _write(db, each.caller, words, entry.seq, hops=_hops(db, entry))
+
+
+def _tell_of_asking(db: Connection, entry: Entry, asked: facts.InputAsked) -> None:
+    """Tell all waiting sessions that input is needed; some waited for exactly that."""
+    target, request = sessions.get(db, asked.session), asked.request or str(entry.seq)
+    for each in listeners.of_asking(db, target.id, seq=entry.seq, request=request):
+        words = need(db, each.caller, target, asked)
+        dialogs.tell(db, request, each.caller)
+        if each.until not in {Until.INPUT, Until.ANY}:
+            _write(db, each.caller, words, entry.seq, hops=_hops(db, entry))
+        elif each.is_lasting:
+            listeners.renew(db, each, seq=entry.seq)
+            _tell_one(db, entry, each, words)
+        else:
+            _tell(db, entry, [each], words)
+
+
+READER = Reader(
+    frozenset[type[Fact]](
+        {
+            facts.TurnEnded,
+            facts.InputAsked,
+            facts.CommandTaken,
+            facts.DeliveryDoubted,
+            facts.DeliveryWaited,
+            facts.RelayLeft,
+            facts.SessionEnded,
+        }
+    ),
+    react,
+)
+
+
+def _fire(
+    db: Connection,
+    entry: Entry,
+    fired: Sequence[Listener],
+    template: str,
+    message: str = "",
+) -> None:
+    if not fired:
+        return
+    target = sessions.get(db, entry.fact.session)
+    for each in sorted(fired, key=lambda each: not each.is_lasting):
+        words = news(_template_for(db, each, template), target, message)
+        if each.is_lasting:
+            listeners.renew(db, each, seq=entry.seq)
+            _tell_one(db, entry, each, words)
+        else:
+            _tell(db, entry, [each], words)
+
+
+def _tell_of_end(db: Connection, entry: Entry, target: Session) -> None:
+    """Tell all waiting sessions that a session has ended, and remove their listeners."""
+    for each in listeners.of_end(db, target.id, seq=entry.seq):
+        template = _template_for(db, each, ENDED)
+        _tell(db, entry, [each], news(template, target, why_ended(target)))
+
+
+def _template_for(db: Connection, listener: Listener, template: str) -> str:
+    """Name no tool that the listener may not use: a user made it wait for another family."""
+    is_allowed = families.may_read(db, listener.caller, listener.target)
+    return template if is_allowed else without_hint(template)
+
+
+def _tell(db: Connection, entry: Entry, fired: Iterable[Listener], words: str) -> None:
+    """Tell each waiting session, and remove its listener."""
+    for each in fired:
+        _tell_one(db, entry, each, words)
+        listeners.drop(db, each)
+
+
+def _tell_one(db: Connection, entry: Entry, listener: Listener, words: str) -> None:
+    """Tell one waiting session: at once, or together with the others that it waits for."""
+    texts: list[str] | None = [words]
+    if listener.wait is not None:
+        texts = listeners.keep_news(db, listener.wait, listener.target, words)
+    if texts:
+        _write(db, listener.caller, "\n".join(texts), entry.seq, hops=_hops(db, entry))
+
+
+def _hops(db: Connection, entry: Entry) -> int:
+    """Return the hop count of news: that of the turn which it is about."""
+    stop = entry.at if isinstance(entry.fact, facts.TurnEnded) else None
+    return messages.hops_of(db, entry.fact.session, stop=stop)
+
+
+def _write(db: Connection, caller: SessionId, words: str, cause: int, *, hops: int = 0) -> None:
+    tell(db, caller, News(words, "what you wait for", AUTHOR, cause, hops))
+
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """Handles the deadlines of listeners, and listeners that have waited long."""
+
+    journal: Journal
+    check: timedelta  #: the interval between two checks of old listeners
+    stale: timedelta  #: the age at which a listener is checked
+
+    async def keep_time(self, database: Database) -> None:
+        """Report expired waits and check listeners that have waited long, forever."""
+        clock = self.journal.clock
+        checked = clock.now()
+
+        async def look() -> None:
+            nonlocal checked
+            now = clock.now()
+            if await database.read(partial(listeners.overdue, now=now)):
+                await database.write(self.expire)
+            if now - checked >= self.check:
+                checked = now
+                await database.write(self.look_after)
+
+        await supervise.every(ROUND, look, name="Watching listeners", clock=clock)
+
+    def expire(self, db: Connection) -> int:
+        """Tell the sessions whose wait has expired. Returns how many there were."""
+        due = listeners.overdue(db, now=self.journal.clock.now())
+        for wait in due:
+            missing = [sessions.get(db, each).name for each in listeners.awaited(db, wait.id)]
+            still = ", ".join(missing)
+            texts = [*listeners.heard(db, wait.id), WAITED_IN_VAIN.format(still=still)]
+            listeners.end_wait(db, wait.id)
+            seq = self.journal.append(db, facts.WaitExpired(wait.caller, still))
+            _write(db, wait.caller, "\n".join(texts), seq)
+        return len(due)
+
+    def look_after(self, db: Connection) -> None:
+        """Tell the sessions that wait for an ended session; the other listeners stay."""
+        now = self.journal.clock.now()
+        for target in listeners.stale(db, before=now - self.stale):
+            session = sessions.get(db, target)
+            if session.status.is_over:
+                self._tell_late(db, session)
+            else:
+                _log.info("%s is still waited for.", session.name)
+                listeners.check(db, target, at=now)
+
+    def _tell_late(self, db: Connection, target: Session) -> None:
+        noted = facts.Noted(target.id, "waited for, and over")
+        seq = self.journal.append(db, noted)
+        entry = Entry(seq, self.journal.clock.now(), noted)
+        _tell_of_end(db, entry, target)

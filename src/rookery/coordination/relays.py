@@ -1,0 +1,221 @@
+"""Relays let sessions talk: the answer of one is sent once to every other.
+
+A relay sends the last message of a turn, never screens. Loops end at a limit along the chain of
+causes, so that no code has to guess whether two agents are only being polite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from hashlib import sha256
+from itertools import compress
+from sqlite3 import Connection
+from uuid import uuid4
+
+from rookery.coordination.notices import News, tell
+from rookery.model import facts
+from rookery.model.actors import Actor, ActorKind
+from rookery.model.aliases import checked_alias
+from rookery.model.envelopes import attributed
+from rookery.model.errors import BadInput, CommandRefused, SessionOver, WordsRefused
+from rookery.model.facts import Fact, SessionId
+from rookery.model.messages import Origin, clean
+from rookery.model.relays import Member, Relay, RelayId, RelayLimits, shortened
+from rookery.store import limits, messages, relays, sessions
+from rookery.store.journal import Entry, Journal, Reader
+
+#: Maximum members of one relay.
+MOST_MEMBERS = 20
+
+#: Maximum relays of one session: each of its answers is sent to all of them.
+MOST_RELAYS = 50
+
+#: Minimum members of a relay.
+FEWEST_MEMBERS = 2
+
+MINUTE = timedelta(minutes=1)
+
+
+def create(
+    db: Connection,
+    journal: Journal,
+    members: Sequence[tuple[SessionId, str]],
+    *,
+    by: str,
+    limits: RelayLimits,
+) -> Relay:
+    """Open a relay between sessions, each under a name; an empty name means its own."""
+    if not FEWEST_MEMBERS <= len({session for session, _ in members}) <= MOST_MEMBERS:
+        raise BadInput(f"a relay is of {FEWEST_MEMBERS} to {MOST_MEMBERS} different sessions.")
+    made = _new(journal, by, limits)
+    relays.add(db, made)
+    for session, name in members:
+        join(db, journal, made.id, session, name=name)
+    return relays.get(db, made.id)
+
+
+def join_pair(
+    db: Connection, journal: Journal, pair: tuple[SessionId, SessionId], *, limits: RelayLimits
+) -> Relay:
+    """Return the relay between two sessions, which is opened if there is none."""
+    key = relays.pair_of(pair)
+    if found := relays.of_pair(db, key):
+        return found
+    made = _new(journal, str(Actor.of_session(pair[0])), limits)
+    relays.add(db, made, pair=key)
+    for session in pair:
+        join(db, journal, made.id, session)
+    return relays.get(db, made.id)
+
+
+def _new(journal: Journal, by: str, limits: RelayLimits) -> Relay:
+    return Relay(RelayId(uuid4().hex[:12]), (), limits, journal.clock.now(), by)
+
+
+def join(
+    db: Connection,
+    journal: Journal,
+    relay_id: RelayId,
+    session_id: SessionId,
+    *,
+    name: str = "",
+) -> None:
+    """Add a session to a relay. A member that returns keeps its number."""
+    relay, session = relays.get(db, relay_id), sessions.get(db, session_id)
+    if relay.closed_at:
+        raise BadInput(f"the relay {relay.id} is closed: {relay.reason}")
+    if session.status.is_over:
+        raise SessionOver(session.name)
+    if relay.member(session_id):
+        return
+    if len(relay.present) >= MOST_MEMBERS:
+        raise BadInput(f"a relay is of {MOST_MEMBERS} sessions at most.")
+    if relays.count_of(db, session_id) >= MOST_RELAYS:
+        raise CommandRefused(f"{session.name} is in {MOST_RELAYS} relays; close one first.")
+    before = next((each for each in relay.members if each.session == session_id), None)
+    number = before.number if before else len(relay.members) + 1
+    known_as = session.name
+    if name and name != session.name:
+        members = (each.name for each in relay.present)
+        others = (*sessions.names_of_others(db, session_id), *members)
+        known_as = checked_alias(name, others=others)
+    relays.join(db, relay.id, Member(session_id, known_as, number))
+    journal.append(db, facts.RelayJoined(session_id, relay.id, known_as, number))
+
+
+def leave(
+    db: Connection, journal: Journal, relay_id: RelayId, session: SessionId, *, reason: str
+) -> bool:
+    """Remove a session and tell the others once. Returns False if it was no member."""
+    relay = relays.get(db, relay_id)
+    member = relay.member(session)
+    if member is None or not relays.leave(db, relay.id, session, at=journal.clock.now()):
+        return False
+    seq = journal.append(db, facts.RelayLeft(session, relay.id, reason))
+    hops = messages.hops_of(db, session)
+    _announce_leaving(db, relay, member, _Leaving(seq, journal.clock.now(), reason, hops))
+    return True
+
+
+def close(db: Connection, journal: Journal, relay_id: RelayId, *, by: str, reason: str) -> bool:
+    """Close a relay and tell its members once, except the one that closed it."""
+    relay = relays.get(db, relay_id)
+    if relay.closed_at:
+        return False
+    relays.close(db, relay.id, at=journal.clock.now(), reason=reason)
+    actor = Actor.read(by)
+    is_closer = (Actor.of_session(each.session) == actor for each in relay.present)
+    closer = next(compress(relay.present, is_closer), None)
+    hops = messages.hops_of(db, closer.session) if closer else 0
+    for member in relay.present:
+        seq = journal.append(db, facts.RelayLeft(member.session, relay.id, reason))
+        if member != closer:
+            parting = _Leaving(seq, journal.clock.now(), reason, hops)
+            _tell(db, relay, member, f"The relay is closed: {reason}.", parting)
+    return True
+
+
+def react(db: Connection, entry: Entry) -> None:
+    """Send a session's answer to its relays; remove a session that has ended."""
+    match entry.fact:
+        case facts.TurnEnded(session, last_words, "finished") if last_words.strip():
+            for relay in relays.of_session(db, session):
+                _pass_on(db, entry, relay, last_words)
+        case facts.SessionEnded(session):
+            for relay in relays.of_session(db, session):
+                member = relay.member(session)
+                if member and relays.leave(db, relay.id, session, at=entry.at):
+                    parting = _Leaving(entry.seq, entry.at, f"{member.name} is over")
+                    _announce_leaving(db, relay, member, parting)
+        case _:
+            pass
+
+
+READER = Reader(frozenset[type[Fact]]({facts.TurnEnded, facts.SessionEnded}), react)
+
+
+def _pass_on(db: Connection, entry: Entry, relay: Relay, last_words: str) -> None:
+    author = relay.member(entry.fact.session)
+    if author is None or author.since >= entry.seq:
+        return
+    hops = messages.hops_of(db, author.session, stop=entry.at) + 1
+    if limit := _limit(db, entry, relay, hops):
+        relays.note_limit(db, relay.id, limit)
+        return
+    last_words = last_words.replace("\0", "")  # ``clean`` would refuse the whole text
+    digest = sha256(last_words.strip().encode(errors="replace")).hexdigest()
+    if not relays.note_words(db, relay.id, author.session, digest):
+        return  # the member has said exactly this before
+    try:
+        words = clean(
+            attributed(author.name, author.number, shortened(last_words, relay.limits.length))
+        )
+    except WordsRefused:
+        return
+    relays.note_limit(db, relay.id, "")  # clear the limit that stopped an earlier answer
+    origin = Origin(Actor(ActorKind.RELAY, relay.id), entry.seq, hops=hops, relay=relay.id)
+    for member in relay.present:
+        if member.session == author.session:
+            continue
+        if why := limits.why_no_room(db, member.session, words.text):
+            relays.note_limit(db, relay.id, f"{why} for {member.name}")
+        else:
+            messages.add(db, member.session, words, origin)
+
+
+def _limit(db: Connection, entry: Entry, relay: Relay, hops: int) -> str:
+    """Return the limit that stops an answer from being sent on; empty if none does."""
+    if hops > relay.limits.hops:
+        return f"{relay.limits.hops} answers to answers; a person's words let it go on"
+    if relays.count_said(db, relay.id, since=entry.at - MINUTE) >= relay.limits.a_minute:
+        return f"{relay.limits.a_minute} messages in a minute"
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaving:
+    """Why a member leaves."""
+
+    cause: int  #: the journal entry that reports it
+    at: datetime
+    reason: str
+    hops: int = 0  #: the hop count of the cause
+
+
+def _announce_leaving(db: Connection, relay: Relay, gone: Member, parting: _Leaving) -> None:
+    """Tell the other members that one has left; close the relay if only one stays."""
+    stay = [each for each in relay.present if each.session != gone.session]
+    is_over = len(stay) < FEWEST_MEMBERS
+    if is_over:
+        relays.close(db, relay.id, at=parting.at, reason=parting.reason)
+    ending = "The relay is closed" if is_over else f"[{gone.name}] ({gone.number}) has left"
+    for member in stay:
+        _tell(db, relay, member, f"{ending}: {parting.reason}.", parting)
+
+
+def _tell(db: Connection, relay: Relay, member: Member, words: str, parting: _Leaving) -> None:
+    author, about = Actor(ActorKind.RELAY_NEWS, relay.id), f"your relay {relay.id}"
+    news = News(words, about, author, parting.cause, parting.hops, subject=f"relay {relay.id}")
+    tell(db, member.session, news)

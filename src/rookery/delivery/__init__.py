@@ -1,0 +1,1 @@
+"""Words and answers on their way to agents."""

@@ -1,0 +1,257 @@
+"""Delivers messages to sessions; only this module sends them out of the daemon.
+
+A message is never delivered twice; a doubtful one becomes unsure instead. Each step is on disk
+before the next is taken, and after a crash the pane is checked, and nothing is pasted again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from sqlite3 import Connection
+from typing import assert_never
+
+from rookery.model.errors import Forbidden
+from rookery.model.facts import (
+    CommandTaken,
+    DeliveryDoubted,
+    DeliveryWaited,
+    SessionId,
+    TurnEnded,
+    TurnStarted,
+)
+from rookery.model.lifecycle import Activity
+from rookery.model.messages import Parcel, Step
+from rookery.model.sessions import Session
+from rookery.permissions.project_files import require_own_command
+from rookery.ports.agent import Agent
+from rookery.ports.clock import Clock
+from rookery.ports.runtime import Blocked, Left, Refused, Runtime, Submitted, Unknown
+from rookery.store import flags, messages, observed, sessions, waiting
+from rookery.store.database import Database
+from rookery.store.journal import Journal
+from rookery.supervise import Reconciler
+
+_log = logging.getLogger(__name__)
+
+#: Seconds for an agent to acknowledge a message: its hook takes 0.1 s, a spooled one more.
+PATIENCE = 10.0
+
+#: Seconds for it to acknowledge a command, which most agents do not treat as a prompt.
+COMMAND = 3.0
+
+#: Seconds before a retry after the runtime failed or the box was occupied.
+PAUSE = 1.0
+
+#: Seconds after its start for an agent to list Rookery's tools; then messages stop waiting.
+TOOLS_TIMEOUT_S = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Courier:
+    database: Database
+    journal: Journal
+    runtime: Runtime
+    agents: Mapping[str, Agent]
+
+    async def deliver(self) -> None:
+        """Deliver messages to the sessions that have some. Runs for ever."""
+        await Reconciler(
+            name="Delivering messages",
+            clock=self._clock,
+            pending=partial(self.database.read, messages.owed),
+            step=self._step,
+            changed=self.database.bells.of_work,
+        ).run()
+
+    async def _step(self, session: SessionId) -> bool:
+        """Take the next step for ``session``. False if there is nothing to do now."""
+        now = await self.database.peek(partial(_read_state, session=session))
+        if now.is_holding or not now.has_work:
+            return False  # while on hold, text already in a box stays there, too
+        if now.parcel is None:
+            return await self._begin(now.session)
+        await self._advance(now.parcel, self.agents[now.session.agent], is_new=False)
+        return True
+
+    async def _begin(self, session: Session) -> bool:
+        """Take up the messages for an idle session. False if there are none."""
+        agent = self.agents[session.agent]
+        if agent.abilities.lists_tools and await self._wait_for_tools(session):
+            return True  # deliveries may be on hold by now
+        # To a plain program two lines are two commands, each with its own answer.
+        alone, now = agent.screen is None, self._clock.now()
+        take_up = partial(messages.take_up, recipient=session.id, at=now, alone=alone)
+        parcel = await self.database.write(take_up)
+        if parcel is None:
+            return False
+        try:
+            await self._check_command(session, parcel)
+        except Forbidden as forbidden:
+            await self._fail(parcel, str(forbidden))
+        else:
+            await self._advance(parcel, agent, is_new=True)
+        return True
+
+    async def _advance(self, parcel: Parcel, agent: Agent, *, is_new: bool) -> None:
+        """Have the runtime advance a parcel, and record the result."""
+        log = _Log(self.database, parcel)
+        delivery = await self.runtime.deliver(parcel, log, is_new=is_new)
+        match delivery:
+            case Submitted(at, is_final):
+                await self._confirm(parcel, agent, entered_at=at)
+                await self._wait_for_proof(parcel, is_last=is_final)
+            case Left():
+                await self._wait_for_proof(parcel, is_last=True)
+            case Blocked(reason, is_typed):
+                await self._note_blocked(parcel, reason, is_typed=is_typed)
+            case Refused(reason, is_in_input=True):
+                await self.database.write(
+                    partial(messages.refuse, parcel=parcel, reason=reason)
+                )
+            case Refused(reason):
+                await self._fail(parcel, reason)
+            case Unknown():
+                await self._mark_unsure(parcel)
+            case _:
+                assert_never(delivery)
+
+    async def _check_command(self, session: Session, parcel: Parcel) -> None:
+        """Raise ``Forbidden`` for a session's command that the project defines by now."""
+        is_by_session = partial(messages.is_by_session, parcel=parcel)
+        if parcel.is_command and await self.database.read(is_by_session):
+            await require_own_command(session, parcel.words)
+
+    async def _wait_for_tools(self, session: Session) -> bool:
+        """Wait for a new session to connect to Rookery's tools. False if there is no need."""
+
+        def has_tools(db: Connection) -> bool:
+            return not sessions.awaits_tools(db, session.id)
+
+        now = self._clock.now()
+        left = TOOLS_TIMEOUT_S - (now - (session.started_at or now)).total_seconds()
+        if left <= 0 or await self.database.read(has_tools):
+            return False
+        reason = "its tools are not connected yet."
+        explain = partial(messages.explain, recipient=session.id, reason=reason)
+        await self.database.write(explain)
+        await waiting.until(self.database, has_tools, seconds=left, clock=self._clock)
+        return True
+
+    async def _wait_for_proof(self, parcel: Parcel, *, is_last: bool) -> None:
+        """Wait for the agent's acknowledgement; after the last wait, mark the parcel unsure."""
+        if await self._is_settled_in_time(parcel) or not is_last:
+            return
+        if parcel.is_command:
+            # Most are no prompts: that they left the box is the only observable sign.
+            await self._note_command(parcel)
+        else:
+            await self._mark_unsure(parcel)
+
+    async def _confirm(self, parcel: Parcel, agent: Agent, *, entered_at: datetime) -> None:
+        """Record that Enter was pressed: the only proof for an agent that reports nothing."""
+
+        def confirm(db: Connection) -> None:
+            moved = messages.move(db, parcel, Step.SUBMITTED)
+            now = sessions.get(db, parcel.recipient)
+            if moved and not (agent.hooks and observed.tells_turns(db, now, agent.abilities)):
+                self.journal.append(db, TurnStarted(parcel.recipient, parcel.words))
+                if observed.has_rested(db, now.id, since=entered_at):
+                    # The turn was so short that its end was reported before this recorded its
+                    # start.
+                    self.journal.append(db, TurnEnded(parcel.recipient))
+
+        await self.database.write(confirm)
+
+    async def _is_settled_in_time(self, parcel: Parcel) -> bool:
+        def is_settled(db: Connection) -> bool:
+            now = messages.under_way(db, parcel.recipient)
+            return now is None or now.id != parcel.id
+
+        return await waiting.until(
+            self.database,
+            is_settled,
+            seconds=COMMAND if parcel.is_command else PATIENCE,
+            clock=self._clock,
+            sessions=(parcel.recipient,),
+        )
+
+    async def _note_blocked(self, parcel: Parcel, reason: str, *, is_typed: bool) -> None:
+        note = messages.delay if is_typed else messages.put_back
+
+        def write(db: Connection) -> None:
+            if note(db, parcel, reason=reason) and reason:
+                self.journal.append(db, DeliveryWaited(parcel.recipient, reason))
+
+        if reason or not is_typed:
+            await self.database.write(write)
+        if reason:
+            await self._clock.sleep(PAUSE)
+
+    async def _fail(self, parcel: Parcel, reason: str) -> None:
+        def fail(db: Connection) -> None:
+            if messages.fail(db, parcel, reason=reason):
+                self.journal.append(db, DeliveryWaited(parcel.recipient, reason))
+
+        await self.database.write(fail)
+
+    async def _note_command(self, parcel: Parcel) -> None:
+        taken = CommandTaken(parcel.recipient, parcel.id)
+        await self.database.write(lambda db: self.journal.append(db, taken))
+
+    async def _mark_unsure(self, parcel: Parcel) -> None:
+        def doubt(db: Connection) -> None:
+            if messages.move(db, parcel, Step.UNSURE):
+                self.journal.append(db, DeliveryDoubted(parcel.recipient, parcel.id))
+
+        await self.database.write(doubt)
+
+    @property
+    def _clock(self) -> Clock:
+        return self.journal.clock
+
+
+@dataclass(frozen=True, slots=True)
+class _Log:
+    """What a runtime records and looks up while it delivers a parcel."""
+
+    database: Database
+    parcel: Parcel
+
+    async def note_typed(self) -> None:
+        note = partial(messages.move, parcel=self.parcel, step=Step.PASTED)
+        await self.database.write(note)
+
+    async def may_submit(self) -> bool:
+        return not await self.database.peek(flags.is_holding)
+
+    async def previous(self) -> Parcel | None:
+        last = partial(messages.last_typed, recipient=self.parcel.recipient)
+        return await self.database.read(last)
+
+
+@dataclass(frozen=True, slots=True)
+class _Present:
+    """The state that determines the next step for a session."""
+
+    is_holding: bool
+    session: Session
+    parcel: Parcel | None  #: taken up, and not yet proved to have arrived
+    has_pending: bool
+
+    @property
+    def has_work(self) -> bool:
+        is_free = self.session.activity is Activity.IDLE
+        return self.parcel is not None or (is_free and self.has_pending)
+
+
+def _read_state(db: Connection, session: SessionId) -> _Present:
+    return _Present(
+        is_holding=flags.is_holding(db),
+        session=sessions.get(db, session),
+        parcel=messages.under_way(db, session),
+        has_pending=messages.has_pending(db, session),
+    )

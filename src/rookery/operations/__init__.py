@@ -1,0 +1,1 @@
+"""What can be asked of Rookery, by any of its APIs."""

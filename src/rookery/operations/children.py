@@ -1,0 +1,74 @@
+"""Limit what a session may start: how many, how deep, where, and in which mode."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from sqlite3 import Connection
+
+from rookery.model.autonomy import Held, mode_within
+from rookery.model.confusables import looks_like
+from rookery.model.errors import Forbidden, LimitReached, NameTaken, RateExceeded
+from rookery.model.scopes import DEEPEST, MOST_CHILDREN
+from rookery.model.sessions import Session
+from rookery.operations.table import Caller, House
+from rookery.sessions.commands import Plan
+from rookery.store import families, senders, sessions
+
+MINUTE = timedelta(minutes=1)
+
+
+def as_child(db: Connection, house: House, caller: Caller, plan: Plan) -> Plan:
+    """Return a plan with the restrictions of the session that asks for it.
+
+    A person's plan is returned unchanged. Raises ``LimitReached``, ``RateExceeded`` or
+    ``Forbidden``.
+    """
+    if caller.identity.session is None:
+        return plan
+    parent = sessions.get(db, caller.identity.session)
+    _check_numbers(db, house, parent)
+    _check_folder(house, parent, plan.project)
+    _check_name(db, plan.start.name)
+    mode = mode_within(_held(db, house, parent), _wanted(plan))
+    return replace(plan, start=replace(plan.start, permission_mode=mode))
+
+
+def _check_numbers(db: Connection, house: House, parent: Session) -> None:
+    if len(families.ancestors(db, parent.id)) + 1 > DEEPEST:
+        raise LimitReached(f"{DEEPEST} generations.")
+    children = families.descendants(db, parent.id)
+    if sum(not sessions.get(db, each).status.is_over for each in children) >= MOST_CHILDREN:
+        raise LimitReached(f"{MOST_CHILDREN} descendants of one session.")
+    most = house.settings.limits.starts_a_minute
+    since = house.journal.clock.now() - MINUTE
+    if families.count_started(db, parent.id, since=since) >= most:
+        raise RateExceeded(f"a session starts at most {most} others a minute.")
+
+
+def _check_folder(house: House, parent: Session, folder: Path) -> None:
+    """Keep a child in its parent's project: the parent is not trusted elsewhere."""
+    if house.settings.trust.projects == "any":
+        return
+    own = Path(parent.project_path) if parent.project_path else None
+    if own is None or not folder.is_relative_to(own):
+        where = f"{own} or below" if own else "a project, and this session has none"
+        raise Forbidden(f"a session starts others in its own project only: {where}.")
+
+
+def _check_name(db: Connection, name: str) -> None:
+    """Refuse a name that can be mistaken for a live session's. Raises ``NameTaken``."""
+    if name and any(looks_like(name, each.name) for each in sessions.live(db)):
+        raise NameTaken(f"{name!r}, or one that looks like it. Choose another.")
+
+
+def _held(db: Connection, house: House, session: Session) -> Held:
+    agent = house.agents.get(session.agent)
+    modes = agent.modes if agent else {}
+    present = senders.get(db, session.id).present_mode
+    return Held(session.agent, session.permission_mode, modes, present)
+
+
+def _wanted(plan: Plan) -> Held:
+    return Held(plan.agent.name, plan.start.permission_mode, plan.agent.modes)

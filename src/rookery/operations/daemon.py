@@ -1,0 +1,316 @@
+"""Operations on the daemon: status, statistics, checks, pruning, backup, tokens and stop."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from sqlite3 import Connection
+from typing import Any
+
+import anyio
+from pydantic import Field
+
+from rookery import __version__
+from rookery.doctor import Check, Hold, Trouble, examine, hook_switches, rules_in_force
+from rookery.environment import session_environment
+from rookery.hook_setup.programs import find_problem
+from rookery.model.errors import BadInput
+from rookery.model.lifecycle import ASKING
+from rookery.model.scopes import Need, Scope
+from rookery.model.sessions import Session
+from rookery.operations import lost_terminals
+from rookery.operations.table import (
+    Asked,
+    Caller,
+    House,
+    Nothing,
+    Operation,
+    family_of,
+    once,
+    reach,
+)
+from rookery.permissions.project_files import hooks_switched_off, in_thread
+from rookery.store import flags, limits, retention, sessions, statistics, tokens, troubles
+from rookery.store.database import open_file
+from rookery.store.statistics import Statistics
+from rookery.store.tokens import Token
+
+#: Seconds to check whether the database accepts writes again after it did not.
+TROUBLE_TIMEOUT_S = 1.0
+
+#: Seconds for a small write of the doctor, after all writes that are queued.
+PROBE_TIMEOUT_S = 4.0
+
+
+class PruneAsked(Asked):
+    days: float | None = Field(
+        None, ge=0, le=36_500, description="older than this; else as configured"
+    )
+
+
+class BackupAsked(Asked):
+    file: str = Field(description="an absolute path that does not exist yet")
+
+
+class MintAsked(Asked):
+    scope: Scope
+
+
+class RevokeAsked(Asked):
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class DaemonStatus:
+    pid: int
+    version: str
+    home: str
+    sessions: int
+    in_tmux: int  #: the sessions in panes of any tmux server
+    waiting: int  #: sessions that wait for a person
+    started_at: datetime
+    computer: str
+    tmux_socket: str
+    log: str
+    url: str | None  #: on loopback, for clients that cannot use the socket
+    trouble: str  #: why it accepts no writes; empty while it does
+    holding: bool = False  #: no message leaves until the hold is released
+    http_note: str = ""  #: why HTTP is not on its usual port, or is off
+    rules_problem: str = ""  #: why the rules file, as it is now, is not in force
+    headless_problem: str = ""  #: which agents are not tracked, because too many are
+    hooks_problem: str = ""  #: which hook program is damaged, so that rules do not apply
+
+
+@dataclass(frozen=True, slots=True)
+class Checkup:
+    ok: bool
+    checks: list[Check]
+    environment: dict[str, str]  #: the variables of agents; secrets by name only
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class BackedUp:
+    file: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Minted:
+    token: Token
+    secret: str | None  #: shown once; a repeat under the same key has none
+
+
+@dataclass(frozen=True, slots=True)
+class TokenList:
+    tokens: list[Token]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    done: bool = True
+
+
+async def status(house: House, caller: Caller, asked: Nothing) -> DaemonStatus:
+    """Say who answers here."""
+
+    def count(db: Connection) -> tuple[int, int, int, bool, str]:
+        allowed = reach(house, db, caller, Need.READ)
+        live = [each for each in sessions.live(db) if allowed is None or each.id in allowed]
+        waiting = sum(each.activity in ASKING for each in live)
+        in_tmux = sum(each.has_terminal for each in live)
+        problem = limits.headless(db).problem
+        return len(live), in_tmux, waiting, flags.is_holding(db), problem
+
+    live, in_tmux, waiting, holding, headless_problem = await house.database.read(count)
+    trouble = await house.database.look_for_trouble(within=TROUBLE_TIMEOUT_S)
+    await house.permissions.rulebook.refresh(house.database, house.journal.clock)
+    return DaemonStatus(
+        pid=os.getpid(),
+        version=__version__,
+        home=str(house.home.state),
+        sessions=live,
+        in_tmux=in_tmux,
+        waiting=waiting,
+        started_at=house.started_at,
+        computer=house.journal.computer,
+        tmux_socket=str(house.home.tmux),
+        log=str(house.home.log),
+        url=house.loopback.url,
+        trouble=trouble,
+        holding=holding,
+        http_note=house.loopback.note,
+        rules_problem=house.permissions.rulebook.problem,
+        headless_problem=headless_problem,
+        hooks_problem=find_problem(house.home),
+    )
+
+
+async def stop(house: House, caller: Caller, asked: Nothing) -> DaemonStatus:
+    """Stop the daemon; agents in tmux live on."""
+    answer = await status(house, caller, asked)
+    house.stop()
+    return answer
+
+
+async def count(house: House, caller: Caller, asked: Nothing) -> Statistics:
+    """Count sessions, turns, tokens and cost."""
+
+    def read(db: Connection) -> Statistics:
+        return statistics.count(db, among=family_of(db, house, caller))
+
+    return await house.database.read(read)
+
+
+async def check_up(house: House, caller: Caller, asked: Nothing) -> Checkup:
+    """Look for trouble, and say what to do about it."""
+    environment = session_environment(house.login, {}, house.settings.environment)
+    trouble = await house.database.read(find_trouble)
+    rulebook = house.permissions.rulebook
+    await rulebook.refresh(house.database, house.journal.clock)
+    looked_at = partial(
+        examine, house.home, house.settings, environment, agents=house.agents, trouble=trouble
+    )
+    checks = await anyio.to_thread.run_sync(looked_at)
+    checks.append(house.loopback.check)
+    checks.append(rules_in_force(rulebook))
+    live = await house.database.read(sessions.live)
+    checks.append(hook_switches(await in_thread(partial(_switched_off, live), otherwise={})))
+    checks.append(await lost_terminals.check(house))
+    if refused := await house.database.try_writing(within=PROBE_TIMEOUT_S):
+        checks.append(Check("file", ok=False, detail=refused))
+    is_well = all(each.ok is not False for each in checks)
+    return Checkup(is_well, checks, _without_secrets(environment))
+
+
+def _switched_off(live: Iterable[Session]) -> dict[str, str]:
+    """Return the files that disable hooks, by the name of the session."""
+    found = {each.name: hooks_switched_off(each) for each in live}
+    return {name: file for name, file in found.items() if file}
+
+
+def find_trouble(db: Connection) -> Trouble:
+    """Count entries and hooks that could not be processed; list messages that are unsure."""
+    return Trouble(
+        entries=troubles.count_entries(db),
+        parked=troubles.count_parked_entries(db),
+        hooks=troubles.count_parked_hooks(db),
+        doubts=tuple(troubles.unsure_messages(db)),
+        hold=Hold(troubles.held_since(db)) if flags.is_holding(db) else None,
+        headless=limits.headless(db).problem,
+    )
+
+
+def _without_secrets(environment: dict[str, str]) -> dict[str, str]:
+    secret = ("TOKEN", "KEY", "SECRET", "PASS", "AUTH", "CREDENTIAL", "PROXY")
+    return {
+        name: "(set)" if any(word in name.upper() for word in secret) else value
+        for name, value in sorted(environment.items())
+    }
+
+
+async def prune(house: House, caller: Caller, asked: PruneAsked) -> Pruned:
+    """Forget what is old, now."""
+    spans = house.settings.limits
+    days = spans.retention_days if asked.days is None else asked.days
+    before = house.journal.clock.now() - timedelta(days=days)
+    rows = 0
+    for forget in (
+        partial(retention.forget_aged, before=before),
+        partial(retention.forget_sessions, keep=spans.kept_sessions),
+    ):
+        while gone := await house.database.write(forget):
+            rows += gone
+    return await once(house, caller, Pruned, lambda _: Pruned(rows))
+
+
+async def back_up(house: House, caller: Caller, asked: BackupAsked) -> BackedUp:
+    """Copy the database, whole and consistent, while everything goes on."""
+    file = Path(asked.file)
+    if not file.is_absolute() or "\0" in asked.file:
+        raise BadInput("give the whole path of the copy.")
+    try:
+        if house.database.lost:  # the data is in the open file, no longer at its path
+            await house.database.read(partial(_copy, file=file))
+        else:
+            await anyio.to_thread.run_sync(_copy_apart, house.database.path, file)
+    except FileExistsError as error:
+        raise BadInput(f"{file} is there already, and is not written over.") from error
+    except (OSError, sqlite3.Error) as error:
+        raise BadInput(f"the copy cannot be written to {file}: {error}") from error
+    made = BackedUp(str(file), (await anyio.Path(file).stat()).st_size)
+    return await once(house, caller, BackedUp, lambda _: made) if caller.key else made
+
+
+def _copy_apart(source: Path, file: Path) -> None:
+    """Copy on a separate connection, so that other readers need not wait."""
+    with closing(open_file(source)) as db:
+        _copy(db, file)
+
+
+def _copy(db: Connection, file: Path) -> None:
+    """Copy the whole database, or leave no file behind."""
+    # Created first, exclusively and private to the user: the copy has what agents said.
+    os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    with ExitStack() as on_failure:
+        on_failure.callback(file.unlink)
+        with closing(sqlite3.connect(file)) as copy:
+            db.backup(copy)
+        on_failure.pop_all()
+
+
+async def mint(house: House, caller: Caller, asked: MintAsked) -> Minted:
+    """Make a token for a program; its secret is shown this once."""
+    secret, at = tokens.new_secret(), house.journal.clock.now()
+
+    def make(db: Connection) -> Minted:
+        token = tokens.mint(db, secret, asked.scope, by=caller.identity, at=at)
+        return Minted(token, None)  # stored under the key, so without the secret
+
+    made = await once(house, caller, Minted, make)
+    is_new = await house.database.read(partial(tokens.find, found=tokens.digest(secret)))
+    return replace(made, secret=secret) if is_new else made
+
+
+async def list_tokens(house: House, caller: Caller, asked: Nothing) -> TokenList:
+    """List the valid tokens; never their secrets."""
+    return TokenList(await house.database.read(tokens.valid))
+
+
+async def revoke(house: House, caller: Caller, asked: RevokeAsked) -> Done:
+    """Take a token back; whoever follows events with it is cut off."""
+    at = house.journal.clock.now()
+
+    def take_back(db: Connection) -> Done:
+        tokens.revoke(db, asked.token, at=at)
+        return Done()
+
+    done = await once(house, caller, Done, take_back)
+    revoked = await house.database.read(partial(tokens.digest_of, word=asked.token))
+    house.streams.close(revoked)
+    return done
+
+
+OPERATIONS: tuple[Operation[Any, Any], ...] = (
+    Operation("status", Need.READ, "GET", "/v1/status", Nothing, DaemonStatus, status),
+    Operation("stats", Need.READ, "GET", "/v1/stats", Nothing, Statistics, count),
+    Operation("stop", Need.OWN, "POST", "/v1/stop", Nothing, DaemonStatus, stop),
+    Operation("doctor", Need.OWN, "GET", "/v1/doctor", Nothing, Checkup, check_up),
+    Operation("prune", Need.OWN, "POST", "/v1/prune", PruneAsked, Pruned, prune),
+    Operation("backup", Need.OWN, "POST", "/v1/backup", BackupAsked, BackedUp, back_up),
+    Operation("mint", Need.OWN, "POST", "/v1/tokens", MintAsked, Minted, mint),
+    Operation("tokens", Need.OWN, "GET", "/v1/tokens", Nothing, TokenList, list_tokens),
+    Operation(
+        "revoke", Need.OWN, "POST", "/v1/tokens/{token}/revoke", RevokeAsked, Done, revoke
+    ),
+)

@@ -1,0 +1,81 @@
+"""Operations on the user's own tmux: list its panes, and look for agents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from sqlite3 import Connection
+from typing import Any
+
+from rookery.model.errors import CommandRefused
+from rookery.model.scopes import Need
+from rookery.model.sessions import OBSERVED, Session
+from rookery.operations.table import Caller, House, Nothing, Operation
+from rookery.runtimes.tmux.user_servers import ListedPane
+from rookery.store import sessions
+
+
+@dataclass(frozen=True, slots=True)
+class PaneShown:
+    session: str  #: the name of the session that runs there, if there is one
+    server: str  #: the socket of its tmux server
+    tmux_session: str
+    window: int
+    window_name: str
+    index: int
+    pane: str
+    cwd: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Panes:
+    panes: list[PaneShown]
+
+
+@dataclass(frozen=True, slots=True)
+class Discovered:
+    sessions: list[Session]  #: all sessions that are observed now
+    new: list[str]  #: the names of those that were not known before
+
+
+async def list_panes(house: House, caller: Caller, asked: Nothing) -> Panes:
+    """List the panes of the user's tmux servers and of ours, and who runs there."""
+    listed = await house.discovery.list_all()
+    live = await house.database.read(sessions.live)
+    own = str(house.home.tmux)
+    names = {(each.tmux_server or own, each.tmux_pane): each.name for each in live}
+    return Panes([_shown(each, names.get((each.server, each.pane), "")) for each in listed])
+
+
+def _shown(pane: ListedPane, name: str) -> PaneShown:
+    return PaneShown(
+        session=name,
+        server=pane.server,
+        tmux_session=pane.session,
+        window=pane.window,
+        window_name=pane.window_name,
+        index=pane.index,
+        pane=pane.pane,
+        cwd=pane.cwd,
+        command=pane.command,
+    )
+
+
+async def discover(house: House, caller: Caller, asked: Nothing) -> Discovered:
+    """Look for agents in the user's tmux servers, now."""
+    if not house.settings.discovery.enabled:
+        raise CommandRefused("the configuration has discovery.enabled = false.")
+    before = {each.id for each in await house.database.read(_observed)}
+    await house.discovery.discover()
+    found = await house.database.read(_observed)
+    return Discovered(found, [each.name for each in found if each.id not in before])
+
+
+def _observed(db: Connection) -> list[Session]:
+    return [each for each in sessions.live(db) if each.runtime == OBSERVED]
+
+
+OPERATIONS: tuple[Operation[Any, Any], ...] = (
+    Operation("panes", Need.OWN, "GET", "/v1/panes", Nothing, Panes, list_panes),
+    Operation("discover", Need.OWN, "POST", "/v1/discover", Nothing, Discovered, discover),
+)

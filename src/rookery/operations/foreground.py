@@ -1,0 +1,228 @@
+"""Operations on foregrounds: show a session to a person as it goes on, or stop that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from sqlite3 import Connection
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import Field
+
+from rookery.model.actors import Actor, ActorKind
+from rookery.model.errors import BadInput, Forbidden
+from rookery.model.facts import ForegroundEntered, ForegroundLeft, SessionId
+from rookery.model.names import SHOWN
+from rookery.model.scopes import Need, Scope
+from rookery.model.sessions import Session, Turn
+from rookery.operations.sessions import ONE
+from rookery.operations.table import (
+    Asked,
+    Caller,
+    House,
+    OfSession,
+    Operation,
+    once,
+    reach,
+    target,
+)
+from rookery.store import entries, foregrounds
+from rookery.store import sessions as known
+from rookery.store.foregrounds import InFront
+
+#: Every terminal in which the user runs `rookery fg`.
+TERMINAL = "terminal"
+
+CHANNELS = (TERMINAL,)
+
+#: The most missed turns that are returned; earlier ones are only counted.
+MOST = 200
+
+Number: TypeAlias = Annotated[int, Field(ge=0, le=2**62)]
+
+
+class OnChannel(OfSession):
+    channel: str = Field(TERMINAL, description="where the person is shown it")
+
+
+class BackgroundAsked(OnChannel):
+    seen: Number | None = Field(None, description="turns up to this one were shown")
+
+
+class ForegroundAsked(BackgroundAsked):
+    brings: bool = Field(True, description="false: only look whether it is there")
+    last: Annotated[int, Field(ge=0, le=MOST)] = MOST
+
+
+class ShownAsked(OnChannel):
+    seen: Number = Field(description="turns up to this one were shown")
+
+
+class ForegroundsAsked(Asked):
+    channel: str = TERMINAL
+
+
+@dataclass(frozen=True, slots=True)
+class Foreground:
+    """A session in front, and what was missed of it."""
+
+    session: Session
+    channel: str
+    is_there: bool  #: false if it is over, or was not brought to the foreground
+    is_new: bool  #: it was not there before
+    seen: int  #: the last turn that was shown there; 0 if none was
+    missed: list[Turn]  #: that ended and were not shown there; oldest first
+    omitted: int  #: how many more there were before those
+    running: list[Turn]
+    as_of: int  #: the last entry that is included here
+
+
+@dataclass(frozen=True, slots=True)
+class Background:
+    session: SessionId
+    channel: str
+    was_in_front: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    session: SessionId
+    channel: str
+    seen: int
+    following: Turn | None  #: the next turn that ended, to show now
+
+
+@dataclass(frozen=True, slots=True)
+class Foregrounds:
+    foregrounds: list[InFront]
+
+
+async def foreground(house: House, caller: Caller, asked: ForegroundAsked) -> Foreground:
+    """Show what a session says as it comes; answers what was missed of it.
+
+    Of one that is over it only answers that.
+    """
+    session = await _found(house, caller, asked)
+    _require_may_mark_seen(caller, asked.seen)
+
+    def write(db: Connection) -> Foreground:
+        if asked.seen is not None:
+            foregrounds.mark(db, session.id, asked.channel, seen=asked.seen)
+        is_new = asked.brings and _enter(db, house, caller, asked.channel, session.id)
+        seen = foregrounds.seen(db, session.id, asked.channel)
+        missed = foregrounds.missed(db, session.id, after=seen, last=asked.last)
+        return Foreground(
+            session=known.get(db, session.id),
+            channel=asked.channel,
+            is_there=foregrounds.bringer(db, session.id, asked.channel) is not None,
+            is_new=is_new,
+            seen=seen,
+            missed=missed.turns,
+            omitted=missed.omitted,
+            running=foregrounds.running(db, session.id),
+            as_of=entries.last_number(db),
+        )
+
+    return await once(house, caller, Foreground, write)
+
+
+def _enter(
+    db: Connection, house: House, caller: Caller, channel: str, session: SessionId
+) -> bool:
+    """Bring a session to the foreground, unless it is over. Return whether it is new there."""
+    if known.get(db, session).status.is_over:  # it says nothing more
+        return False
+    now = house.journal.clock.now()
+    is_new = foregrounds.enter(db, session, channel, by=caller.name, at=now)
+    if is_new:
+        house.journal.append(db, ForegroundEntered(session, channel, caller.name))
+    elif caller.identity.scope is Scope.OWNER:
+        foregrounds.claim(db, session, channel, by=caller.name)
+    return is_new
+
+
+async def shown(house: House, caller: Caller, asked: ShownAsked) -> Shown:
+    """Say how far a session was shown, in front or not; answers what is to be shown next."""
+    session = await _found(house, caller, asked)
+
+    def write(db: Connection) -> Shown:
+        foregrounds.mark(db, session.id, asked.channel, seen=asked.seen)
+        # After what this caller has shown: another one may show the same at the same time.
+        following = foregrounds.following(db, session.id, after=asked.seen)
+        return Shown(session.id, asked.channel, asked.seen, following)
+
+    return await once(house, caller, Shown, write)
+
+
+async def background(house: House, caller: Caller, asked: BackgroundAsked) -> Background:
+    """Show a session no more; it goes on. Twice does nothing."""
+    session = await _found(house, caller, asked)
+    _require_may_mark_seen(caller, asked.seen)
+
+    def write(db: Connection) -> Background:
+        if asked.seen is not None:
+            foregrounds.mark(db, session.id, asked.channel, seen=asked.seen)
+        _require_may_put_back(caller, foregrounds.bringer(db, session.id, asked.channel))
+        was_in_front = foregrounds.leave(db, session.id, asked.channel)
+        if was_in_front:
+            house.journal.append(db, ForegroundLeft(session.id, asked.channel, caller.name))
+        return Background(session.id, asked.channel, was_in_front)
+
+    return await once(house, caller, Background, write)
+
+
+async def list_foregrounds(
+    house: House, caller: Caller, asked: ForegroundsAsked
+) -> Foregrounds:
+    """List the sessions that are in the foreground of a channel."""
+    _require_a_channel(asked.channel)
+
+    def read(db: Connection) -> Foregrounds:
+        allowed = reach(house, db, caller, Need.READ)
+        found = foregrounds.in_front(db, asked.channel)
+        return Foregrounds(
+            [each for each in found if allowed is None or each.session in allowed]
+        )
+
+    return await house.database.read(read)
+
+
+async def _found(house: House, caller: Caller, asked: OnChannel) -> Session:
+    _require_a_channel(asked.channel)
+    # Showing a session sends it no text, so an agent may bring a plain program as well.
+    return await target(house, caller, asked.session, Need.READ)
+
+
+def _require_a_channel(channel: str) -> None:
+    if channel not in CHANNELS:
+        there = ", ".join(CHANNELS)
+        raise BadInput(f"there is no channel {channel[:SHOWN]!r}; there is: {there}.")
+
+
+def _require_may_put_back(caller: Caller, by: str | None) -> None:
+    """Refuse an agent that removes what a person has brought. Raises ``Forbidden``."""
+    is_agent = caller.identity.scope is not Scope.OWNER
+    if is_agent and by is not None and Actor.read(by).kind is not ActorKind.SESSION:
+        raise Forbidden("a person has brought it to the foreground, and puts it back.")
+
+
+def _require_may_mark_seen(caller: Caller, seen: int | None) -> None:
+    """Refuse an agent that marks turns as shown: it could hide them. Raises ``Forbidden``."""
+    if seen is not None and caller.identity.scope is not Scope.OWNER:
+        raise Forbidden("what a person has seen is for those to say who have shown it.")
+
+
+OPERATIONS: tuple[Operation[Any, Any], ...] = (
+    Operation(
+        *("foreground", Need.SPEAK, "POST", f"{ONE}/foreground"),
+        *(ForegroundAsked, Foreground, foreground),
+    ),
+    Operation("shown", Need.OWN, "POST", f"{ONE}/shown", ShownAsked, Shown, shown),
+    Operation(
+        *("background", Need.SPEAK, "POST", f"{ONE}/background"),
+        *(BackgroundAsked, Background, background),
+    ),
+    Operation(
+        *("foregrounds", Need.READ, "GET", "/v1/foregrounds"),
+        *(ForegroundsAsked, Foregrounds, list_foregrounds),
+    ),
+)

@@ -1,0 +1,237 @@
+"""Operations on listeners, on waiting messages, and on the hold that keeps them back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from sqlite3 import Connection
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from rookery.coordination import listeners
+from rookery.model.errors import BadInput, CommandRefused, SessionOver
+from rookery.model.facts import NO_SESSION, DeliveriesHeld, DeliveriesReleased, SessionId
+from rookery.model.listeners import Listener, Until
+from rookery.model.scopes import Need
+from rookery.model.sessions import Session
+from rookery.operations.table import (
+    Asked,
+    Caller,
+    House,
+    Nothing,
+    Operation,
+    once,
+    reach,
+    require_own,
+    target,
+)
+from rookery.operations.waits import MOST, Number, enough
+from rookery.store import backlog, flags, sessions
+from rookery.store import listeners as waiting
+from rookery.store.listeners import ComposedWait
+
+CALLER = Field("", description="the session that is told; your own, if you are one")
+
+
+class ListenAsked(Asked):
+    targets: Annotated[tuple[str, ...], Field(min_length=1, max_length=MOST)]
+    caller: str = CALLER
+    until: Until = Until.STOP
+    repeat: bool = Field(False, description="told again and again, not only once")
+    needed: Literal["each", "all", "any"] | Number = Field(
+        "each", description="told of each apart, or once when all, any or so many are there"
+    )
+    timeout: Annotated[float, Field(gt=0, le=86_400 * 30)] | None = Field(
+        None, description="seconds after which it is told who is not there yet"
+    )
+
+
+class UnlistenAsked(Asked):
+    target: str
+    caller: str = CALLER
+
+
+class InboxAsked(Asked):
+    session: str = Field("", description="whose; else of all")
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """What came of wanting to wait for one session."""
+
+    target: SessionId
+    listening: bool  #: false if it waits for the target already, or the target is over
+    reason: str = ""
+    ring: str = ""  #: the sessions that wait for each other because of it
+
+
+@dataclass(frozen=True, slots=True)
+class Listenings:
+    listeners: list[Listening]
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    stopped: bool  #: false if there was nothing to stop
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """Several listeners of one caller whose news is told at once."""
+
+    id: int
+    needed: int  #: how many targets have to be there
+    of: int  #: how many targets it has, those that are there included
+    there: int
+    deadline: datetime | None  #: when the caller is told which ones are missing
+
+
+@dataclass(frozen=True, slots=True)
+class KnownListeners:
+    listeners: list[Listener]
+    waits: list[Composed]  #: the composed waits that some of the listeners belong to
+
+
+@dataclass(frozen=True, slots=True)
+class Inbox:
+    letters: list[backlog.Letter]
+    holding: bool  #: no message leaves until the hold is released
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    holding: bool
+
+
+async def listen(house: House, caller: Caller, asked: ListenAsked) -> Listenings:
+    """Have a session told when others stop; it need not ask again and again."""
+    own = await require_own(house, caller, asked.caller)
+    found = [await target(house, caller, word, Need.READ) for word in asked.targets]
+    wanted = [
+        Listener(caller=own.id, target=each.id, until=asked.until, is_lasting=asked.repeat)
+        for each in {each.id: each for each in found}.values()
+    ]
+    is_one_wait = asked.needed != "each" or asked.timeout is not None
+    if is_one_wait and asked.repeat:
+        raise BadInput("who waits for several at once, or with a deadline, is told once.")
+
+    def write(db: Connection) -> Listenings:
+        _require_reachable(sessions.get(db, own.id))
+        ids = {each.id for each in found if sessions.get(db, each.id).status.is_over}
+        over = [each for each in wanted if each.target in ids]
+        alive = [each for each in wanted if each.target not in ids]
+        # Targets that are over are reported at once, with the reason.
+        answered = [_listen(db, house, each) for each in (over if is_one_wait else wanted)]
+        if is_one_wait and alive:
+            answered += _listen_to_several(db, house, alive, asked)
+        return Listenings(answered)
+
+    return await once(house, caller, Listenings, write)
+
+
+def _require_reachable(caller: Session) -> None:
+    """Refuse a caller that cannot be notified. Raises ``CommandRefused``."""
+    if caller.status.is_over:
+        raise SessionOver(f"{caller.name}; it cannot be told anything any more.")
+    if not caller.can_receive:
+        raise CommandRefused(f"{caller.name} is in no pane and cannot be told anything.")
+
+
+def _listen(db: Connection, house: House, wanted: Listener) -> Listening:
+    try:
+        added = listeners.listen(db, house.journal, wanted)
+    except SessionOver as over:
+        return Listening(wanted.target, listening=False, reason=str(over.args[0]))
+    reason = "" if added else "it waits for that one already"
+    ring = listeners.ring_of(db, wanted)
+    return Listening(wanted.target, listening=added, reason=reason, ring=ring)
+
+
+def _listen_to_several(
+    db: Connection, house: House, wanted: list[Listener], asked: ListenAsked
+) -> list[Listening]:
+    # Separate news of each, but a common deadline: that is one wait for all.
+    needed = enough("all" if asked.needed == "each" else asked.needed, len(wanted))
+    deadline = timedelta(seconds=asked.timeout) if asked.timeout is not None else None
+    listeners.listen_to_several(db, house.journal, wanted, needed=needed, deadline=deadline)
+    rings = ((each, listeners.ring_of(db, each)) for each in wanted)
+    return [Listening(each.target, listening=True, ring=ring) for each, ring in rings]
+
+
+async def unlisten(house: House, caller: Caller, asked: UnlistenAsked) -> Stopped:
+    """Let a session wait no more for another, which goes on."""
+    own = await require_own(house, caller, asked.caller)
+    found = await target(house, caller, asked.target, Need.READ)
+
+    def write(db: Connection) -> Stopped:
+        return Stopped(waiting.remove(db, caller=own.id, target=found.id))
+
+    return await once(house, caller, Stopped, write)
+
+
+async def list_listeners(house: House, caller: Caller, asked: Nothing) -> KnownListeners:
+    """Show who waits for whom."""
+
+    def read(db: Connection) -> KnownListeners:
+        allowed = reach(house, db, caller, Need.READ)
+        found = waiting.known(db)
+        seen = [each for each in found if allowed is None or each.caller in allowed]
+        parts = {each.wait for each in seen}
+        waits = [_composed(db, each) for each in waiting.known_waits(db) if each.id in parts]
+        return KnownListeners(seen, waits)
+
+    return await house.database.read(read)
+
+
+def _composed(db: Connection, wait: ComposedWait) -> Composed:
+    there = len(waiting.heard(db, wait.id))
+    every = there + len(waiting.awaited(db, wait.id))
+    return Composed(wait.id, wait.needed, every, there, wait.deadline)
+
+
+async def inbox(house: House, caller: Caller, asked: InboxAsked) -> Inbox:
+    """Show words that wait, that never arrived, or of which nobody knows."""
+    only = await target(house, caller, asked.session, Need.READ) if asked.session else None
+
+    def read(db: Connection) -> Inbox:
+        allowed = {only.id} if only else reach(house, db, caller, Need.READ)
+        found = backlog.letters(db, only.id if only else None)
+        letters = [each for each in found if allowed is None or each.session in allowed]
+        return Inbox(letters, flags.is_holding(db))
+
+    return await house.database.read(read)
+
+
+async def hold(house: House, caller: Caller, asked: Nothing) -> Holding:
+    """Keep all words back, at once: nothing is typed anywhere until it is released."""
+    return await _switch(house, caller, on=True)
+
+
+async def release(house: House, caller: Caller, asked: Nothing) -> Holding:
+    """Let words go again."""
+    return await _switch(house, caller, on=False)
+
+
+async def _switch(house: House, caller: Caller, *, on: bool) -> Holding:
+    def write(db: Connection) -> Holding:
+        if flags.hold(db, on=on):
+            fact = DeliveriesHeld if on else DeliveriesReleased
+            house.journal.append(db, fact(NO_SESSION, caller.name))
+        return Holding(on)
+
+    return await house.database.write(write)
+
+
+OPERATIONS: tuple[Operation[Any, Any], ...] = (
+    Operation("listen", Need.SPEAK, "POST", "/v1/listeners", ListenAsked, Listenings, listen),
+    Operation(
+        "unlisten", Need.SPEAK, "POST", "/v1/listeners/stop", UnlistenAsked, Stopped, unlisten
+    ),
+    Operation(
+        "listeners", Need.READ, "GET", "/v1/listeners", Nothing, KnownListeners, list_listeners
+    ),
+    Operation("inbox", Need.READ, "GET", "/v1/inbox", InboxAsked, Inbox, inbox),
+    Operation("hold", Need.OWN, "POST", "/v1/hold", Nothing, Holding, hold),
+    Operation("release", Need.OWN, "POST", "/v1/release", Nothing, Holding, release),
+)

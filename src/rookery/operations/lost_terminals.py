@@ -1,0 +1,36 @@
+"""Find the sessions whose program still runs although its terminal is gone."""
+
+from __future__ import annotations
+
+from rookery.doctor import Check
+from rookery.model.errors import RuntimeFailed
+from rookery.model.lifecycle import Status
+from rookery.model.sessions import Session
+from rookery.operations.table import House
+from rookery.store import sessions
+
+
+async def without_terminal(house: House) -> list[Session]:
+    """Return the running sessions that were started in a pane that no longer exists."""
+    try:
+        held = await house.runtime.find()
+    except RuntimeFailed:
+        return []  # tmux cannot be reached: that says nothing about its panes
+    live = await house.database.read(sessions.live)
+    return [
+        each
+        for each in live
+        if each.is_ours
+        and each.has_terminal
+        and each.status is Status.RUNNING
+        and each.tmux_session not in held
+    ]
+
+
+async def check(house: House) -> Check:
+    """Return the doctor's check: which agents have no terminal, and how to end them."""
+    names = tuple(each.name for each in await without_terminal(house))
+    if not names:
+        return Check("terminals", ok=True, detail="each running agent has its pane")
+    detail = "these run on, but their panes are gone: no key reaches them"
+    return Check("terminals", ok=False, detail=detail, advice="rookery end NAME", items=names)

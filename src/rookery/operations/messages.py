@@ -1,0 +1,220 @@
+"""Operations on messages: send one, show its progress, and wait for its answer."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from sqlite3 import Connection
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import Field
+
+from rookery.model.errors import (
+    CommandRefused,
+    Forbidden,
+    MessageUnknown,
+    RuntimeFailed,
+    StillWorking,
+)
+from rookery.model.facts import SessionId
+from rookery.model.lifecycle import Activity
+from rookery.model.messages import Message, MessageId, Step, clean
+from rookery.model.scopes import Need
+from rookery.model.sessions import Session, Turn
+from rookery.operations.links import Link, link, speaker_of
+from rookery.operations.sessions import ONE, doing, require_alive
+from rookery.operations.table import (
+    Asked,
+    Caller,
+    House,
+    OfSession,
+    Operation,
+    once,
+    reach,
+    target,
+    until,
+)
+from rookery.sessions import commands
+from rookery.store import flags, messages, turns
+from rookery.store import sessions as known
+
+MESSAGE = "/v1/messages/{message}"
+
+#: Steps at which a message may not have reached the agent yet.
+NOT_LEFT = frozenset({Step.PENDING, Step.SENDING, Step.PASTED})
+
+#: Steps after which nothing more happens to a message by itself.
+LOST = frozenset({Step.FAILED, Step.UNSURE})
+
+Number: TypeAlias = Annotated[int, Field(ge=0, le=2**62)]
+
+
+class SendAsked(OfSession):
+    words: str
+    direct: bool = Field(False, description="let the two talk: what it answers comes back")
+    listen: bool = Field(False, description="tell the session that asks when it is done")
+    alone: bool = Field(
+        False, description="a turn of its own: not joined with other words that wait"
+    )
+
+
+class MessageAsked(Asked):
+    message: Number
+    until: Literal["left", "input"] = Field(
+        "left",
+        description="what to wait for: that the words left, or it is known why not; or that"
+        " their session needs somebody, or nothing more will come",
+    )
+    known: datetime | None = Field(
+        None, description="since when their session asks something, if that is known already"
+    )
+    timeout: Annotated[float, Field(ge=0, le=86_400)] = 0.0
+
+
+class AnswerAsked(Asked):
+    message: Number
+    timeout: Annotated[float, Field(gt=0, le=86_400)] = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """How far words have come, and what came of them."""
+
+    message: Message
+    session: Session  #: the recipient
+    turn: Turn | None  #: that took the message up
+    holding: bool = False  #: no message leaves until the hold is released
+
+    @property
+    def is_settled(self) -> bool:
+        return (
+            self.message.step in LOST
+            or self.is_obeyed
+            or bool(self.turn and self.turn.ended_at)
+        )
+
+    @property
+    def is_obeyed(self) -> bool:
+        """Return whether it was a command that the agent's program took without a turn."""
+        return self.message.step is Step.ACKNOWLEDGED and self.turn is None
+
+
+async def send(house: House, caller: Caller, asked: SendAsked) -> Message:
+    """Send words to a session; it gets them once it is idle."""
+    given = clean(asked.words)
+    session = await target(house, caller, asked.session, Need.SPEAK)
+    require_alive(session)
+    words = commands.addressed(given, house.agents[session.agent])
+    with suppress(RuntimeFailed):  # not up yet: checked again when the text is typed
+        house.runtime.check(session.id, words.text)
+
+    def write(db: Connection) -> Message:
+        speaker = speaker_of(caller, direct=asked.direct)
+        message = commands.send(
+            db,
+            house.journal,
+            speaker=speaker,
+            recipient=session.id,
+            words=words,
+            alone=asked.alone,
+        )
+        wanted = Link(session.id, message, asked.direct, asked.listen)
+        listening = link(db, house, caller, wanted)
+        return Message(
+            message,
+            session.id,
+            Step.PENDING,
+            words.removed,
+            changed=words.changed,
+            listening=listening,
+        )
+
+    return await once(house, caller, Message, write)
+
+
+async def show_message(house: House, caller: Caller, asked: MessageAsked) -> Delivery:
+    """Show how far words have come; or wait for news of them."""
+
+    def is_news(db: Connection) -> bool:
+        now = _delivery(db, asked.message)
+        if asked.until == "left":
+            return _is_left_or_kept(now)
+        asks = now.session.is_asking and now.session.since != asked.known
+        return asks or now.is_settled
+
+    recipient = await _readable_recipient(house, caller, asked.message)
+    if asked.timeout:
+        await until(house, caller, is_news, asked.timeout, sessions=[recipient])
+    return await house.database.read(lambda db: _delivery(db, asked.message))
+
+
+async def answer(house: House, caller: Caller, asked: AnswerAsked) -> Turn:
+    """Wait for the end of the turn that took a message up."""
+
+    def is_settled(db: Connection) -> bool:
+        return _delivery(db, asked.message).is_settled
+
+    recipient = await _readable_recipient(house, caller, asked.message)
+    await until(house, caller, is_settled, asked.timeout, sessions=[recipient])
+    now = await house.database.read(lambda db: _delivery(db, asked.message))
+    if now.turn and now.turn.ended_at:
+        return now.turn
+    if now.is_obeyed:
+        name = now.session.name
+        raise CommandRefused(f"{name} has taken the command; see:  rookery screen {name}")
+    if now.message.step is Step.FAILED:
+        require_alive(now.session)
+        raise CommandRefused(f"{now.session.name} never got the words. {now.message.waits_for}")
+    raise StillWorking(_why(now.session, now.message))
+
+
+async def _readable_recipient(house: House, caller: Caller, message: int) -> SessionId:
+    """Return the recipient of a message that the caller may read. Raises ``Forbidden``.
+
+    The refusal is the same whether or not the message exists.
+    """
+
+    def read(db: Connection) -> SessionId:
+        allowed = reach(house, db, caller, Need.READ)
+        if allowed is None:
+            return _delivery(db, message).session.id
+        with suppress(MessageUnknown):
+            recipient = _delivery(db, message).session.id
+            if recipient in allowed:
+                return recipient
+        raise Forbidden(f"the message {message} is not the caller's to see, or there is none.")
+
+    return await house.database.read(read)
+
+
+def _delivery(db: Connection, number: int) -> Delivery:
+    message = messages.get(db, MessageId(number))
+    if message is None:
+        raise MessageUnknown(number)
+    turn = turns.of_message(db, message.id)
+    session = known.get(db, message.recipient)
+    return Delivery(message, session, turn, flags.is_holding(db))
+
+
+def _is_left_or_kept(now: Delivery) -> bool:
+    """Return whether a message left, or waits for a known reason."""
+    if now.message.step not in NOT_LEFT or now.message.waits_for or now.holding:
+        return True
+    return now.message.step is Step.PENDING and now.session.activity is not Activity.IDLE
+
+
+def _why(session: Session, message: Message) -> str:
+    hint = f"See it later with:  rookery output {session.name}"
+    if message.step is Step.UNSURE:
+        return f"{session.name} may not have got the words. {hint}"
+    if message.waits_for:
+        return f"the words for {session.name} wait: {message.waits_for}"
+    return f"{session.name} {doing(session)}. {hint}"
+
+
+OPERATIONS: tuple[Operation[Any, Any], ...] = (
+    Operation("send", Need.SPEAK, "POST", f"{ONE}/messages", SendAsked, Message, send),
+    Operation("message", Need.READ, "GET", MESSAGE, MessageAsked, Delivery, show_message),
+    Operation("answer", Need.READ, "GET", f"{MESSAGE}/answer", AnswerAsked, Turn, answer),
+)

@@ -1,0 +1,115 @@
+"""Operations that report where sessions stand: with evidence, or in other tools' terms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import partial
+from sqlite3 import Connection
+from typing import Any
+
+from rookery.hook_setup.programs import find_problem
+from rookery.model.evidence import Confidence, Evidence, confidence
+from rookery.model.lifecycle import as_lifecycle, as_state
+from rookery.model.scopes import Need
+from rookery.model.sessions import HEADLESS, Session
+from rookery.operations.lost_terminals import without_terminal
+from rookery.operations.table import Caller, House, Nothing, OfSession, Operation, reach, target
+from rookery.permissions.project_files import hooks_switched_off, in_thread
+from rookery.store import evidence
+from rookery.store import sessions as known
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """Where a session stands, how sure that is, and who says so."""
+
+    session: Session
+    confidence: Confidence
+    evidence: list[Evidence]
+    hooks_off: str = ""  #: the project's file that disables its hooks, and so all rules
+    #: Names of the live sessions that continue the same conversation.
+    shares_with: list[str] = field(default_factory=list)
+    has_terminal: bool = True  #: false if its pane is gone while its program still runs
+    hooks_problem: str = ""  #: which hook program is damaged, so that rules do not apply
+    #: Why the daemon cannot write, so that this may be outdated; empty if it can.
+    trouble: str = ""
+
+
+async def why(house: House, caller: Caller, asked: OfSession) -> Grounds:
+    """Say where a session stands, on what evidence, and how sure that is."""
+    session = await target(house, caller, asked.session, Need.READ)
+    hooks_off = await in_thread(partial(hooks_switched_off, session), otherwise="")
+
+    def read(db: Connection) -> Grounds:
+        now = known.get(db, session.id)
+        found = evidence.of_session(db, session.id)
+        shared = [] if now.status.is_over else known.sharing_conversation(db, now)
+        sure = confidence(now.state, found)
+        return Grounds(now, sure, found, hooks_off, shared)
+
+    grounds = await house.database.read(read)
+    cut_off = {each.id for each in await without_terminal(house)}
+    return replace(
+        grounds,
+        has_terminal=session.id not in cut_off,
+        hooks_problem=find_problem(house.home),
+        trouble=house.database.trouble,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Tracked:
+    """A live session, in the words that other tools use."""
+
+    sessionId: str  # noqa: N815 - named by other tools
+    cwd: str
+    startedAt: str  # noqa: N815
+    state: str
+    lastToolName: str | None  # noqa: N815
+    lastActivity: int  # noqa: N815 - milliseconds since 1970
+    denialCount: int  # noqa: N815
+    label: str
+    toolCount: int  # noqa: N815
+    agent: str
+    name: str
+    lifecycle: str
+
+
+@dataclass(frozen=True, slots=True)
+class AllTracked:
+    sessions: list[Tracked]
+    count: int
+
+
+async def track(house: House, caller: Caller, asked: Nothing) -> AllTracked:
+    """List the live sessions in the words that other tools use."""
+
+    def read(db: Connection) -> AllTracked:
+        allowed = reach(house, db, caller, Need.READ)
+        live = [each for each in known.live(db) if allowed is None or each.id in allowed]
+        return AllTracked([_tracked(each) for each in live], len(live))
+
+    return await house.database.read(read)
+
+
+def _tracked(session: Session) -> Tracked:
+    return Tracked(
+        sessionId=session.native_id or session.id,
+        cwd=session.project_path,
+        startedAt=(session.started_at or session.created_at).isoformat(),
+        state=as_state(session.activity),
+        lastToolName=session.last_tool or None,
+        lastActivity=int(session.last_activity_at.timestamp() * 1000),
+        denialCount=session.denial_count,
+        label=session.label,
+        toolCount=session.tool_count,
+        agent=session.agent,
+        name=session.name,
+        lifecycle=as_lifecycle(session.status, headless=session.runtime == HEADLESS),
+    )
+
+
+OPERATIONS: tuple[Operation[Any, Any], ...] = (
+    Operation("why", Need.READ, "GET", "/v1/sessions/{session}/why", OfSession, Grounds, why),
+    Operation("track", Need.READ, "GET", "/status", Nothing, AllTracked, track),
+)

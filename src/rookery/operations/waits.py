@@ -1,0 +1,139 @@
+"""Operations that wait for one session, or for several at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from sqlite3 import Connection
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import Field
+
+from rookery.model.errors import StillWorking
+from rookery.model.facts import SessionId
+from rookery.model.lifecycle import Activity, Status
+from rookery.model.scopes import Need
+from rookery.model.sessions import Session
+from rookery.operations.sessions import ONE, doing
+from rookery.operations.table import Asked, Caller, House, OfSession, Operation, target, until
+from rookery.store import backlog, flags, messages
+from rookery.store import sessions as known
+
+#: How many sessions a caller may wait for at once.
+MOST = 100
+
+Goal: TypeAlias = Literal["up", "stop", "end"]
+Number: TypeAlias = Annotated[int, Field(ge=1, le=MOST)]
+Seconds: TypeAlias = Annotated[float, Field(gt=0, le=86_400)]
+
+
+class WaitAsked(OfSession):
+    until: Goal = "stop"
+    timeout: Seconds = 600.0
+
+
+class WaitForSeveralAsked(Asked):
+    sessions: Annotated[tuple[str, ...], Field(min_length=1, max_length=MOST)]
+    needed: Literal["all", "any"] | Number = Field(
+        "all", description="how many of them have to get there"
+    )
+    until: Goal = "stop"
+    timeout: Seconds = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    there: list[Session]  #: that have reached the goal, in that order
+    awaited: list[Session]  #: the others
+
+
+async def wait(house: House, caller: Caller, asked: WaitAsked) -> Session:
+    """Wait until a session is up, stops (or needs somebody), or ends."""
+    session = await target(house, caller, asked.session, Need.READ)
+
+    def is_there(db: Connection) -> bool:
+        return _reached(db, session.id, asked.until)
+
+    if not await until(house, caller, is_there, asked.timeout, sessions=[session.id]):
+        why = await house.database.read(lambda db: _why_not(db, session.id, asked.until))
+        raise StillWorking(f"{why}.")
+    return await house.database.read(lambda db: known.get(db, session.id))
+
+
+async def wait_for_several(
+    house: House, caller: Caller, asked: WaitForSeveralAsked
+) -> Gathered:
+    """Wait until all of several sessions, any, or so many have got there."""
+    found = [await target(house, caller, word, Need.READ) for word in asked.sessions]
+    wanted = [*{each.id: each for each in found}]
+    needed = enough(asked.needed, len(wanted))
+    there: list[SessionId] = []  # a session that has once reached the goal stays here
+
+    def are_enough(db: Connection) -> bool:
+        there.extend(
+            each for each in wanted if each not in there and _reached(db, each, asked.until)
+        )
+        return len(there) >= needed
+
+    in_time = await until(house, caller, are_enough, asked.timeout, sessions=wanted)
+
+    def read(db: Connection) -> Gathered:
+        others = (each for each in wanted if each not in there)
+        return Gathered(
+            [known.get(db, each) for each in there], [known.get(db, each) for each in others]
+        )
+
+    def why_not(db: Connection) -> str:
+        others = (each for each in wanted if each not in there)
+        return ", ".join(_why_not(db, each, asked.until) for each in others)
+
+    if not in_time:
+        raise StillWorking(f"{await house.database.read(why_not)}.")
+    return await house.database.read(read)
+
+
+def enough(needed: Literal["all", "any"] | int, every: int) -> int:
+    """Return how many of ``every`` sessions have to reach the goal."""
+    if isinstance(needed, int):
+        return min(needed, every)
+    return every if needed == "all" else 1
+
+
+def _reached(db: Connection, session: SessionId, goal: Goal) -> bool:
+    """Return whether a session has reached the goal, or can never reach it."""
+    now = known.get(db, session)
+    if now.status.is_over:
+        return True
+    if goal == "up":
+        # Its start hook may arrive before its pane is recorded.
+        is_placed = now.tmux_pane is not None or not (now.is_ours and now.has_terminal)
+        return now.status is Status.RUNNING and is_placed
+    if goal == "stop":
+        # Messages that are queued for it cannot leave before a person has answered.
+        is_idle = now.activity is Activity.IDLE
+        return now.is_asking or (is_idle and not messages.is_owed(db, session))
+    return False
+
+
+def _why_not(db: Connection, session: SessionId, goal: Goal) -> str:
+    """Return what a session does before it reaches the goal, and why messages for it wait."""
+    now = known.get(db, session)
+    kept = backlog.kept_words(db).get(session) if goal == "stop" else None
+    if kept is None:
+        why = ""
+    elif flags.is_holding(db):
+        why = "; words for it are held (`rookery release` lets them go)"
+    elif now.activity is not Activity.IDLE:
+        why = "; more words wait for it"
+    else:
+        typed = kept.obstacle.removesuffix(".")
+        why = f"; words for it wait: {typed}" if typed else ""
+    return f"{now.name} {doing(now)}{why}"
+
+
+OPERATIONS: tuple[Operation[Any, Any], ...] = (
+    Operation("wait", Need.READ, "GET", f"{ONE}/wait", WaitAsked, Session, wait),
+    Operation(
+        *("wait_several", Need.READ, "GET", "/v1/wait"),
+        *(WaitForSeveralAsked, Gathered, wait_for_several),
+    ),
+)

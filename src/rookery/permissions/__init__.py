@@ -1,0 +1,1 @@
+"""Whether a tool call may run: rules, questions to people, and their answers."""

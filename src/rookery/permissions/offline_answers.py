@@ -1,0 +1,144 @@
+"""The answers of hooks that get no decision: without a daemon, or for unreadable calls."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from sqlite3 import Connection
+from typing import Literal, TypeAlias
+
+from rookery import supervise
+from rookery.home import write_durably
+from rookery.hook_protocol import with_checksum
+from rookery.model.patterns import Pattern
+from rookery.model.permissions import Outcome, Verdict
+from rookery.model.rules import Rule
+from rookery.permissions import skill_commands
+from rookery.permissions.rules_file import Rulebook
+from rookery.ports.agent import Agent
+from rookery.ports.clock import Clock
+from rookery.store import families, flags
+from rookery.store.database import Database
+from rookery.store.flags import Mode
+
+_log = logging.getLogger(__name__)
+
+#: Seconds between two checks whether rules or mode have changed.
+ROUND = 1.0
+
+#: The name of the loop in the log.
+STEP = "Writing offline answers"
+
+DENIAL = Verdict(Outcome.DENIED, "absence", "Rookery is not there to decide this.")
+
+UNREADABLE = Verdict(Outcome.DENIED, "unreadable", "Rookery could not read this call.")
+
+WhenAway: TypeAlias = Literal["ask", "deny", "pass"]
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What determines the answers of hooks besides the rules."""
+
+    mode: Mode
+    #: For each agent, the agents that started live sessions of it: their rules apply, too.
+    agents_above: Mapping[str, Collection[str]]
+
+
+def situation(db: Connection) -> Situation:
+    return Situation(flags.mode(db), families.agents_above(db))
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    file: Path
+    agents: Mapping[str, Agent]
+    rulebook: Rulebook
+    when_away: WhenAway
+
+    async def keep(self, database: Database, clock: Clock) -> None:
+        """Keep the file in line with rules and mode, forever."""
+        write = partial(self.write, database, clock)
+        await supervise.every(ROUND, write, name=STEP, clock=clock)
+
+    async def write(self, database: Database, clock: Clock) -> None:
+        """Write the file if it is outdated or if another program changed it."""
+        await self.rulebook.refresh(database, clock)
+        self.store(await database.read(situation))
+
+    def store(self, now: Situation) -> None:
+        """Store the answers for this situation in the file. Raises ``OSError``."""
+        content = with_checksum(self.words(now).encode())
+        if _content(self.file) != content:
+            write_durably(self.file, content)
+
+    def words(self, now: Situation) -> str:
+        """Return, as JSON, the answer for each agent and kind of call."""
+        if self.when_away == "pass":
+            return "{}"
+        told = {
+            name: list(self._offline_answers(agent, now, self.when_away, DENIAL))
+            for name, agent in self.agents.items()
+        }
+        return json.dumps({name: each for name, each in told.items() if each}, sort_keys=True)
+
+    def say_to_unreadable(self, agent: str, events: frozenset[str], now: Situation) -> str:
+        """Return the answer to a call that cannot be read.
+
+        It never lets a call run that a rule might have stopped. Without a known event the call
+        counts as one before a tool runs, which is the strictest.
+        """
+        dialect = self.agents.get(agent)
+        if dialect is None:
+            return ""
+        away: WhenAway = "deny" if self.when_away == "deny" else "ask"
+        told = list(self._offline_answers(dialect, now, away, UNREADABLE))
+        meant = [each for each in told if not events or each["event"] in events]
+        return str(meant[0]["say"]) if meant else ""
+
+    def _offline_answers(
+        self, agent: Agent, now: Situation, when_away: WhenAway, denial: Verdict
+    ) -> Iterator[dict[str, object]]:
+        if agent.hooks is None:
+            return
+        traits = agent.hooks.traits
+        rules = [rule for rule in self.rulebook.rules if rule.decision != "allow"]
+        names = {agent.name, *now.agents_above.get(agent.name, ())}
+        restricted = [rule.tool for rule in _of_agents(rules, names)]
+        loading = skill_commands.tools_that_load(agent, restricted)
+        tools = sorted({*map(_glob, restricted), *loading})
+        if traits.before_tool and tools:
+            event = {"hook_event_name": traits.before_tool}
+            asks = when_away == "ask" and traits.asks_when_told
+            said = agent.hooks.answer(event, None if asks else denial)
+            yield {"event": traits.before_tool, "tools": tools, "say": said}
+        if traits.permission and now.mode == "remote" and when_away == "deny":
+            event = {"hook_event_name": traits.permission}
+            said = agent.hooks.answer(event, denial)
+            yield {"event": traits.permission, "tools": ["*"], "say": said}
+
+
+def _content(file: Path) -> bytes | None:
+    try:
+        return file.read_bytes()
+    except OSError:
+        return None
+
+
+def _of_agents(rules: Iterable[Rule], names: Collection[str]) -> Iterator[Rule]:
+    return (rule for rule in rules if any(map(rule.agent.matches, names)))
+
+
+def _glob(pattern: Pattern) -> str:
+    """Return a glob that matches at least what the pattern matches.
+
+    It has no brackets: the hook program supports ``*`` and ``?`` only.
+    """
+    if pattern.kind == "regex" or "[" in pattern.text:
+        return "*"
+    special = pattern.kind == "literal" and set(pattern.text) & set("*?")
+    return "*" if special else pattern.text

@@ -1,0 +1,1 @@
+"""The life of a session: start, adoption, expiry and end."""

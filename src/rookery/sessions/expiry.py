@@ -1,0 +1,150 @@
+"""Actions that are due by time: ends inactive sessions and deletes old data."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from sqlite3 import Connection
+
+from rookery import supervise
+from rookery.model.errors import RuntimeFailed
+from rookery.model.facts import EndRequested
+from rookery.model.sessions import Session
+from rookery.ports.runtime import Runtime
+from rookery.sessions import endings
+from rookery.store import retention, sessions
+from rookery.store.database import Database
+from rookery.store.journal import Journal
+
+_log = logging.getLogger(__name__)
+
+#: Seconds between two rounds.
+ROUND = 60.0
+
+#: A longer time between two rounds means that the clock has jumped.
+LONGEST_ROUND = timedelta(minutes=30)
+
+
+#: A headless session of unknown process that only reported its start is ended after this.
+UNIDENTIFIED_SILENCE = timedelta(minutes=10)
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    inactive: timedelta  #: after this a session is ended
+    retention: timedelta  #: after this an entry is deleted
+    kept_sessions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Asleep:
+    """Time that passed on the clock only: the computer slept, or its clock was set."""
+
+    since: datetime
+    until: datetime
+
+
+def awake_ago(span: timedelta, *, now: datetime, asleep: Sequence[Asleep]) -> datetime:
+    """Return the moment since which the computer was awake for ``span``.
+
+    Only sleep between that moment and now counts: what began later has its full age.
+    """
+    for each in reversed(asleep):
+        if now - each.until >= span:
+            break
+        span -= now - each.until
+        now = each.since
+    return now - span
+
+
+@dataclass(frozen=True, slots=True)
+class Timers:
+    database: Database
+    journal: Journal
+    runtime: Runtime
+    spans: Spans
+    artifacts: Path | None = None  #: kept as long as their sessions
+
+    async def run(self) -> None:
+        clock = self.journal.clock
+        asleep: list[Asleep] = []
+        before = clock.now()
+
+        async def look() -> None:
+            nonlocal asleep, before
+            now = clock.now()
+            # A clock that was wrong and is set back leaves a sleep that has not happened.
+            asleep = [each for each in asleep if each.until <= now]
+            if now - before > LONGEST_ROUND:
+                # The computer slept, or its clock was set: that does not count as inactivity.
+                asleep.append(Asleep(before, now))
+            before = now
+            await self.round(asleep)
+
+        await supervise.every(ROUND, look, name="Ending and forgetting by age", clock=clock)
+
+    async def round(self, asleep: Sequence[Asleep] = ()) -> None:
+        """Do what is due; ``asleep`` is time that passed on the clock only, oldest first."""
+        await self._end_inactive(asleep)
+        await self._end_unidentified(asleep)
+        await self._delete_old(asleep)
+
+    def _ago(self, span: timedelta, asleep: Sequence[Asleep]) -> datetime:
+        return awake_ago(span, now=self.journal.clock.now(), asleep=asleep)
+
+    async def _end_inactive(self, asleep: Sequence[Asleep]) -> None:
+        since = self._ago(self.spans.inactive, asleep)
+        for session in await self.database.read(partial(sessions.inactive, since=since)):
+            if not await self._is_attached(session):
+                await self.database.write(partial(self._end, session=session))
+
+    async def _end_unidentified(self, asleep: Sequence[Asleep]) -> None:
+        """End headless sessions known only by a start call, which any process can make.
+
+        A live agent becomes a session again with its next prompt.
+        """
+        since = self._ago(UNIDENTIFIED_SILENCE, asleep)
+        reason = "nothing but its start was heard of it, and its process is not known"
+        for session in await self.database.read(partial(sessions.only_started, since=since)):
+            end = partial(self._end_record, session=session, reason=reason)
+            await self.database.write(end)
+
+    async def _is_attached(self, session: Session) -> bool:
+        try:
+            if not session.has_terminal:
+                return False
+            return await self.runtime.terminal(session.id).is_attached()
+        except RuntimeFailed:
+            # Unknown: keep a session that Rookery started. Of others only the record ends.
+            return session.is_ours
+
+    def _end(self, db: Connection, session: Session) -> None:
+        if not session.is_ours:  # Rookery does not end it, only its record
+            hours = self.spans.inactive.total_seconds() / 3600
+            self._end_record(db, session, f"nothing was heard of it for {hours:g} h")
+        elif not _was_active_since(db, session):
+            self.journal.append(db, EndRequested(session.id, "idle"))
+
+    def _end_record(self, db: Connection, session: Session, reason: str) -> None:
+        if not _was_active_since(db, session):
+            endings.end(db, self.journal, session.id, outcome="completed", reason=reason)
+
+    async def _delete_old(self, asleep: Sequence[Asleep]) -> None:
+        before = self._ago(self.spans.retention, asleep)
+        while await self.database.write(partial(retention.forget_aged, before=before)):
+            pass
+        keep = self.spans.kept_sessions
+        while await self.database.write(partial(retention.forget_sessions, keep=keep)):
+            pass
+        if self.artifacts:
+            clear = partial(retention.forget_artifacts, folder=self.artifacts)
+            await self.database.read(clear)
+
+
+def _was_active_since(db: Connection, session: Session) -> bool:
+    """Return whether the session was active since it was read."""
+    return sessions.get(db, session.id).last_activity_at != session.last_activity_at

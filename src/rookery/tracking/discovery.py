@@ -1,0 +1,299 @@
+"""Find agents in the user's own tmux servers, and add and end the sessions for them."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from sqlite3 import Connection
+from typing import Protocol, assert_never
+
+import anyio
+
+from rookery import supervise
+from rookery.model.errors import RuntimeFailed
+from rookery.model.facts import SessionFound, SessionId, SessionLabelled, SessionRecovered
+from rookery.model.sessions import NativeId, Session, Spot
+from rookery.ports.agent import Agent
+from rookery.processes import Found, Process, Table, find_agent, run_as
+from rookery.runtimes.tmux.server import DEADLINE, HUB, AnyServer
+from rookery.runtimes.tmux.user_servers import ListedPane, list_panes, tidy
+from rookery.sessions import adopt, endings
+from rookery.sessions.adopt import Arrival
+from rookery.store import observed, sessions
+from rookery.store.database import Database
+from rookery.store.journal import Journal
+from rookery.tracking.pane_matching import (
+    Change,
+    Gone,
+    Labelled,
+    Met,
+    Seated,
+    Sighted,
+    changes_of,
+)
+
+_log = logging.getLogger(__name__)
+
+#: Seconds between two looks at a server, and for new servers.
+ROUND = 2.0
+
+#: Seconds to find the pane of a process while a caller waits.
+PATIENCE = 1.0
+
+PANE_GONE, PROGRAM_ENDED = "its pane is gone", "its program ended"
+
+
+class PaneHolder(Protocol):
+    """Holds the sessions that are found."""
+
+    def server(self, socket: str) -> AnyServer: ...
+    def held(self) -> frozenset[SessionId]: ...
+    def hold(self, session: SessionId, agent: Agent, spot: Spot, process: Process) -> None: ...
+    def let_go(self, session: SessionId) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    database: Database
+    journal: Journal
+    agents: Mapping[str, Agent]
+    holder: PaneHolder
+    table: Table
+    #: Returns the sockets of the user's running servers.
+    sockets: Callable[[], Sequence[Path]]
+    own: Path  #: the socket of Rookery's own server
+    #: The panes of each server, as last listed.
+    panes: dict[str, list[ListedPane]] = field(default_factory=dict)
+    #: Sessions whose panes were missing at the last look: they are gone after two.
+    _missed: dict[str, frozenset[SessionId]] = field(default_factory=dict)
+    #: Processes of sessions that have ended.
+    _over: set[str] = field(default_factory=set)
+    _locks: defaultdict[str, anyio.Lock] = field(
+        default_factory=lambda: defaultdict(anyio.Lock)
+    )
+
+    async def recover(self) -> None:
+        """Hold again the sessions that survived the daemon's absence; asks no tmux server."""
+        for session in await self.database.read(_in_user_panes):
+            process = Process.read(session.process) if session.process else None
+            lives = process is not None and self._runs(process)
+            await self.database.write(
+                partial(self._record_recovery, session=session, lives=lives)
+            )
+            if lives:
+                self._hold(session)
+
+    def _record_recovery(self, db: Connection, session: Session, *, lives: bool) -> None:
+        if lives:
+            self.journal.append(db, SessionRecovered(session.id))
+        else:
+            reason = "lost while the daemon was away"
+            endings.end(db, self.journal, session.id, outcome="failed", reason=reason)
+
+    async def run(self) -> None:
+        """Follow each of the user's servers in its own task: one that hangs delays no other."""
+        present: set[str] = set()
+        followed: set[str] = set()
+        async with anyio.create_task_group() as tasks:
+
+            async def look_for_servers() -> None:
+                now = await self._servers()
+                present.clear()
+                present.update(now)
+                for socket in present - followed:
+                    followed.add(socket)
+                    tasks.start_soon(self._follow, socket, present, followed)
+
+            name, clock = "Looking for tmux servers", self.journal.clock
+            await supervise.every(ROUND, look_for_servers, name=name, clock=clock)
+
+    async def _servers(self) -> list[str]:
+        return [str(each) for each in await anyio.to_thread.run_sync(self.sockets)]
+
+    async def _follow(self, socket: str, present: set[str], followed: set[str]) -> None:
+        await supervise.contained(partial(self._tidy, socket), name=f"Tidying up {socket}")
+        clock = self.journal.clock
+        looking = supervise.SupervisedStep(_looking_at(socket), clock, (ROUND, ROUND))
+        while socket in present:
+            if await looking.attempt(partial(self.look, socket)):
+                await clock.sleep(ROUND)
+        self.panes.pop(socket, None)
+        followed.discard(socket)
+
+    async def _tidy(self, socket: str) -> None:
+        with suppress(RuntimeFailed):
+            await tidy(self.holder.server(socket))
+
+    async def discover(self) -> None:
+        """Look at all servers now."""
+        async with anyio.create_task_group() as tasks:
+            for socket in await self._servers():
+                supervise.spawn(tasks, partial(self.look, socket), name=_looking_at(socket))
+
+    async def look(self, socket: str) -> None:
+        """Record what one server shows. Raises ``RuntimeFailed``, with nothing done."""
+        async with self._locks[socket]:
+            self.panes[socket] = panes = await list_panes(self.holder.server(socket))
+            found = await anyio.to_thread.run_sync(self._recognise, panes)
+            live = await self.database.read(sessions.live)
+            # A hook may have registered an agent again after its record had ended.
+            over = self._over.difference(each.process for each in live)
+            agents = [each for each in found if each.found.process.word not in over]
+            gone = self._gone(socket, live, panes, agents)
+            if changes := [*gone, *changes_of(live, agents)]:
+                await self.database.write(partial(self._record_changes, changes=changes))
+                live = await self.database.read(sessions.live)
+            self._hold_all(socket, live)
+
+    def _recognise(self, panes: Sequence[ListedPane]) -> list[Sighted]:
+        programs = {run_as(agent): agent.name for agent in self.agents.values()}
+        found = ((pane, find_agent(self.table, pane.pid, programs)) for pane in panes)
+        return [self._describe(pane, agent) for pane, agent in found if agent]
+
+    def _describe(self, pane: ListedPane, found: Found) -> Sighted:
+        pid = found.process.pid
+        return Sighted(found, pane, self.table.folder(pid) or pane.cwd, self.table.began(pid))
+
+    def _gone(
+        self,
+        socket: str,
+        live: Iterable[Session],
+        panes: Iterable[ListedPane],
+        agents: Iterable[Sighted],
+    ) -> list[Gone]:
+        """Return the sessions that ended, or whose pane is missing for the second time."""
+        here = [each for each in live if each.tmux_server == socket]
+        ended = {each.id for each in here if each.process and not self._runs_word(each.process)}
+        there = {each.pane for each in panes}
+        peopled = {each.pane.pane for each in agents}
+        missed = frozenset(
+            each.id
+            for each in here
+            if each.tmux_pane not in (there if each.process else peopled)
+        )
+        lost = missed & self._missed.get(socket, frozenset())
+        self._missed[socket] = missed
+        return [
+            *(Gone(each, PROGRAM_ENDED) for each in sorted(ended)),
+            *(Gone(each, PANE_GONE) for each in sorted(lost - ended)),
+        ]
+
+    def _record_changes(self, db: Connection, changes: Iterable[Change]) -> None:
+        for change in changes:
+            match change:
+                case Met(agent):
+                    self._add_session(db, agent)
+                case Seated(session, agent):
+                    observed.seat(db, session, agent.spot, agent.pane.session)
+                    observed.identify(db, session, agent.found.process.word)
+                    self._label(db, session, agent.pane.window_name)
+                case Labelled(session, label):
+                    self._label(db, session, label)
+                case Gone(session, reason):
+                    endings.end(db, self.journal, session, outcome="completed", reason=reason)
+                case _:
+                    assert_never(change)
+
+    def _add_session(self, db: Connection, agent: Sighted) -> None:
+        """Add a session for an agent, unless a hook or a file has just done so."""
+        words = agent.found.words
+        if any(sessions.holder_of_process(db, word) for word in words):
+            return
+        if any(observed.has_ended(db, word) for word in words):
+            self._over.add(agent.found.process.word)
+            return
+        arrival = Arrival(
+            agent=agent.found.agent,
+            native_id=_make_native_id(db, agent),
+            folder=agent.folder,
+            origin="discovery",
+            process=agent.found.process.word,
+            spot=agent.spot,
+            label=agent.pane.window_name,
+        )
+        session = adopt.welcome(db, self.journal, arrival)
+        observed.seat(db, session, agent.spot, agent.pane.session)
+        self.journal.append(db, SessionFound(session))
+
+    def _label(self, db: Connection, session: SessionId, label: str) -> None:
+        if label and sessions.get(db, session).label != label:
+            self.journal.append(db, SessionLabelled(session, label))
+
+    def _hold_all(self, socket: str, live: Iterable[Session]) -> None:
+        """Hold the live sessions on this server, and release those that have ended."""
+        known = {each.id: each for each in live}
+        for session in self.holder.held() - known.keys():
+            self.holder.let_go(session)
+        for each in known.values():
+            if each.tmux_server == socket:
+                self._hold(each)
+
+    def _hold(self, session: Session) -> None:
+        agent = self.agents.get(session.agent)
+        if agent and session.process and session.tmux_server and session.tmux_pane:
+            spot = Spot(session.tmux_server, session.tmux_pane)
+            self.holder.hold(session.id, agent, spot, Process.read(session.process))
+
+    def _runs(self, process: Process) -> bool:
+        seen = self.table.look(process.pid)
+        return seen is not None and seen.process == process
+
+    def _runs_word(self, word: str) -> bool:
+        return self._runs(Process.read(word))
+
+    async def spot(self, pid: int) -> Spot | None:
+        """Return the pane of the user's servers in which a process runs, by its ancestors."""
+        above = [each.pid for each in await anyio.to_thread.run_sync(self.table.above, pid)]
+        known = [pane for panes in self.panes.values() for pane in panes]
+        if found := _nearest(above, known):
+            return found
+        # The pane may be newer than the last look.
+        return _nearest(above, await self._list(await self._servers(), within=PATIENCE))
+
+    async def list_all(self) -> list[ListedPane]:
+        """List the panes of the user's servers and of Rookery's own, as far as they answer."""
+        own = str(self.own)
+        panes = await self._list([*await self._servers(), own], within=DEADLINE)
+        return [each for each in panes if each.server != own or each.session != HUB]
+
+    async def _list(self, sockets: Sequence[str], *, within: float) -> list[ListedPane]:
+        listed: dict[str, list[ListedPane]] = {}
+
+        async def ask(socket: str) -> None:
+            with suppress(RuntimeFailed):
+                listed[socket] = await list_panes(self.holder.server(socket))
+
+        with anyio.move_on_after(within):
+            async with anyio.create_task_group() as tasks:
+                for socket in sockets:
+                    tasks.start_soon(ask, socket)
+        return [pane for socket in sockets for pane in listed.get(socket, ())]
+
+
+def _looking_at(socket: str) -> str:
+    return f"Looking at the tmux server on {socket}"
+
+
+def _nearest(above: Iterable[int], listed: Iterable[ListedPane]) -> Spot | None:
+    panes = {each.pid: each for each in listed}
+    found = next((panes[pid] for pid in above if pid in panes), None)
+    return Spot(found.server, found.pane) if found else None
+
+
+def _make_native_id(db: Connection, agent: Sighted) -> NativeId:
+    """Return a made-up native id for an agent whose own is unknown."""
+    plain = NativeId(f"tmux_{agent.pane.pane}")
+    if not observed.is_taken(db, agent.found.agent, plain):
+        return plain
+    server = sha256(agent.pane.server.encode()).hexdigest()[:6]
+    return NativeId(f"tmux_{server}_{agent.pane.pane}")
+
+
+def _in_user_panes(db: Connection) -> list[Session]:
+    return [each for each in sessions.live(db) if each.tmux_server is not None]

@@ -1,0 +1,401 @@
+"""Turns what the runtime observes of sessions into facts."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
+from sqlite3 import Connection
+from typing import assert_never
+
+import anyio
+
+from rookery import supervise, terminal_jobs
+from rookery.agents import shell
+from rookery.model import facts
+from rookery.model.errors import (
+    CommitFailed,
+    RuntimeFailed,
+    ScreenUnread,
+    SessionUnknown,
+    StoreLost,
+)
+from rookery.model.facts import SessionId
+from rookery.model.lifecycle import Activity, Status
+from rookery.model.permissions import MAX_SUMMARY_CHARACTERS, shortened
+from rookery.model.screens import Dialog, View, tail
+from rookery.model.sessions import Session
+from rookery.permissions import screen_dialogs
+from rookery.permissions.decisions import Permissions
+from rookery.ports.agent import Agent
+from rookery.ports.runtime import (
+    Changed,
+    Exited,
+    FellQuiet,
+    Reported,
+    Runtime,
+    Sighting,
+    Skipped,
+    Vanished,
+)
+from rookery.sessions import endings
+from rookery.store import evidence, observed, sessions, turn_changes, turns
+from rookery.store.database import Database
+from rookery.store.journal import Journal
+from rookery.tracking.missed_stops import MissedStops
+from rookery.tracking.transcript_reader import NOTHING, Answer, Conversations
+
+_log = logging.getLogger(__name__)
+
+#: Seconds before a sighting that could not be recorded is retried.
+ERROR_BACKOFF_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    database: Database
+    journal: Journal
+    runtime: Runtime
+    agents: Mapping[str, Agent]
+    conversations: Conversations
+    permissions: Permissions
+    #: The start of the turn in which each session was last seen working.
+    at_work: dict[SessionId, datetime] = field(default_factory=dict)
+
+    async def watch(self) -> None:
+        """Record the runtime's sightings, one after the other."""
+        async with anyio.create_task_group() as tasks:
+            async for sighting in self.runtime.watch():
+                if await self._try_record(sighting):
+                    continue
+                if isinstance(sighting, Reported):
+                    await self._retry(sighting)  # in order: later facts build on these
+                else:
+                    retry = partial(self._retry, sighting)
+                    supervise.spawn(tasks, retry, name="Writing down later")
+
+    async def _try_record(self, sighting: Sighting) -> bool:
+        """Record a sighting. False if it must be retried: nothing would report it later."""
+        is_written = False
+
+        async def record() -> None:
+            nonlocal is_written
+            is_written = await self._record_or_defer(sighting)
+
+        name = f"Writing down {sighting!r:.200}"
+        if not await supervise.contained(record, name=name):
+            # An internal error: only the end of a session is worth another try.
+            return not isinstance(sighting, Exited | Vanished)
+        return is_written or isinstance(sighting, Changed | FellQuiet)
+
+    async def _record_or_defer(self, sighting: Sighting) -> bool:
+        try:
+            await self._record(sighting)
+        except (CommitFailed, StoreLost, ScreenUnread) as error:
+            # A full disk, for instance: the sighting may never come again once there is room.
+            _log.warning("What was seen cannot be written down yet: %s", error)
+            if isinstance(sighting, Changed | FellQuiet):
+                self._request_report(sighting.session)
+            return False
+        except (RuntimeFailed, SessionUnknown):
+            pass  # the session is gone; another sighting reports how
+        return True
+
+    async def _retry(self, sighting: Sighting) -> None:
+        is_written = False
+        while not is_written:
+            await self.journal.clock.sleep(ERROR_BACKOFF_S)
+            is_written = await self._try_record(sighting)
+
+    def _request_report(self, session: SessionId) -> None:
+        """Have the runtime report a session's screen once more."""
+        with suppress(RuntimeFailed):
+            self.runtime.terminal(session).report_changes(wanted=True, again=True)
+
+    async def _record(self, sighting: Sighting) -> None:
+        match sighting:
+            case Exited() | Vanished():
+                await self.database.write(lambda db: self._end(db, sighting))
+            case Skipped(session):
+                gap = facts.OutputMissed(session, "it printed faster than it could be read")
+                await self.database.write(lambda db: self.journal.append(db, gap))
+            case Changed(session):
+                await self._read_screen(session)
+            case FellQuiet(session):
+                await self._note_quiet(session)
+            case Reported(_, told):
+                await self.database.write(lambda db: self.journal.append(db, *told))
+            case _:
+                assert_never(sighting)
+
+    def _end(self, db: Connection, sighting: Exited | Vanished) -> None:
+        session = sessions.get(db, sighting.session)
+        if session.tmux_server is not None:
+            # The exit status of a program that Rookery did not start cannot be read.
+            has_pane = isinstance(sighting, Exited)
+            gone = "its program ended" if has_pane else "its pane is gone"
+            endings.end(db, self.journal, session.id, outcome="completed", reason=gone)
+            return
+        if isinstance(sighting, Vanished):
+            endings.end(
+                db, self.journal, session.id, outcome="failed", reason="its tmux pane is gone"
+            )
+            return
+        reason = how_it_ended(sighting)
+        is_early = session.status is Status.STARTING
+        if is_early or sighting.code != 0:
+            said = tail(sighting.screen)
+            reason = f"{reason}; it said last:\n{said}" if said else reason
+        well = sighting.code == 0 and not is_early
+        outcome: facts.Outcome = "completed" if well else "failed"
+        endings.end(db, self.journal, session.id, outcome=outcome, reason=reason)
+
+    async def _read_screen(self, session_id: SessionId) -> None:
+        """Read from the screen what no hook reports: that it is up, or that it asks first."""
+        session, word = await self.database.read(
+            partial(_look_up, session=session_id, agents=self.agents)
+        )
+        agent = self.agents[session.agent]
+        if _tells_all_without_screen(session, agent, word):
+            self.runtime.terminal(session_id).report_changes(wanted=False)
+        elif session.started_at and agent.hooks and word.of_hooks:
+            pass  # its hooks report what it does; only an idle screen would add to that
+        elif agent.screen and not word.of_file:
+            view = await self.runtime.terminal(session_id).view()
+            # A visible box may not accept input yet: the agent's own start hook is better.
+            if (
+                view.dialog
+                or session.started_at
+                or not agent.hooks
+                or not agent.hooks.traits.tells_start
+            ):
+                await self._record_view(session_id, view)
+        elif agent.screen is None and tail(await self.runtime.terminal(session_id).read()):
+            await self._record_view(session_id, PRINTED)
+
+    async def _record_view(self, session: SessionId, view: View) -> None:
+        if view.dialog and await self._is_lingering(session, view.dialog):
+            # If it is a new dialog that looks the same, the next check still finds it.
+            self._request_report(session)
+            return
+        tell = partial(self._write_view, session=session, view=view)
+        if await self.database.write(tell):
+            await self.database.write(partial(tell, answer=await self._answer(session)))
+
+    async def _is_lingering(self, session: SessionId, dialog: Dialog) -> bool:
+        now = self.journal.clock.now()
+        look = partial(screen_dialogs.is_lingering, session=session, dialog=dialog, now=now)
+        return await self.database.read(look)
+
+    async def _answer(self, session: SessionId) -> Answer:
+        """Return a turn's answer that no hook reports: from the transcript, or the screen."""
+        if answer := await self.conversations.answer(self.database, session):
+            return answer
+        found = await self.database.read(partial(sessions.get, session=session))
+        screen = self.agents[found.agent].screen
+        if screen is None or (speech := screen.speech) is None:
+            return NOTHING
+        last = await self.database.read(partial(turns.of_session, session=session, last=1))
+        lines = await self.runtime.terminal(session).read(history=True)
+        is_asked = bool(last and last[0].prompt)
+        prompt = "" if is_asked else speech.last_prompt(lines)
+        how: facts.How = "interrupted" if speech.shows_interruption(lines) else "finished"
+        return Answer(speech.last_answer(lines), how=how, prompt=prompt)
+
+    def _write_view(
+        self, db: Connection, session: SessionId, view: View, answer: Answer | None = None
+    ) -> bool:
+        """Record what a screen shows. True if the caller must first read the turn's answer."""
+        now = sessions.get(db, session)
+        told = seen(now, view, began=self._is_known_to_work(db, now, view))
+        if answer is None and any(isinstance(each, facts.TurnEnded) for each in told):
+            return True
+        if view.dialog and now.status in ASKABLE:
+            screen_dialogs.note(db, self.permissions, now, view.dialog)
+            return False
+        self.journal.append(db, *(answer or NOTHING).added_to(told))
+        if told:
+            shown = "its input box" if view.is_resting else "its screen"
+            at = self.journal.clock.now()
+            evidence.note_state(db, session, "screen", at=at, detail=shown)
+        return False
+
+    def _is_known_to_work(self, db: Connection, session: Session, view: View) -> bool:
+        """Return whether the current turn was seen running; right after Enter it was not."""
+        last = turns.of_session(db, session.id, last=1)
+        if last and session.activity is not Activity.IDLE and (view.is_working or view.dialog):
+            self.at_work[session.id] = last[0].started_at
+        return bool(last) and self.at_work.get(session.id) == last[0].started_at
+
+    async def _note_quiet(self, session_id: SessionId) -> None:
+        session, word = await self.database.read(
+            partial(_look_up, session=session_id, agents=self.agents)
+        )
+        agent = self.agents[session.agent]
+        if _tells_all_without_screen(session, agent, word):
+            self.runtime.terminal(session_id).report_changes(wanted=False)
+        if agent.screen is None:
+            if session.activity in {None, Activity.WORKING}:
+                await self._end_quiet_turn(session)
+        elif session.started_at is None:
+            await self._record_view(session_id, await self.runtime.terminal(session_id).view())
+        elif session.activity is not None and not word.of_file:
+            # The screen of a working agent changes all the time. A quiet one was interrupted at
+            # the keyboard, which Claude's hooks do not report, or it asks something.
+            view = await self.runtime.terminal(session_id).view()
+            if view.dialog:
+                # Its hook was lost, or never sent.
+                await self._record_view(session_id, view)
+            elif view.is_resting and session.activity is not Activity.IDLE:
+                answer = NOTHING if word.of_hooks else await self._answer(session_id)
+                missed = MissedStops(self.database, self.conversations)
+                ending = await missed.ending(session_id) if word.of_hooks else ()
+                end = partial(
+                    self._end_turn, session=session_id, view=view, answer=answer, ending=ending
+                )
+                await self.database.write(end)
+
+    def _end_turn(
+        self,
+        db: Connection,
+        session: SessionId,
+        view: View,
+        answer: Answer,
+        ending: Sequence[facts.Fact],
+    ) -> None:
+        now = sessions.get(db, session)
+        if self._has_just_begun(db, session) or turn_changes.is_paused(db, session):
+            return  # a prompt has just come, or background subagents work unseen
+        if now.status is not Status.RUNNING or now.activity is Activity.IDLE:
+            return
+        agent = self.agents[now.agent]
+        if agent.hooks and observed.tells_turns(db, now, agent.abilities):
+            interrupted = facts.TurnEnded(session, "", "interrupted")
+            self.journal.append(db, *(ending or [interrupted]))
+        elif not view.box or self._is_known_to_work(db, now, view):
+            # Else the text is still in the box, and about to be submitted.
+            self.journal.append(db, *answer.added_to([facts.TurnEnded(session)]))
+
+    def _has_just_begun(self, db: Connection, session: SessionId) -> bool:
+        last = turns.of_session(db, session, last=1)
+        return bool(last) and self.journal.clock.now() - last[0].started_at < YOUNGEST
+
+    async def _end_quiet_turn(self, session: Session) -> None:
+        session_id = session.id
+        if session.activity is Activity.WORKING and await self._runs_command(session):
+            self._request_report(session_id)  # once the command is done
+            return
+        printed = await self.runtime.terminal(session_id).printed()
+
+        def note(db: Connection) -> None:
+            now = sessions.get(db, session_id)
+            if now.status is Status.STARTING:
+                self.journal.append(db, facts.SessionStarted(session_id))
+            elif now.activity is Activity.WORKING:
+                if self._has_just_begun(db, session_id):
+                    return  # the quiet was before this turn; its own is still to come
+                (turn,) = turns.of_session(db, session_id, last=1)
+                said = shell.answer(printed, turn.prompt)
+                self.journal.append(db, facts.TurnEnded(session_id, said))
+
+        await self.database.write(note)
+
+    async def _runs_command(self, session: Session) -> bool:
+        """Return whether a shell waits for a command, however quiet that is."""
+        place = (await self.runtime.find()).get(session.tmux_session or "")
+        front = terminal_jobs.group_in_front(place.pid) if place else None
+        if place is None or front is None:
+            return False
+        return await asyncio.to_thread(terminal_jobs.is_at_work, place.pid, front)
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """Which sources report a session's activity, so that its screen need not be read."""
+
+    of_hooks: bool
+    of_file: bool  #: a file of its agent, for now
+    may_stop_untold: bool  #: a turn in a user's pane may end without a hook
+
+
+def _look_up(
+    db: Connection, session: SessionId, agents: Mapping[str, Agent]
+) -> tuple[Session, Word]:
+    found = sessions.get(db, session)
+    abilities, file = agents[found.agent].abilities, observed.has_better_word(db, found)
+    hooks = observed.tells_turns(db, found, abilities)
+    return found, Word(hooks, file, observed.may_stop_untold(db, found))
+
+
+def _tells_all_without_screen(session: Session, agent: Agent, word: Word) -> bool:
+    """Return whether screen changes add nothing to what is reported otherwise."""
+    if session.status.is_over:
+        return True
+    is_hooked = bool(agent.hooks) and word.of_hooks and not word.may_stop_untold
+    return session.started_at is not None and (is_hooked or agent.screen is None)
+
+
+#: The minimum duration of a turn whose end is observed, not reported.
+YOUNGEST = timedelta(seconds=0.5)
+
+#: The view of a program without an input box once it has printed something.
+PRINTED = View(box="")
+
+
+def seen(session: Session, view: View, *, began: bool = True) -> list[facts.Fact]:
+    """Return the facts that a screen shows beyond what is known of its session.
+
+    ``began``: the current turn was seen running; before that, an idle screen is no end.
+    """
+    if session.started_at is None:
+        return _seen_at_start(session, view)
+    match session.activity:
+        case Activity.WORKING | Activity.IDLE if view.dialog:
+            return [facts.InputAsked(session.id, view.dialog.kind, _line(view.dialog))]
+        case Activity.PERMISSION | Activity.QUESTION if view.has_no_dialog:
+            return [facts.InputSettled(session.id)]
+        case Activity.WORKING if view.is_resting and began and not view.box:
+            return [facts.TurnEnded(session.id)]
+        case Activity.IDLE if view.is_working:
+            # A person has typed in the pane, or it was idle so long that the turn seemed over.
+            return [facts.TurnStarted(session.id, "")]
+        case _:
+            return []
+
+
+def _line(dialog: Dialog) -> str:
+    """Return the text of a dialog for a list, with a mark if it is shortened."""
+    return shortened(dialog.text, MAX_SUMMARY_CHARACTERS)
+
+
+def _seen_at_start(session: Session, view: View) -> list[facts.Fact]:
+    """Return whether it is up, as facts; a dialog that comes first is left to a person."""
+    if session.status not in {Status.STARTING, Status.RUNNING}:
+        return []
+    if view.dialog and session.activity is None:
+        return [facts.InputAsked(session.id, "question", _line(view.dialog))]
+    return [facts.SessionStarted(session.id)] if view.box is not None else []
+
+
+#: Statuses in which a person can answer a dialog of the session.
+ASKABLE = frozenset({Status.STARTING, Status.RUNNING})
+
+
+def how_it_ended(exited: Exited) -> str:
+    if exited.signal is not None:
+        return f"it was killed by {_signal_name(exited.signal)}"
+    if exited.code is not None:
+        return f"it exited with status {exited.code}"
+    return "it ended, and nobody could tell how"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,230 @@
+"""Watch the files in which an agent describes its live sessions, to find and correct them.
+
+No hook reports an interruption or a denial at the keyboard; these files do, at once.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from sqlite3 import Connection
+
+import anyio
+from anyio.abc import TaskGroup
+from watchfiles import awatch
+
+from rookery import supervise
+from rookery.model.evidence import Claim, Evidence
+from rookery.model.facts import (
+    BackgroundEnded,
+    Outcome,
+    SessionFound,
+    SessionId,
+)
+from rookery.model.lifecycle import Activity
+from rookery.model.sessions import Session
+from rookery.ports.transcript import SessionEntry, SessionFiles
+from rookery.processes import Process, is_running
+from rookery.sessions import adopt, endings
+from rookery.sessions.adopt import Arrival
+from rookery.store import evidence, sessions
+from rookery.store.database import Database
+from rookery.store.journal import Journal
+from rookery.tracking.corrections import LATE, Corrections, Doubt
+from rookery.tracking.transcript_reader import NOTHING, Answer, Conversations
+
+_log = logging.getLogger(__name__)
+
+#: Bytes read of one file; it has a few hundred.
+MAX_FILE_BYTES = 64 * 1024
+
+#: Seconds before a file that was read while being written is read again.
+REREAD_PAUSE_S = 0.03
+
+#: How often the last answer of a turn is looked for: Claude Code writes it a tenth of a second
+#: after its file says that it is idle.
+MAX_ANSWER_LOOKS = 10
+
+#: Seconds between two looks for a folder that does not exist yet, and at processes that may
+#: have been killed.
+FOLLOW_INTERVAL_S = 2.0
+
+#: Milliseconds in which changes are batched, and between two checks for them.
+DEBOUNCE_MS, STEP_MS = 30, 10
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    database: Database
+    journal: Journal
+    conversations: Conversations
+    corrections: Corrections
+    agent: str
+    files: SessionFiles
+    #: The known live sessions, by their files.
+    entries: dict[Path, SessionEntry] = field(default_factory=dict)
+
+    async def watch(self, folders: Iterable[Path]) -> None:
+        """Follow the files of these configuration folders. Runs for ever."""
+        async with anyio.create_task_group() as tasks:
+            for folder in folders:
+                tasks.start_soon(self._follow, tasks, folder / self.files.folder)
+
+    async def _follow(self, tasks: TaskGroup, folder: Path) -> None:
+        async def follow() -> None:
+            # The agent creates the folder when it is first run with it.
+            with suppress(FileNotFoundError):
+                await self._read_files(tasks, _listed(folder))
+                await self._wait_for_changes(tasks, folder)
+
+        name = f"Following the files in {folder}"
+        await supervise.every(FOLLOW_INTERVAL_S, follow, name=name, clock=self.journal.clock)
+
+    async def _wait_for_changes(self, tasks: TaskGroup, folder: Path) -> None:
+        is_first = True
+        async for changes in awatch(
+            folder,
+            recursive=False,
+            debounce=DEBOUNCE_MS,
+            step=STEP_MS,
+            rust_timeout=int(FOLLOW_INTERVAL_S * 1000),
+            yield_on_timeout=True,
+        ):
+            changed = {Path(path) for _, path in changes}
+            # The first time all files: one may have come just before this began to watch.
+            await self._read_files(tasks, _listed(folder) if is_first else changed)
+            await self._end_gone(folder)
+            is_first = False
+
+    async def _read_files(self, tasks: TaskGroup, paths: Iterable[Path]) -> None:
+        for path in paths:
+            try:
+                if self.files.name.fullmatch(path.name) and (entry := await self._read(path)):
+                    answer = await self._answer(entry)
+                    take_in = partial(self._record, entry=entry, answer=answer)
+                    doubt = await self.database.write(take_in)
+                    self.entries[path] = entry
+                    if doubt:
+                        tasks.start_soon(self.corrections.settle, doubt)
+            except (ValueError, ArithmeticError) as error:
+                _log.warning("%s makes no sense: %s", path, error)
+
+    async def _read(self, path: Path) -> SessionEntry | None:
+        """Read a file, which may be written at the same time."""
+        for _ in range(2):
+            try:
+                text = _text(path)
+            except OSError:
+                return None
+            if entry := self.files.read(text):
+                running = is_running(Process(entry.pid, entry.started))
+                return entry if running else None
+            await self.journal.clock.sleep(REREAD_PAUSE_S)
+        return None
+
+    async def _answer(self, entry: SessionEntry) -> Answer:
+        """Return the answer of a turn that is over according to its file, without hooks."""
+        session = await self.database.read(partial(_find_unhooked, entry=entry))
+        if session is None:
+            return NOTHING
+        until = entry.claim.at + LATE if entry.claim else None
+        answer = await self.conversations.answer(
+            self.database, session, until=until, tries=MAX_ANSWER_LOOKS
+        )
+        return answer or NOTHING
+
+    def _record(self, db: Connection, entry: SessionEntry, answer: Answer) -> Doubt | None:
+        """Record what a file says. Returns a doubt to settle a moment later, if any."""
+        session = sessions.get(db, self._find(db, entry))
+        if entry.claim is None or session.status.is_over:
+            return None
+        before, hook = (evidence.last(db, session.id, each) for each in ("registry", "hook"))
+        said = Activity(before.claim) if before else None
+        was_menu = before is not None and before.detail == self.files.menu
+        doubt = Doubt(session.id, entry.claim, said, was_menu)
+        if before and before.at == entry.claim.at:
+            # A daemon that died before it settled this leaves it to the next one.
+            is_unsettled = hook and entry.claim.activity is Activity.IDLE
+            return doubt if is_unsettled and self.corrections.of(db, doubt) else None
+        told = Evidence("registry", entry.claim.activity, entry.claim.at, entry.claim.detail)
+        evidence.put(db, session.id, told)
+        if hook:
+            self._note_background(db, session, entry.claim, hooked=hook.at)
+            return doubt if self.corrections.of(db, doubt) else None
+        self.corrections.correct(db, doubt, answer.added_to)
+        return None
+
+    def _note_background(
+        self, db: Connection, session: Session, claim: Claim, *, hooked: datetime
+    ) -> None:
+        """Record that no command runs any more: no hook reports one that a person stops."""
+        has_none = claim.activity is Activity.IDLE and not claim.runs_commands
+        if session.background and has_none and claim.at > hooked:
+            self.journal.append(db, BackgroundEnded(session.id))
+
+    def _find(self, db: Connection, entry: SessionEntry) -> SessionId:
+        """Return the session of a process; a new one if the process is unknown."""
+        process = Process(entry.pid, entry.started).word
+        if known := sessions.of_process(db, self.agent, process, entry.native_id):
+            return known
+        arrival = Arrival(
+            agent=self.agent,
+            native_id=entry.native_id,
+            folder=entry.cwd,
+            origin="registry",
+            process=process,
+        )
+        session = adopt.welcome(db, self.journal, arrival)
+        self.journal.append(db, SessionFound(session))
+        return session
+
+    async def _end_gone(self, folder: Path) -> None:
+        """End the sessions whose processes are gone; a killed one leaves its file behind."""
+        for path, entry in list(self.entries.items()):
+            process = Process(entry.pid, entry.started)
+            if path.parent == folder and not is_running(process):
+                del self.entries[path]
+                was_killed = path.exists()
+                end = partial(self._end, process=process, was_killed=was_killed)
+                await self.database.write(end)
+
+    def _end(self, db: Connection, process: Process, *, was_killed: bool) -> None:
+        session = sessions.holder_of_process(db, process.word)
+        if session is None or sessions.get(db, session).is_ours:
+            return  # the exit of a program that Rookery started is reported, with its status
+        outcome: Outcome = "failed" if was_killed else "completed"
+        reason = "its program was killed" if was_killed else "its program ended"
+        endings.end(db, self.journal, session, outcome=outcome, reason=reason)
+
+
+def _find_unhooked(db: Connection, entry: SessionEntry) -> SessionId | None:
+    """Return the session whose file reports a turn's start or end, if no hook does."""
+    if entry.claim is None:
+        return None
+    session = sessions.holder_of_process(db, Process(entry.pid, entry.started).word)
+    if session is None or evidence.last(db, session, "hook"):
+        return None
+    changes = (sessions.get(db, session).activity, entry.claim.activity)
+    return session if changes in _BEGINNINGS or changes == _END else None
+
+
+#: A tool may ask for permission so soon that nothing shows the work before it.
+_BEGINNINGS = {(Activity.IDLE, Activity.WORKING), (Activity.IDLE, Activity.PERMISSION)}
+_END = (Activity.WORKING, Activity.IDLE)
+
+
+def _listed(folder: Path) -> list[Path]:
+    """Return the files in a folder. Raises ``FileNotFoundError``."""
+    return [folder / name for name in os.listdir(folder)]  # noqa: PTH208 - names are enough
+
+
+def _text(path: Path) -> str:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read(MAX_FILE_BYTES).decode(errors="replace")

@@ -1,0 +1,263 @@
+"""Read what was said in a conversation from the end of its transcript."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from sqlite3 import Connection
+from typing import TypeVar
+
+import anyio
+from msgspec import structs
+
+from rookery.agents.transcripts import is_named_after, is_of_subagent, place_of
+from rookery.model.facts import (
+    Fact,
+    How,
+    PromptFound,
+    SessionId,
+    TranscriptFound,
+    TurnEnded,
+    TurnStarted,
+)
+from rookery.model.sessions import Session
+from rookery.ports.clock import Clock
+from rookery.ports.transcript import Kind, Passage
+from rookery.store import sessions, transcripts, turns
+from rookery.store.database import Database
+from rookery.tracking.transcript_files import ALL, END, Span, passages
+
+T = TypeVar("T")
+
+#: Maximum files of one session to read: the latest conversations.
+MOST_FILES = 20
+
+#: Characters to count for a passage in addition to its text.
+FRAME = 20
+
+#: Seconds between two attempts to read the last message of a turn.
+PAUSE = 0.05
+
+#: The last entry of a turn that has ended, and the outcome that it means.
+FINAL: Mapping[Kind, How] = {
+    "words": "finished",
+    "error": "failed",
+    "interruption": "interrupted",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The requested part of a conversation."""
+
+    span: Span
+    room: int  #: characters; the latest passages are kept first
+    without: frozenset[str] = frozenset()  #: texts to leave out
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer of a turn, read from the transcript."""
+
+    words: str = ""
+    path: str = ""  #: of the transcript, if it was unknown before
+    how: How = "finished"
+    prompt: str = ""  #: the prompt, if no hook has reported it
+
+    def added_to(self, told: Iterable[Fact]) -> list[Fact]:
+        """Add the texts to the facts about a turn that was only observed."""
+        found = list[Fact]()
+        for fact in told:
+            if isinstance(fact, TurnStarted) and not fact.prompt:
+                found.append(structs.replace(fact, prompt=self.prompt))
+                continue
+            if isinstance(fact, TurnEnded) and self.prompt:
+                found.append(PromptFound(fact.session, self.prompt))
+            if not isinstance(fact, TurnEnded) or fact.how != "finished":
+                found.append(fact)
+                continue
+            if self.path:
+                found.append(TranscriptFound(fact.session, self.path))
+            found.append(structs.replace(fact, last_words=self.words, how=self.how))
+        return found
+
+
+NOTHING = Answer()
+
+
+@dataclass(frozen=True, slots=True)
+class Last:
+    """The last entry of a transcript."""
+
+    path: str
+    passage: Passage | None
+    prompt: str = ""  #: of the current turn, if no hook has reported it
+    is_new_path: bool = False
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the entry shows how the turn ended."""
+        return self.passage is not None and self.passage.kind in FINAL
+
+
+@dataclass(frozen=True, slots=True)
+class Conversations:
+    #: The folders in which each agent keeps its transcripts.
+    folders: Mapping[str, Sequence[Path]]
+    clock: Clock
+    #: One read at a time, in a thread: a disk may be slow, a file large. Bulk reads have their
+    #: own limiter, so that they cannot delay end-of-turn checks.
+    _looking: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(1))
+    _asking: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(1))
+
+    async def answer(
+        self,
+        database: Database,
+        session: SessionId,
+        *,
+        until: datetime | None = None,
+        tries: int = 1,
+    ) -> Answer | None:
+        """Return the answer of a session's current turn, where no hook reports it.
+
+        Searches what was said ``until`` then, up to ``tries`` times. Returns ``None`` if the
+        transcript cannot be found.
+        """
+        said = await self.said_last(database, session, until=until, tries=tries)
+        if said is None:
+            return None
+        last = said.passage
+        words = last.text if last and last.kind in {"words", "error"} else ""
+        # A turn whose last entry is a tool has no answer, but has ended all the same.
+        how = FINAL.get(last.kind, "finished") if last else "finished"
+        return Answer(words, said.path if said.is_new_path else "", how, said.prompt)
+
+    async def said_last(
+        self,
+        database: Database,
+        session: SessionId,
+        *,
+        until: datetime | None = None,
+        tries: int = 1,
+    ) -> Last | None:
+        """Return the last transcript entry of the current turn.
+
+        Reads up to ``tries`` times, until the entry ends a turn. Returns ``None`` if the
+        transcript cannot be found.
+        """
+        turn = await database.read(partial(_present_turn, session=session))
+        found = turn.session
+        if not (found.transcript_path or place_of(found.agent, found.native_id or "")):
+            return None
+        read = partial(self._read_end, turn, until or self.clock.now())
+        last = await _in_thread(read, self._looking)
+        while last and tries > 1 and not last.is_final:
+            tries -= 1
+            await self.clock.sleep(PAUSE)
+            last = await _in_thread(read, self._looking)
+        return last
+
+    async def words_of_turn(
+        self, database: Database, session: SessionId, *, tries: int
+    ) -> Sequence[str]:
+        """Return all messages of the current turn in order; empty if it is not complete."""
+        last = await self.said_last(database, session, tries=tries)
+        if last is None or last.passage is None or last.passage.kind != "words":
+            return ()
+        turn = await database.read(partial(_present_turn, session=session))
+        read = partial(_messages_of_turn, turn, last.path, self.clock.now())
+        return await _in_thread(read, self._looking)
+
+    def _read_end(self, turn: PresentTurn, until: datetime) -> Last | None:
+        """Return the last entry of a session's transcript, and the prompt."""
+        session, span = turn.session, Span(turn.since, until)
+        if not (path := self.find(session)):
+            return None
+        found = passages(session.agent, path, span, most=END)
+        first = next(found, None)
+        prompts = [first, *found] if first and not turn.prompt else []
+        asked = [each.text for each in prompts if each.kind == "prompt"]
+        is_new = path != session.transcript_path
+        return Last(path, first, "\n\n".join(reversed(asked)), is_new)
+
+    def find(self, session: Session) -> str:
+        """Return the path of a session's transcript; empty if it cannot be found."""
+        native_id, known = session.native_id or "", session.transcript_path
+        if is_named_after(session.agent, known, native_id):
+            return known
+        folders, place = self.folders.get(session.agent, ()), place_of(session.agent, native_id)
+        named = (
+            [str(each) for folder in folders for each in folder.glob(place)] if place else []
+        )
+        return named[0] if len(named) == 1 else ""  # with two, it is unclear which one it is
+
+    async def read(self, database: Database, session: Session, wanted: Wanted) -> list[Passage]:
+        """Return the latest passages for which there is room, the oldest first."""
+        known = await database.read(partial(transcripts.of_session, session=session.id))
+        latest = sorted(known, key=lambda each: each.until or each.since)
+        names = [each.path for each in latest if not is_of_subagent(session.agent, each.path)]
+
+        def found() -> list[Passage]:
+            paths = names[-MOST_FILES:] or [path for path in (self.find(session),) if path]
+            return read(session.agent, paths, wanted)
+
+        return await _in_thread(found, self._asking)
+
+
+def _messages_of_turn(turn: PresentTurn, path: str, until: datetime) -> Sequence[str]:
+    found = list(passages(turn.session.agent, path, Span(turn.since, until), most=END))
+    return [each.text for each in reversed(found) if each.kind == "words"]
+
+
+async def _in_thread(work: Callable[[], T], limiter: anyio.CapacityLimiter) -> T:
+    return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=limiter)
+
+
+@dataclass(frozen=True, slots=True)
+class PresentTurn:
+    """A session and its current turn."""
+
+    session: Session
+    since: datetime  #: entries after this time belong to the turn
+    prompt: str  #: empty if the start of the turn was only observed
+
+
+def _present_turn(db: Connection, session: SessionId) -> PresentTurn:
+    """Return the current turn of a session: everything since the end of the one before.
+
+    The start of a turn may become known only after the turn was answered.
+    """
+    found = sessions.get(db, session)
+    since = turns.last_end(db, session) or found.created_at
+    last = turns.of_session(db, session, last=1)
+    is_open = bool(last) and last[0].ended_at is None
+    return PresentTurn(found, since, last[0].prompt if is_open else "")
+
+
+def read(agent: str, paths: Sequence[str], wanted: Wanted) -> list[Passage]:
+    """Return the latest passages of some files for which there is room, the oldest first."""
+    found = (passages(agent, path, wanted.span, most=ALL) for path in paths)
+    latest = heapq.merge(*found, key=lambda each: each.at, reverse=True)
+    return list(_kept(latest, wanted))[::-1]
+
+
+def _kept(passages: Iterable[Passage], wanted: Wanted) -> Iterator[Passage]:
+    """Yield the passages for which there is room."""
+    room = wanted.room
+    for passage in passages:
+        if room <= 0:
+            return
+        if passage.text not in wanted.without:
+            yield replace(passage, text=end_of(passage.text, room))
+            room -= len(passage.text) + FRAME
+
+
+def end_of(text: str, room: int) -> str:
+    """Return the end of a text for which there is room, with a note on what is missing."""
+    if len(text) <= room:
+        return text
+    return f"({len(text) - room:,} characters before) …{text[len(text) - room :]}"
