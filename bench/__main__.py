@@ -42,7 +42,7 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
-    sys.setswitchinterval(daemon.SWITCH)  # as in the daemon
+    sys.setswitchinterval(daemon.THREAD_SWITCH_SECONDS)  # as in the daemon
     # As pip does it when it installs. Where the environment says PYTHONDONTWRITEBYTECODE, a
     # checkout would be compiled anew in every process: 300 ms of each start of the daemon.
     compile_dir(Path(daemon.__file__).parent, quiet=1)

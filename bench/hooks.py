@@ -71,7 +71,7 @@ def measure(sizes: Sizes) -> list[Figure]:
         rookery.up()
         cold.home.prepare()
         programs.write(cold.home, AGENTS)
-        cold.home.absence.write_bytes(with_checksum(_LEFT.encode()))
+        cold.home.offline_answers.write_bytes(with_checksum(_LEFT.encode()))
         costs = _costs(rookery, cold, sizes)
         rates = uvloop.run(_intake(rookery, sizes))
     limit, curl = costs.pop("sh + file"), costs.pop("sh + curl")

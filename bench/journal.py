@@ -25,7 +25,7 @@ from rookery.model.facts import Fact, SessionId, SessionStarted, TurnEnded, Turn
 from rookery.model.messages import Origin, Words
 from rookery.model.sessions import TMUX, Session
 from rookery.store import messages, sessions
-from rookery.store.database import BATCH, Database, open_file
+from rookery.store.database import MAX_BATCH_JOBS, Database, open_file
 from rookery.store.journal import Entry, Journal, Reader
 
 WRITERS = 64
@@ -33,7 +33,7 @@ WRITERS = 64
 
 def measure(sizes: Sizes) -> list[Figure]:
     rates = uvloop.run(_rates(sizes))
-    alone, grouped = median(rates[1]), median(rates[BATCH])
+    alone, grouped = median(rates[1]), median(rates[MAX_BATCH_JOBS])
     bare = median(_bare(sizes) for _ in range(sizes.rounds))
     what = f"{WRITERS} writers, full sync, a reaction on"
     return [
@@ -45,7 +45,7 @@ def measure(sizes: Sizes) -> list[Figure]:
 
 
 async def _rates(sizes: Sizes) -> dict[int, list[float]]:
-    rates: dict[int, list[float]] = {1: [], BATCH: []}
+    rates: dict[int, list[float]] = {1: [], MAX_BATCH_JOBS: []}
     with scratch() as folder:
         for number in range(sizes.rounds):
             for batch, found in rates.items():  # in turn, so that a busy disk is fair to both

@@ -29,7 +29,7 @@ from rookery.model.facts import SessionId
 from rookery.ports.runtime import Launch
 from rookery.runtimes.tmux.protocol import Event, Output
 from rookery.runtimes.tmux.runtime import TmuxRuntime
-from rookery.runtimes.tmux.server import Site
+from rookery.runtimes.tmux.server import ServerSite
 
 _SECOND = 1_000_000_000
 
@@ -69,7 +69,7 @@ def _gaps(ticks: Sequence[int]) -> int:
 class Observed(TmuxRuntime):
     """Notes when each line was taken."""
 
-    def __init__(self, site: Site, limits: LimitSettings) -> None:
+    def __init__(self, site: ServerSite, limits: LimitSettings) -> None:
         ring, typing = limits.live_ring_kb * 1024, limits.typing_seconds
         super().__init__(site, WallClock(), ring_size=ring, typing=typing)
         self.seen = Seen()
@@ -99,7 +99,7 @@ def measure(sizes: Sizes) -> list[Figure]:
 
 async def _watch(socket: Path, sizes: Sizes) -> Seen:
     limits = LimitSettings()
-    site = Site("tmux", socket, socket.parent, limits.scrollback_lines)
+    site = ServerSite("tmux", socket, socket.parent, limits.scrollback_lines)
     runtime, clock, flag = Observed(site, limits), WallClock(), socket.with_name("flag")
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(runtime.keep)

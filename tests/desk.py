@@ -16,9 +16,9 @@ from rookery.model.scopes import Identity, Scope
 from rookery.model.sessions import Session
 from rookery.operations.catalog import OPERATIONS
 from rookery.operations.idempotency import ask
-from rookery.operations.table import House
+from rookery.operations.table import Context
 from rookery.permissions.decisions import Permissions
-from rookery.permissions.rules_file import Rulebook
+from rookery.permissions.rules_file import RulesFile
 from rookery.store import sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
@@ -61,19 +61,19 @@ class Desk:
             "home": find_home({"ROOKERY_HOME": "/nowhere"}),
             "login": {"PATH": "/usr/bin:/bin"},
             "settings": with_programs(self.settings),
-            "permissions": Permissions(self.journal, Rulebook(NO_RULES), timedelta(minutes=5)),
+            "permissions": Permissions(self.journal, RulesFile(NO_RULES), timedelta(minutes=5)),
         }
         every: dict[str, Any] = {
-            each.name: None for each in fields(House) if each.default_factory is MISSING
+            each.name: None for each in fields(Context) if each.default_factory is MISSING
         }
-        self.house = House(**{**every, **needed})
+        self.context = Context(**{**every, **needed})
 
     async def ask(
         self, name: str, /, *, by: Identity = PERSON, idempotency_key: str = "", **words: object
     ) -> Any:  # noqa: ANN401 - what it answers
         (operation,) = (each for each in OPERATIONS if each.name == name)
         asked, key = operation.asks(**words), idempotency_key
-        return await ask(self.house, operation, asked, identity=by, key=key)
+        return await ask(self.context, operation, asked, identity=by, key=key)
 
     async def settle(
         self, session_id: str, folder: Path | str = "/code", **more: object

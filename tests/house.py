@@ -12,23 +12,23 @@ import anyio
 
 from rookery.agents.catalog import AGENTS
 from rookery.daemon import READERS
-from rookery.delivery.dispatcher import Courier
+from rookery.delivery.dispatcher import Dispatcher
 from rookery.model.facts import SessionId
 from rookery.model.messages import MessageId, clean
 from rookery.model.sessions import Session
 from rookery.permissions.decisions import Permissions
-from rookery.permissions.rules_file import Rulebook
-from rookery.permissions.stop_policy import Stops
+from rookery.permissions.rules_file import RulesFile
+from rookery.permissions.stop_policy import StopPolicy
 from rookery.ports.agent import Agent
 from rookery.ports.runtime import Runtime
 from rookery.sessions import commands
-from rookery.sessions.commands import Plan, Speaker, Start
-from rookery.sessions.supervisor import Deadlines, Keeper, LaunchContext
+from rookery.sessions.commands import MessageSender, StartPlan, StartRequest
+from rookery.sessions.supervisor import Deadlines, LaunchContext, Supervisor
 from rookery.store import sessions as known
 from rookery.store.journal import Journal
 from rookery.tracking.intake import Intake
-from rookery.tracking.screen_watch import Watch
-from rookery.tracking.transcript_reader import Conversations
+from rookery.tracking.screen_watch import ScreenWatch
+from rookery.tracking.transcript_reader import TranscriptReader
 from tests.fakes.agents import FakeAgents
 from tests.fakes.clock import FakeClock
 from tests.fakes.database import ObservedDatabase
@@ -42,8 +42,8 @@ PERMISSION_DEADLINE = timedelta(seconds=300)
 PROGRAM = ("/bin/sh",)
 
 
-def no_policy(journal: Journal) -> Stops:
-    return Stops(journal, "off", 2, "error", PERMISSION_DEADLINE)
+def no_policy(journal: Journal) -> StopPolicy:
+    return StopPolicy(journal, "off", 2, "error", PERMISSION_DEADLINE)
 
 
 class World:
@@ -62,13 +62,13 @@ class World:
         self.rules = folder / "rules.toml"
 
     def permissions(self, journal: Journal) -> Permissions:
-        return Permissions(journal, Rulebook(self.rules), PERMISSION_DEADLINE)
+        return Permissions(journal, RulesFile(self.rules), PERMISSION_DEADLINE)
 
     def plan(
         self, prompt: str = "", *, name: str = "", agent: str = "demo", limit: int = 100
-    ) -> Plan:
+    ) -> StartPlan:
         """Check a start that asks for no more than what is said here."""
-        wanted = Start(agent=agent, project=str(self.project), name=name, prompt=prompt)
+        wanted = StartRequest(agent=agent, project=str(self.project), name=name, prompt=prompt)
         return commands.plan(wanted, AGENTS, command=PROGRAM, path="", limit=limit)
 
     @property
@@ -84,10 +84,12 @@ class World:
 class House:
     """A running daemon, and short ways to ask it for things."""
 
-    def __init__(self, database: ObservedDatabase, keeper: Keeper, world: World) -> None:
+    def __init__(
+        self, database: ObservedDatabase, supervisor: Supervisor, world: World
+    ) -> None:
         self.database = database
-        self.journal = keeper.journal
-        self.keeper = keeper
+        self.journal = supervisor.journal
+        self.supervisor = supervisor
         self.world = world
 
     async def start(
@@ -98,14 +100,14 @@ class House:
         await self.rest()
         return session
 
-    async def accept(self, plan: Plan) -> SessionId:
+    async def accept(self, plan: StartPlan) -> SessionId:
         accept = partial(
-            commands.accept, journal=self.journal, plan=plan, speaker=Speaker("person")
+            commands.accept, journal=self.journal, plan=plan, speaker=MessageSender("person")
         )
         return (await self.database.write(accept)).id
 
     async def send(self, recipient: SessionId, words: str) -> MessageId:
-        send = partial(commands.send, journal=self.journal, speaker=Speaker("person"))
+        send = partial(commands.send, journal=self.journal, speaker=MessageSender("person"))
         return await self.database.write(partial(send, recipient=recipient, words=clean(words)))
 
     async def end(self, session: SessionId) -> None:
@@ -146,19 +148,21 @@ async def running(
     runtime = runtime or world.runtime
     journal = Journal("here", world.clock, READERS)
     intake = Intake(database, journal, agents, world.permissions(journal), no_policy(journal))
-    keeper = Keeper(database, journal, runtime, agents, DEADLINES, world.surroundings)
+    supervisor = Supervisor(database, journal, runtime, agents, DEADLINES, world.surroundings)
     await journal.catch_up(database)
     await world.agents.drain(intake)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(world.agents.speak, intake)
-        await keeper.recover()
-        conversations = Conversations({}, world.clock)
+        await supervisor.recover()
+        conversations = TranscriptReader({}, world.clock)
         tasks.start_soon(
-            Watch(database, journal, runtime, agents, conversations, intake.permissions).watch
+            ScreenWatch(
+                database, journal, runtime, agents, conversations, intake.permissions
+            ).watch
         )
-        tasks.start_soon(keeper.tend)
-        tasks.start_soon(Courier(database, journal, runtime, agents).deliver)
-        yield House(database, keeper, world)
+        tasks.start_soon(supervisor.run)
+        tasks.start_soon(Dispatcher(database, journal, runtime, agents).deliver)
+        yield House(database, supervisor, world)
         tasks.cancel_scope.cancel()
 
 

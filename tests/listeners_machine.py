@@ -73,7 +73,7 @@ class ListenersMachine(RuleBasedStateMachine):
     def paste(self, session: SessionId) -> None:
         if session in self.boxes:
             return
-        if parcel := messages.take_up(self.db, session, self.office.journal.clock.now()):
+        if parcel := messages.claim(self.db, session, self.office.journal.clock.now()):
             self.boxes[session] = parcel.words
             self.go_on(session, "paste", "prompt")
 

@@ -9,7 +9,7 @@ from rookery.coordination.listeners import listen
 from rookery.model.facts import Fact, SessionId
 from rookery.model.listeners import Listener, Until
 from rookery.model.messages import MessageId, Parcel, Words
-from rookery.sessions.commands import Speaker, send
+from rookery.sessions.commands import MessageSender, send
 from rookery.store import families, messages
 from rookery.store.journal import Journal
 from tests.sessions import settle_in
@@ -55,7 +55,7 @@ class Office:
     def say(self, speaker: SessionId | None, target: SessionId, words: str) -> MessageId:
         """Give words to a session; nobody is a person."""
         name = f"session {speaker}" if speaker else "person"
-        by = Speaker(name, speaker)
+        by = MessageSender(name, speaker)
         return send(self.db, self.journal, speaker=by, recipient=target, words=Words(words, 0))
 
     def ask(self, caller: SessionId, target: SessionId, words: str) -> MessageId:
@@ -64,7 +64,7 @@ class Office:
         return message
 
     def paste(self, session: SessionId) -> Parcel:
-        parcel = messages.take_up(self.db, session, self.journal.clock.now())
+        parcel = messages.claim(self.db, session, self.journal.clock.now())
         assert parcel
         return parcel
 

@@ -22,15 +22,15 @@ from anyio.abc import TaskGroup
 
 from rookery import __version__, supervise
 from rookery.agents.catalog import AGENTS
-from rookery.api.hook_socket import HookDoor
+from rookery.api.hook_socket import HookSocket
 from rookery.api.own_sockets import OwnSocket
 from rookery.api.servers import opened
 from rookery.clock import WallClock
 from rookery.config import Settings, load
 from rookery.coordination import listeners, relays
 from rookery.coordination.listeners import Listeners
-from rookery.delivery.dialog_answers import Answers
-from rookery.delivery.dispatcher import Courier
+from rookery.delivery.dialog_answers import DialogAnswers
+from rookery.delivery.dispatcher import Dispatcher
 from rookery.environment import Login, ask_login_shell, session_environment
 from rookery.home import Home, open_private, sync_folder
 from rookery.hook_setup import programs
@@ -51,14 +51,14 @@ from rookery.model.facts import (
     TurnEnded,
     TurnStarted,
 )
-from rookery.operations.table import House
+from rookery.operations.table import Context
 from rookery.permissions import answered_in_terminal
 from rookery.permissions.decisions import Permissions
 from rookery.permissions.lost_hooks import LostHooks
-from rookery.permissions.offline_answers import STEP, Absence, Situation
-from rookery.permissions.rules_file import Rulebook
-from rookery.permissions.screen_dialogs import Dialogs
-from rookery.permissions.stop_policy import Stops
+from rookery.permissions.offline_answers import STEP, OfflineAnswers, OfflineConditions
+from rookery.permissions.rules_file import RulesFile
+from rookery.permissions.screen_dialogs import DialogWatch
+from rookery.permissions.stop_policy import StopPolicy
 from rookery.ports.agent import Agent
 from rookery.ports.runtime import Runtime
 from rookery.ports.transcript import FolderSources
@@ -66,11 +66,11 @@ from rookery.processes import Kernel
 from rookery.runtimes.router import RuntimeRouter
 from rookery.runtimes.tmux.observed import ObservedRuntime
 from rookery.runtimes.tmux.runtime import TmuxRuntime
-from rookery.runtimes.tmux.server import Site, version_of
+from rookery.runtimes.tmux.server import ServerSite, version_of
 from rookery.runtimes.tmux.user_servers import expanded, find_sockets
-from rookery.sessions.expiry import Spans, Timers
+from rookery.sessions.expiry import Expiry, ExpirySpans
 from rookery.sessions.headless import HeadlessWatch
-from rookery.sessions.supervisor import Deadlines, Keeper, LaunchContext
+from rookery.sessions.supervisor import Deadlines, LaunchContext, Supervisor
 from rookery.store import families, flags, limits, tokens
 from rookery.store.database import Database
 from rookery.store.journal import Journal, Reader
@@ -80,10 +80,10 @@ from rookery.tracking.attention import Attention
 from rookery.tracking.corrections import Corrections
 from rookery.tracking.discovery import Discovery
 from rookery.tracking.intake import Intake
-from rookery.tracking.screen_watch import Watch
-from rookery.tracking.session_files import Registry
-from rookery.tracking.transcript_reader import Conversations
-from rookery.tracking.usage import Transcripts
+from rookery.tracking.screen_watch import ScreenWatch
+from rookery.tracking.session_files import SessionFilesWatch
+from rookery.tracking.transcript_reader import TranscriptReader
+from rookery.tracking.usage import UsageReader
 
 _log = logging.getLogger(__name__)
 
@@ -104,7 +104,7 @@ READERS: Mapping[str, Reader] = {
 }
 
 #: Minimum characters of the owner's token; Rookery never writes a shorter one.
-SHORTEST_TOKEN = 32
+MIN_TOKEN_CHARACTERS = 32
 
 #: SQLite errors of a file that neither waiting nor free disk space can repair.
 DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -116,7 +116,7 @@ CLEANUP_TIMEOUT_S = 2.0
 SPOOL_GRACE_S = 1.0
 
 #: Seconds before Python switches threads: the writer's work is many short steps.
-SWITCH = 0.0005
+THREAD_SWITCH_SECONDS = 0.0005
 
 
 def run(home: Home, *, ready: Callable[[], None], login: Login | None = None) -> None:
@@ -131,7 +131,7 @@ def run(home: Home, *, ready: Callable[[], None], login: Login | None = None) ->
     version_of("tmux")
     try:
         with home.locked(), logged(home.log), warned(sys.stderr) as is_started:
-            sys.setswitchinterval(SWITCH)
+            sys.setswitchinterval(THREAD_SWITCH_SECONDS)
             _allow_many_files()
 
             def begin() -> None:
@@ -190,7 +190,10 @@ async def serve(
         asyncio.get_running_loop().add_signal_handler(number, end)
     surroundings = await asyncio.to_thread(login)
     with whole:
-        async with running(home, settings, surroundings, stop=stop.set) as house, opened(house):
+        async with (
+            running(home, settings, surroundings, stop=stop.set) as context,
+            opened(context),
+        ):
             _log.info("Rookery %s is up, pid %d.", __version__, os.getpid())
             is_up.set()
             ready()
@@ -201,7 +204,7 @@ async def serve(
 @asynccontextmanager
 async def running(
     home: Home, settings: Settings, login: Mapping[str, str], *, stop: Callable[[], None]
-) -> AsyncIterator[House]:
+) -> AsyncIterator[Context]:
     """Run everything but the gateway while the block lasts."""
     clock = WallClock()
     ours, observed = _runtime(home, settings, clock), _observed(home, settings, clock)
@@ -210,7 +213,7 @@ async def running(
         journal = await _take_up(home, settings, clock, database)
         for each in (ours, observed, runtime):
             tasks.start_soon(each.keep)
-        house = House(
+        context = Context(
             database=database,
             journal=journal,
             runtime=runtime,
@@ -226,14 +229,14 @@ async def running(
             started_at=clock.now(),
             stop=stop,
         )
-        await house.permissions.rulebook.recall(database)
-        await house.permissions.rulebook.refresh(database, clock)
+        await context.permissions.rules_file.recall(database)
+        await context.permissions.rules_file.refresh(database, clock)
         # Before the hook programs are written: without this file, they ask about every call.
-        absence = _absence(home, settings, house.permissions.rulebook)
-        await supervise.contained(partial(absence.write, database, clock), name=STEP)
+        offline_answers = _absence(home, settings, context.permissions.rules_file)
+        await supervise.contained(partial(offline_answers.write, database, clock), name=STEP)
         hook_programs = HookPrograms(home, AGENTS)
-        keeper = _keeper(home, settings, login, (database, journal, runtime), hook_programs)
-        hooks = _hooks(house)
+        supervisor = _keeper(home, settings, login, (database, journal, runtime), hook_programs)
+        hooks = _hooks(context)
         async with hooks.open():
             drained = anyio.Event()
             tasks.start_soon(_drain, hooks, drained)
@@ -242,10 +245,10 @@ async def running(
             async def begin() -> None:
                 # What agents reported comes before conclusions about them.
                 await drained.wait()
-                await keeper.recover()
-                await house.discovery.recover()
-                _start_loops(house, tasks)
-                tasks.start_soon(keeper.tend)
+                await supervisor.recover()
+                await context.discovery.recover()
+                _start_loops(context, tasks)
+                tasks.start_soon(supervisor.run)
 
             with anyio.move_on_after(SPOOL_GRACE_S):
                 await drained.wait()
@@ -255,20 +258,20 @@ async def running(
                 # A long spool: the gateway opens meanwhile, and commands wait as rows.
                 tasks.start_soon(begin)
             tasks.start_soon(hook_programs.keep, clock)
-            yield house
-            await _end_empty_server(keeper, ours)
+            yield context
+            await _end_empty_server(supervisor, ours)
         tasks.cancel_scope.cancel()
 
 
-async def _end_empty_server(keeper: Keeper, runtime: TmuxRuntime) -> None:
+async def _end_empty_server(supervisor: Supervisor, runtime: TmuxRuntime) -> None:
     """End Rookery's tmux server if it holds no agent; otherwise the agents keep running."""
     with contextlib.suppress(sqlite3.DatabaseError):  # on a damaged disk it stops nevertheless
-        await keeper.finish(within=CLEANUP_TIMEOUT_S)
+        await supervisor.finish(within=CLEANUP_TIMEOUT_S)
     with anyio.move_on_after(CLEANUP_TIMEOUT_S):
         await runtime.retire()
 
 
-async def _drain(hooks: HookDoor, drained: anyio.Event) -> None:
+async def _drain(hooks: HookSocket, drained: anyio.Event) -> None:
     """Process what was spooled while no daemon ran, then keep draining. Runs for ever."""
     await hooks.drain()
     drained.set()
@@ -296,20 +299,20 @@ async def _take_up(
     return journal
 
 
-def _start_loops(house: House, tasks: TaskGroup) -> None:
+def _start_loops(context: Context, tasks: TaskGroup) -> None:
     """Start the loops that run as long as the daemon."""
-    home, settings, decider = house.home, house.settings, house.permissions
-    database, journal, clock = house.database, house.journal, house.journal.clock
-    held = (database, journal, house.runtime)
-    conversations = house.conversations
-    tasks.start_soon(Watch(*held, AGENTS, conversations, decider).watch)
-    tasks.start_soon(Attention(database, house.runtime, clock).keep)
-    tasks.start_soon(Dialogs(database, house.runtime, AGENTS, decider).watch)
-    tasks.start_soon(house.discovery.run)
+    home, settings, decider = context.home, context.settings, context.permissions
+    database, journal, clock = context.database, context.journal, context.journal.clock
+    held = (database, journal, context.runtime)
+    conversations = context.conversations
+    tasks.start_soon(ScreenWatch(*held, AGENTS, conversations, decider).watch)
+    tasks.start_soon(Attention(database, context.runtime, clock).keep)
+    tasks.start_soon(DialogWatch(database, context.runtime, AGENTS, decider).watch)
+    tasks.start_soon(context.discovery.run)
     corrections = Corrections(database, journal, conversations)
     for agent in AGENTS.values():
         if agent.transcript and (files := agent.transcript.session_files):
-            registry = Registry(
+            registry = SessionFilesWatch(
                 database, journal, conversations, corrections, agent.name, files
             )
             tasks.start_soon(registry.watch, conversations.folders[agent.name])
@@ -317,11 +320,11 @@ def _start_loops(house: House, tasks: TaskGroup) -> None:
     tasks.start_soon(decider.keep_time, database)
     tasks.start_soon(LostHooks(database, decider).watch)
     tasks.start_soon(_listeners(settings, journal).keep_time, database)
-    tasks.start_soon(Answers(*held, AGENTS, decider).press)
-    tasks.start_soon(_absence(home, settings, decider.rulebook).keep, database, clock)
-    tasks.start_soon(Courier(*held, AGENTS).deliver)
-    tasks.start_soon(Transcripts(database, journal, settings.prices).follow)
-    tasks.start_soon(Timers(*held, _spans(settings), home.artifacts).run)
+    tasks.start_soon(DialogAnswers(*held, AGENTS, decider).press)
+    tasks.start_soon(_absence(home, settings, decider.rules_file).keep, database, clock)
+    tasks.start_soon(Dispatcher(*held, AGENTS).deliver)
+    tasks.start_soon(UsageReader(database, journal, settings.prices).follow)
+    tasks.start_soon(Expiry(*held, _spans(settings), home.artifacts).run)
 
 
 async def _ensure_owner_token(home: Home, database: Database, clock: WallClock) -> None:
@@ -329,7 +332,7 @@ async def _ensure_owner_token(home: Home, database: Database, clock: WallClock) 
     with open_private(home.token) as file:
         secret = file.read().decode(errors="replace").strip()
         keep = partial(tokens.keep_owner, secret=secret, at=clock.now())
-        if len(secret) < SHORTEST_TOKEN or not await database.write(keep):
+        if len(secret) < MIN_TOKEN_CHARACTERS or not await database.write(keep):
             secret = tokens.new_secret()
             os.ftruncate(file.fileno(), 0)
             os.pwrite(file.fileno(), secret.encode(), 0)
@@ -348,7 +351,7 @@ def _allow_many_files() -> None:
 def _runtime(home: Home, settings: Settings, clock: WallClock) -> TmuxRuntime:
     limits = settings.limits
     return TmuxRuntime(
-        Site("tmux", home.tmux, home.run, limits.scrollback_lines),
+        ServerSite("tmux", home.tmux, home.run, limits.scrollback_lines),
         clock,
         ring_size=limits.live_ring_kb * 1024,
         typing=limits.typing_seconds,
@@ -386,14 +389,14 @@ def _keeper(
     login: Mapping[str, str],
     held: tuple[Database, Journal, Runtime],
     hook_programs: HookPrograms,
-) -> Keeper:
+) -> Supervisor:
     limits = settings.limits
 
     def environment(agent: str, caller: Mapping[str, str]) -> Mapping[str, str]:
         own = {**settings.environment, **settings.agent(agent).environment}
         return {**session_environment(login, caller, own), **home.environment}
 
-    return Keeper(
+    return Supervisor(
         *held,
         agents=AGENTS,
         deadlines=Deadlines(
@@ -418,10 +421,10 @@ def _commands(login: Mapping[str, str]) -> Mapping[str, tuple[str, ...]]:
 
 def _conversations(
     settings: Settings, login: Mapping[str, str], clock: WallClock
-) -> Conversations:
-    """Build ``Conversations`` with the agents' own folders, which agents may not report."""
+) -> TranscriptReader:
+    """Build ``TranscriptReader`` with the agents' own folders, which agents may not report."""
     found = {name: [*folders_of(agent, settings, login)] for name, agent in AGENTS.items()}
-    return Conversations(found, clock)
+    return TranscriptReader(found, clock)
 
 
 def folders_of(agent: Agent, settings: Settings, login: Mapping[str, str]) -> set[Path]:
@@ -441,22 +444,24 @@ def folders_of(agent: Agent, settings: Settings, login: Mapping[str, str]) -> se
 def _permissions(home: Home, settings: Settings, journal: Journal) -> Permissions:
     deadline = timedelta(seconds=settings.permissions.deadline_seconds)
     on_timeout = settings.permissions.on_timeout
-    return Permissions(journal, Rulebook(home.rules), deadline, on_timeout)
+    return Permissions(journal, RulesFile(home.rules), deadline, on_timeout)
 
 
-def _hooks(house: House) -> HookDoor:
-    home, stops = house.home, _stops(house.settings, house.journal)
+def _hooks(context: Context) -> HookSocket:
+    home, stops = context.home, _stops(context.settings, context.journal)
     intake = Intake(
-        *(house.database, house.journal, AGENTS, house.permissions, stops),
-        conversations=house.conversations,
+        *(context.database, context.journal, AGENTS, context.permissions, stops),
+        conversations=context.conversations,
     )
-    absence = _absence(home, house.settings, house.permissions.rulebook)
-    return HookDoor(intake, home.hook_door, home.spool, house.journal.clock, absence)
+    offline_answers = _absence(home, context.settings, context.permissions.rules_file)
+    return HookSocket(
+        intake, home.hook_door, home.spool, context.journal.clock, offline_answers
+    )
 
 
-def _stops(settings: Settings, journal: Journal) -> Stops:
+def _stops(settings: Settings, journal: Journal) -> StopPolicy:
     stops, deadline = settings.stops, settings.permissions.deadline_seconds
-    return Stops(
+    return StopPolicy(
         journal, stops.policy, stops.retries, stops.pattern, timedelta(seconds=deadline)
     )
 
@@ -466,24 +471,26 @@ def _listeners(settings: Settings, journal: Journal) -> Listeners:
     return Listeners(journal, timedelta(seconds=check), timedelta(minutes=stale))
 
 
-def _absence(home: Home, settings: Settings, rulebook: Rulebook) -> Absence:
-    return Absence(home.absence, AGENTS, rulebook, settings.permissions.when_away)
+def _absence(home: Home, settings: Settings, rules_file: RulesFile) -> OfflineAnswers:
+    return OfflineAnswers(
+        home.offline_answers, AGENTS, rules_file, settings.permissions.when_away
+    )
 
 
 def lay_hooks(home: Home) -> None:
     """Write the hook programs for agents that are started by hand; no daemon need have run."""
-    if not home.absence.exists():
-        rulebook = Rulebook(home.rules)
-        if reading := rulebook.look():
-            rulebook.adopt(reading)
-        first = Situation(mode="local", agents_above={})
-        Absence(home.absence, AGENTS, rulebook, "ask").store(first)
+    if not home.offline_answers.exists():
+        rules_file = RulesFile(home.rules)
+        if reading := rules_file.look():
+            rules_file.adopt(reading)
+        first = OfflineConditions(mode="local", agents_above={})
+        OfflineAnswers(home.offline_answers, AGENTS, rules_file, "ask").store(first)
     programs.write(home, AGENTS)
 
 
-def _spans(settings: Settings) -> Spans:
+def _spans(settings: Settings) -> ExpirySpans:
     limits = settings.limits
-    return Spans(
+    return ExpirySpans(
         inactive=timedelta(hours=limits.inactive_hours),
         retention=timedelta(days=limits.retention_days),
         kept_sessions=limits.kept_sessions,

@@ -16,7 +16,7 @@ from rookery.config import Settings, load
 from rookery.home import Home
 from rookery.hook_setup.programs import find_problem
 from rookery.model.errors import AgentUnknown, ConfigBroken, RuntimeFailed, StoreBroken
-from rookery.permissions.rules_file import Rulebook, read
+from rookery.permissions.rules_file import RulesFile, read
 from rookery.ports.agent import Agent
 from rookery.programs.hook import verified
 from rookery.runtimes.tmux.server import version_of
@@ -24,14 +24,14 @@ from rookery.store import file_check
 from rookery.store.troubles import UnsureMessage
 
 #: Bytes below which a disk counts as nearly full.
-LOW = 500_000_000
+LOW_DISK_BYTES = 500_000_000
 
 #: From this version on tmux does not miss the exit of a child.
-SURE_OF_EXITS = (3, 6)
+TMUX_WITHOUT_MISSED_EXITS = (3, 6)
 
 
 #: Characters of a message by which a person recognises it.
-SHOWN = 60
+SHOWN_MESSAGE_CHARACTERS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Hold:
+class HoldState:
     """All deliveries are on hold."""
 
     since: datetime | None  #: ``None`` if that is unknown
@@ -62,7 +62,7 @@ class Trouble:
     parked: int
     hooks: int
     doubts: tuple[UnsureMessage, ...]
-    hold: Hold | None = None
+    hold: HoldState | None = None
     headless: str = ""  #: which agents are not tracked, since too many are
 
 
@@ -120,7 +120,7 @@ def _config(home: Home, check_settings: Callable[[Settings], None]) -> Check:
     return Check("config", ok=True, detail=detail)
 
 
-def rules_in_force(book: Rulebook) -> Check:
+def rules_in_force(book: RulesFile) -> Check:
     """Return the check of the rules that the daemon uses, which may differ from the file."""
     if book.problem:
         return Check("rules", ok=False, detail=book.problem)
@@ -154,7 +154,7 @@ def _tmux() -> Check:
     except RuntimeFailed as error:
         return Check("tmux", ok=False, detail=str(error))
     detail = ".".join(map(str, version))
-    if version < SURE_OF_EXITS:
+    if version < TMUX_WITHOUT_MISSED_EXITS:
         detail += " (before 3.6 it may lose a program's exit status; Rookery nudges it)"
     return Check("tmux", ok=True, detail=detail)
 
@@ -174,8 +174,8 @@ def _folders(home: Home) -> Iterator[Check]:
 def _disk(home: Home) -> Check:
     folder = next(each for each in (home.state, *home.state.parents) if each.exists())
     free = shutil.disk_usage(folder).free
-    advice = "" if free > LOW else "make room, then: rookery prune"
-    return Check("disk", free > LOW, f"{free // 1_000_000:,} MB free", advice)
+    advice = "" if free > LOW_DISK_BYTES else "make room, then: rookery prune"
+    return Check("disk", free > LOW_DISK_BYTES, f"{free // 1_000_000:,} MB free", advice)
 
 
 def check_deeply(home: Home) -> Check:
@@ -234,7 +234,11 @@ def _troubles(trouble: Trouble) -> Iterator[Check]:
 
 def _shown(message: UnsureMessage) -> str:
     words = " ".join(message.words.split())
-    cut = words if len(words) <= SHOWN else words[:SHOWN] + "…"
+    cut = (
+        words
+        if len(words) <= SHOWN_MESSAGE_CHARACTERS
+        else words[:SHOWN_MESSAGE_CHARACTERS] + "…"
+    )
     return f"{message.recipient}, {message.written_at.astimezone():%Y-%m-%d %H:%M:%S}: {cut}"
 
 
@@ -254,11 +258,13 @@ def _offline_answers(home: Home) -> Check:
     if not home.database.exists():
         return Check(name, ok=None, detail="they are written at the first start")
     try:
-        verified(home.absence.read_bytes())
+        verified(home.offline_answers.read_bytes())
     except (OSError, ValueError):
-        detail = f"{home.absence} is missing or damaged: without a daemon, every call is asked"
-        return Check(name, ok=False, detail=f"{detail} about or denied", advice="rookery up")
-    return Check(name, ok=True, detail=f"{home.absence} is whole")
+        detail = f"{home.offline_answers} is missing or damaged: without a daemon, every call"
+        return Check(
+            name, ok=False, detail=f"{detail} is asked about or denied", advice="rookery up"
+        )
+    return Check(name, ok=True, detail=f"{home.offline_answers} is whole")
 
 
 def _spool(home: Home) -> Check:

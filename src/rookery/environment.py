@@ -44,7 +44,7 @@ _SHOW = (
 )
 
 #: Seconds for the user's shell to read its start-up files.
-PATIENCE = 10.0
+SHELL_TIMEOUT_SECONDS = 10.0
 
 
 #: Waits for a login shell and returns its environment; the daemon's own if that fails.
@@ -79,7 +79,7 @@ def ask_login_shell(own: Mapping[str, str]) -> Login:
 def _read_environment(asked: subprocess.Popen[str], own: Mapping[str, str]) -> dict[str, str]:
     with asked:
         try:
-            told, _ = asked.communicate(timeout=PATIENCE)
+            told, _ = asked.communicate(timeout=SHELL_TIMEOUT_SECONDS)
         except subprocess.TimeoutExpired:
             asked.kill()
             return clean(own)

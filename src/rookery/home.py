@@ -19,7 +19,7 @@ from rookery.model.errors import AlreadyRunning, HomeUnusable
 _log = logging.getLogger(__name__)
 
 #: Bytes of a unix socket's path, minus room for the file names.
-_SOCKET_PATH = 90
+_MAX_SOCKET_PATH_BYTES = 90
 
 #: Control characters, and bytes that are not UTF-8: paths go to tmux on control lines.
 _UNUSABLE_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -75,7 +75,7 @@ class Home:
         return self.state / "spool"
 
     @property
-    def absence(self) -> Path:
+    def offline_answers(self) -> Path:
         """What hooks answer while no daemon runs. The hook program has this name built in."""
         return self.state / "absence.json"
 
@@ -251,7 +251,7 @@ def _short(run: Path, environment: Mapping[str, str]) -> Path:
     Every user can create folders in /tmp. So there are several names: the first that is a
     folder of this user is taken, or else the first that does not exist.
     """
-    if len(os.fsencode(run)) <= _SOCKET_PATH:
+    if len(os.fsencode(run)) <= _MAX_SOCKET_PATH_BYTES:
         return run
     # Imported here: it loads OpenSSL, which would delay every command.
     import hashlib  # noqa: PLC0415

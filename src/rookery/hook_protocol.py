@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 
 from rookery.lineage import read_lineage
 from rookery.model.errors import HookUnreadable
-from rookery.model.sessions import Badge, Spot
+from rookery.model.sessions import Badge, PaneRef
 from rookery.ports.agent import Payload
 from rookery.processes import Process
 from rookery.programs.hook import CHECKSUM, MAX_PAYLOAD_BYTES, VERSION
@@ -27,14 +27,14 @@ MAX_SEARCHED_CHARACTERS = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class CallHead:
     """The first line of a call."""
 
     key: str
     agent: str
     size: int | None  #: of the payload; None if it ends with the connection
     badge: Badge | None
-    pane: Spot | None
+    pane: PaneRef | None
     named: tuple[Process, ...]  #: the ancestors of the hook program, the nearest first
 
 
@@ -49,7 +49,7 @@ class Hook:
     #: The process that made the call, according to the kernel; None if the call was spooled,
     #: and so no hook program waits for an answer.
     pid: int | None = None
-    pane: Spot | None = None  #: where the call says that it runs
+    pane: PaneRef | None = None  #: where the call says that it runs
     #: Whether the payload had to be changed to be parsed: what the agent is about to do may
     #: differ from what it says here.
     is_altered: bool = False
@@ -73,7 +73,7 @@ def time_of(key: str) -> datetime | None:
         return None
 
 
-def read_head(line: bytes) -> Head:
+def read_head(line: bytes) -> CallHead:
     """Parse the first line of a call. Raises ``HookUnreadable``, which names no badge."""
     words = line.rstrip(b"\n").decode(errors="surrogateescape").split(" ")
     version, words = _version(words)
@@ -86,9 +86,9 @@ def read_head(line: bytes) -> Head:
         # Not chained: the cause's text may contain a badge, which must not appear in a log.
         raise HookUnreadable(f"its first line has {len(words)} words") from None
     socket = " ".join(server) or "-"
-    spot = None if "-" in {pane, socket} else Spot(socket, pane)
+    pane_ref = None if "-" in {pane, socket} else PaneRef(socket, pane)
     worn = None if badge == "-" else Badge(badge)
-    return Head(key, agent, size, worn, spot, read_lineage(named))
+    return CallHead(key, agent, size, worn, pane_ref, read_lineage(named))
 
 
 _VERSION = re.compile(r"v([0-9]{1,4})")
@@ -122,7 +122,7 @@ def read_call(call: bytes, *, pid: int | None = None) -> Hook:
     return read_body(head, body, pid=pid)
 
 
-def read_body(head: Head, body: bytes, *, pid: int | None = None) -> Hook:
+def read_body(head: CallHead, body: bytes, *, pid: int | None = None) -> Hook:
     """Parse the payload of a call whose first line was parsed. Raises ``HookUnreadable``."""
     try:
         payload, is_altered = _read(body)

@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Loopback:
+class HttpPort:
     """The HTTP port on loopback, once it is open."""
 
     port: int | None = None

@@ -12,7 +12,7 @@ from rookery.processes import Process, is_running, runs_program
 TELLS_LINEAGE = Path("/proc/self/stat").exists()
 
 #: The number of nearest ancestors that are the agent and the shell in which it runs hooks.
-NEAREST = 2
+NEAREST_ANCESTORS = 2
 
 _PROCESS = re.compile(r"(\d{1,10}):(\d{1,20})")
 
@@ -33,6 +33,6 @@ def agent_in_lineage(named: Sequence[Process], program: str) -> Process | None:
     for each in running:
         if runs_program(each.pid, program):
             return each
-    nearest = named[:NEAREST]
+    nearest = named[:NEAREST_ANCESTORS]
     is_gone = bool(nearest) and not any(each in running for each in nearest)
     return nearest[-1] if is_gone else None

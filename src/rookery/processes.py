@@ -152,7 +152,7 @@ class SeenProcess:
     is_in_front: bool = True  #: it is in the foreground of its terminal
 
 
-class Table(Protocol):
+class ProcessTable(Protocol):
     """The process table of a computer. A process that ends during a call counts as absent."""
 
     def look(self, pid: int) -> SeenProcess | None: ...
@@ -227,7 +227,7 @@ _LISTS_CHILDREN = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").exist
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundProgram:
     """A running agent program."""
 
     agent: str
@@ -239,7 +239,9 @@ class Found:
         return tuple(each.word for each in (self.process, *self.inner))
 
 
-def find_agent(table: Table, pid: int, programs: Mapping[str, str]) -> Found | None:
+def find_agent(
+    table: ProcessTable, pid: int, programs: Mapping[str, str]
+) -> FoundProgram | None:
     """Return the agent that runs in, or below, a process; the foreground one of several.
 
     ``programs`` maps programs to agents.
@@ -248,11 +250,13 @@ def find_agent(table: Table, pid: int, programs: Mapping[str, str]) -> Found | N
     if not found:
         return None
     agent, seen = max(found, key=lambda each: each[1].is_in_front)
-    return Found(agent, seen.process, tuple(_inner(table, seen.process.pid, agent, programs)))
+    return FoundProgram(
+        agent, seen.process, tuple(_inner(table, seen.process.pid, agent, programs))
+    )
 
 
 def _outermost(
-    table: Table, pid: int, programs: Mapping[str, str], known: set[int]
+    table: ProcessTable, pid: int, programs: Mapping[str, str], known: set[int]
 ) -> Iterator[tuple[str, SeenProcess]]:
     """Yield the agents at or below a process that have no agent above them."""
     if pid in known or (seen := table.look(pid)) is None:
@@ -272,7 +276,7 @@ def _outermost(
 
 
 def _inner(
-    table: Table, pid: int, agent: str, programs: Mapping[str, str]
+    table: ProcessTable, pid: int, agent: str, programs: Mapping[str, str]
 ) -> Iterator[Process]:
     for child in table.children(pid):
         seen = table.look(child)
@@ -356,8 +360,8 @@ def _read(path: str) -> bytes:
     """Read a /proc file whole. There are many, and a ``Path`` takes twice as long."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        found = os.read(descriptor, _USUAL_SIZE)
-        while part := os.read(descriptor, _USUAL_SIZE):
+        found = os.read(descriptor, _USUAL_BYTES)
+        while part := os.read(descriptor, _USUAL_BYTES):
             found += part
         return found
     finally:
@@ -365,7 +369,7 @@ def _read(path: str) -> bytes:
 
 
 #: Bytes that nearly all /proc files of a process fit in.
-_USUAL_SIZE = 64 * 1024
+_USUAL_BYTES = 64 * 1024
 
 
 def _is_in_front(pid: int) -> bool:

@@ -19,7 +19,7 @@ from rookery.ports.runtime import Launch, Place, Runtime
 from rookery.runtimes.tmux.delivery import Typing
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.runtime import TmuxRuntime
-from rookery.runtimes.tmux.server import Site
+from rookery.runtimes.tmux.server import ServerSite
 from tests.contract.tmux import holding
 from tests.fakes.runtime import FakeRuntime, Manner
 
@@ -101,7 +101,7 @@ class FakeBench:
 class TmuxBench:
     """The real tmux, with the demo agent; its daemons live one after the other."""
 
-    def __init__(self, site: Site, lives: AsyncExitStack) -> None:
+    def __init__(self, site: ServerSite, lives: AsyncExitStack) -> None:
         self.runtime: TmuxRuntime
         self._site = site
         self._lives = lives

@@ -19,11 +19,11 @@ from rookery.clock import WallClock
 from rookery.model.errors import NoTerminal, RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel, Step
-from rookery.model.sessions import Spot
+from rookery.model.sessions import PaneRef
 from rookery.ports.runtime import (
     Blocked,
     Exited,
-    Left,
+    LeftInput,
     Runtime,
     StopMethod,
     Submitted,
@@ -33,7 +33,7 @@ from rookery.ports.runtime import (
 from rookery.processes import Kernel, Process
 from rookery.runtimes.router import RuntimeRouter
 from rookery.runtimes.tmux.observed import ObservedRuntime
-from rookery.runtimes.tmux.server import Site
+from rookery.runtimes.tmux.server import ServerSite
 from tests.contract.benches import DEMO, SOON, launch_of, seen, started
 from tests.contract.tmux import holding, site_in
 from tests.fakes.delivery_log import FakeLog
@@ -87,7 +87,7 @@ async def tmux(folder: Path) -> AsyncIterator[Subject]:
             yield Subject(runtime, session)
 
 
-def start_by_hand(site: Site, folder: Path) -> tuple[str, int]:
+def start_by_hand(site: ServerSite, folder: Path) -> tuple[str, int]:
     """Start the demo agent as a person does. Return its pane and its process."""
     told = ("-P", "-F", "#{pane_id} #{pane_pid}")
     said = subprocess.run(
@@ -112,7 +112,7 @@ async def observed(folder: Path) -> AsyncIterator[Subject]:
         session = new_session()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(runtime.keep)
-            runtime.hold(session, demo.DEMO, Spot(str(site.socket), pane), process)
+            runtime.hold(session, demo.DEMO, PaneRef(str(site.socket), pane), process)
             await seen(runtime, session, lambda view: view.is_resting)
             yield Subject(runtime, session)
             tasks.cancel_scope.cancel()
@@ -165,7 +165,7 @@ async def test_words_that_were_delivered_are_not_delivered_again(subject: Subjec
         replace(parcel, step=Step.SUBMITTED), FakeLog(), is_new=False
     )
 
-    assert again == Left()
+    assert again == LeftInput()
 
 
 @pytest.mark.spec("B2")

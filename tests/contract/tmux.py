@@ -11,13 +11,13 @@ import anyio
 
 from rookery.clock import WallClock
 from rookery.runtimes.tmux.runtime import TmuxRuntime
-from rookery.runtimes.tmux.server import Site
+from rookery.runtimes.tmux.server import ServerSite
 
 
 @contextmanager
-def site_in(folder: Path) -> Iterator[Site]:
+def site_in(folder: Path) -> Iterator[ServerSite]:
     """Give a place for a tmux server; whatever ran there is ended afterwards."""
-    site = Site("tmux", folder / "t.sock", folder, lines=1_000)
+    site = ServerSite("tmux", folder / "t.sock", folder, lines=1_000)
     kill = [site.tmux, "-S", str(site.socket), "kill-server"]
     try:
         yield site
@@ -26,7 +26,7 @@ def site_in(folder: Path) -> Iterator[Site]:
 
 
 @asynccontextmanager
-async def holding(site: Site) -> AsyncIterator[TmuxRuntime]:
+async def holding(site: ServerSite) -> AsyncIterator[TmuxRuntime]:
     """Hold what runs there while the block lasts, as a daemon does; it lives on."""
     runtime = TmuxRuntime(site, WallClock(), ring_size=64 * 1024, typing=2.0)
     async with anyio.create_task_group() as tasks:

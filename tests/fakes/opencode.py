@@ -183,8 +183,8 @@ class Setting:
     def __init__(self, folder: Path) -> None:
         self.door, self.spool = folder / "door", folder / "spool"
         self.spool.mkdir()
-        self.absence = folder / hook.ABSENCE
-        self.absence.write_bytes(with_checksum(b"{}"))  # there are no rules
+        self.offline_answers = folder / hook.ABSENCE
+        self.offline_answers.write_bytes(with_checksum(b"{}"))  # there are no rules
         self.plugin = folder / "rookery.mjs"
         self.plugin.write_text(self.text())
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
-from rookery.model.sessions import Spot
+from rookery.model.sessions import PaneRef
 from rookery.ports.agent import Agent
 from rookery.processes import Process
-from rookery.runtimes.tmux.server import Site
+from rookery.runtimes.tmux.server import ServerSite
 
 _FORMAT = re.compile(r"'-F' '(.*)'")
 _FIELD = re.compile(r"#\{(\w+)\}")
@@ -22,7 +22,7 @@ class FakeServer:
     tells_apart = True
 
     def __init__(self, socket: str) -> None:
-        self.site = Site("tmux", Path(socket), Path("/nowhere"), lines=0)
+        self.site = ServerSite("tmux", Path(socket), Path("/nowhere"), lines=0)
         self.panes: list[dict[str, object]] = []
         self.buffers: list[str] = []
         self.fails = ""
@@ -71,7 +71,7 @@ class FakeHolder:
     """Holds what is found, and does nothing with it."""
 
     servers: dict[str, FakeServer] = field(default_factory=dict)
-    seats: dict[SessionId, tuple[str, Spot, Process]] = field(default_factory=dict)
+    seats: dict[SessionId, tuple[str, PaneRef, Process]] = field(default_factory=dict)
 
     def server(self, socket: str) -> FakeServer:
         return self.servers.setdefault(socket, FakeServer(socket))
@@ -79,8 +79,10 @@ class FakeHolder:
     def held(self) -> frozenset[SessionId]:
         return frozenset(self.seats)
 
-    def hold(self, session: SessionId, agent: Agent, spot: Spot, process: Process) -> None:
-        self.seats[session] = (agent.name, spot, process)
+    def hold(
+        self, session: SessionId, agent: Agent, pane_ref: PaneRef, process: Process
+    ) -> None:
+        self.seats[session] = (agent.name, pane_ref, process)
 
     def let_go(self, session: SessionId) -> None:
         del self.seats[session]

@@ -13,7 +13,7 @@ from rookery.ports.runtime import (
     DeliveryLog,
     Exited,
     Launch,
-    Left,
+    LeftInput,
     Place,
     Reported,
     Sighting,
@@ -64,7 +64,7 @@ class StreamRuntime:
     async def deliver(self, parcel: Parcel, log: DeliveryLog, *, is_new: bool) -> Delivery:
         self._require(parcel.recipient)
         if self._receipts.get(parcel.recipient) == parcel.receipt:
-            return Left()
+            return LeftInput()
         await log.note_typed()
         self._receipts[parcel.recipient] = parcel.receipt
         self.heard.append((parcel.recipient, parcel.words))

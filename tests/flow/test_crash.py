@@ -36,7 +36,7 @@ class Story:
     async def begin(self) -> None:
         """Do what comes before; nobody dies of it."""
 
-    async def ask(self, house: House) -> None:
+    async def ask(self, context: House) -> None:
         """As an honest client does that got no answer: it looks before it asks again."""
         raise NotImplementedError
 
@@ -57,8 +57,8 @@ class Story:
             anyio.create_task_group() as tasks,
         ):
             tasks.start_soon(self._let_time_pass, database, fate, told)
-            async with running(database, self.world) as house:
-                await self.ask(house)
+            async with running(database, self.world) as context:
+                await self.ask(context)
                 with anyio.fail_after(5):
                     await told.wait()
             tasks.cancel_scope.cancel()
@@ -77,9 +77,9 @@ class Story:
 class Start(Story):
     """A person starts a session with a prompt."""
 
-    async def ask(self, house: House) -> None:
-        if not await house.database.read(everyone):
-            await house.accept(self.world.plan(WORDS))
+    async def ask(self, context: House) -> None:
+        if not await context.database.read(everyone):
+            await context.accept(self.world.plan(WORDS))
 
     def is_told(self, db: Connection) -> bool:
         return bool(everyone(db)) and all_is_said(db)
@@ -101,9 +101,9 @@ class Send(Story):
         async with ObservedDatabase(self.path) as database, running(database, self.world) as it:
             self.worker = await it.start(agent=self.agent)
 
-    async def ask(self, house: House) -> None:
-        if not await house.database.read(steps):
-            await house.send(self.worker, WORDS)
+    async def ask(self, context: House) -> None:
+        if not await context.database.read(steps):
+            await context.send(self.worker, WORDS)
 
     def is_told(self, db: Connection) -> bool:
         return bool(steps(db)) and all_is_said(db)
@@ -122,11 +122,11 @@ class End(Send):
         self.world.runtime.manner = Manner(ignores=frozenset({"quit"}))
         await super().begin()
 
-    async def ask(self, house: House) -> None:
-        await house.end(self.worker)
+    async def ask(self, context: House) -> None:
+        await context.end(self.worker)
 
     def is_told(self, db: Connection) -> bool:
-        return sessions.get(db, self.worker).status.is_over and not sessions.is_held(
+        return sessions.get(db, self.worker).status.is_over and not sessions.has_runtime(
             db, self.worker
         )
 
@@ -155,19 +155,20 @@ class EndAtOnce(Start):
     async def begin(self) -> None:
         self.world.runtime.manner = Manner(comes_up=False)
 
-    async def ask(self, house: House) -> None:
+    async def ask(self, context: House) -> None:
         launched = anyio.Event()
         self.world.runtime.on_start = lambda session, program: launched.set()
-        await super().ask(house)
-        (session,) = await house.database.read(everyone)
+        await super().ask(context)
+        (session,) = await context.database.read(everyone)
         if session.status is Status.STARTING and not self.world.runtime.programs:
             with anyio.fail_after(5):
                 await launched.wait()
-        await house.end(session.id)
+        await context.end(session.id)
 
     def is_told(self, db: Connection) -> bool:
         return any(
-            each.status.is_over and not sessions.is_held(db, each.id) for each in everyone(db)
+            each.status.is_over and not sessions.has_runtime(db, each.id)
+            for each in everyone(db)
         )
 
     def check(self, db: Connection) -> None:

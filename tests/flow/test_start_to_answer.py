@@ -22,10 +22,10 @@ async def test_a_prompt_becomes_a_session_a_turn_and_an_answer(
     database: ObservedDatabase, tmp_path: Path
 ) -> None:
     world = World(tmp_path)
-    async with running(database, world) as house:
-        session = await house.start("Build the parser", name="builder")
+    async with running(database, world) as context:
+        session = await context.start("Build the parser", name="builder")
 
-        known = await house.session(session)
+        known = await context.session(session)
         (turn,) = await database.read(partial(turns.of_session, session=session, last=10))
 
     now = world.clock.now()
@@ -49,19 +49,19 @@ async def test_words_wait_while_it_asks_its_person(
 ) -> None:
     world = World(tmp_path)
     world.agents.answers_at_once = False
-    async with running(database, world) as house:
-        session = await house.start("Build the parser")
+    async with running(database, world) as context:
+        session = await context.start("Build the parser")
         program = world.runtime.program(session)
 
         world.agents.hook(session, "PermissionRequest", tool_name="Bash")
         program.dialog = "May it use Bash?"
-        await house.send(session, "And test it")
-        await house.rest()
-        asking = await house.session(session)
+        await context.send(session, "And test it")
+        await context.rest()
+        asking = await context.session(session)
         program.dialog = ""
         world.agents.hook(session, "PostToolUse", tool_name="Bash")
         world.agents.hook(session, "Stop", last_assistant_message="Built.")
-        await house.rest()
+        await context.rest()
 
     assert (asking.activity, asking.reason) == ("permission", "May it use Bash?")
     assert world.runtime.heard == [(session, "Build the parser"), (session, "And test it")]
@@ -73,19 +73,19 @@ async def test_any_program_can_be_asked_and_ended(
     database: ObservedDatabase, tmp_path: Path
 ) -> None:
     world = World(tmp_path)
-    async with running(database, world) as house:
-        session = await house.start(agent="shell", name="terminal")
-        await house.send(session, "ls")
-        await house.rest()
+    async with running(database, world) as context:
+        session = await context.start(agent="shell", name="terminal")
+        await context.send(session, "ls")
+        await context.rest()
         world.runtime.program(session).screen = ["$ ls", "parser.py", "$"]
         world.clock.advance(2)
         world.runtime.see_again(FellQuiet(session))
-        await house.rest()
+        await context.rest()
         (turn,) = await database.read(partial(turns.of_session, session=session, last=10))
-        await house.end(session)
-        await house.rest()
+        await context.end(session)
+        await context.rest()
 
-        ended = await house.session(session)
+        ended = await context.session(session)
 
     artifact = world.artifacts / f"{session}.txt"
     assert (turn.prompt, turn.answer) == ("ls", "parser.py")

@@ -20,7 +20,7 @@ from typing import Any
 from rookery.client import Client
 from rookery.home import Home, find_home
 from rookery.model.errors import Answered, NotRunning, RookeryError
-from rookery.runtimes.tmux.server import Site, end_old_lines
+from rookery.runtimes.tmux.server import ServerSite, end_old_lines
 from tests.real.warm import WARM, Forked, can_fork
 
 ROOT = Path(__file__).parents[2]
@@ -246,7 +246,7 @@ class Rookery:
                 self.client.post("sessions", "end")
         self.stop()
         # A line that nobody reads any more would keep the server alive.
-        end_old_lines(Site("tmux", self.home.tmux, self.home.run, 0))
+        end_old_lines(ServerSite("tmux", self.home.tmux, self.home.run, 0))
         # A server that is about to leave by itself may let its last client wait.
         with suppress(subprocess.TimeoutExpired):
             self.tmux("kill-server")

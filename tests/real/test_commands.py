@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from rookery.api.servers import FAREWELL
+from rookery.api.servers import SHUTDOWN_TIMEOUT_SECONDS
 from rookery.model.errors import Answered
 from tests.real.rookery import SOON, Rookery, eventually
 
@@ -133,7 +133,7 @@ def test_whoever_waits_in_vain_for_a_daemon_is_told_what_is_true(rookery: Rooker
         assert f"The daemon stopped while this waited; {name} goes on." in words
         assert f"rookery up  then:  rookery output {name}" in words
     assert "rookery events --after " in followed
-    assert took < FAREWELL
+    assert took < SHUTDOWN_TIMEOUT_SECONDS
     assert "Traceback" not in rookery.home.log.read_text()
 
 

@@ -28,13 +28,13 @@ from hypothesis import strategies as st
 from rookery.agents.shell import SHELL
 from rookery.model.errors import WordsRefused
 from rookery.model.facts import SessionId
-from rookery.model.messages import LONGEST, Parcel, Step, Words, clean
+from rookery.model.messages import MAX_MESSAGE_BYTES, Parcel, Step, Words, clean
 from rookery.model.screens import Screen, View
 from rookery.ports.agent import Agent
 from rookery.ports.runtime import Launch
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.runtime import TmuxRuntime
-from rookery.runtimes.tmux.server import Site
+from rookery.runtimes.tmux.server import ServerSite
 from tests.contract.tmux import holding, site_in
 from tests.dialects import screen_of
 
@@ -104,7 +104,7 @@ class Writer:
 
 
 @asynccontextmanager
-async def writing(site: Site, dialect: Agent, *options: str) -> AsyncIterator[Writer]:
+async def writing(site: ServerSite, dialect: Agent, *options: str) -> AsyncIterator[Writer]:
     """Have a program run, and be written to, while the block lasts."""
     session, door = SessionId(str(uuid4())), str(site.folder / "r.sock")
     argv = (sys.executable, "-I", str(READER), door, *options)
@@ -116,7 +116,7 @@ async def writing(site: Site, dialect: Agent, *options: str) -> AsyncIterator[Wr
 
     async with (
         holding(site) as runtime,
-        await asyncio.start_unix_server(meet, door, limit=4 * LONGEST),
+        await asyncio.start_unix_server(meet, door, limit=4 * MAX_MESSAGE_BYTES),
     ):
         await runtime.start(Launch(session, dialect, argv, environment, site.folder))
         async with asyncio.timeout(SOON):

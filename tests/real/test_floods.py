@@ -124,7 +124,7 @@ async def test_the_first_change_after_a_pause_is_shown_without_delay(
 
 
 def test_a_burst_is_a_flood_only_within_a_second() -> None:
-    meter = floods.Meter()
+    meter = floods.OutputMeter()
     half = floods.FLOOD_BYTES // 2 + 1
 
     assert not meter.overflows(half, now=10.0)

@@ -13,7 +13,7 @@ from rookery.model.errors import RuntimeFailed
 from rookery.runtimes.tmux import captures, inputs, user_servers
 from rookery.runtimes.tmux.control import TmuxFailed, TmuxGone, TmuxRefused, TmuxSilent
 from rookery.runtimes.tmux.protocol import line
-from rookery.runtimes.tmux.server import Site
+from rookery.runtimes.tmux.server import ServerSite
 from rookery.runtimes.tmux.user_servers import ForeignServer, list_panes
 from tests.real.own_tmux import OwnTmux
 from tests.real.rookery import eventually
@@ -31,7 +31,7 @@ def own(tmp_path: Path) -> Iterator[OwnTmux]:
 
 @pytest.fixture
 def server(own: OwnTmux, tmp_path: Path) -> ForeignServer:
-    return ForeignServer(Site("tmux", own.socket, tmp_path, lines=0))
+    return ForeignServer(ServerSite("tmux", own.socket, tmp_path, lines=0))
 
 
 async def test_each_question_gets_its_own_answer(server: ForeignServer) -> None:
@@ -60,7 +60,7 @@ async def test_after_a_refusal_nothing_more_is_done(
 
 @pytest.mark.spec("B1")
 async def test_where_no_server_runs_none_is_started(tmp_path: Path) -> None:
-    nobody = ForeignServer(Site("tmux", tmp_path / "none.sock", tmp_path, lines=0))
+    nobody = ForeignServer(ServerSite("tmux", tmp_path / "none.sock", tmp_path, lines=0))
 
     with pytest.raises(RuntimeFailed):
         await nobody.ask(line("list-panes", "-a"))
@@ -69,7 +69,7 @@ async def test_where_no_server_runs_none_is_started(tmp_path: Path) -> None:
 
 
 async def test_without_tmux_it_says_so(own: OwnTmux, tmp_path: Path) -> None:
-    nothing = ForeignServer(Site("/nowhere/tmux", own.socket, tmp_path, lines=0))
+    nothing = ForeignServer(ServerSite("/nowhere/tmux", own.socket, tmp_path, lines=0))
 
     with pytest.raises(TmuxGone, match="/nowhere/tmux cannot be run"):
         await nothing.ask(line("list-panes", "-a"))
@@ -84,7 +84,7 @@ async def test_what_is_too_much_at_once_is_refused(server: ForeignServer) -> Non
 async def test_a_server_that_hangs_is_given_up(
     server: ForeignServer, own: OwnTmux, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(user_servers, "DEADLINE", 0.3)
+    monkeypatch.setattr(user_servers, "COMMAND_TIMEOUT_SECONDS", 0.3)
     pid = int(own.tmux("display-message", "-p", "#{pid}"))
     os.kill(pid, signal.SIGSTOP)
 

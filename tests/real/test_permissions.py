@@ -490,8 +490,8 @@ def test_rules_that_are_broken_at_a_restart_stay_in_force_and_every_command_says
     cold.configure("")
     cold.home.rules.write_text('[[deny]]\nname = "no rm"\ninput.command = "rm *"\n')
     cold.up()
-    eventually(cold.home.absence.exists)
-    left = cold.home.absence.read_text()
+    eventually(cold.home.offline_answers.exists)
+    left = cold.home.offline_answers.read_text()
     cold.stop()
     cold.home.rules.write_text("[[deny")
     call = json.dumps({"tool": "Bash", "input": {"command": "rm x"}})
@@ -506,7 +506,7 @@ def test_rules_that_are_broken_at_a_restart_stay_in_force_and_every_command_says
         assert "The last valid version stays in force (1 rules)" in each
     assert "PreToolUse" in left
     assert "no rm" in tested
-    assert cold.home.absence.read_text() == left
+    assert cold.home.offline_answers.read_text() == left
 
 
 @pytest.mark.spec("D1", "I5")
@@ -551,7 +551,7 @@ def test_a_call_under_a_rule_is_not_let_through_while_no_daemon_runs(
     cold.home.rules.write_text('[[deny]]\ntool = "Bash"\ninput.command = "rm *"\n')
     cold.start("worker")
     pane = str(cold.session("worker")["tmux_pane"])
-    eventually(lambda: "PreToolUse" in cold.home.absence.read_text())
+    eventually(lambda: "PreToolUse" in cold.home.offline_answers.read_text())
     cold.kill()
 
     cold.tmux("send-keys", "-t", pane, "-l", "tool: Bash rm -r build")
@@ -569,11 +569,11 @@ def test_a_call_is_asked_about_while_no_daemon_runs_and_its_offline_answers_are_
     cold.up()
     cold.start("worker")
     pane = str(cold.session("worker")["tmux_pane"])
-    left = cold.home.absence.read_bytes()
-    cold.home.absence.write_bytes(b"")
-    eventually(lambda: cold.home.absence.read_bytes() == left)  # the daemon mends it
+    left = cold.home.offline_answers.read_bytes()
+    cold.home.offline_answers.write_bytes(b"")
+    eventually(lambda: cold.home.offline_answers.read_bytes() == left)  # the daemon mends it
     cold.kill()
-    cold.home.absence.write_bytes(bytes(len(left)))
+    cold.home.offline_answers.write_bytes(bytes(len(left)))
 
     cold.tmux("send-keys", "-t", pane, "-l", "tool: Bash rm -r build")
     cold.tmux("send-keys", "-t", pane, "Enter")

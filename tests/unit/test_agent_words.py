@@ -12,7 +12,7 @@ from rookery.model.messages import Step, Words
 from rookery.model.sessions import Turn
 from rookery.operations.conversation_data import _tail
 from rookery.sessions import commands
-from rookery.sessions.commands import Speaker
+from rookery.sessions.commands import MessageSender
 from rookery.store import messages, turns
 from rookery.store.journal import Journal
 from tests.fakes.clock import FakeClock
@@ -28,9 +28,11 @@ def parcels(db: Connection, journal: Journal, *words: str) -> list[str]:
     """Send words; return the parcels in which they go, each once the one before has gone."""
     for each in words:
         given = Words(each, 0)
-        commands.send(db, journal, speaker=Speaker("person"), recipient=WORKER, words=given)
+        commands.send(
+            db, journal, speaker=MessageSender("person"), recipient=WORKER, words=given
+        )
     found = []
-    while parcel := messages.take_up(db, WORKER, journal.clock.now()):
+    while parcel := messages.claim(db, WORKER, journal.clock.now()):
         messages.move(db, parcel, Step.UNSURE)
         found.append(parcel.words)
     return found
@@ -51,7 +53,7 @@ def test_words_whose_sender_waits_for_the_answer_go_alone(
         commands.send(
             db,
             journal,
-            speaker=Speaker("person"),
+            speaker=MessageSender("person"),
             recipient=WORKER,
             words=Words(words, 0),
             alone=alone,

@@ -78,7 +78,7 @@ async def test_clients_that_wait_for_a_session_hear_that_its_hook_was_told(desk:
     await desk.ask("answer_permission", permission=request, decision="allow")
     bell = desk.database.bells.of_sessions([WORKER])
 
-    await desk.database.write(partial(desk.house.permissions.note_told, request=request))
+    await desk.database.write(partial(desk.context.permissions.note_told, request=request))
 
     async with asyncio.timeout(30):
         await bell.wait()
@@ -105,7 +105,7 @@ async def test_a_dialog_known_in_part_only_is_not_allowed_from_elsewhere(
     shown = Dialog("permission", "w20 w21 Do you want to proceed?", ("Yes", "No"), is_cut=True)
 
     def see(db: Connection) -> Request:
-        note(db, desk.house.permissions, sessions.get(db, WORKER), shown)
+        note(db, desk.context.permissions, sessions.get(db, WORKER), shown)
         return requests.open_of(db, WORKER)[0]
 
     seen = await desk.database.write(see)
@@ -129,10 +129,10 @@ async def test_the_answer_to_a_call_that_was_missed_counts_as_having_seen_it(
     def leave_to_its_dialog(db: Connection) -> None:
         for each in (missed, other):
             dialogs.miss(db, each)
-            desk.house.permissions.withdraw(db, each)
+            desk.context.permissions.withdraw(db, each)
         if source == "screen":
             shown = Dialog("permission", "Bash make", ("Yes", "No"), subjects=("make",))
-            note(db, desk.house.permissions, sessions.get(db, WORKER), shown)
+            note(db, desk.context.permissions, sessions.get(db, WORKER), shown)
 
     await desk.database.write(leave_to_its_dialog)
     if source == "hook":

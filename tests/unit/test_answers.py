@@ -13,7 +13,7 @@ from rookery.agents.catalog import AGENTS
 from rookery.agents.demo import DEMO
 from rookery.agents.shared.claude_style_hooks import ClaudeStyleHooks
 from rookery.delivery import dialog_answers
-from rookery.delivery.dialog_answers import Answers
+from rookery.delivery.dialog_answers import DialogAnswers
 from rookery.model.facts import InputAsked, KeysWithheld, SessionId, TurnEnded
 from rookery.model.lifecycle import Activity
 from rookery.model.permissions import (
@@ -28,7 +28,7 @@ from rookery.model.permissions import (
 from rookery.model.screens import Dialog, Press, View
 from rookery.permissions import lost_hooks
 from rookery.permissions.decisions import Permissions
-from rookery.permissions.screen_dialogs import LINGERING_SECONDS, SETTLE_SECONDS, Dialogs
+from rookery.permissions.screen_dialogs import LINGERING_SECONDS, SETTLE_SECONDS, DialogWatch
 from rookery.ports.agent import HookTraits
 from rookery.ports.runtime import FellQuiet, Sighting
 from rookery.sessions import endings
@@ -59,17 +59,17 @@ def asks_for(command: str) -> Dialog:
 class Bench:
     """A session in whose dialog answers are pressed."""
 
-    house: House
+    context: House
     session: SessionId
     permissions: Permissions
 
     @property
     def program(self) -> Program:
-        return self.house.world.runtime.program(self.session)
+        return self.context.world.runtime.program(self.session)
 
     @property
     def pressed(self) -> list[str]:
-        return [" ".join(named) for _, named in self.house.world.runtime.pressed]
+        return [" ".join(named) for _, named in self.context.world.runtime.pressed]
 
     async def ask(self, command: str = "ls") -> RequestId:
         """Have its agent tell of a call; its dialog is drawn by the test."""
@@ -80,19 +80,19 @@ class Bench:
             self.permissions.note(db, session, call)
             return requests.open_of(db, self.session)[-1].id
 
-        return await self.house.database.write(ask)
+        return await self.context.database.write(ask)
 
     async def answer(self, request: RequestId, verdict: Verdict = YES) -> None:
         def answer(db: Connection) -> None:
             self.permissions.answer(db, requests.get(db, request), verdict)
 
-        await self.house.database.write(answer)
+        await self.context.database.write(answer)
 
     async def get(self, request: RequestId) -> Request:
-        return await self.house.database.read(partial(requests.get, request=request))
+        return await self.context.database.read(partial(requests.get, request=request))
 
     async def audit(self) -> list[tuple[str, str]]:
-        kept = await self.house.database.read(partial(requests.decided, limit=99))
+        kept = await self.context.database.read(partial(requests.decided, limit=99))
         return [(each.decision, each.reason) for each in kept]
 
     async def withheld(self) -> list[str]:
@@ -103,28 +103,31 @@ class Bench:
             facts = [read_entry(row).fact for row in rows]
             return [each.reason for each in facts if isinstance(each, KeysWithheld)]
 
-        return await self.house.database.read(read)
+        return await self.context.database.read(read)
 
     async def grants(self) -> int:
         def count(db: Connection) -> int:
             return int(db.execute("select count(*) from grants").fetchone()[0])
 
-        return await self.house.database.read(count)
+        return await self.context.database.read(count)
 
     @asynccontextmanager
     async def pressing(self) -> AsyncIterator[None]:
         """Have answers pressed while the block lasts, and time pass."""
-        house, database = self.house, self.house.database
-        given = (database, house.journal, house.world.runtime, AGENTS, self.permissions)
-        async with house.beside(Answers(*given).press):
+        context, database = self.context, self.context.database
+        given = (database, context.journal, context.world.runtime, AGENTS, self.permissions)
+        async with context.beside(DialogAnswers(*given).press):
             yield
 
     async def settle(self) -> None:
         """Let time pass until nothing is to be pressed any more."""
-        async with self.pressing(), passing_time(self.house.database, self.house.world.clock):
-            while await self.house.database.read(requests.to_press):
-                bell = self.house.database.bell()
-                if await self.house.database.read(requests.to_press):
+        async with (
+            self.pressing(),
+            passing_time(self.context.database, self.context.world.clock),
+        ):
+            while await self.context.database.read(requests.to_press):
+                bell = self.context.database.bell()
+                if await self.context.database.read(requests.to_press):
                     await bell.wait()
 
 
@@ -137,10 +140,10 @@ def world(tmp_path: Path) -> World:
 
 @pytest.fixture
 async def bench(database: ObservedDatabase, world: World) -> AsyncIterator[Bench]:
-    async with running(database, world) as house:
-        session = await house.start("go")
-        permissions = world.permissions(house.journal)
-        yield Bench(house, session, permissions)
+    async with running(database, world) as context:
+        session = await context.start("go")
+        permissions = world.permissions(context.journal)
+        yield Bench(context, session, permissions)
 
 
 def close_dialog(program: Program, press: Press) -> None:
@@ -150,7 +153,7 @@ def close_dialog(program: Program, press: Press) -> None:
 
 @pytest.mark.spec("D2")
 async def test_an_answer_is_pressed_once_and_seen_to_take_effect(bench: Bench) -> None:
-    bench.house.world.runtime.on_give = close_dialog
+    bench.context.world.runtime.on_give = close_dialog
     request = await bench.ask()
     bench.program.asks = asks_for("ls")
     await bench.answer(request)
@@ -187,14 +190,14 @@ async def test_nothing_is_pressed_if_the_dialog_changes_while_the_intent_is_writ
 ) -> None:
     request = await bench.ask("ls")
     bench.program.asks = asks_for("ls")
-    view, database = bench.house.world.runtime.view, bench.house.database
+    view, database = bench.context.world.runtime.view, bench.context.database
 
     async def view_another_dialog_once_intended(session: SessionId) -> View:
         if "keys-pressed" in await database.read(kinds):
             bench.program.asks = asks_for("rm -rf build")
         return await view(session)
 
-    monkeypatch.setattr(bench.house.world.runtime, "view", view_another_dialog_once_intended)
+    monkeypatch.setattr(bench.context.world.runtime, "view", view_another_dialog_once_intended)
     await bench.answer(request)
 
     await bench.settle()
@@ -222,12 +225,12 @@ async def test_nothing_is_pressed_where_two_requests_fit_the_same_dialog(bench: 
 async def test_a_key_that_was_meant_but_never_sent_is_pressed_after_a_crash(
     bench: Bench,
 ) -> None:
-    bench.house.world.runtime.on_give = close_dialog
+    bench.context.world.runtime.on_give = close_dialog
     request = await bench.ask()
     bench.program.asks = asks_for("ls")
     await bench.answer(request)
     note = partial(dialogs.note_press, request=request, seq=10**9, is_last=True)
-    await bench.house.database.write(note)
+    await bench.context.database.write(note)
 
     await bench.settle()
 
@@ -240,7 +243,7 @@ async def test_a_key_that_was_sent_before_a_crash_is_not_sent_again(bench: Bench
     request = await bench.ask()
     await bench.answer(request)
     note = partial(dialogs.note_press, request=request, seq=10**9, is_last=True)
-    await bench.house.database.write(note)
+    await bench.context.database.write(note)
     bench.program.given = f"{request}.1"
 
     await bench.settle()
@@ -273,11 +276,11 @@ async def test_the_next_dialog_that_looks_the_same_is_left_alone(bench: Bench) -
     bench.program.asks = asks_for("ls")
 
     def run(program: Program, press: Press) -> None:
-        bench.house.world.agents.hook(
+        bench.context.world.agents.hook(
             bench.session, "PostToolUse", tool_name="Bash", tool_input={"command": "ls"}
         )
 
-    bench.house.world.runtime.on_give = run
+    bench.context.world.runtime.on_give = run
     await bench.answer(request)
 
     await bench.settle()
@@ -290,9 +293,9 @@ async def test_the_next_dialog_that_looks_the_same_is_left_alone(bench: Bench) -
 async def test_an_answer_for_a_session_that_is_over_is_settled_as_gone(bench: Bench) -> None:
     request = await bench.ask()
     await bench.answer(request)
-    await bench.house.database.write(
+    await bench.context.database.write(
         lambda db: endings.end(
-            db, bench.house.journal, bench.session, outcome="failed", reason="killed"
+            db, bench.context.journal, bench.session, outcome="failed", reason="killed"
         )
     )
 
@@ -328,7 +331,7 @@ async def test_a_request_stays_open_while_its_screen_cannot_be_read(bench: Bench
     assert bench.pressed == []
     found = await bench.get(request)
     assert (found.outcome, found.reason) == ("open", dialog_answers.UNREADABLE)
-    assert (await bench.house.session(bench.session)).activity == "permission"
+    assert (await bench.context.session(bench.session)).activity == "permission"
 
 
 def shows_part_of(command: str) -> Dialog:
@@ -337,7 +340,7 @@ def shows_part_of(command: str) -> Dialog:
 
 @pytest.mark.spec("D5")
 async def test_a_dialog_that_shows_a_part_of_the_only_request_is_answered(bench: Bench) -> None:
-    bench.house.world.runtime.on_give = close_dialog
+    bench.context.world.runtime.on_give = close_dialog
     request = await bench.ask("make clean")
     bench.program.asks = shows_part_of("make clean")
     await bench.answer(request)
@@ -380,8 +383,8 @@ async def test_no_second_key_goes_into_a_dialog_that_shows_the_answer_and_closes
         bench.permissions.note(db, session, call)
         return requests.open_of(db, bench.session)[-1].id
 
-    bench.house.world.runtime.on_give = mark
-    request = await bench.house.database.write(ask)
+    bench.context.world.runtime.on_give = mark
+    request = await bench.context.database.write(ask)
     bench.program.asks = standing
 
     blue = Verdict(Outcome.ANSWERED, "anna", answers={"Which colour?": ("Blue",)})
@@ -394,13 +397,15 @@ async def test_no_second_key_goes_into_a_dialog_that_shows_the_answer_and_closes
 @pytest.mark.spec("D5", "C8")
 async def test_a_dialog_that_only_the_screen_shows_is_a_request(bench: Bench) -> None:
     bench.program.asks = Dialog("question", "Trust it?", ("No", "Yes"), 0, is_numbered=False)
-    bench.house.world.runtime.see_again(FellQuiet(bench.session))
-    await bench.house.rest()
+    bench.context.world.runtime.see_again(FellQuiet(bench.session))
+    await bench.context.rest()
 
-    (found,) = await bench.house.database.read(partial(requests.open_of, session=bench.session))
+    (found,) = await bench.context.database.read(
+        partial(requests.open_of, session=bench.session)
+    )
     assert (found.tool, found.source, found.kind) == (DIALOG, "screen", "question")
     assert (found.questions[0].text, found.questions[0].options) == ("Trust it?", ("No", "Yes"))
-    assert (await bench.house.session(bench.session)).activity == "question"
+    assert (await bench.context.session(bench.session)).activity == "question"
 
 
 @pytest.mark.spec("D5")
@@ -410,11 +415,13 @@ async def test_an_option_without_a_number_is_chosen_by_arrows_and_enter(bench: B
         moved = Dialog("question", "Trust it?", ("No", "Yes"), 1, is_numbered=False)
         program.asks = moved if press.keys == ("down",) else None
 
-    bench.house.world.runtime.on_give = react
+    bench.context.world.runtime.on_give = react
     bench.program.asks = Dialog("question", "Trust it?", ("No", "Yes"), 0, is_numbered=False)
-    bench.house.world.runtime.see_again(FellQuiet(bench.session))
-    await bench.house.rest()
-    (found,) = await bench.house.database.read(partial(requests.open_of, session=bench.session))
+    bench.context.world.runtime.see_again(FellQuiet(bench.session))
+    await bench.context.rest()
+    (found,) = await bench.context.database.read(
+        partial(requests.open_of, session=bench.session)
+    )
 
     answer = Verdict(Outcome.ANSWERED, "anna", answers={"Trust it?": ("Yes",)})
     await bench.answer(found.id, answer)
@@ -429,19 +436,21 @@ async def test_a_dialog_that_is_answered_in_its_terminal_is_no_request_any_more(
     bench: Bench,
 ) -> None:
     bench.program.asks = Dialog("question", "Trust it?", ("No", "Yes"), 0, is_numbered=False)
-    bench.house.world.runtime.see_again(FellQuiet(bench.session))
-    await bench.house.rest()
-    (found,) = await bench.house.database.read(partial(requests.open_of, session=bench.session))
-    world, database = bench.house.world, bench.house.database
-    watcher = Dialogs(database, world.runtime, AGENTS, bench.permissions)
+    bench.context.world.runtime.see_again(FellQuiet(bench.session))
+    await bench.context.rest()
+    (found,) = await bench.context.database.read(
+        partial(requests.open_of, session=bench.session)
+    )
+    world, database = bench.context.world, bench.context.database
+    watcher = DialogWatch(database, world.runtime, AGENTS, bench.permissions)
 
-    async with bench.house.beside(watcher.watch), passing_time(database, world.clock):
+    async with bench.context.beside(watcher.watch), passing_time(database, world.clock):
         bench.program.asks = None
         while (await bench.get(found.id)).outcome == "open":
             await database.bell().wait()
 
     assert [decision for decision, _ in await bench.audit()] == ["answered"]
-    assert (await bench.house.session(bench.session)).activity == "working"
+    assert (await bench.context.session(bench.session)).activity == "working"
 
 
 @pytest.mark.spec("D5")
@@ -449,18 +458,18 @@ async def test_a_dialog_is_not_taken_for_gone_while_its_screen_cannot_be_read(
     bench: Bench,
 ) -> None:
     bench.program.asks = asks_for("ls")
-    bench.house.world.runtime.see_again(FellQuiet(bench.session))
-    await bench.house.rest()
-    world, database = bench.house.world, bench.house.database
-    watcher = Dialogs(database, world.runtime, AGENTS, bench.permissions)
+    bench.context.world.runtime.see_again(FellQuiet(bench.session))
+    await bench.context.rest()
+    world, database = bench.context.world, bench.context.database
+    watcher = DialogWatch(database, world.runtime, AGENTS, bench.permissions)
 
-    async with bench.house.beside(watcher.watch):
-        await bench.house.rest()
+    async with bench.context.beside(watcher.watch):
+        await bench.context.rest()
         bench.program.asks, bench.program.manner.comes_up = None, False
         world.runtime.changed.set()
-        await bench.house.rest()
+        await bench.context.rest()
         for _ in range(2):
-            await bench.house.pass_time(SETTLE_SECONDS)
+            await bench.context.pass_time(SETTLE_SECONDS)
 
     assert len(await database.read(partial(requests.open_of, session=bench.session))) == 1
 
@@ -470,18 +479,18 @@ async def test_that_a_dialog_is_gone_is_noticed_as_soon_as_its_screen_changes(
     bench: Bench,
 ) -> None:
     bench.program.asks = asks_for("ls")
-    bench.house.world.runtime.see_again(FellQuiet(bench.session))
-    await bench.house.rest()
-    world, database = bench.house.world, bench.house.database
-    watcher = Dialogs(database, world.runtime, AGENTS, bench.permissions)
+    bench.context.world.runtime.see_again(FellQuiet(bench.session))
+    await bench.context.rest()
+    world, database = bench.context.world, bench.context.database
+    watcher = DialogWatch(database, world.runtime, AGENTS, bench.permissions)
 
-    async with bench.house.beside(watcher.watch):
-        await bench.house.rest()
+    async with bench.context.beside(watcher.watch):
+        await bench.context.rest()
         bench.program.asks = None
         world.runtime.changed.set()
-        await bench.house.rest()
+        await bench.context.rest()
         for _ in range(2):
-            await bench.house.pass_time(SETTLE_SECONDS)
+            await bench.context.pass_time(SETTLE_SECONDS)
 
     assert await database.read(partial(requests.open_of, session=bench.session)) == []
 
@@ -490,18 +499,18 @@ async def test_that_a_dialog_is_gone_is_noticed_as_soon_as_its_screen_changes(
 async def test_a_dialog_that_an_agents_own_file_tells_of_becomes_a_request(
     bench: Bench,
 ) -> None:
-    world, database = bench.house.world, bench.house.database
+    world, database = bench.context.world, bench.context.database
     asked = InputAsked(bench.session, "permission", "approve Bash")
-    await database.write(lambda db: bench.house.journal.append(db, asked))
+    await database.write(lambda db: bench.context.journal.append(db, asked))
     bench.program.asks = asks_for("ls")
-    watcher = Dialogs(database, world.runtime, AGENTS, bench.permissions)
+    watcher = DialogWatch(database, world.runtime, AGENTS, bench.permissions)
 
-    async with bench.house.beside(watcher.watch):
-        await bench.house.rest()
+    async with bench.context.beside(watcher.watch):
+        await bench.context.rest()
 
     (found,) = await database.read(partial(requests.open_of, session=bench.session))
     assert (found.source, found.kind) == ("screen", "permission")
-    assert (await bench.house.session(bench.session)).reason == "approve Bash"
+    assert (await bench.context.session(bench.session)).reason == "approve Bash"
 
 
 @pytest.mark.spec("D5")
@@ -509,13 +518,13 @@ async def test_a_dialog_whose_hook_was_killed_stays_a_request(bench: Bench) -> N
     request = await bench.ask()
     bench.program.asks = asks_for("ls")
     hang_up = partial(lost_hooks.hang_up, permissions=bench.permissions, request=request)
-    await bench.house.database.write(hang_up)
-    world, database = bench.house.world, bench.house.database
-    watcher = Dialogs(database, world.runtime, AGENTS, bench.permissions)
+    await bench.context.database.write(hang_up)
+    world, database = bench.context.world, bench.context.database
+    watcher = DialogWatch(database, world.runtime, AGENTS, bench.permissions)
 
-    async with bench.house.beside(watcher.watch):
+    async with bench.context.beside(watcher.watch):
         for _ in range(5):
-            await bench.house.pass_time(1.0)
+            await bench.context.pass_time(1.0)
 
     found = await bench.get(request)
     assert (found.outcome, found.by_keys) == ("open", True)
@@ -534,43 +543,43 @@ async def test_a_dialog_whose_end_no_hook_tells_is_over_once_its_screen_shows_no
 ) -> None:
     request = await bench.ask()
     bench.program.asks = asks_for("ls")
-    world, database = bench.house.world, bench.house.database
-    watcher = Dialogs(database, world.runtime, {"demo": UNTOLD}, bench.permissions)
+    world, database = bench.context.world, bench.context.database
+    watcher = DialogWatch(database, world.runtime, {"demo": UNTOLD}, bench.permissions)
 
-    async with bench.house.beside(watcher.watch):
-        await bench.house.rest()
+    async with bench.context.beside(watcher.watch):
+        await bench.context.rest()
         bench.program.asks, bench.program.is_working = None, works_on
         world.runtime.changed.set()
-        await bench.house.rest()
+        await bench.context.rest()
         for _ in range(2):
-            await bench.house.pass_time(SETTLE_SECONDS)
+            await bench.context.pass_time(SETTLE_SECONDS)
 
     assert (await bench.get(request)).outcome == "gone"
-    assert (await bench.house.session(bench.session)).activity == activity
+    assert (await bench.context.session(bench.session)).activity == activity
 
 
 @pytest.mark.spec("A2", "C8")
 async def test_a_list_that_is_closed_while_no_turn_runs_interrupts_nothing(
     bench: Bench,
 ) -> None:
-    world, database = bench.house.world, bench.house.database
+    world, database = bench.context.world, bench.context.database
     ended = TurnEnded(bench.session, "done")
-    await database.write(lambda db: bench.house.journal.append(db, ended))
+    await database.write(lambda db: bench.context.journal.append(db, ended))
     bench.program.asks = Dialog("question", "Select Model", ("Fast", "Thorough"), 0)
     world.runtime.see_again(FellQuiet(bench.session))
-    await bench.house.rest()
-    listed = await bench.house.session(bench.session)
-    watcher = Dialogs(database, world.runtime, {"demo": UNTOLD}, bench.permissions)
+    await bench.context.rest()
+    listed = await bench.context.session(bench.session)
+    watcher = DialogWatch(database, world.runtime, {"demo": UNTOLD}, bench.permissions)
 
-    async with bench.house.beside(watcher.watch):
-        await bench.house.rest()
+    async with bench.context.beside(watcher.watch):
+        await bench.context.rest()
         bench.program.asks = None
         world.runtime.changed.set()
-        await bench.house.rest()
+        await bench.context.rest()
         for _ in range(2):
-            await bench.house.pass_time(SETTLE_SECONDS)
+            await bench.context.pass_time(SETTLE_SECONDS)
 
-    found = await bench.house.session(bench.session)
+    found = await bench.context.session(bench.session)
     assert listed.activity == Activity.QUESTION
     assert (found.activity, found.reason) == (Activity.IDLE, "")
     assert (await database.read(kinds)).count("turn-ended") == 1
@@ -579,11 +588,11 @@ async def test_a_list_that_is_closed_while_no_turn_runs_interrupts_nothing(
 @pytest.mark.spec("D5")
 async def test_a_dialog_that_is_not_drawn_yet_is_not_over(bench: Bench) -> None:
     request = await bench.ask()
-    world, database = bench.house.world, bench.house.database
-    watcher = Dialogs(database, world.runtime, {"demo": UNTOLD}, bench.permissions)
+    world, database = bench.context.world, bench.context.database
+    watcher = DialogWatch(database, world.runtime, {"demo": UNTOLD}, bench.permissions)
 
-    async with bench.house.beside(watcher.watch):
-        await bench.house.pass_time(1.0)
+    async with bench.context.beside(watcher.watch):
+        await bench.context.pass_time(1.0)
 
     assert (await bench.get(request)).outcome == "open"
 
@@ -593,18 +602,18 @@ async def test_a_dialog_that_is_not_drawn_yet_is_not_over(bench: Bench) -> None:
 async def test_a_dialog_that_was_just_answered_is_not_taken_for_another(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, seconds: float, open_requests: int
 ) -> None:
-    runtime, database = bench.house.world.runtime, bench.house.database
+    runtime, database = bench.context.world.runtime, bench.context.database
     request = await bench.ask()
     bench.program.asks = asks_for("ls")
     await bench.answer(request)
     await database.write(partial(requests.note_press, request=request))
-    await bench.house.pass_time(seconds)
+    await bench.context.pass_time(seconds)
 
     with monkeypatch.context() as later:
         quiet, looks = FellQuiet(bench.session), list[Sighting]()
         runtime.see_again(quiet)
         later.setattr(runtime, "see_again", looks.append)
-        await bench.house.rest()
+        await bench.context.rest()
 
     found = await database.read(partial(requests.open_of, session=bench.session))
     assert len(found) == open_requests
@@ -619,9 +628,11 @@ async def test_a_dialog_that_differs_only_far_into_its_command_is_another_one(
     bench: Bench,
 ) -> None:
     bench.program.asks = asks_for(f"{LONG}; ls")
-    bench.house.world.runtime.see_again(FellQuiet(bench.session))
-    await bench.house.rest()
-    (found,) = await bench.house.database.read(partial(requests.open_of, session=bench.session))
+    bench.context.world.runtime.see_again(FellQuiet(bench.session))
+    await bench.context.rest()
+    (found,) = await bench.context.database.read(
+        partial(requests.open_of, session=bench.session)
+    )
     bench.program.asks = asks_for(f"{LONG}; curl evil")
 
     await bench.answer(found.id, Verdict(Outcome.ALLOWED, "anna"))

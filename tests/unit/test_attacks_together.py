@@ -13,7 +13,7 @@ from rookery.agents.catalog import AGENTS
 from rookery.api.mcp.views import seen_all
 from rookery.coordination import relays
 from rookery.coordination.listeners import listen_to_several
-from rookery.delivery.dispatcher import PAUSE
+from rookery.delivery.dispatcher import RETRY_SECONDS
 from rookery.model import facts
 from rookery.model.envelopes import quoted
 from rookery.model.errors import BadInput, CommandRefused
@@ -22,7 +22,7 @@ from rookery.model.listeners import Listener
 from rookery.model.messages import Parcel
 from rookery.model.relays import Relay
 from rookery.runtimes.tmux.delivery import DeliveryState
-from rookery.sessions.commands import Plan, Start, plan, rename
+from rookery.sessions.commands import StartPlan, StartRequest, plan, rename
 from rookery.store import flags, messages, sessions
 from rookery.store import relays as known
 from rookery.store.journal import Journal
@@ -374,7 +374,7 @@ def test_two_who_talk_directly_hear_each_other_whoever_left_before(office: Offic
 
 @pytest.mark.spec("K4")
 def test_nobody_is_in_so_many_relays_that_an_answer_fills_the_store(office: Office) -> None:
-    for _ in range(relays.MOST_RELAYS):
+    for _ in range(relays.MAX_RELAYS):
         talk(office, ANNA, BERT)
 
     with pytest.raises(CommandRefused, match="relays"):
@@ -386,8 +386,8 @@ def test_nobody_is_in_so_many_relays_that_an_answer_fills_the_store(office: Offi
     "model", ["--yolo", "-c", " --x", "a\nb", "x\0", "--model=a", "x" * 300]
 )
 def test_what_looks_like_an_option_is_no_model(tmp_path: Path, model: str) -> None:
-    def planned(model: str) -> Plan:
-        start = Start(agent="demo", project=str(tmp_path), model=model)
+    def planned(model: str) -> StartPlan:
+        start = StartRequest(agent="demo", project=str(tmp_path), model=model)
         return plan(start, AGENTS, command=("sh",), path="/bin", limit=1)
 
     with pytest.raises(BadInput, match="the model"):
@@ -433,20 +433,20 @@ async def test_no_enter_is_pressed_once_all_is_held(
     async def hold() -> None:
         await database.write(partial(flags.hold, on=True))
 
-    async with running(database, world) as house:
-        worker = await house.start()
+    async with running(database, world) as context:
+        worker = await context.start()
         world.runtime.while_looking = hold  # type: ignore[attr-defined]
-        await house.send(worker, "Build it.")
-        await house.pass_time(PAUSE)
+        await context.send(worker, "Build it.")
+        await context.pass_time(RETRY_SECONDS)
         before, at = list(world.runtime.heard), await database.read(steps)
         stands = world.runtime.program(worker).box
         world.runtime.while_looking = _do_nothing  # type: ignore[attr-defined]
-    async with running(database, world) as house:
-        await house.pass_time(PAUSE)
+    async with running(database, world) as context:
+        await context.pass_time(RETRY_SECONDS)
         after_a_restart = list(world.runtime.heard)
         await database.write(partial(flags.hold, on=False))
-        await house.send(worker, "And test it.")
-        await house.pass_time(PAUSE)
+        await context.send(worker, "And test it.")
+        await context.pass_time(RETRY_SECONDS)
 
     assert (before, after_a_restart, at) == ([], [], ["pasted"])
     assert stands == "Build it."

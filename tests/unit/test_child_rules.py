@@ -16,8 +16,8 @@ from rookery.model.facts import SessionId
 from rookery.model.permissions import Call, Outcome, Verdict
 from rookery.model.sessions import HEADLESS
 from rookery.permissions.decisions import Pass, Permissions
-from rookery.permissions.offline_answers import Absence, situation
-from rookery.permissions.rules_file import Rulebook
+from rookery.permissions.offline_answers import OfflineAnswers, situation
+from rookery.permissions.rules_file import RulesFile
 from rookery.store import families, sessions
 from rookery.store.journal import Journal
 from tests.desk import Desk, session_caller
@@ -35,10 +35,10 @@ class Court:
 
     def __init__(self, desk: Desk, folder: Path) -> None:
         self.rules = folder / "rules.toml"
-        self.book = Rulebook(self.rules)
+        self.book = RulesFile(self.rules)
         permissions = Permissions(desk.journal, self.book, timedelta(minutes=5))
         self.permissions = permissions
-        desk.house = replace(desk.house, permissions=permissions)
+        desk.context = replace(desk.context, permissions=permissions)
         self.desk = desk
 
     def rule(self, text: str) -> None:
@@ -145,10 +145,10 @@ async def test_while_no_daemon_runs_a_child_is_told_of_the_rules_for_its_parents
     court: Court, tmp_path: Path
 ) -> None:
     court.rule('[[deny]]\ntool = "Bash"\nagent = "claude"\n')
-    absence = Absence(tmp_path / "absence.json", AGENTS, court.book, "ask")
+    offline_answers = OfflineAnswers(tmp_path / "absence.json", AGENTS, court.book, "ask")
 
     async def told() -> set[str]:
-        return set(json.loads(absence.words(await court.desk.database.read(situation))))
+        return set(json.loads(offline_answers.words(await court.desk.database.read(situation))))
 
     before = await told()
     parent = await court.desk.settle("pa", tmp_path, agent="claude")
@@ -166,9 +166,9 @@ async def test_while_no_daemon_runs_skills_that_may_run_restricted_commands_do_n
     court: Court, tmp_path: Path, tool: str, tools: list[str]
 ) -> None:
     court.rule(f'[[deny]]\ntool = "{tool}"\n')
-    absence = Absence(tmp_path / "absence.json", AGENTS, court.book, "ask")
+    offline_answers = OfflineAnswers(tmp_path / "absence.json", AGENTS, court.book, "ask")
 
-    told = json.loads(absence.words(await court.desk.database.read(situation)))
+    told = json.loads(offline_answers.words(await court.desk.database.read(situation)))
 
     assert told["claude"][0]["tools"] == tools
     assert told["codex"][0]["tools"] == [tool]

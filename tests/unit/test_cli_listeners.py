@@ -14,7 +14,7 @@ from rookery.cli.messages import fate
 from rookery.cli.options import examples
 from rookery.cli.render import HELD, local
 from rookery.cli.root import rookery
-from rookery.cli.waiting import Enough, gathered, goes_on
+from rookery.cli.waiting import WaitGoal, gathered, goes_on
 from rookery.client.sessions import MessageProgress
 from rookery.model.errors import Answered, BadInput
 from tests.unit.cli_support import Scripted, made, session, typed
@@ -183,12 +183,12 @@ def test_of_one_that_is_over_a_person_is_told_no_ids(
 @pytest.mark.spec("I5")
 def test_one_way_of_counting_is_enough() -> None:
     with pytest.raises(BadInput, match="--all, --any and --count"):
-        Enough(every=True, some=True, number=None).of(["a"], otherwise="all")
+        WaitGoal(every=True, some=True, number=None).of(["a"], otherwise="all")
 
 
 @pytest.mark.spec("I5")
 def test_more_than_are_named_cannot_be_waited_for() -> None:
-    enough = Enough(every=False, some=False, number=3)
+    enough = WaitGoal(every=False, some=False, number=3)
 
     with pytest.raises(BadInput, match="--count is 3, of 2 that are named"):
         enough.of(["a", "b"], otherwise="all")

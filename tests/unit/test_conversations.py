@@ -15,7 +15,14 @@ from rookery.model.errors import CommandRefused
 from rookery.model.sessions import NativeId, Session
 from rookery.ports.agent import LaunchSpec
 from rookery.sessions import commands
-from rookery.sessions.commands import Conversation, Plan, Speaker, Start, accept, plan
+from rookery.sessions.commands import (
+    Conversation,
+    MessageSender,
+    StartPlan,
+    StartRequest,
+    accept,
+    plan,
+)
 from rookery.store import sessions as known
 from rookery.store.journal import Journal
 from tests.fakes.database import ObservedDatabase
@@ -33,14 +40,14 @@ def over(db: Connection, journal: Journal, **more: str) -> Session:
     return known.get(db, WORKER)
 
 
-def planned(folder: Path, *, agent: str = "claude", is_branch: bool = False) -> Plan:
+def planned(folder: Path, *, agent: str = "claude", is_branch: bool = False) -> StartPlan:
     wanted = Conversation(native_id=TALK, is_branch=is_branch, session=WORKER, name="worker")
-    start = Start(agent=agent, project=str(folder), conversation=wanted)
+    start = StartRequest(agent=agent, project=str(folder), conversation=wanted)
     return plan(start, AGENTS, command=PROGRAM, path="", limit=100)
 
 
-def accepted(db: Connection, journal: Journal, plan: Plan) -> Session:
-    return accept(db, journal, plan, speaker=Speaker("anna"))
+def accepted(db: Connection, journal: Journal, plan: StartPlan) -> Session:
+    return accept(db, journal, plan, speaker=MessageSender("anna"))
 
 
 @pytest.mark.spec("A10")
@@ -154,12 +161,14 @@ async def test_what_was_to_go_on_goes_on_after_a_crash(
     journal = Journal("here", world.clock, {})
     wanted = planned(world.project, agent="demo")
     await database.write(partial(over, journal=journal))
-    accept = partial(commands.accept, journal=journal, plan=wanted, speaker=Speaker("anna"))
+    accept = partial(
+        commands.accept, journal=journal, plan=wanted, speaker=MessageSender("anna")
+    )
     session = await database.write(accept)
 
-    async with passing_time(database, world.clock), running(database, world) as house:
-        await house.rest()
-        up = await house.session(session.id)
+    async with passing_time(database, world.clock), running(database, world) as context:
+        await context.rest()
+        up = await context.session(session.id)
 
     (launch,) = world.runtime.started
     assert launch.argv[1:3] == ("--resume", TALK)

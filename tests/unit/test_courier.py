@@ -11,16 +11,21 @@ import pytest
 
 from rookery.agents.demo import DEMO
 from rookery.api.mcp.listing import note_listing
-from rookery.delivery.dispatcher import COMMAND, PATIENCE, PAUSE, TOOLS_TIMEOUT_S
+from rookery.delivery.dispatcher import (
+    COMMAND_PROOF_SECONDS,
+    PROMPT_PROOF_SECONDS,
+    RETRY_SECONDS,
+    TOOLS_TIMEOUT_S,
+)
 from rookery.model.errors import RuntimeFailed, SessionOver
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity
 from rookery.model.messages import Parcel, clean
 from rookery.ports.runtime import FellQuiet, Sighting
 from rookery.runtimes.tmux.delivery import LOST_AFTER_S
-from rookery.sessions.commands import Speaker, send
+from rookery.sessions.commands import MessageSender, send
 from rookery.sessions.supervisor import LaunchContext
-from rookery.store.backlog import Kept, kept_words
+from rookery.store.backlog import QueuedWords, kept_words
 from rookery.supervise import ERROR_BACKOFF_S
 from tests.fakes.database import ObservedDatabase
 from tests.fakes.runtime import FakeRuntime, Manner
@@ -39,17 +44,17 @@ def world(tmp_path: Path) -> World:
 async def test_words_wait_for_an_idle_session_and_go_as_one(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
-        worker = await house.start()
+    async with running(database, world) as context:
+        worker = await context.start()
         world.agents.hook(worker, "UserPromptSubmit", prompt="Its person's own words")
-        await house.rest()
-        await house.send(worker, "One.")
-        await house.send(worker, "Two.")
-        await house.rest()
+        await context.rest()
+        await context.send(worker, "One.")
+        await context.send(worker, "Two.")
+        await context.rest()
         before = list(world.runtime.pasted)
 
         world.agents.hook(worker, "Stop")
-        await house.rest()
+        await context.rest()
 
     assert before == []
     assert world.runtime.heard == [(worker, "One.\n\nTwo.")]
@@ -60,13 +65,13 @@ async def test_the_prompt_of_a_start_is_joined_with_no_words_that_come_before_it
     database: ObservedDatabase, world: World
 ) -> None:
     world.runtime.manner = Manner(comes_up=False)
-    async with running(database, world) as house:
-        worker = await house.start("Build it.")
-        await house.send(worker, "And test it.")
-        await house.rest()
+    async with running(database, world) as context:
+        worker = await context.start("Build it.")
+        await context.send(worker, "And test it.")
+        await context.rest()
         world.agents.hook(worker, "SessionStart")
         world.runtime.program(worker).manner = Manner()
-        await house.rest()
+        await context.rest()
 
     assert world.runtime.heard == [(worker, "Build it."), (worker, "And test it.")]
 
@@ -76,14 +81,14 @@ async def test_words_said_meanwhile_wait_for_the_next_stop(
     database: ObservedDatabase, world: World
 ) -> None:
     world.agents.answers_at_once = False
-    async with running(database, world) as house:
-        worker = await house.start("One.")
-        await house.send(worker, "Two.")
-        await house.rest()
+    async with running(database, world) as context:
+        worker = await context.start("One.")
+        await context.send(worker, "Two.")
+        await context.rest()
         before = list(world.runtime.heard)
 
         world.agents.hook(worker, "Stop")
-        await house.rest()
+        await context.rest()
 
     assert before == [(worker, "One.")]
     assert world.runtime.heard == [(worker, "One."), (worker, "Two.")]
@@ -103,28 +108,28 @@ async def test_sessions_are_served_side_by_side(
             await super().paste(parcel)
 
     world = World(tmp_path, Stuck)
-    async with running(database, world) as house:
-        first, free = await house.start(), await house.start()
+    async with running(database, world) as context:
+        first, free = await context.start(), await context.start()
         stuck.append(first)
 
-        await house.send(first, "Hello?")
-        await house.send(free, "Hello.")
-        await house.rest()
+        await context.send(first, "Hello?")
+        await context.send(free, "Hello.")
+        await context.rest()
 
     assert world.runtime.heard == [(free, "Hello.")]
 
 
 @pytest.mark.spec("B0")
 async def test_words_never_mix_with_a_draft(database: ObservedDatabase, world: World) -> None:
-    async with running(database, world) as house:
-        worker = await house.start()
+    async with running(database, world) as context:
+        worker = await context.start()
         world.runtime.program(worker).box = "half a thou"
 
-        await house.send(worker, "Build it.")
-        await house.rest()
+        await context.send(worker, "Build it.")
+        await context.rest()
         waiting, why = await database.read(steps), await database.read(waits_for)
         world.runtime.program(worker).box = ""
-        await house.pass_time(PAUSE)
+        await context.pass_time(RETRY_SECONDS)
 
     assert (waiting, why) == (
         ["pending"],
@@ -136,16 +141,16 @@ async def test_words_never_mix_with_a_draft(database: ObservedDatabase, world: W
 
 @pytest.mark.spec("B0")
 async def test_words_never_answer_a_dialog(database: ObservedDatabase, world: World) -> None:
-    async with running(database, world) as house:
-        worker = await house.start()
+    async with running(database, world) as context:
+        worker = await context.start()
         world.runtime.program(worker).dialog = "May it run rm?"
 
-        await house.send(worker, "1")
-        await house.rest()
-        await house.pass_time(PAUSE)
+        await context.send(worker, "1")
+        await context.rest()
+        await context.pass_time(RETRY_SECONDS)
         before = list(world.runtime.pasted)
         world.runtime.program(worker).dialog = ""
-        await house.pass_time(PAUSE)
+        await context.pass_time(RETRY_SECONDS)
 
     assert before == []
     assert world.runtime.heard == [(worker, "1")]
@@ -163,14 +168,14 @@ async def test_a_dialog_that_opens_between_paste_and_enter_gets_no_enter(
             self.program(parcel.recipient).dialog = "May it run rm?"
 
     world = World(tmp_path, Asking)
-    async with running(database, world) as house:
-        worker = await house.start("Build it.")
-        await house.pass_time(PAUSE)
+    async with running(database, world) as context:
+        worker = await context.start("Build it.")
+        await context.pass_time(RETRY_SECONDS)
         waiting = await database.read(steps)
         heard = list(world.runtime.heard)
 
         world.runtime.program(worker).dialog = ""
-        await house.pass_time(PAUSE)
+        await context.pass_time(RETRY_SECONDS)
 
     assert (waiting, heard) == (["pasted"], [])
     assert world.runtime.pasted == world.runtime.heard == [(worker, "Build it.")]
@@ -180,14 +185,14 @@ async def test_a_dialog_that_opens_between_paste_and_enter_gets_no_enter(
 async def test_a_draft_that_stands_for_a_minute_is_told_once(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
-        worker = await house.start()
+    async with running(database, world) as context:
+        worker = await context.start()
         world.runtime.program(worker).box = "half a thou"
-        await house.send(worker, "Build it.")
-        await house.rest()
+        await context.send(worker, "Build it.")
+        await context.rest()
 
         for _ in range(60):
-            await house.pass_time(PAUSE)
+            await context.pass_time(RETRY_SECONDS)
 
     assert (await database.read(kinds)).count("delivery-waited") == 1
 
@@ -197,11 +202,11 @@ async def test_an_enter_that_was_swallowed_is_pressed_again(
     database: ObservedDatabase, world: World
 ) -> None:
     world.runtime.manner = Manner(swallows=1)
-    async with running(database, world) as house:
-        worker = await house.start("Build it.")
+    async with running(database, world) as context:
+        worker = await context.start("Build it.")
         before = list(world.runtime.heard)
 
-        await house.pass_time(PATIENCE)
+        await context.pass_time(PROMPT_PROOF_SECONDS)
 
     assert before == []
     assert world.runtime.pasted == world.runtime.heard == [(worker, "Build it.")]
@@ -221,12 +226,12 @@ async def test_the_first_words_wait_until_an_agent_has_asked_for_its_tools(
     database: ObservedDatabase, tmp_path: Path
 ) -> None:
     world = WorldWithTools(tmp_path)
-    async with running(database, world) as house:
-        worker = await house.start("Build it.", agent="claude")
+    async with running(database, world) as context:
+        worker = await context.start("Build it.", agent="claude")
         before, why = list(world.runtime.pasted), await database.read(waits_for)
 
-        await note_listing(database, house.journal, worker)
-        await house.rest()
+        await note_listing(database, context.journal, worker)
+        await context.rest()
 
     assert (before, why) == ([], ["its tools are not connected yet."])
     assert world.runtime.heard == [(worker, "Build it.")]
@@ -237,14 +242,14 @@ async def test_words_do_not_wait_for_tools_for_ever(
     database: ObservedDatabase, tmp_path: Path
 ) -> None:
     world = WorldWithTools(tmp_path)
-    async with running(database, world) as house:
-        worker = await house.start("Build it.", agent="claude")
+    async with running(database, world) as context:
+        worker = await context.start("Build it.", agent="claude")
     # A daemon died meanwhile: the time goes on from the agent's start.
     world.clock.advance(TOOLS_TIMEOUT_S - 1)
-    async with running(database, world) as house:
-        await house.rest()
+    async with running(database, world) as context:
+        await context.rest()
         before = list(world.runtime.pasted)
-        await house.pass_time(1)
+        await context.pass_time(1)
 
     assert before == []
     assert world.runtime.heard == [(worker, "Build it.")]
@@ -260,8 +265,8 @@ async def test_an_agent_that_lists_no_tools_of_ours_gets_its_words_at_once(
     database: ObservedDatabase, tmp_path: Path, kind: type[World], agent: str
 ) -> None:
     world = kind(tmp_path)
-    async with running(database, world) as house:
-        worker = await house.start("Build it.", agent=agent)
+    async with running(database, world) as context:
+        worker = await context.start("Build it.", agent=agent)
 
     assert world.runtime.heard == [(worker, "Build it.")]
 
@@ -271,14 +276,14 @@ async def test_words_behind_others_that_are_under_way_say_so(
     database: ObservedDatabase, world: World
 ) -> None:
     world.runtime.manner = Manner(swallows=1)
-    async with running(database, world) as house:
-        worker = await house.start("Build it.")
-        await house.send(worker, "Test it.")
-        await house.rest()
+    async with running(database, world) as context:
+        worker = await context.start("Build it.")
+        await context.send(worker, "Test it.")
+        await context.rest()
         kept = await database.read(kept_words)
 
     why = "words before them are on their way"
-    assert kept == {worker: Kept(1, why, obstacle=why)}
+    assert kept == {worker: QueuedWords(1, why, obstacle=why)}
 
 
 @pytest.mark.spec("B2")
@@ -286,11 +291,11 @@ async def test_enter_is_pressed_at_most_three_times_and_the_next_words_go_on(
     database: ObservedDatabase, world: World
 ) -> None:
     world.runtime.manner = Manner(swallows=3)
-    async with running(database, world) as house:
-        worker = await house.start("Build it.")
-        await house.send(worker, "Test it.")
+    async with running(database, world) as context:
+        worker = await context.start("Build it.")
+        await context.send(worker, "Test it.")
         for _ in range(4):
-            await house.pass_time(PATIENCE)
+            await context.pass_time(PROMPT_PROOF_SECONDS)
         reasons = await database.read(waits_for)
 
     assert world.runtime.cleared == [(worker, "Build it.")]
@@ -304,10 +309,10 @@ async def test_a_command_that_its_agent_refuses_fails_and_leaves_the_box(
     database: ObservedDatabase, world: World
 ) -> None:
     world.runtime.manner = Manner(keeps="/nothing at all")
-    async with running(database, world) as house:
-        worker = await house.start("/nothing at all")
-        await house.send(worker, "Build it.")
-        await house.pass_time(COMMAND)
+    async with running(database, world) as context:
+        worker = await context.start("/nothing at all")
+        await context.send(worker, "Build it.")
+        await context.pass_time(COMMAND_PROOF_SECONDS)
 
         enters = world.runtime.program(worker).enters
         reasons = await database.read(waits_for)
@@ -338,12 +343,12 @@ async def test_refused_words_stay_while_a_dialog_is_open_and_are_taken_out_after
 
     world = World(tmp_path, Asking)
     world.runtime.manner = Manner(keeps="/nothing")
-    async with running(database, world) as house:
-        worker = await house.start("/nothing")
-        await house.pass_time(COMMAND)
+    async with running(database, world) as context:
+        worker = await context.start("/nothing")
+        await context.pass_time(COMMAND_PROOF_SECONDS)
         before, why = list(world.runtime.cleared), await database.read(waits_for)
         world.runtime.program(worker).dialog = ""
-        await house.pass_time(PAUSE)
+        await context.pass_time(RETRY_SECONDS)
 
     assert before == []
     assert "a dialog is open" in why[0]
@@ -371,16 +376,16 @@ async def test_words_that_were_refused_before_a_crash_fail_after_it(
     died = anyio.Event()
     world = World(tmp_path, Mortal)
     world.runtime.manner = Manner(keeps="/nothing")
-    async with running(database, world) as house:
-        worker = await house.start("/nothing")
-        await house.pass_time(COMMAND)
+    async with running(database, world) as context:
+        worker = await context.start("/nothing")
+        await context.pass_time(COMMAND_PROOF_SECONDS)
         with anyio.fail_after(5):
             await died.wait()
 
-    async with running(database, world) as house:
-        await house.rest()
-        await house.send(worker, "Build it.")
-        await house.rest()
+    async with running(database, world) as context:
+        await context.rest()
+        await context.send(worker, "Build it.")
+        await context.rest()
 
     assert await database.read(steps) == ["failed", "acknowledged"]
     assert await database.read(waits_for) == ["it refused them: Unrecognized command.", ""]
@@ -392,13 +397,13 @@ async def test_words_that_were_refused_before_a_crash_fail_after_it(
 async def test_words_that_come_back_into_the_box_give_way_to_the_next(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
-        worker = await house.start("Build it.")
+    async with running(database, world) as context:
+        worker = await context.start("Build it.")
         # As Claude does with a prompt that is interrupted before its first output.
         world.runtime.program(worker).box = "Build it."
 
-        await house.send(worker, "Test it.")
-        await house.rest()
+        await context.send(worker, "Test it.")
+        await context.rest()
 
     assert world.runtime.cleared == [(worker, "Build it.")]
     assert world.runtime.heard == [(worker, "Build it."), (worker, "Test it.")]
@@ -409,12 +414,12 @@ async def test_words_that_come_back_into_the_box_give_way_to_the_next(
 async def test_words_that_came_back_and_were_changed_are_somebodys_draft(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
-        worker = await house.start("Build it.")
+    async with running(database, world) as context:
+        worker = await context.start("Build it.")
         world.runtime.program(worker).box = "Build it. No, wait"
 
-        await house.send(worker, "Test it.")
-        await house.rest()
+        await context.send(worker, "Test it.")
+        await context.rest()
 
     assert world.runtime.cleared == []
     assert await database.read(steps) == ["acknowledged", "pending"]
@@ -425,10 +430,10 @@ async def test_a_command_that_an_agent_makes_no_turn_of_has_arrived_once_it_left
     database: ObservedDatabase, world: World
 ) -> None:
     world.agents.tells_of_prompts = False
-    async with running(database, world) as house:
-        await house.start("/compact now")
+    async with running(database, world) as context:
+        await context.start("/compact now")
         for _ in range(2):
-            await house.pass_time(COMMAND)
+            await context.pass_time(COMMAND_PROOF_SECONDS)
         told = await database.read(kinds)
 
     assert await database.read(steps) == ["acknowledged"]
@@ -440,14 +445,14 @@ async def test_words_that_nobody_saw_arrive_are_unsure_until_they_are_proved(
     database: ObservedDatabase, world: World
 ) -> None:
     world.agents.tells_of_prompts = False
-    async with running(database, world) as house:
-        worker = await house.start("Build it.")
+    async with running(database, world) as context:
+        worker = await context.start("Build it.")
         for _ in range(2):
-            await house.pass_time(PATIENCE)
+            await context.pass_time(PROMPT_PROOF_SECONDS)
         doubted, told = await database.read(steps), await database.read(kinds)
 
         world.agents.hook(worker, "UserPromptSubmit", prompt="Build  it.\n")
-        await house.rest()
+        await context.rest()
 
     assert doubted == ["unsure"]
     assert told[-1] == "delivery-doubted"
@@ -473,9 +478,9 @@ async def test_after_a_failure_the_runtime_is_looked_at_and_nothing_is_pasted_tw
                 raise RuntimeFailed
 
     world = World(tmp_path, Failing)
-    async with running(database, world) as house:
-        worker = await house.start("Build it.")
-        await house.pass_time(PAUSE)
+    async with running(database, world) as context:
+        worker = await context.start("Build it.")
+        await context.pass_time(RETRY_SECONDS)
 
     assert await database.read(steps) == ["acknowledged"]
     assert world.runtime.pasted == world.runtime.heard == [(worker, "Build it.")]
@@ -494,13 +499,13 @@ async def test_words_that_a_busy_program_does_not_show_yet_get_no_enter(
     database: ObservedDatabase, tmp_path: Path
 ) -> None:
     world = World(tmp_path, Slow)
-    async with running(database, world) as house:
-        worker = await house.start("Build it.")
-        await house.pass_time(PAUSE)
+    async with running(database, world) as context:
+        worker = await context.start("Build it.")
+        await context.pass_time(RETRY_SECONDS)
         before, why = list(world.runtime.heard), await database.read(waits_for)
 
         world.runtime.program(worker).box = "Build it."
-        await house.pass_time(PAUSE)
+        await context.pass_time(RETRY_SECONDS)
 
     assert (before, why) == ([], ["its box does not show them yet."])
     assert world.runtime.pasted == world.runtime.heard == [(worker, "Build it.")]
@@ -511,13 +516,13 @@ async def test_words_that_never_show_are_unsure_and_not_pasted_again(
     database: ObservedDatabase, tmp_path: Path
 ) -> None:
     world = World(tmp_path, Slow)
-    async with running(database, world) as house:
-        worker = await house.start("Build it.")
+    async with running(database, world) as context:
+        worker = await context.start("Build it.")
         for _ in range(12):
-            await house.pass_time(PAUSE)
+            await context.pass_time(RETRY_SECONDS)
         patient = await database.read(steps)
-        await house.pass_time(LOST_AFTER_S)
-        await house.pass_time(PAUSE)
+        await context.pass_time(LOST_AFTER_S)
+        await context.pass_time(RETRY_SECONDS)
 
     assert patient == ["pasted"]
     assert await database.read(steps) == ["unsure"]
@@ -533,18 +538,18 @@ async def test_words_that_a_person_takes_out_of_the_box_do_not_hold_up_the_next(
     database: ObservedDatabase, tmp_path: Path, words: str, step: str
 ) -> None:
     world = World(tmp_path, Slow)
-    async with running(database, world) as house:
-        worker = await house.start(words)
+    async with running(database, world) as context:
+        worker = await context.start(words)
         program = world.runtime.program(worker)
         program.box = f"{words} and what a person adds"
-        await house.pass_time(PAUSE)
-        await house.pass_time(PAUSE)
+        await context.pass_time(RETRY_SECONDS)
+        await context.pass_time(RETRY_SECONDS)
         waiting = await database.read(steps)
 
         program.box = ""  # submitted or cleared by hand
-        await house.send(worker, "Go on.")
+        await context.send(worker, "Go on.")
         for _ in range(4):
-            await house.pass_time(PATIENCE)
+            await context.pass_time(PROMPT_PROOF_SECONDS)
 
     assert waiting == ["pasted"]
     assert (await database.read(steps))[0] == step
@@ -556,13 +561,13 @@ async def test_words_whose_trace_was_lost_are_unsure_and_keep_nobody_busy(
     database: ObservedDatabase, world: World
 ) -> None:
     world.runtime.manner = Manner(swallows=1)
-    async with running(database, world) as house:
-        worker = await house.start("Build it.")
+    async with running(database, world) as context:
+        worker = await context.start("Build it.")
         program = world.runtime.program(worker)
         program.box = program.pasted = ""  # somebody cleared the box, and more was typed
 
         for _ in range(3):
-            await house.pass_time(PATIENCE)
+            await context.pass_time(PROMPT_PROOF_SECONDS)
 
     assert await database.read(steps) == ["unsure"]
     assert world.runtime.pasted == [(worker, "Build it.")]
@@ -572,18 +577,18 @@ async def test_words_whose_trace_was_lost_are_unsure_and_keep_nobody_busy(
 async def test_words_for_one_who_is_over_fail_or_are_refused(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
-        worker = await house.start()
+    async with running(database, world) as context:
+        worker = await context.start()
         world.agents.hook(worker, "UserPromptSubmit", prompt="Its person's own words")
-        await house.rest()
-        await house.send(worker, "Too late.")
+        await context.rest()
+        await context.send(worker, "Too late.")
 
         world.runtime.exit(world.runtime.program(worker), code=0)
-        await house.rest()
+        await context.rest()
 
         assert await database.read(steps) == ["failed"]
         with pytest.raises(SessionOver):
-            await house.send(worker, "Far too late.")
+            await context.send(worker, "Far too late.")
     assert world.runtime.pasted == []
 
 
@@ -592,12 +597,12 @@ async def test_words_that_would_not_arrive_as_they_are_fail_and_say_why(
     database: ObservedDatabase, world: World
 ) -> None:
     world.runtime.manner = Manner(refuses="one line at a time.")
-    async with running(database, world) as house:
-        worker = await house.start()
-        await house.send(worker, "One\nTwo")
-        await house.rest()
+    async with running(database, world) as context:
+        worker = await context.start()
+        await context.send(worker, "One\nTwo")
+        await context.rest()
 
-        assert (await house.session(worker)).activity is Activity.IDLE
+        assert (await context.session(worker)).activity is Activity.IDLE
     assert await database.read(steps) == ["failed"]
     assert "one line at a time" in (await database.read(waits_for))[0]
     assert world.runtime.pasted == []
@@ -615,19 +620,19 @@ async def test_a_command_that_the_project_defines_meanwhile_is_not_typed(
 ) -> None:
     commands = world.project / ".claude" / "commands"
     commands.mkdir(parents=True)
-    async with running(database, world) as house:
-        worker = await house.start(agent="claude")
+    async with running(database, world) as context:
+        worker = await context.start(agent="claude")
         world.agents.hook(worker, "UserPromptSubmit", prompt="Its person's own words")
-        await house.rest()
-        session = Speaker(f"session {worker}", worker, is_command=True)
-        give = partial(send, journal=house.journal, speaker=session, recipient=worker)
+        await context.rest()
+        session = MessageSender(f"session {worker}", worker, is_command=True)
+        give = partial(send, journal=context.journal, speaker=session, recipient=worker)
         await database.write(partial(give, words=clean("/review")))
         if is_defined:
             (commands / "review.md").write_text("!`touch x`")
 
         world.agents.hook(worker, "Stop")
-        await house.rest()
-        await house.pass_time(TOOLS_TIMEOUT_S)
+        await context.rest()
+        await context.pass_time(TOOLS_TIMEOUT_S)
         await until(database, is_decided)
 
     assert world.runtime.pasted == ([] if is_defined else [(worker, "/review")])
@@ -639,18 +644,18 @@ async def test_a_command_that_the_project_defines_meanwhile_is_not_typed(
 async def test_where_an_agent_tells_nothing_the_enter_is_the_proof(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
-        worker = await house.start(agent="shell")
-        await house.send(worker, "ls")
-        await house.rest()
+    async with running(database, world) as context:
+        worker = await context.start(agent="shell")
+        await context.send(worker, "ls")
+        await context.rest()
         first = await database.read(steps)
-        await house.send(worker, "pwd")
-        await house.rest()
+        await context.send(worker, "pwd")
+        await context.rest()
         waiting = await database.read(steps)
 
         world.clock.advance(2)
         world.runtime.see_again(FellQuiet(worker))
-        await house.rest()
+        await context.rest()
 
     assert (first, waiting) == (["acknowledged"], ["acknowledged", "pending"])
     assert world.runtime.heard == [(worker, "ls"), (worker, "pwd")]
@@ -660,15 +665,15 @@ async def test_where_an_agent_tells_nothing_the_enter_is_the_proof(
 async def test_each_line_for_a_plain_program_is_a_turn_of_its_own(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
-        worker = await house.start(agent="shell")
+    async with running(database, world) as context:
+        worker = await context.start(agent="shell")
         for words in ("ls", "pwd", "id"):
-            await house.send(worker, words)
-            await house.rest()
+            await context.send(worker, words)
+            await context.rest()
         for _ in range(2):
             world.clock.advance(2)
             world.runtime.see_again(FellQuiet(worker))
-            await house.rest()
+            await context.rest()
 
     assert world.runtime.heard == [(worker, "ls"), (worker, "pwd"), (worker, "id")]
 
@@ -692,15 +697,15 @@ async def test_a_turn_whose_quiet_came_before_its_beginning_was_known_is_looked_
     died = anyio.Event()
     looked: list[Sighting] = []
     world = World(tmp_path, Mortal)
-    async with running(database, world) as house:
-        worker = await house.start(agent="shell")
-        await house.send(worker, "ls")
+    async with running(database, world) as context:
+        worker = await context.start(agent="shell")
+        await context.send(worker, "ls")
         with anyio.fail_after(5):
             await died.wait()
 
     before = list(looked)
-    async with running(database, world) as house:
-        await house.rest()
+    async with running(database, world) as context:
+        await context.rest()
 
     assert FellQuiet(worker) not in before
     assert FellQuiet(worker) in looked
@@ -712,11 +717,11 @@ async def test_an_agents_own_pause_comes_between_paste_and_enter(
     database: ObservedDatabase, world: World
 ) -> None:
     slow = replace(DEMO, input=replace(DEMO.input, pause=0.5))
-    async with running(database, world, agents={"demo": slow}) as house:
-        worker = await house.start("Build it.")
+    async with running(database, world, agents={"demo": slow}) as context:
+        worker = await context.start("Build it.")
         before = (list(world.runtime.pasted), list(world.runtime.heard))
 
-        await house.pass_time(0.5)
+        await context.pass_time(0.5)
 
     assert before == ([(worker, "Build it.")], [])
     assert world.runtime.heard == [(worker, "Build it.")]
@@ -737,11 +742,11 @@ async def test_trouble_with_one_recipient_is_logged_and_tried_again(
 
     caplog.set_level(logging.WARNING)
     world = World(tmp_path, Clumsy)
-    async with running(database, world) as house:
-        worker = await house.start("Build it.")
-        other = await house.start("Test it.")
+    async with running(database, world) as context:
+        worker = await context.start("Build it.")
+        other = await context.start("Test it.")
         before = list(world.runtime.heard)
-        await house.pass_time(ERROR_BACKOFF_S[0])
+        await context.pass_time(ERROR_BACKOFF_S[0])
 
     assert before == [(other, "Test it.")]
     assert await database.read(steps) == ["acknowledged", "acknowledged"]

@@ -12,12 +12,12 @@ import pytest
 
 from rookery.agents.catalog import AGENTS
 from rookery.model.facts import SessionId, SessionStarted
-from rookery.model.sessions import Session, Spot
+from rookery.model.sessions import PaneRef, Session
 from rookery.processes import Process
 from rookery.sessions import endings
 from rookery.store import sessions
 from rookery.store.journal import Journal
-from rookery.tracking.discovery import ROUND, Discovery
+from rookery.tracking.discovery import CHECK_INTERVAL_SECONDS, Discovery
 from tests.fakes.clock import FakeClock
 from tests.fakes.database import ObservedDatabase
 from tests.fakes.processes import FakeTable
@@ -122,7 +122,7 @@ async def test_an_agent_in_a_pane_becomes_an_observed_session(desk: Desk) -> Non
     assert (found.status, found.activity) == ("running", "idle")
     assert (found.owner, found.origin) == ("discovery", "discovery")
     assert desk.holder.seats == {
-        found.id: ("claude", Spot(SOCKET, "%10"), Process(11, "7")),
+        found.id: ("claude", PaneRef(SOCKET, "%10"), Process(11, "7")),
     }
 
 
@@ -291,7 +291,7 @@ async def test_what_lived_on_is_held_again_and_no_server_is_asked(desk: Desk) ->
     await desk.discovery.recover()
 
     assert (await desk.only()).id == session.id
-    assert desk.holder.seats[session.id] == ("claude", Spot(SOCKET, "%10"), Process(11, "7"))
+    assert desk.holder.seats[session.id] == ("claude", PaneRef(SOCKET, "%10"), Process(11, "7"))
     assert await desk.kinds() == ["session-found", "session-recovered"]
 
 
@@ -317,7 +317,7 @@ async def test_servers_are_followed_as_they_come_and_go(desk: Desk, clock: FakeC
         desk.open(10, "claude")
         desk.sockets.append(Path(SOCKET))
 
-        clock.advance(ROUND)
+        clock.advance(CHECK_INTERVAL_SECONDS)
 
         await until(desk.database, lambda db: len(sessions.live(db)) == 1)
 
@@ -339,9 +339,9 @@ async def test_a_process_is_spotted_in_its_pane_by_who_is_above_it(desk: Desk) -
     desk.table.run(12, "sh", "-c", "hook", below=11)
     desk.table.run(99, "claude")
 
-    assert await desk.discovery.spot(12) == Spot(SOCKET, "%10")
-    assert await desk.discovery.spot(99) is None
-    assert await desk.discovery.spot(1234) is None
+    assert await desk.discovery.pane_ref(12) == PaneRef(SOCKET, "%10")
+    assert await desk.discovery.pane_ref(99) is None
+    assert await desk.discovery.pane_ref(1234) is None
 
 
 @pytest.mark.spec("B7")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from rookery.config import Settings
-from rookery.doctor import Check, Hold, Trouble, check_deeply, examine
+from rookery.doctor import Check, HoldState, Trouble, check_deeply, examine
 from rookery.home import Home
 from rookery.store.migrations import migrate
 
@@ -36,7 +36,7 @@ def looked_at(folder: Path, trouble: Trouble) -> Check:
 def test_the_doctor_says_that_words_are_held(
     tmp_path: Path, since: datetime | None, said: str
 ) -> None:
-    check = looked_at(tmp_path, replace(WELL, hold=Hold(since)))
+    check = looked_at(tmp_path, replace(WELL, hold=HoldState(since)))
 
     assert (check.ok, check.advice) == (False, "rookery release")
     assert check.detail == f"words are held{said}: none are delivered, to anybody"

@@ -71,7 +71,7 @@ def test_a_variable_that_is_no_text_does_not_hide_the_others(ask: Shell) -> None
 def test_a_shell_that_does_not_answer_is_given_up(
     ask: Shell, monkeypatch: pytest.MonkeyPatch, script: str
 ) -> None:
-    monkeypatch.setattr(environment, "PATIENCE", 0.2)
+    monkeypatch.setattr(environment, "SHELL_TIMEOUT_SECONDS", 0.2)
 
     assert ask(script)["OWN"] == "daemon's"
 

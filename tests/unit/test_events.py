@@ -16,7 +16,7 @@ from rookery.api.events import (
     MAX_CHUNK_ENTRIES,
     MAX_RING_BYTES,
     PAGE,
-    Ring,
+    RecentEvents,
     StreamEvent,
     _event,
     _page,
@@ -65,7 +65,7 @@ async def test_events_with_long_texts_do_not_fill_the_memory(
         journal.append(db, *(Noted(WORKER, text) for _ in range(count)))
 
     await database.write(begin)
-    ring, seq, read = Ring(database), 0, 0
+    ring, seq, read = RecentEvents(database), 0, 0
     while found := await ring.after(seq):
         seq, read = found[-1].seq, read + len(found)
 
@@ -91,7 +91,7 @@ async def test_who_asks_for_the_distant_past_does_not_have_all_of_it_read_at_onc
         return found
 
     monkeypatch.setattr(events, "_page", page)
-    found = await Ring(database).after(0)
+    found = await RecentEvents(database).after(0)
 
     assert [found[0].seq, len(found)] == [1, PAGE]
     assert sum(read) <= KEPT + 2 * PAGE
@@ -105,8 +105,8 @@ class Past:
         self.chunks: list[bytes] = []
 
     async def recall(self, caller: Identity = PERSON) -> list[dict[str, Any]]:
-        house = self.desk.house
-        self.chunks = [each async for each in recall(house, Caller(caller), 0)]
+        context = self.desk.context
+        self.chunks = [each async for each in recall(context, Caller(caller), 0)]
         lines = b"".join(self.chunks).decode().split("\r\n")
         return [json.loads(each[6:]) for each in lines if each.startswith("data: ")]
 
@@ -136,7 +136,7 @@ async def test_the_past_is_told_in_the_same_events_as_the_present(
 
     told = await past.recall()
 
-    present = await Ring(database).after(0)
+    present = await RecentEvents(database).after(0)
     assert told == [json.loads(each.text) for each in present]
     asked, noted, long, joined = told[-4:]
     assert (asked["kind"], asked["asks"]) == ("input-asked", "permission")

@@ -15,7 +15,7 @@ from rookery.model.permissions import Call, Outcome, RequestId, Verdict
 from rookery.model.rules import UNCERTAIN, Circumstances, Decision, Rule, decide, needs_folder
 from rookery.permissions.decisions import Permissions, WaitForAnswer
 from rookery.permissions.path_resolver import PathResolver
-from rookery.permissions.rules_file import Rulebook
+from rookery.permissions.rules_file import RulesFile
 from rookery.store import flags, requests, sessions
 from rookery.store.journal import Journal
 from tests.fakes.clock import FakeClock
@@ -138,10 +138,10 @@ def ask(db: Connection, clock: FakeClock, call: Call) -> tuple[Permissions, Requ
     journal.append(db, SessionStarted(SessionId("w")))
     session = sessions.get(db, SessionId("w"))
     flags.set_mode(db, "remote")
-    permissions = Permissions(journal, Rulebook(Path("/nonexistent")), timedelta(minutes=5))
-    reading = permissions.rulebook.look()
+    permissions = Permissions(journal, RulesFile(Path("/nonexistent")), timedelta(minutes=5))
+    reading = permissions.rules_file.look()
     assert reading
-    permissions.rulebook.adopt(reading)
+    permissions.rules_file.adopt(reading)
     ruling = permissions.consider(db, session, call, hook="k", can_ask=False)
     assert isinstance(ruling, WaitForAnswer)
     return permissions, ruling.request

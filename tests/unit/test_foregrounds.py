@@ -15,9 +15,9 @@ from rookery.config import Settings
 from rookery.model.errors import BadInput, Forbidden
 from rookery.model.facts import SessionEnded, SessionId, TurnEnded, TurnStarted
 from rookery.model.scopes import Identity, Scope
-from rookery.operations.foreground import MOST, OPERATIONS
+from rookery.operations.foreground import MAX_MISSED_TURNS, OPERATIONS
 from rookery.operations.idempotency import ask
-from rookery.operations.table import House
+from rookery.operations.table import Context
 from rookery.store import foregrounds, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
@@ -39,7 +39,7 @@ def say(db: Connection, journal: Journal, words: str) -> int:
     return number
 
 
-def missed(db: Connection, channel: str, *, last: int = MOST) -> list[str]:
+def missed(db: Connection, channel: str, *, last: int = MAX_MISSED_TURNS) -> list[str]:
     seen = foregrounds.seen(db, WORKER, channel)
     found = foregrounds.missed(db, WORKER, after=seen, last=last)
     return [turn.answer for turn in found.turns]
@@ -125,9 +125,9 @@ class Desk:
         # Of a house, these operations need no more than this.
         needed = {"database": database, "journal": journal, "agents": AGENTS}
         every: dict[str, Any] = {
-            each.name: None for each in fields(House) if each.default_factory is MISSING
+            each.name: None for each in fields(Context) if each.default_factory is MISSING
         }
-        self._house = House(**{**every, **needed, "settings": Settings()})
+        self._house = Context(**{**every, **needed, "settings": Settings()})
 
     async def ask(
         self, name: str, *, by: Identity = PERSON, key: str = "", **words: object

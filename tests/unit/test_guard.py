@@ -29,11 +29,11 @@ class Doorway:
     """A guard, and what it let pass."""
 
     def __init__(self, desk: Desk, home: Path, door: Door) -> None:
-        house = replace(desk.house, home=find_home({"ROOKERY_HOME": str(home)}))
+        context = replace(desk.context, home=find_home({"ROOKERY_HOME": str(home)}))
         self.passed: list[Scope] = []
         self.answered: list[Message] = []
         names = NAMES if door == "tcp" else ()
-        self._guard = Guard(self._pass, house, door=door, names=names)
+        self._guard = Guard(self._pass, context, door=door, names=names)
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.passed.append(scope)

@@ -22,7 +22,7 @@ from rookery.model.permissions import Outcome, Verdict
 from rookery.model.sessions import Session
 from rookery.operations.daemon import find_trouble
 from rookery.permissions.decisions import Permissions, WaitForAnswer
-from rookery.permissions.rules_file import Rulebook
+from rookery.permissions.rules_file import RulesFile
 from rookery.processes import Process
 from rookery.sessions import endings
 from rookery.sessions.headless import HeadlessWatch
@@ -156,7 +156,7 @@ def spooled(event: str, native_id: str, *named: Process, **more: object) -> Hook
 
 @pytest.fixture
 def intake(desk: Desk) -> Intake:
-    rules = Rulebook(desk.database.path.with_name("rules.toml"))
+    rules = RulesFile(desk.database.path.with_name("rules.toml"))
     permissions = Permissions(desk.journal, rules, timedelta(minutes=5))
     stops = no_policy(desk.journal)
     return Intake(desk.database, desk.journal, AGENTS, permissions, stops)

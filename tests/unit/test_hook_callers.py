@@ -16,7 +16,7 @@ from rookery.hook_protocol import Hook
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import SessionId
 from rookery.permissions.decisions import Permissions
-from rookery.permissions.rules_file import Rulebook
+from rookery.permissions.rules_file import RulesFile
 from rookery.processes import Process
 from rookery.store import sessions, tokens
 from rookery.store.database import Database
@@ -54,7 +54,7 @@ def hook(
 
 @pytest.fixture
 def intake(journal: Journal, database: Database) -> Intake:
-    rules = Rulebook(database.path.with_name("rules.toml"))
+    rules = RulesFile(database.path.with_name("rules.toml"))
     permissions = Permissions(journal, rules, timedelta(minutes=5))
     return Intake(database, journal, AGENTS, permissions, no_policy(journal))
 

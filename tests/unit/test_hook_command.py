@@ -97,7 +97,7 @@ def test_a_damaged_program_lets_no_call_pass_and_blocks_no_other_event(
 
     said = {agent: before_tool(home, agent) for agent in ("claude", "codex", "gemini")}
     stopped = run(["/bin/sh", "-c", programs.hook_command(home, "claude")], folder=tmp_path)
-    home.absence.write_bytes(with_checksum(b"{}"))
+    home.offline_answers.write_bytes(with_checksum(b"{}"))
     without_rules = before_tool(home, "claude")
 
     assert '"ask"' in said["claude"]
@@ -128,7 +128,7 @@ def test_installed_before_the_first_daemon_it_goes_by_the_rules_in_the_file(
 ) -> None:
     lay_hooks(home)
     without_rules = before_tool(home, "claude")
-    home.absence.unlink()
+    home.offline_answers.unlink()
     home.rules.write_text('[[deny]]\ntool = "Bash"\n')
     lay_hooks(home)
 

@@ -135,7 +135,7 @@ async def test_a_caller_that_leaves_in_the_middle_has_made_no_call(door: Door) -
 async def test_a_caller_that_is_too_slow_is_not_waited_for(
     door: Door, monkeypatch: pytest.MonkeyPatch, said: bytes
 ) -> None:
-    monkeypatch.setattr(hook_line, "PATIENCE", 0.05)
+    monkeypatch.setattr(hook_line, "CALL_TIMEOUT_SECONDS", 0.05)
     async with door.call(said):
         assert isinstance(await door.error(), TimeoutError)
 

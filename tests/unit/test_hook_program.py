@@ -192,9 +192,9 @@ def test_if_the_daemon_dies_over_it_the_next_one_is_asked_for_the_same(
 def test_if_no_daemon_comes_back_it_says_what_it_was_told_to(
     setting: Setting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hook, "RETURN", 0.0)
+    monkeypatch.setattr(hook, "RESTART_TIMEOUT_SECONDS", 0.0)
 
-    over = time.time() + hook.PATIENCE
+    over = time.time() + hook.DECISION_TIMEOUT_SECONDS
     said = hook.insist(str(setting.door), b"call", hook.WAIT + b"ask\n", over)
 
     assert said == b"ask"
@@ -202,20 +202,20 @@ def test_if_no_daemon_comes_back_it_says_what_it_was_told_to(
 
 @pytest.mark.spec("C3", "D3")
 def test_it_says_what_it_was_told_to_before_its_agent_gives_it_up(setting: Setting) -> None:
-    began = time.time_ns() - int((hook.PATIENCE + 1) * 1e9)
+    began = time.time_ns() - int((hook.DECISION_TIMEOUT_SECONDS + 1) * 1e9)
     told = (f"{began:020d}-{0:016x}", (hook.WAIT + b"ask\n").decode())
 
     done = setting.run_python(str(setting.door), str(setting.spool), "demo", *told)
 
     assert (done.returncode, done.stdout) == (0, b"ask")
-    assert hook.PATIENCE + hook.DEADLINE < DECISION_TIMEOUT_S
+    assert hook.DECISION_TIMEOUT_SECONDS + hook.ACCEPT_TIMEOUT_SECONDS < DECISION_TIMEOUT_S
 
 
 @pytest.mark.spec("C3", "D3")
 def test_a_daemon_that_hangs_over_a_decision_is_given_up_in_time(
     setting: Setting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hook, "DEADLINE", 0.1)
+    monkeypatch.setattr(hook, "ACCEPT_TIMEOUT_SECONDS", 0.1)
     with closing(socket.socket(socket.AF_UNIX)) as mute:
         mute.bind(str(setting.door))
         mute.listen()
@@ -514,8 +514,8 @@ def test_the_quick_program_has_the_numbers_of_the_other() -> None:
 
     numbers = dict(re.findall(r"(\w+_S|MAX_\w+) = (\d+)", source))
     assert numbers == {
-        "DEADLINE_S": f"{hook.DEADLINE:.0f}",
-        "DECISION_S": f"{hook.PATIENCE:.0f}",
+        "DEADLINE_S": f"{hook.ACCEPT_TIMEOUT_SECONDS:.0f}",
+        "DECISION_S": f"{hook.DECISION_TIMEOUT_SECONDS:.0f}",
         "MAX_ANCESTORS": str(hook.MAX_ANCESTORS),
     }
     assert f'"v{hook.VERSION} %s' in source

@@ -6,7 +6,7 @@ import pytest
 
 from rookery.hook_protocol import events_in, is_whole, read_call, read_head, time_of
 from rookery.model.errors import HookUnreadable
-from rookery.model.sessions import Spot
+from rookery.model.sessions import PaneRef
 
 BADGE = "b4dGe-" + "x" * 37
 KEY = "01700000000123456789-00112233aabbccdd"
@@ -26,7 +26,7 @@ def test_calls_of_every_version_are_understood(line: str) -> None:
     hook = read_call(line.encode() + b"\n" + BODY)
 
     assert (hook.key, hook.agent, hook.badge) == (KEY, "claude", BADGE)
-    assert hook.pane == Spot("/run/a b", "%7")
+    assert hook.pane == PaneRef("/run/a b", "%7")
     assert hook.payload == {"session_id": "n1"}
 
 

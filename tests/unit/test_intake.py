@@ -15,7 +15,7 @@ from time import monotonic
 import pytest
 
 from rookery.agents.catalog import AGENTS
-from rookery.api.hook_socket import HookDoor
+from rookery.api.hook_socket import HookSocket
 from rookery.clock import WallClock
 from rookery.hook_protocol import Hook, read_call
 from rookery.model.errors import HookUnreadable, RuntimeFailed
@@ -23,20 +23,20 @@ from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, SessionState, Status
 from rookery.model.messages import Words
 from rookery.model.permissions import Outcome, Verdict
-from rookery.model.sessions import Badge, NativeId, Session, Spot
+from rookery.model.sessions import Badge, NativeId, PaneRef, Session
 from rookery.permissions.decisions import Pass, Permissions, WaitForAnswer
-from rookery.permissions.offline_answers import Absence
-from rookery.permissions.rules_file import Rulebook
-from rookery.permissions.stop_policy import Stops
+from rookery.permissions.offline_answers import OfflineAnswers
+from rookery.permissions.rules_file import RulesFile
+from rookery.permissions.stop_policy import StopPolicy
 from rookery.processes import Process
 from rookery.programs.hook import TAKEN
 from rookery.sessions import endings
-from rookery.sessions.commands import Speaker, send
+from rookery.sessions.commands import MessageSender, send
 from rookery.store import flags, messages, requests, senders, sessions, tokens, turns
 from rookery.store.database import Database
 from rookery.store.journal import Journal
-from rookery.tracking.intake import TYPED_BY_US, Context, Intake
-from rookery.tracking.transcript_reader import Conversations
+from rookery.tracking.intake import TYPED_BY_US, Intake, PromptNote
+from rookery.tracking.transcript_reader import TranscriptReader
 from tests.house import no_policy
 from tests.sessions import make
 from tests.waiting import kinds
@@ -50,19 +50,21 @@ class Door:
     """Hooks as they come in, each under a key of its own."""
 
     def __init__(self, journal: Journal, database: Database) -> None:
-        rules = Rulebook(database.path.with_name("rules.toml"))
+        rules = RulesFile(database.path.with_name("rules.toml"))
         permissions = Permissions(journal, rules, timedelta(minutes=5))
         self.intake = Intake(database, journal, AGENTS, permissions, no_policy(journal))
         self._journal = journal
         self._database = database
         self._keys = 0
 
-    def opened(self, folder: Path) -> HookDoor:
+    def opened(self, folder: Path) -> HookSocket:
         """Make the door that hook programs come to."""
-        rulebook = self.intake.permissions.rulebook
-        absence = Absence(folder / "absence.json", AGENTS, rulebook, "ask")
+        rules_file = self.intake.permissions.rules_file
+        offline_answers = OfflineAnswers(folder / "absence.json", AGENTS, rules_file, "ask")
         clock = self.intake.journal.clock
-        return HookDoor(self.intake, folder / "door", folder / "spool", clock, absence)
+        return HookSocket(
+            self.intake, folder / "door", folder / "spool", clock, offline_answers
+        )
 
     async def prepare(
         self, name: str, native_id: str | None = None, *, agent: str = "demo"
@@ -318,12 +320,12 @@ async def test_what_nothing_can_be_made_of_is_parked_and_visible(
     ("call", "badge", "pane"),
     [
         (b'k demo 9 - - 1 -\n{"a": "\\n"}', None, None),
-        (b'k demo 9 b-1 %1 1 /run/a b\n{"a": "\\n"}', Badge("b-1"), Spot("/run/a b", "%1")),
+        (b'k demo 9 b-1 %1 1 /run/a b\n{"a": "\\n"}', Badge("b-1"), PaneRef("/run/a b", "%1")),
         (b'k demo 9 b-1 %1 1 -\n{"a": "\\n"}', Badge("b-1"), None),
     ],
 )
 def test_a_call_is_read_as_the_hook_program_writes_it(
-    call: bytes, badge: Badge | None, pane: Spot | None
+    call: bytes, badge: Badge | None, pane: PaneRef | None
 ) -> None:
     assert read_call(call) == Hook("k", "demo", badge, {"a": "\n"}, pane=pane)
 
@@ -483,10 +485,10 @@ async def test_an_agent_is_told_beside_its_prompt_who_has_typed_it(
     await door.hook("SessionStart", "n1", badge)
 
     def speak(db: Connection) -> str:
-        speaker = Speaker("session anna", SessionId("anna"))
+        speaker = MessageSender("session anna", SessionId("anna"))
         to, words = SessionId("worker"), Words("Build it.", 0)
         send(db, journal, speaker=speaker, recipient=to, words=words)
-        parcel = messages.take_up(db, to, journal.clock.now())
+        parcel = messages.claim(db, to, journal.clock.now())
         return parcel.words if parcel else ""
 
     prompt = await database.write(speak)
@@ -495,7 +497,9 @@ async def test_an_agent_is_told_beside_its_prompt_who_has_typed_it(
     own = await door.intake.receive(Hook("k2", "demo", badge, {**payload, "prompt": "Mine."}))
 
     assert prompt == "[rookery] session anna (anna) to worker: a message\nBuild it."
-    assert told == Context(f"{TYPED_BY_US} [rookery] session anna (anna) to worker: a message")
+    assert told == PromptNote(
+        f"{TYPED_BY_US} [rookery] session anna (anna) to worker: a message"
+    )
     assert own == Pass()
 
 
@@ -580,7 +584,7 @@ async def told(folder: Path, agent: str, payload: bytes) -> bytes:
 async def test_a_call_that_cannot_be_read_never_passes_by_a_rule(
     door: Door, tmp_path: Path, kind: str, agent: str, said: bytes
 ) -> None:
-    door.intake.permissions.rulebook.path.write_text(DENY_RM)
+    door.intake.permissions.rules_file.path.write_text(DENY_RM)
     async with door.opened(tmp_path).open():
         before = await told(tmp_path, agent, unreadable("PreToolUse")[kind])
         after = await told(tmp_path, agent, unreadable("PostToolUse")[kind])
@@ -601,7 +605,7 @@ async def test_without_rules_a_call_that_cannot_be_read_is_left_alone(
 async def test_a_call_that_had_to_be_changed_to_be_read_is_asked_about(
     door: Door, tmp_path: Path
 ) -> None:
-    rules = door.intake.permissions.rulebook.path
+    rules = door.intake.permissions.rules_file.path
     rules.write_text(f'{DENY_RM}[[allow]]\ninput.command = "*"\n')
     payload = (
         b'{"cwd": "/", "tool_name": "Bash", "hook_event_name": "PreToolUse",'
@@ -672,7 +676,7 @@ async def test_a_hook_program_of_the_first_version_is_answered(
 async def test_a_stop_hook_that_asks_again_is_told_the_same_and_nothing_is_written_again(
     door: Door, database: Database, said: str, told: str, kind: str
 ) -> None:
-    policy = Stops(door.intake.journal, "ask", 2, "failed", timedelta(minutes=5))
+    policy = StopPolicy(door.intake.journal, "ask", 2, "failed", timedelta(minutes=5))
     intake = replace(door.intake, stops=policy)
     payload = {"session_id": "n1", "cwd": "/", "hook_event_name": "Stop"}
     hook = Hook("1", "claude", None, {**payload, "last_assistant_message": "It failed."}, pid=1)
@@ -701,7 +705,7 @@ async def test_a_hook_program_that_gave_up_leaves_its_request_to_the_dialog(
     door: Door, database: Database, tmp_path: Path, rules: str
 ) -> None:
     await database.write(lambda db: flags.set_mode(db, "remote"))
-    door.intake.permissions.rulebook.path.write_text(rules)
+    door.intake.permissions.rules_file.path.write_text(rules)
     await door.prepare("anna", "n1")
     anna = SessionId("anna")
     body = json.dumps(
@@ -938,7 +942,7 @@ async def test_how_a_turn_ended_is_read_where_the_hook_does_not_say_it(
 ) -> None:
     """Gemini ends a turn with the same words, whether it failed or was interrupted."""
     door = Door(journal, database)
-    conversations = Conversations({}, WallClock())
+    conversations = TranscriptReader({}, WallClock())
     intake = replace(door.intake, conversations=conversations)
     badge = await door.prepare("worker", agent="gemini")
     transcript = tmp_path / "session-2026-11-01T00-00-n1.jsonl"
@@ -974,7 +978,7 @@ async def test_an_answer_that_the_hook_repeats_in_part_is_taken_from_the_transcr
     door: Door, tmp_path: Path, told: str, said: list[str], answer: str
 ) -> None:
     """Gemini repeats the chunks in which an answer was streamed."""
-    conversations = Conversations({}, WallClock())
+    conversations = TranscriptReader({}, WallClock())
     intake = replace(door.intake, conversations=conversations)
     badge = await door.prepare("worker", agent="gemini")
     transcript = tmp_path / "session-2026-11-01T00-00-n1.jsonl"

@@ -106,7 +106,7 @@ def test_a_long_text_is_cut_and_says_so(db: Connection, journal: Journal) -> Non
 async def test_a_new_reader_is_shown_all_in_order_and_then_kept_abreast(
     database: Database, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(journal_module, "PAGE", 2)
+    monkeypatch.setattr(journal_module, "PAGE_ENTRIES", 2)
     diary = Diary()
     journal = Journal("here", clock, {"diary": diary.reader})
     await database.write(partial(settle_in, journal=journal))
@@ -154,7 +154,7 @@ async def test_what_a_late_reader_does_not_hear_is_not_even_read(
 async def test_a_late_reader_catches_up_in_pages(
     database: Database, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(journal_module, "PAGE", 2)
+    monkeypatch.setattr(journal_module, "PAGE_ENTRIES", 2)
     diary = Diary()
     journal = Journal("here", clock, {"diary": diary.reader})
     await database.write(partial(settle_in, journal=journal))

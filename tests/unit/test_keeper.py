@@ -20,8 +20,8 @@ from rookery.ports.agent import Agent
 from rookery.ports.runtime import Launch, Place
 from rookery.processes import Process
 from rookery.sessions import commands
-from rookery.sessions.commands import Speaker
-from rookery.sessions.supervisor import LAST_WAIT, PAUSE
+from rookery.sessions.commands import MessageSender
+from rookery.sessions.supervisor import KILL_TIMEOUT_SECONDS, RETRY_SECONDS
 from rookery.store import observed, sessions, tokens
 from rookery.store.journal import Journal
 from rookery.supervise import ERROR_BACKOFF_S
@@ -43,16 +43,16 @@ def everyone(db: Connection) -> list[Session]:
     return [sessions.read_session(row) for row in rows]
 
 
-def is_held(db: Connection, session: SessionId) -> bool:
-    return sessions.is_held(db, session)
+def has_runtime(db: Connection, session: SessionId) -> bool:
+    return sessions.has_runtime(db, session)
 
 
 @pytest.mark.spec("A3", "K5")
 async def test_a_program_gets_its_arguments_its_badge_and_nothing_else_on_its_line(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
-        session = await house.start()
+    async with running(database, world) as context:
+        session = await context.start()
 
     (launch,) = world.runtime.started
     settings = world.sessions / session / "settings.json"
@@ -69,8 +69,8 @@ async def test_a_program_gets_its_arguments_its_badge_and_nothing_else_on_its_li
 async def test_a_program_gets_what_its_command_line_adds_to_its_environment(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
-        session = await house.start(agent="opencode")
+    async with running(database, world) as context:
+        session = await context.start(agent="opencode")
 
     (launch,) = world.runtime.started
     plugin = world.sessions / session / "rookery.js"
@@ -86,8 +86,8 @@ async def test_a_program_gets_what_its_command_line_adds_to_its_environment(
 async def test_what_is_written_for_a_program_is_for_its_owner_alone(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
-        session = await house.start()
+    async with running(database, world) as context:
+        session = await context.start()
 
     folder = world.sessions / session
     settings = folder / "settings.json"
@@ -102,16 +102,16 @@ async def test_a_session_runs_once_its_agent_is_really_up(
     database: ObservedDatabase, world: World
 ) -> None:
     world.runtime.manner = Manner(comes_up=False)
-    async with running(database, world) as house:
-        session = await house.start()
-        await house.pass_time(DEADLINES.start - 1)
-        before = await house.session(session)
+    async with running(database, world) as context:
+        session = await context.start()
+        await context.pass_time(DEADLINES.start - 1)
+        before = await context.session(session)
 
         world.agents.hook(session, "SessionStart")
-        await house.rest()
-        await house.pass_time(DEADLINES.start)
+        await context.rest()
+        await context.pass_time(DEADLINES.start)
 
-        after = await house.session(session)
+        after = await context.session(session)
     place = world.runtime.program(session).place
     assert before.status is Status.STARTING
     assert after.activity is Activity.IDLE
@@ -130,12 +130,12 @@ async def test_a_session_whose_start_raises_has_failed_by_the_deadline_with_the_
         raise error
 
     world.runtime.on_start = fail
-    async with running(database, world) as house:
-        session = await house.start()
+    async with running(database, world) as context:
+        session = await context.start()
         for _ in range(10):
-            await house.pass_time(DEADLINES.start / 5)
+            await context.pass_time(DEADLINES.start / 5)
 
-        over = await house.session(session)
+        over = await context.session(session)
     assert over.status is Status.FAILED
     assert str(error) in (over.reason or "")
 
@@ -145,14 +145,14 @@ async def test_a_program_that_does_not_come_up_in_time_has_failed_and_leaves_not
     database: ObservedDatabase, world: World
 ) -> None:
     world.runtime.manner = Manner(comes_up=False)
-    async with running(database, world) as house:
-        session = await house.start("Build it.")
+    async with running(database, world) as context:
+        session = await context.start("Build it.")
         world.runtime.program(session).screen = ["Log in first:", "> "]
 
-        await house.pass_time(DEADLINES.start)
+        await context.pass_time(DEADLINES.start)
 
-        over = await house.session(session)
-        assert not await database.read(lambda db: is_held(db, session))
+        over = await context.session(session)
+        assert not await database.read(lambda db: has_runtime(db, session))
     assert over.status is Status.FAILED
     assert over.reason == "it did not come up within 60 s; its screen shows:\nLog in first:\n>"
     assert world.runtime.released == [session]
@@ -171,13 +171,13 @@ async def test_a_program_that_comes_up_in_the_very_last_moment_is_up(
 
     there = World(tmp_path, Late)
     there.runtime.manner = Manner(comes_up=False)
-    async with running(database, there) as house:
-        session = await house.start()
+    async with running(database, there) as context:
+        session = await context.start()
 
-        await house.pass_time(DEADLINES.start)
-        await house.rest()
+        await context.pass_time(DEADLINES.start)
+        await context.rest()
 
-        assert (await house.session(session)).status is Status.RUNNING
+        assert (await context.session(session)).status is Status.RUNNING
 
 
 @pytest.mark.spec("A3", "A5")
@@ -189,10 +189,10 @@ async def test_a_program_that_cannot_be_started_has_failed_and_says_why(
             raise RuntimeFailed("the pane was closed at once.")
 
     world = World(tmp_path, Refusing)
-    async with running(database, world) as house:
-        session = await house.start()
+    async with running(database, world) as context:
+        session = await context.start()
 
-        over = await house.session(session)
+        over = await context.session(session)
     assert over.status is Status.FAILED
     assert over.reason.startswith("it could not be started.")
     assert "closed at once" in over.reason
@@ -212,15 +212,15 @@ async def test_trouble_with_one_session_is_logged_and_tried_again(
             return await super().start(launch)
 
     world = World(tmp_path, Clumsy)
-    async with running(database, world) as house:
-        session, other = await house.start(), await house.start()
-        before = await house.session(session)
+    async with running(database, world) as context:
+        session, other = await context.start(), await context.start()
+        before = await context.session(session)
 
-        await house.pass_time(ERROR_BACKOFF_S[0])
+        await context.pass_time(ERROR_BACKOFF_S[0])
 
         assert before.status is Status.STARTING
-        assert (await house.session(other)).status is Status.RUNNING
-        assert (await house.session(session)).status is Status.RUNNING
+        assert (await context.session(other)).status is Status.RUNNING
+        assert (await context.session(session)).status is Status.RUNNING
     assert f"Starting and ending for session {session} failed" in caplog.text
 
 
@@ -228,26 +228,26 @@ async def test_trouble_with_one_session_is_logged_and_tried_again(
 async def test_the_folder_of_sessions_is_made_again_if_it_was_deleted(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
+    async with running(database, world) as context:
         shutil.rmtree(world.sessions)
-        session = await house.start()
+        session = await context.start()
 
-        assert (await house.session(session)).status is Status.RUNNING
+        assert (await context.session(session)).status is Status.RUNNING
 
 
 @pytest.mark.spec("A3", "K4")
 async def test_a_session_whose_files_cannot_be_written_has_failed_in_time(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
+    async with running(database, world) as context:
         shutil.rmtree(world.sessions)
         world.sessions.touch()
-        session = await house.start()
+        session = await context.start()
 
         for _ in range(10):
-            await house.pass_time(ERROR_BACKOFF_S[1])
+            await context.pass_time(ERROR_BACKOFF_S[1])
 
-        assert (await house.session(session)).status is Status.FAILED
+        assert (await context.session(session)).status is Status.FAILED
 
 
 @pytest.mark.spec("A4")
@@ -264,15 +264,15 @@ async def test_a_session_is_asked_to_end_then_told_then_made_to(
     database: ObservedDatabase, world: World, ignores: tuple[str, ...], steps: list[str]
 ) -> None:
     world.runtime.manner = Manner(ignores=frozenset(ignores))
-    async with running(database, world) as house:
-        session = await house.start()
-        await house.end(session)
-        await house.rest()
-        for wait in (DEADLINES.quit, DEADLINES.terminate, LAST_WAIT)[: len(ignores)]:
-            assert (await house.session(session)).status is Status.CLOSING
-            await house.pass_time(wait)
+    async with running(database, world) as context:
+        session = await context.start()
+        await context.end(session)
+        await context.rest()
+        for wait in (DEADLINES.quit, DEADLINES.terminate, KILL_TIMEOUT_SECONDS)[: len(ignores)]:
+            assert (await context.session(session)).status is Status.CLOSING
+            await context.pass_time(wait)
 
-        over = await house.session(session)
+        over = await context.session(session)
     assert [how for _, how in world.runtime.asked_to_leave] == steps
     assert (over.status, over.ended_by) == (Status.KILLED, "person")
     assert over.reason == "asked to end by person"
@@ -284,14 +284,14 @@ async def test_a_session_is_asked_to_end_then_told_then_made_to(
 async def test_who_cannot_be_asked_is_told_at_once(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
-        session = await house.start()
+    async with running(database, world) as context:
+        session = await context.start()
         world.runtime.program(session).dialog = "May it run rm?"
 
-        await house.end(session)
-        await house.rest()
+        await context.end(session)
+        await context.rest()
 
-        assert (await house.session(session)).status is Status.KILLED
+        assert (await context.session(session)).status is Status.KILLED
     assert [how for _, how in world.runtime.asked_to_leave] == ["SIGTERM"]
 
 
@@ -299,11 +299,11 @@ async def test_who_cannot_be_asked_is_told_at_once(
 async def test_a_shell_leaves_as_if_its_terminal_was_closed(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
-        session = await house.start(agent="shell")
+    async with running(database, world) as context:
+        session = await context.start(agent="shell")
 
-        await house.end(session)
-        await house.rest()
+        await context.end(session)
+        await context.rest()
 
     assert [how for _, how in world.runtime.asked_to_leave] == ["SIGHUP"]
 
@@ -315,11 +315,11 @@ async def test_when_asking_fails_it_is_told(database: ObservedDatabase, tmp_path
             raise RuntimeFailed("tmux did not answer within 5 s.")
 
     world = World(tmp_path, Deaf)
-    async with running(database, world) as house:
-        session = await house.start()
+    async with running(database, world) as context:
+        session = await context.start()
 
-        await house.end(session)
-        await house.rest()
+        await context.end(session)
+        await context.rest()
 
     assert [how for _, how in world.runtime.asked_to_leave] == ["SIGTERM"]
 
@@ -329,13 +329,13 @@ async def test_a_session_that_is_ended_while_it_starts_never_runs(
     database: ObservedDatabase, world: World
 ) -> None:
     world.runtime.manner = Manner(comes_up=False)
-    async with running(database, world) as house:
-        session = await house.start("Build it.")
+    async with running(database, world) as context:
+        session = await context.start("Build it.")
 
-        await house.end(session)
-        await house.rest()
+        await context.end(session)
+        await context.rest()
 
-        assert (await house.session(session)).status is Status.KILLED
+        assert (await context.session(session)).status is Status.KILLED
     assert "session-started" not in await database.read(kinds)
     assert world.runtime.programs == {}
 
@@ -344,19 +344,19 @@ async def test_a_session_that_is_ended_while_it_starts_never_runs(
 async def test_a_session_that_is_ended_before_it_was_started_is_never_started(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
+    async with running(database, world) as context:
 
         def accept_and_end(db: Connection) -> SessionId:
             session = commands.accept(
-                db, house.journal, world.plan(), speaker=Speaker("person")
+                db, context.journal, world.plan(), speaker=MessageSender("person")
             )
-            commands.end(db, house.journal, session.id, by="person")
+            commands.end(db, context.journal, session.id, by="person")
             return session.id
 
         session = await database.write(accept_and_end)
-        await house.rest()
+        await context.rest()
 
-        assert (await house.session(session)).status is Status.KILLED
+        assert (await context.session(session)).status is Status.KILLED
     assert world.runtime.started == []
     assert world.runtime.released == []
 
@@ -365,12 +365,12 @@ async def test_a_session_that_is_ended_before_it_was_started_is_never_started(
 async def test_the_last_screen_is_kept_for_the_owner_alone(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
-        session = await house.start()
+    async with running(database, world) as context:
+        session = await context.start()
         program = world.runtime.program(session)
         program.screen = ["❯ Build it.  ", "", "Built. \udcff", "", ""]
         world.runtime.exit(program, code=0)
-        await house.rest()
+        await context.rest()
 
     (artifact,) = world.artifacts.iterdir()
     assert artifact.name == f"{session}.txt"
@@ -392,14 +392,14 @@ async def test_what_could_not_be_let_go_of_is_let_go_of_later(
             await super().release(session)
 
     world = World(tmp_path, Reluctant)
-    async with running(database, world) as house:
-        session = await house.start()
+    async with running(database, world) as context:
+        session = await context.start()
         world.runtime.exit(world.runtime.program(session), code=0)
-        await house.rest()
+        await context.rest()
         for _ in range(3):
-            await house.pass_time(PAUSE)
+            await context.pass_time(RETRY_SECONDS)
 
-        assert not await database.read(lambda db: is_held(db, session))
+        assert not await database.read(lambda db: has_runtime(db, session))
     assert world.runtime.released == [session]
 
 
@@ -408,13 +408,13 @@ async def test_a_program_that_was_starting_when_the_daemon_died_keeps_its_badge(
     database: ObservedDatabase, world: World
 ) -> None:
     world.runtime.manner = Manner(comes_up=False)
-    async with running(database, world) as house:
-        session = await house.start()
+    async with running(database, world) as context:
+        session = await context.start()
     (launch,) = world.runtime.started
     badge = tokens.digest(launch.environment["ROOKERY_BADGE"])
 
-    async with running(database, world) as house:
-        await house.rest()
+    async with running(database, world) as context:
+        await context.rest()
         found = await database.read(partial(tokens.find, found=badge))
 
     assert world.runtime.started == [launch]
@@ -426,13 +426,13 @@ async def test_a_program_that_was_starting_when_the_daemon_died_keeps_its_badge(
 async def test_what_still_runs_after_a_restart_is_adopted_and_goes_on(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
-        session = await house.start()
+    async with running(database, world) as context:
+        session = await context.start()
 
-    async with running(database, world) as house:
-        await house.send(session, "Go on.")
-        await house.rest()
-        recovered = await house.session(session)
+    async with running(database, world) as context:
+        await context.send(session, "Go on.")
+        await context.rest()
+        recovered = await context.session(session)
 
     assert recovered.activity is Activity.IDLE
     assert (await database.read(kinds)).count("session-recovered") == 1
@@ -446,12 +446,12 @@ async def test_hooks_that_were_spooled_meanwhile_come_first(
     database: ObservedDatabase, world: World
 ) -> None:
     world.agents.answers_at_once = False
-    async with running(database, world) as house:
-        session = await house.start("Build it.")
+    async with running(database, world) as context:
+        session = await context.start("Build it.")
     world.agents.hook(session, "Stop", last_assistant_message="Built.")
 
-    async with running(database, world) as house:
-        assert (await house.session(session)).activity is Activity.IDLE
+    async with running(database, world) as context:
+        assert (await context.session(session)).activity is Activity.IDLE
 
     assert (await database.read(kinds))[-2:] == ["turn-ended", "session-recovered"]
 
@@ -460,13 +460,13 @@ async def test_hooks_that_were_spooled_meanwhile_come_first(
 async def test_what_is_gone_after_a_restart_was_lost(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
-        session = await house.start()
+    async with running(database, world) as context:
+        session = await context.start()
     world.runtime.programs.clear()
 
-    async with passing_time(database, world.clock), running(database, world) as house:
-        await house.rest()
-        lost = await house.session(session)
+    async with passing_time(database, world.clock), running(database, world) as context:
+        await context.rest()
+        lost = await context.session(session)
 
     assert (lost.status, lost.reason) == (Status.FAILED, "lost while the daemon was away")
 
@@ -486,12 +486,12 @@ async def test_it_takes_two_looks_to_call_a_session_lost(
             return found
 
     world = World(tmp_path, Shortsighted)
-    async with running(database, world) as house:
-        session = await house.start()
+    async with running(database, world) as context:
+        session = await context.start()
     Shortsighted.is_blind = True
 
-    async with passing_time(database, world.clock), running(database, world) as house:
-        assert (await house.session(session)).status is Status.RUNNING
+    async with passing_time(database, world.clock), running(database, world) as context:
+        assert (await context.session(session)).status is Status.RUNNING
 
 
 @pytest.mark.spec("A7", "K4")
@@ -508,13 +508,13 @@ async def test_a_look_that_fails_is_no_death(
             return await super().find()
 
     world = World(tmp_path, Hiccuping)
-    async with running(database, world) as house:
-        session = await house.start()
+    async with running(database, world) as context:
+        session = await context.start()
     Hiccuping.troubles = 1
 
     world.runtime.begin_life()
     async with passing_time(database, world.clock):
-        await house.keeper.recover()
+        await context.supervisor.recover()
 
     assert (await database.read(everyone))[0].id == session
     assert (await database.read(everyone))[0].status is Status.RUNNING
@@ -531,12 +531,12 @@ async def test_one_that_goes_while_it_is_adopted_does_not_stop_the_others(
             await super().adopt(session, agent, place)
 
     world = World(tmp_path, Fading)
-    async with running(database, world) as house:
-        first, second = await house.start(), await house.start()
+    async with running(database, world) as context:
+        first, second = await context.start(), await context.start()
 
     world.runtime.begin_life()
     async with passing_time(database, world.clock):
-        await house.keeper.recover()
+        await context.supervisor.recover()
 
     assert second in world.runtime.adopted
 
@@ -545,14 +545,14 @@ async def test_one_that_goes_while_it_is_adopted_does_not_stop_the_others(
 async def test_what_ended_while_the_daemon_was_away_is_told_with_its_code(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
-        session = await house.start()
+    async with running(database, world) as context:
+        session = await context.start()
     world.runtime.begin_life()
     world.runtime.exit(world.runtime.program(session), code=3)
 
-    async with running(database, world) as house:
-        await house.rest()
-        over = await house.session(session)
+    async with running(database, world) as context:
+        await context.rest()
+        over = await context.session(session)
 
     assert (over.status, over.reason) == (
         Status.FAILED,
@@ -567,14 +567,17 @@ async def test_a_start_that_was_accepted_before_a_long_absence_is_carried_out(
 ) -> None:
     journal = Journal("here", world.clock, {})
     accept = partial(
-        commands.accept, journal=journal, plan=world.plan("Go."), speaker=Speaker("person")
+        commands.accept,
+        journal=journal,
+        plan=world.plan("Go."),
+        speaker=MessageSender("person"),
     )
     session = await database.write(accept)
     world.clock.advance(3600)
 
-    async with passing_time(database, world.clock), running(database, world) as house:
-        await house.rest()
-        up = await house.session(session.id)
+    async with passing_time(database, world.clock), running(database, world) as context:
+        await context.rest()
+        up = await context.session(session.id)
 
     assert up.status is Status.RUNNING
     assert world.runtime.heard == [(session.id, "Go.")]
@@ -585,15 +588,15 @@ async def test_an_end_that_a_crash_cut_off_is_finished(
     database: ObservedDatabase, world: World
 ) -> None:
     world.runtime.manner = Manner(ignores=frozenset({"quit"}))
-    async with running(database, world) as house:
-        session = await house.start()
-        await house.end(session)
-        await house.rest()
+    async with running(database, world) as context:
+        session = await context.start()
+        await context.end(session)
+        await context.rest()
 
-    async with running(database, world) as house:
-        await house.rest()
-        await house.pass_time(DEADLINES.quit)
-        over = await house.session(session)
+    async with running(database, world) as context:
+        await context.rest()
+        await context.pass_time(DEADLINES.quit)
+        over = await context.session(session)
 
     assert (over.status, over.ended_by) == (Status.KILLED, "person")
     assert world.runtime.programs == {}
@@ -612,15 +615,15 @@ async def test_the_last_screen_is_kept_though_the_daemon_died_at_the_end(
             await super().release(session)
 
     world = World(tmp_path, Dying)
-    async with running(database, world) as house:
-        session = await house.start()
+    async with running(database, world) as context:
+        session = await context.start()
         world.runtime.exit(world.runtime.program(session), code=0)
-        await house.rest()
+        await context.rest()
     (world.artifacts / f"{session}.txt").unlink()
     Dying.is_dying = False
 
-    async with running(database, world) as house:
-        await house.rest()
+    async with running(database, world) as context:
+        await context.rest()
 
     assert [each.name for each in world.artifacts.iterdir()] == [f"{session}.txt"]
 
@@ -632,8 +635,8 @@ async def test_what_runs_on_our_server_and_has_no_row_is_observed_and_never_ende
     stranger = world.runtime.put("rk_stranger")
 
     for _ in range(2):
-        async with running(database, world) as house:
-            await house.rest()
+        async with running(database, world) as context:
+            await context.rest()
 
     (found,) = await database.read(everyone)
     assert (found.name, found.agent, found.runtime) == ("rk_stranger", "shell", "observed")
@@ -677,17 +680,17 @@ async def test_a_stranger_in_a_pane_that_another_one_had_is_met_too(
 async def test_a_program_that_runs_on_without_its_pane_is_not_lost(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
-        session = await house.start()
+    async with running(database, world) as context:
+        session = await context.start()
     own = Process.of(os.getpid())
     assert own
     await database.write(partial(observed.identify, session=session, process=own.word))
     world.runtime.programs.clear()
     world.runtime.adopted.clear()
 
-    async with passing_time(database, world.clock), running(database, world) as house:
-        await house.rest()
-        found = await house.session(session)
+    async with passing_time(database, world.clock), running(database, world) as context:
+        await context.rest()
+        found = await context.session(session)
 
     assert found.status is Status.RUNNING
     assert world.runtime.adopted == [session]

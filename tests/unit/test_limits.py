@@ -10,7 +10,7 @@ from rookery.coordination import notices, relays
 from rookery.model import facts
 from rookery.model.errors import BacklogFull
 from rookery.model.facts import SessionId
-from rookery.model.messages import LONGEST
+from rookery.model.messages import MAX_MESSAGE_BYTES
 from rookery.store import limits
 from rookery.store import relays as known
 from rookery.store.journal import Journal
@@ -48,7 +48,7 @@ def test_only_so_many_messages_wait_for_one_session(office: Office) -> None:
 
 def test_only_so_many_bytes_wait_for_one_session(office: Office) -> None:
     for _ in range(16):
-        office.say(None, BERT, "x" * LONGEST)
+        office.say(None, BERT, "x" * MAX_MESSAGE_BYTES)
 
     with pytest.raises(BacklogFull, match="16,000,000 bytes wait already"):
         office.say(None, BERT, "y")

@@ -35,7 +35,7 @@ def office(db: Connection, journal: Journal) -> Office:
 
 
 @pytest.fixture
-def keeper(office: Office) -> Listeners:
+def supervisor(office: Office) -> Listeners:
     return Listeners(office.journal, timedelta(seconds=60), timedelta(minutes=10))
 
 
@@ -269,16 +269,16 @@ def test_several_are_told_of_at_once_when_enough_are_there(
 
 @pytest.mark.spec("E7")
 def test_at_the_deadline_it_is_said_who_is_not_there(
-    office: Office, keeper: Listeners, clock: FakeClock
+    office: Office, supervisor: Listeners, clock: FakeClock
 ) -> None:
     wanted = [Listener(caller=ANNA, target=each) for each in (WORKER, BERT)]
     soon = timedelta(seconds=30)
     listen_to_several(office.db, office.journal, wanted, needed=2, deadline=soon)
     office.happen(facts.TurnEnded(BERT))
 
-    early = keeper.expire(office.db)
+    early = supervisor.expire(office.db)
     clock.advance(31)
-    late = keeper.expire(office.db)
+    late = supervisor.expire(office.db)
     office.happen(facts.TurnEnded(WORKER))
 
     assert (early, late) == (0, 1)
@@ -326,12 +326,12 @@ def test_a_ring_with_words_under_way_is_noted_and_wakes_nobody(office: Office) -
 
 @pytest.mark.spec("E5")
 def test_who_waits_long_for_one_that_lives_waits_on(
-    office: Office, keeper: Listeners, clock: FakeClock
+    office: Office, supervisor: Listeners, clock: FakeClock
 ) -> None:
     office.listen(ANNA, WORKER)
     clock.advance(601)
 
-    keeper.look_after(office.db)
+    supervisor.look_after(office.db)
     again = listeners.stale(office.db, before=clock.now() - timedelta(minutes=10))
     office.happen(facts.TurnEnded(WORKER))
 
@@ -341,7 +341,7 @@ def test_who_waits_long_for_one_that_lives_waits_on(
 
 @pytest.mark.spec("E5")
 def test_who_waits_for_the_dead_is_told_at_the_next_look(
-    office: Office, keeper: Listeners, clock: FakeClock
+    office: Office, supervisor: Listeners, clock: FakeClock
 ) -> None:
     office.listen(ANNA, WORKER)
     office.db.execute(
@@ -350,8 +350,8 @@ def test_who_waits_for_the_dead_is_told_at_the_next_look(
     )
     clock.advance(601)
 
-    keeper.look_after(office.db)
-    keeper.look_after(office.db)
+    supervisor.look_after(office.db)
+    supervisor.look_after(office.db)
 
     assert [caller for caller, _ in office.told()] == [ANNA]
     assert listeners.known(office.db) == []
@@ -372,10 +372,10 @@ async def test_those_who_wait_long_are_looked_after_at_every_check(
         return office
 
     office = await database.write(wait_for_one_that_died_untold)
-    keeper = Listeners(office.journal, timedelta(seconds=60), timedelta(minutes=10))
+    supervisor = Listeners(office.journal, timedelta(seconds=60), timedelta(minutes=10))
     clock.advance(601)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(keeper.keep_time, database)
+        tasks.start_soon(supervisor.keep_time, database)
         await database.rest()
         clock.advance(59)
         await database.rest()

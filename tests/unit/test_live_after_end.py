@@ -19,7 +19,7 @@ from rookery.model.lifecycle import Status
 from rookery.model.permissions import Outcome, Verdict
 from rookery.model.sessions import Session
 from rookery.permissions.decisions import Permissions
-from rookery.permissions.rules_file import Rulebook
+from rookery.permissions.rules_file import RulesFile
 from rookery.processes import Process
 from rookery.sessions import endings
 from rookery.store import requests, sessions
@@ -42,7 +42,7 @@ class Agent:
         self.database, self.journal, self.pid = database, journal, pid
         rules = database.path.with_name("rules.toml")
         rules.write_text(RULES)
-        permissions = Permissions(journal, Rulebook(rules), timedelta(minutes=5))
+        permissions = Permissions(journal, RulesFile(rules), timedelta(minutes=5))
         policy = no_policy(journal)
         self.intake = Intake(database, journal, AGENTS, permissions, policy)
         self._keys = count()

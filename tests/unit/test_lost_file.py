@@ -8,7 +8,7 @@ from sqlite3 import Connection, connect
 import pytest
 
 from rookery.model.errors import CommitFailed, StoreLost
-from rookery.store.database import LOG_PAGES, Database
+from rookery.store.database import CHECKPOINT_PAGES, Database
 
 pytestmark = pytest.mark.anyio
 
@@ -106,7 +106,7 @@ async def test_a_write_that_fails_is_a_trouble_until_one_succeeds(database: Data
 @pytest.mark.spec("K4")
 async def test_a_long_write_ahead_log_shrinks_once_it_can(database: Database) -> None:
     log = database.path.with_name("rookery.db-wal")
-    many = LOG_PAGES * 4096 + 8_000_000
+    many = CHECKPOINT_PAGES * 4096 + 8_000_000
 
     def fill(db: Connection) -> None:
         db.execute("insert into parked values ('r', 1, '', ?)", ("x" * many,))
@@ -121,7 +121,7 @@ async def test_a_long_write_ahead_log_shrinks_once_it_can(database: Database) ->
         await database.write(note_again)
 
     assert grown > many
-    assert log.stat().st_size <= LOG_PAGES * 4096
+    assert log.stat().st_size <= CHECKPOINT_PAGES * 4096
 
 
 def note_again(db: Connection) -> None:

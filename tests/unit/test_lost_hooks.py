@@ -10,7 +10,7 @@ from sqlite3 import Connection
 import pytest
 
 from rookery.agents.catalog import AGENTS
-from rookery.delivery.dialog_answers import Answers
+from rookery.delivery.dialog_answers import DialogAnswers
 from rookery.model.facts import SessionId, ToolUsed
 from rookery.model.permissions import (
     STOP,
@@ -44,13 +44,13 @@ TOO_LONG = HOOK_RETURN_TIMEOUT.total_seconds() + 2
 class Bench:
     """A session whose hook asks while Rookery is the one who is asked."""
 
-    house: House
+    context: House
     session: SessionId
     permissions: Permissions
 
     @property
     def pressed(self) -> list[str]:
-        return [" ".join(named) for _, named in self.house.world.runtime.pressed]
+        return [" ".join(named) for _, named in self.context.world.runtime.pressed]
 
     async def ask(self, call: Call = LIST) -> RequestId:
         def ask(db: Connection) -> RequestId:
@@ -59,37 +59,37 @@ class Bench:
             assert isinstance(ruling, WaitForAnswer)
             return ruling.request
 
-        return await self.house.database.write(ask)
+        return await self.context.database.write(ask)
 
     async def ask_about_stop(self) -> RequestId:
         def ask(db: Connection) -> RequestId:
-            now = self.house.world.clock.now()
+            now = self.context.world.clock.now()
             call = Call(STOP, {"words": "It broke."}, (Question("Shall it go on?"),))
             asking = Asking(now, now + HOOK_RETURN_TIMEOUT * 9, "k1", has_dialog=False)
             return requests.add(db, self.session, call, asking)
 
-        return await self.house.database.write(ask)
+        return await self.context.database.write(ask)
 
     async def answer(self, request: RequestId, verdict: Verdict = YES) -> None:
         def answer(db: Connection) -> None:
             self.permissions.answer(db, requests.get(db, request), verdict)
 
-        await self.house.database.write(answer)
+        await self.context.database.write(answer)
 
     async def get(self, request: RequestId) -> Request:
-        return await self.house.database.read(partial(requests.get, request=request))
+        return await self.context.database.read(partial(requests.get, request=request))
 
     async def decisions(self) -> list[str]:
-        kept = await self.house.database.read(partial(requests.decided, limit=99))
+        kept = await self.context.database.read(partial(requests.decided, limit=99))
         return [each.decision for each in kept]
 
     async def happen(self, *facts: ToolUsed) -> None:
-        journal = self.house.journal
-        await self.house.database.write(lambda db: journal.append(db, *facts))
+        journal = self.context.journal
+        await self.context.database.write(lambda db: journal.append(db, *facts))
 
     def draw(self) -> None:
         """Have the session's program show the dialog of the call, and close it at a key."""
-        world = self.house.world
+        world = self.context.world
         world.runtime.on_give = _close_dialog
         options = ("Yes", "No, and tell demo what to do differently (esc)")
         text = "Bash ls Do you want to proceed?"
@@ -98,21 +98,21 @@ class Bench:
 
     @asynccontextmanager
     async def checking(self) -> AsyncIterator[LostHooks]:
-        watcher = LostHooks(self.house.database, self.permissions)
-        async with self.house.beside(watcher.watch):
+        watcher = LostHooks(self.context.database, self.permissions)
+        async with self.context.beside(watcher.watch):
             yield watcher
 
     async def pass_time(self, seconds: float) -> None:
         """Let time pass in steps as a clock does."""
         for _ in range(int(seconds)):
-            await self.house.pass_time(1.0)
+            await self.context.pass_time(1.0)
 
     async def press(self) -> None:
         """Let time pass until nothing is to be pressed any more."""
-        database, world = self.house.database, self.house.world
-        given = (database, self.house.journal, world.runtime, AGENTS, self.permissions)
+        database, world = self.context.database, self.context.world
+        given = (database, self.context.journal, world.runtime, AGENTS, self.permissions)
         async with (
-            self.house.beside(Answers(*given).press),
+            self.context.beside(DialogAnswers(*given).press),
             passing_time(database, world.clock),
         ):
             while await database.read(requests.to_press):
@@ -135,10 +135,10 @@ def world(tmp_path: Path) -> World:
 
 @pytest.fixture
 async def bench(database: ObservedDatabase, world: World) -> AsyncIterator[Bench]:
-    async with running(database, world) as house:
-        session = await house.start("go")
+    async with running(database, world) as context:
+        session = await context.start("go")
         await database.write(lambda db: flags.set_mode(db, "remote"))
-        yield Bench(house, session, world.permissions(house.journal))
+        yield Bench(context, session, world.permissions(context.journal))
 
 
 @pytest.mark.spec("A7", "D2")
@@ -175,7 +175,7 @@ async def test_a_request_whose_hook_returns_before_the_hand_over_is_written_stay
     hand_over = partial(leave, permissions=bench.permissions, request=request)
 
     with bench.permissions.waits.waiting(request):
-        await bench.house.database.write(hand_over)
+        await bench.context.database.write(hand_over)
 
     found = await bench.get(request)
     assert (found.outcome, found.by_keys) == ("open", False)
@@ -187,7 +187,7 @@ async def test_time_asleep_does_not_count_for_the_return_of_a_hook(bench: Bench)
 
     async with bench.checking():
         await bench.pass_time(2)
-        await bench.house.pass_time(3_600)
+        await bench.context.pass_time(3_600)
         await bench.pass_time(2)
 
     assert not (await bench.get(request)).by_keys
@@ -201,14 +201,14 @@ async def test_an_answer_that_no_hook_fetched_is_pressed_in_the_dialog(bench: Be
 
     async with bench.checking():
         await bench.pass_time(TOO_LONG)
-    asking = (await bench.house.session(bench.session)).activity
+    asking = (await bench.context.session(bench.session)).activity
     await bench.press()
 
     found = await bench.get(request)
     assert bench.pressed == ["1"]
     assert (found.outcome, found.delivery) == ("allowed", "pressed")
     assert asking == "permission"
-    assert (await bench.house.session(bench.session)).activity == "working"
+    assert (await bench.context.session(bench.session)).activity == "working"
     assert await bench.decisions() == ["allowed"]
 
 
@@ -242,14 +242,14 @@ async def test_an_answer_that_its_hook_was_told_is_done(bench: Bench) -> None:
     due = (await bench.get(request)).delivery
 
     told = partial(bench.permissions.note_told, request=request)
-    is_new = [await bench.house.database.write(told) for _ in range(2)]
+    is_new = [await bench.context.database.write(told) for _ in range(2)]
     async with bench.checking():
         await bench.pass_time(TOO_LONG)
 
     found = await bench.get(request)
     assert (due, found.delivery, found.by_keys) == ("due", "none", False)
     assert is_new == [True, False]
-    assert (await bench.house.database.read(kinds)).count("answer-taken") == 1
+    assert (await bench.context.database.read(kinds)).count("answer-taken") == 1
 
 
 @pytest.mark.spec("D2")
@@ -261,11 +261,11 @@ async def test_an_answer_to_what_has_no_dialog_yet_is_said_to_be_undelivered(
 ) -> None:
     def ask(db: Connection) -> RequestId:
         call = Call("Write", {"file_path": "/a"}, is_asked=False)
-        deadline = bench.house.world.clock.now() + HOOK_RETURN_TIMEOUT * 9
-        asking = Asking(bench.house.world.clock.now(), deadline, "k1")
+        deadline = bench.context.world.clock.now() + HOOK_RETURN_TIMEOUT * 9
+        asking = Asking(bench.context.world.clock.now(), deadline, "k1")
         return requests.add(db, bench.session, call, asking)
 
-    request = await bench.house.database.write(ask)
+    request = await bench.context.database.write(ask)
     await bench.answer(request, verdict)
 
     async with bench.checking():
@@ -281,7 +281,7 @@ async def test_an_agent_whose_stop_hook_is_gone_has_stopped(bench: Bench) -> Non
     request = await bench.ask_about_stop()
     hang = partial(hang_up, permissions=bench.permissions, request=request)
 
-    await bench.house.database.write(hang)
+    await bench.context.database.write(hang)
 
     assert (await bench.get(request)).outcome == "gone"
-    assert (await bench.house.session(bench.session)).activity == "idle"
+    assert (await bench.context.session(bench.session)).activity == "idle"

@@ -169,7 +169,7 @@ def test_each_age_of_the_protocol_is_told_in_the_head(
 def test_where_nobody_ever_answers_it_says_what_to_do(
     door: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    monkeypatch.setattr(mcp_bridge, "RETURN", 0.0)
+    monkeypatch.setattr(mcp_bridge, "RESTART_TIMEOUT_SECONDS", 0.0)
     bridge = mcp_bridge.Bridge(str(door), "")
 
     bridge._ask(b"{}", asks(3), "key")  # noqa: SLF001 - the whole of it would read our input

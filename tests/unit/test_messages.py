@@ -9,7 +9,7 @@ from rookery.model.actors import Actor
 from rookery.model.facts import SessionEnded, SessionId, TurnEnded, TurnStarted
 from rookery.model.messages import Message, MessageId, Origin, Parcel, Step, Words
 from rookery.sessions import commands
-from rookery.sessions.commands import Speaker
+from rookery.sessions.commands import MessageSender
 from rookery.store import messages, sessions
 from rookery.store.journal import Journal
 from tests.sessions import ANNA, BERT, WORKER, settle_in
@@ -25,13 +25,13 @@ def send(
     db: Connection, journal: Journal, words: str, recipient: SessionId = WORKER
 ) -> MessageId:
     return commands.send(
-        db, journal, speaker=Speaker("person"), recipient=recipient, words=Words(words, 0)
+        db, journal, speaker=MessageSender("person"), recipient=recipient, words=Words(words, 0)
     )
 
 
-def take_up(db: Connection, journal: Journal, words: str) -> Parcel:
+def claim(db: Connection, journal: Journal, words: str) -> Parcel:
     send(db, journal, words)
-    parcel = messages.take_up(db, WORKER, journal.clock.now())
+    parcel = messages.claim(db, WORKER, journal.clock.now())
     assert parcel
     return parcel
 
@@ -41,7 +41,7 @@ def take_up(db: Connection, journal: Journal, words: str) -> Parcel:
 def test_the_agents_own_prompt_is_proof_however_far_we_thought_we_were(
     db: Connection, journal: Journal, step: Step
 ) -> None:
-    parcel = take_up(db, journal, "Build it.")
+    parcel = claim(db, journal, "Build it.")
     messages.move(db, parcel, step)
 
     journal.append(db, TurnStarted(WORKER, "Build it."))
@@ -52,7 +52,7 @@ def test_the_agents_own_prompt_is_proof_however_far_we_thought_we_were(
 def test_blanks_that_a_terminal_flowed_anew_are_no_difference(
     db: Connection, journal: Journal
 ) -> None:
-    take_up(db, journal, "Build it,\n\nand  test it.")
+    claim(db, journal, "Build it,\n\nand  test it.")
 
     journal.append(db, TurnStarted(WORKER, "Build it, and test\nit.\n"))
 
@@ -60,7 +60,7 @@ def test_blanks_that_a_terminal_flowed_anew_are_no_difference(
 
 
 def test_a_proof_that_overtakes_the_courier_stands(db: Connection, journal: Journal) -> None:
-    parcel = take_up(db, journal, "Build it.")
+    parcel = claim(db, journal, "Build it.")
     journal.append(db, TurnStarted(WORKER, "Build it."))
 
     assert not messages.move(db, parcel, Step.SUBMITTED)
@@ -68,7 +68,7 @@ def test_a_proof_that_overtakes_the_courier_stands(db: Connection, journal: Jour
 
 
 def test_other_words_are_no_proof(db: Connection, journal: Journal) -> None:
-    take_up(db, journal, "Build it.")
+    claim(db, journal, "Build it.")
 
     journal.append(db, TurnStarted(WORKER, "Build it. And test it."))
 
@@ -78,7 +78,7 @@ def test_other_words_are_no_proof(db: Connection, journal: Journal) -> None:
 def test_words_that_another_session_heard_are_no_proof(
     db: Connection, journal: Journal
 ) -> None:
-    take_up(db, journal, "Build it.")
+    claim(db, journal, "Build it.")
 
     journal.append(db, TurnStarted(ANNA, "Build it."))
 
@@ -88,8 +88,8 @@ def test_words_that_another_session_heard_are_no_proof(
 def test_words_said_again_are_proof_of_the_newer_parcel(
     db: Connection, journal: Journal
 ) -> None:
-    messages.move(db, take_up(db, journal, "Go on."), Step.UNSURE)
-    take_up(db, journal, "Go on.")
+    messages.move(db, claim(db, journal, "Go on."), Step.UNSURE)
+    claim(db, journal, "Go on.")
 
     journal.append(db, TurnStarted(WORKER, "Go on."))
 
@@ -99,7 +99,7 @@ def test_words_said_again_are_proof_of_the_newer_parcel(
 @pytest.mark.spec("E6")
 def test_all_that_waits_goes_as_one(db: Connection, journal: Journal) -> None:
     first = send(db, journal, "One.")
-    parcel = take_up(db, journal, "Two.")
+    parcel = claim(db, journal, "Two.")
 
     assert (parcel.id, parcel.words) == (first, "One.\n\nTwo.")
     journal.append(db, TurnStarted(WORKER, parcel.words))
@@ -108,10 +108,10 @@ def test_all_that_waits_goes_as_one(db: Connection, journal: Journal) -> None:
 
 @pytest.mark.spec("E6")
 def test_one_session_never_has_two_parcels_under_way(db: Connection, journal: Journal) -> None:
-    take_up(db, journal, "One.")
+    claim(db, journal, "One.")
 
     with pytest.raises(IntegrityError, match=r"messages\.recipient"):
-        take_up(db, journal, "Two.")
+        claim(db, journal, "Two.")
 
 
 def test_a_parcel_is_taken_up_for_an_idle_session_only(
@@ -120,9 +120,9 @@ def test_a_parcel_is_taken_up_for_an_idle_session_only(
     journal.append(db, TurnStarted(WORKER, "Its person's own words"))
     send(db, journal, "Build it.")
 
-    busy = messages.take_up(db, WORKER, journal.clock.now())
+    busy = messages.claim(db, WORKER, journal.clock.now())
     journal.append(db, TurnEnded(WORKER))
-    idle = messages.take_up(db, WORKER, journal.clock.now())
+    idle = messages.claim(db, WORKER, journal.clock.now())
 
     assert busy is None
     assert idle
@@ -134,14 +134,14 @@ def test_who_is_idle_and_has_words_waiting_is_owed_them(
     journal.append(db, TurnStarted(ANNA, "Its person's own words"))
     send(db, journal, "Later.", recipient=ANNA)
     send(db, journal, "Now.", recipient=BERT)
-    take_up(db, journal, "On their way.")
+    claim(db, journal, "On their way.")
 
     assert sorted(messages.owed(db)) == [BERT, WORKER]
     assert messages.is_owed(db, ANNA)
 
 
 def test_a_settled_parcel_is_owed_to_nobody(db: Connection, journal: Journal) -> None:
-    messages.move(db, take_up(db, journal, "Build it."), Step.UNSURE)
+    messages.move(db, claim(db, journal, "Build it."), Step.UNSURE)
 
     assert messages.owed(db) == []
     assert not messages.is_owed(db, WORKER)
@@ -159,26 +159,26 @@ def test_nobody_carries_words_to_a_headless_session(db: Connection, journal: Jou
 
 
 def test_what_was_put_back_waits_and_says_why(db: Connection, journal: Journal) -> None:
-    parcel = take_up(db, journal, "Build it.")
+    parcel = claim(db, journal, "Build it.")
 
-    assert messages.put_back(db, parcel, reason="a draft")
+    assert messages.release(db, parcel, reason="a draft")
     assert (steps(db), waits_for(db)) == (["pending"], ["a draft"])
-    assert messages.take_up(db, WORKER, journal.clock.now())
+    assert messages.claim(db, WORKER, journal.clock.now())
 
 
 def test_what_may_have_been_pasted_cannot_be_put_back(db: Connection, journal: Journal) -> None:
-    parcel = take_up(db, journal, "Build it.")
+    parcel = claim(db, journal, "Build it.")
     messages.move(db, parcel, Step.PASTED)
 
-    assert not messages.put_back(db, parcel, reason="a draft")
+    assert not messages.release(db, parcel, reason="a draft")
     assert steps(db) == ["pasted"]
 
 
 def test_a_reason_to_wait_is_news_only_once(db: Connection, journal: Journal) -> None:
-    parcel = take_up(db, journal, "Build it.")
+    parcel = claim(db, journal, "Build it.")
     messages.move(db, parcel, Step.PASTED)
 
-    news = [messages.delay(db, parcel, reason=reason) for reason in ("a", "a", "b", "a")]
+    news = [messages.note_blocked(db, parcel, reason=reason) for reason in ("a", "a", "b", "a")]
 
     assert news == [True, False, True, True]
 
@@ -186,17 +186,17 @@ def test_a_reason_to_wait_is_news_only_once(db: Connection, journal: Journal) ->
 def test_words_put_back_twice_for_the_same_reason_are_news_only_once(
     db: Connection, journal: Journal
 ) -> None:
-    first = take_up(db, journal, "Build it.")
-    messages.put_back(db, first, reason="a draft")
-    again = messages.take_up(db, WORKER, journal.clock.now())
+    first = claim(db, journal, "Build it.")
+    messages.release(db, first, reason="a draft")
+    again = messages.claim(db, WORKER, journal.clock.now())
     assert again
 
-    assert not messages.put_back(db, again, reason="a draft")
+    assert not messages.release(db, again, reason="a draft")
 
 
 def test_words_that_can_never_leave_fail_and_say_why(db: Connection, journal: Journal) -> None:
     message = send(db, journal, "One\nTwo")
-    parcel = messages.take_up(db, WORKER, journal.clock.now())
+    parcel = messages.claim(db, WORKER, journal.clock.now())
     assert parcel
 
     messages.fail(db, parcel, reason="one line at a time")
@@ -210,7 +210,7 @@ def test_words_that_can_never_leave_fail_and_say_why(db: Connection, journal: Jo
 def test_at_the_end_of_a_session_what_waited_failed_and_what_left_is_unsure(
     db: Connection, journal: Journal
 ) -> None:
-    messages.move(db, take_up(db, journal, "On its way."), Step.PASTED)
+    messages.move(db, claim(db, journal, "On its way."), Step.PASTED)
     send(db, journal, "Still waiting.")
 
     journal.append(db, SessionEnded(WORKER, "exit"))
@@ -223,7 +223,7 @@ def test_a_receipt_tells_how_many_characters_were_taken_out(
 ) -> None:
     words = Words("Build it.", removed=3)
     message = commands.send(
-        db, journal, speaker=Speaker("person"), recipient=WORKER, words=words
+        db, journal, speaker=MessageSender("person"), recipient=WORKER, words=words
     )
 
     found = messages.get(db, message)
@@ -244,7 +244,7 @@ def test_what_waits_for_a_program_that_takes_lines_is_taken_up_one_by_one(
 
     taken = []
     for _ in range(3):
-        parcel = messages.take_up(db, WORKER, journal.clock.now(), alone=True)
+        parcel = messages.claim(db, WORKER, journal.clock.now(), alone=True)
         assert parcel
         taken.append(parcel.words)
         journal.append(db, TurnStarted(WORKER, parcel.words), TurnEnded(WORKER))
@@ -256,13 +256,13 @@ def test_what_waits_for_a_program_that_takes_lines_is_taken_up_one_by_one(
 def test_only_what_we_have_put_together_ourselves_may_be_folded(
     db: Connection, journal: Journal
 ) -> None:
-    person = take_up(db, journal, "one\ntwo")
+    person = claim(db, journal, "one\ntwo")
     relayed = Origin(Actor.read("relay r"), 1, relay="r")
     messages.add(db, ANNA, Words("[bert] (2):\n\nhello", 0), relayed)
-    spoken = Speaker(f"session {ANNA}", ANNA)
+    spoken = MessageSender(f"session {ANNA}", ANNA)
     commands.send(db, journal, speaker=spoken, recipient=BERT, words=Words("hello", 0))
 
-    parcels = [messages.take_up(db, each, journal.clock.now()) for each in (ANNA, BERT)]
+    parcels = [messages.claim(db, each, journal.clock.now()) for each in (ANNA, BERT)]
 
     assert not person.is_composed
     assert [parcel and parcel.is_composed for parcel in parcels] == [True, True]

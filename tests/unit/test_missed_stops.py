@@ -32,10 +32,10 @@ from rookery.tracking.corrections import (
     GRACE_S,
     PROMPT_HOOK_S,
     Corrections,
-    Doubt,
+    FileDoubt,
 )
 from rookery.tracking.missed_stops import MissedStops
-from rookery.tracking.transcript_reader import Conversations
+from rookery.tracking.transcript_reader import TranscriptReader
 from tests.fakes.clock import FakeClock
 from tests.fakes.connection import connection
 from tests.fakes.database import ObservedDatabase
@@ -82,7 +82,7 @@ class Desk:
         self.database, self.clock = database, clock
         self.journal = Journal("here", clock, {})
         self.transcript = folder / f"{NATIVE}.jsonl"
-        self.conversations = Conversations({"claude": [folder]}, clock)
+        self.conversations = TranscriptReader({"claude": [folder]}, clock)
 
     async def tell(self, *told: Fact) -> None:
         def write(db: Connection) -> None:
@@ -198,17 +198,17 @@ async def test_a_prompt_after_which_nothing_came_was_taken_in_by_the_turn_before
     assert await desk.turns() == [("One.", "Both.", "finished"), ("Two.", "Both.", "finished")]
 
 
-def rests(desk: Desk, *, was_menu: bool = False) -> Doubt:
-    return Doubt(S, Claim(Activity.IDLE, desk.clock.now()), Activity.WORKING, was_menu)
+def rests(desk: Desk, *, was_menu: bool = False) -> FileDoubt:
+    return FileDoubt(S, Claim(Activity.IDLE, desk.clock.now()), Activity.WORKING, was_menu)
 
 
-async def believe(desk: Desk, doubt: Doubt) -> None:
+async def believe(desk: Desk, doubt: FileDoubt) -> None:
     """Let Claude's file say what no hook has told."""
     await note(desk, doubt)
     await settle(desk, doubt)
 
 
-async def note(desk: Desk, doubt: Doubt) -> None:
+async def note(desk: Desk, doubt: FileDoubt) -> None:
     def put(db: Connection) -> None:
         before = doubt.claim.at - timedelta(seconds=1)
         evidence.put(db, S, Evidence("hook", "working", before))
@@ -217,7 +217,7 @@ async def note(desk: Desk, doubt: Doubt) -> None:
     await desk.database.write(put)
 
 
-async def settle(desk: Desk, doubt: Doubt) -> None:
+async def settle(desk: Desk, doubt: FileDoubt) -> None:
     corrections = Corrections(desk.database, desk.journal, desk.conversations)
     async with passing_time(desk.database, desk.clock):
         await corrections.settle(doubt)
@@ -268,7 +268,7 @@ async def test_an_agent_that_rests_before_it_goes_on_by_itself_ends_nothing(
 async def test_an_agent_that_seems_to_work_while_it_clears_begins_no_turn(desk: Desk) -> None:
     await desk.tell(TurnStarted(S, "One.", "a"), TurnEnded(S, "Yes.", turn="a"))
     desk.clock.advance(1)
-    doubt = Doubt(S, Claim(Activity.WORKING, desk.clock.now()), Activity.IDLE)
+    doubt = FileDoubt(S, Claim(Activity.WORKING, desk.clock.now()), Activity.IDLE)
     await note(desk, doubt)
     corrections = Corrections(desk.database, desk.journal, desk.conversations)
 
@@ -301,7 +301,7 @@ async def test_a_permission_that_is_asked_at_once_begins_a_turn(desk: Desk) -> N
     desk.clock.advance(1)
     claim = Claim(Activity.PERMISSION, desk.clock.now(), "approve Bash")
 
-    await believe(desk, Doubt(S, claim, Activity.IDLE))
+    await believe(desk, FileDoubt(S, claim, Activity.IDLE))
 
     found = await desk.database.read(lambda db: sessions.get(db, S))
     assert (found.activity, found.reason) == ("permission", "approve Bash")
@@ -312,7 +312,7 @@ async def test_a_permission_that_is_asked_at_once_begins_a_turn(desk: Desk) -> N
 async def test_a_file_that_says_it_works_begins_a_turn_with_what_was_typed(desk: Desk) -> None:
     desk.write(SHELL)
     desk.clock.advance(1)
-    works = Doubt(S, Claim(Activity.WORKING, desk.clock.now()), Activity.IDLE)
+    works = FileDoubt(S, Claim(Activity.WORKING, desk.clock.now()), Activity.IDLE)
 
     await believe(desk, works)
 
@@ -324,7 +324,7 @@ async def test_a_program_that_works_without_a_prompt_begins_no_turn(desk: Desk) 
     desk.write(PROMPT, WORDS)
     await desk.tell(TurnStarted(S, "Go.", "a"), TurnEnded(S, "Done.", turn="a"))
     desk.clock.advance(1)
-    works = Doubt(S, Claim(Activity.WORKING, desk.clock.now()), Activity.IDLE)
+    works = FileDoubt(S, Claim(Activity.WORKING, desk.clock.now()), Activity.IDLE)
 
     await believe(desk, works)
 

@@ -5,7 +5,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rookery.model.errors import BadInput
-from rookery.model.names import STOP_WORDS, TITLE, checked, distinct, name_from, title_from
+from rookery.model.names import (
+    MAX_TITLE_CHARACTERS,
+    STOP_WORDS,
+    checked,
+    distinct,
+    name_from,
+    title_from,
+)
 
 #: Prompts as they are: words, some of them very long, and what stands between them.
 PROMPTS = st.one_of(
@@ -154,7 +161,7 @@ def test_a_title_is_the_first_line_that_says_something() -> None:
 def test_a_title_is_one_line_that_fits(prompt: str) -> None:
     title = title_from(prompt, "name")
 
-    assert 0 < len(title) <= TITLE
+    assert 0 < len(title) <= MAX_TITLE_CHARACTERS
     assert len(title.splitlines()) == 1
 
 

@@ -102,7 +102,7 @@ def test_a_schema_that_is_no_text_any_more_is_said_to_be_damaged(home: Home) -> 
 def test_a_tmux_that_does_not_answer_is_not_said_to_be_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "DEADLINE", 0.2)
+    monkeypatch.setattr(server, "COMMAND_TIMEOUT_SECONDS", 0.2)
     slow = tmp_path / "tmux"
     slow.write_text("#!/bin/sh\nexec sleep 60\n")
     slow.chmod(0o700)

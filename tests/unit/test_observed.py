@@ -15,7 +15,7 @@ from rookery.agents.demo import DEMO
 from rookery.model.errors import Occupied, RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel, Step
-from rookery.model.sessions import Spot
+from rookery.model.sessions import PaneRef
 from rookery.ports.runtime import Blocked, Launch, Place, StopMethod, Vanished
 from rookery.processes import Kernel, Process, ancestors, is_running
 from rookery.runtimes.tmux.observed import ObservedRuntime
@@ -59,7 +59,7 @@ async def runtime(tmp_path: Path, clock: FakeClock) -> AsyncIterator[ObservedRun
 def hold(runtime: ObservedRuntime, folder: Path, pid: int) -> None:
     process = Process.of(pid)
     assert process
-    runtime.hold(IT, DEMO, Spot(str(folder / "none.sock"), "%1"), process)
+    runtime.hold(IT, DEMO, PaneRef(str(folder / "none.sock"), "%1"), process)
 
 
 async def end_of(runtime: ObservedRuntime) -> object:
@@ -83,9 +83,9 @@ async def test_an_end_is_told_at_once(
 async def test_what_has_ended_before_is_told_too(
     runtime: ObservedRuntime, tmp_path: Path
 ) -> None:
-    spot = Spot(str(tmp_path / "none.sock"), "%1")
+    pane_ref = PaneRef(str(tmp_path / "none.sock"), "%1")
 
-    runtime.hold(IT, DEMO, spot, Process(os.getpid(), "another time"))
+    runtime.hold(IT, DEMO, pane_ref, Process(os.getpid(), "another time"))
 
     assert await end_of(runtime) == Vanished(IT)
 
@@ -163,7 +163,7 @@ async def test_nothing_is_typed_where_keys_would_reach_a_shell(
     table = FakeTable()
     runtime = ObservedRuntime("tmux", tmp_path, clock, table, typing=2.0)
     process = table.run(2**22 + 1, "demo", is_in_front=bool(is_in_front))
-    runtime.hold(IT, DEMO, Spot(str(tmp_path / "none.sock"), "%1"), process)
+    runtime.hold(IT, DEMO, PaneRef(str(tmp_path / "none.sock"), "%1"), process)
     if is_in_front is None:
         table.end(process.pid)
     parcel = Parcel(1, IT, "rm -rf /", Step.SENDING, clock.now())

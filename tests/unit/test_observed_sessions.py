@@ -46,16 +46,16 @@ class Guest(FakeRuntime):
 class Theirs:
     """A demo agent in a pane of somebody else's server."""
 
-    def __init__(self, house: House, program: Program) -> None:
-        self.house = house
+    def __init__(self, context: House, program: Program) -> None:
+        self.context = context
         self.program = program
 
     async def session(self) -> Session:
-        return await self.house.session(IT)
+        return await self.context.session(IT)
 
     async def tell(self, sighting: Changed | FellQuiet | Exited | Vanished) -> None:
-        self.house.world.runtime.see_again(sighting)
-        await self.house.rest()
+        self.context.world.runtime.see_again(sighting)
+        await self.context.rest()
 
     async def hear(
         self,
@@ -65,19 +65,19 @@ class Theirs:
         later: float = 0,
     ) -> None:
         """Have a source tell what it does, now or some seconds later."""
-        at = self.house.world.clock.now() + timedelta(seconds=later)
+        at = self.context.world.clock.now() + timedelta(seconds=later)
         told = Evidence(source, claim, at)
-        await self.house.database.write(partial(evidence.put, session=IT, evidence=told))
+        await self.context.database.write(partial(evidence.put, session=IT, evidence=told))
 
 
-async def add(house: House, **known: Any) -> None:  # noqa: ANN401 - its fields
+async def add(context: House, **known: Any) -> None:  # noqa: ANN401 - its fields
     usual = {"runtime": "observed", "tmux_server": "/run/default", "tmux_pane": "%1"}
 
     def add(db: Connection) -> None:
-        sessions.add(db, make(house.journal, IT, **{**usual, **known}))
-        house.journal.append(db, facts.SessionFound(IT))
+        sessions.add(db, make(context.journal, IT, **{**usual, **known}))
+        context.journal.append(db, facts.SessionFound(IT))
 
-    await house.database.write(add)
+    await context.database.write(add)
 
 
 @pytest.fixture
@@ -87,22 +87,22 @@ def world(tmp_path: Path) -> World:
 
 @pytest.fixture
 async def theirs(database: ObservedDatabase, world: World) -> AsyncIterator[Theirs]:
-    async with running(database, world) as house:
+    async with running(database, world) as context:
         program = world.runtime.put("rk_it")
         world.runtime.on_submit = lambda session, words: None  # it has no hooks
-        await add(house, tmux_session="own")
+        await add(context, tmux_session="own")
         await world.runtime.adopt(IT, DEMO, program.place)
-        yield Theirs(house, program)
+        yield Theirs(context, program)
 
 
 @pytest.mark.spec("B7")
 async def test_what_was_entered_is_the_proof_where_no_hook_was_ever_heard(
     theirs: Theirs,
 ) -> None:
-    await theirs.house.send(IT, "hello")
-    await theirs.house.rest()
+    await theirs.context.send(IT, "hello")
+    await theirs.context.rest()
 
-    assert await theirs.house.database.read(steps) == ["acknowledged"]
+    assert await theirs.context.database.read(steps) == ["acknowledged"]
     assert (await theirs.session()).activity is Activity.WORKING
 
 
@@ -115,10 +115,10 @@ async def test_a_turn_whose_end_was_told_before_its_beginning_is_over(
 ) -> None:
     await theirs.hear("registry", later=later)
 
-    await theirs.house.send(IT, "hello")
-    await theirs.house.rest()
+    await theirs.context.send(IT, "hello")
+    await theirs.context.rest()
 
-    assert await theirs.house.database.read(steps) == ["acknowledged"]
+    assert await theirs.context.database.read(steps) == ["acknowledged"]
     assert (await theirs.session()).activity is activity
 
 
@@ -126,10 +126,10 @@ async def test_a_turn_whose_end_was_told_before_its_beginning_is_over(
 async def test_where_a_hook_was_heard_it_is_waited_for(theirs: Theirs) -> None:
     await theirs.hear("hook")
 
-    await theirs.house.send(IT, "hello")
-    await theirs.house.rest()
+    await theirs.context.send(IT, "hello")
+    await theirs.context.rest()
 
-    assert await theirs.house.database.read(steps) == ["submitted"]
+    assert await theirs.context.database.read(steps) == ["submitted"]
 
 
 @pytest.mark.spec("B6", "C8")
@@ -147,17 +147,17 @@ async def test_what_it_does_is_read_off_its_screen(theirs: Theirs) -> None:
     assert working.activity is Activity.WORKING
     assert (asking.activity, asking.reason) == (Activity.PERMISSION, "May I?")
     assert (await theirs.session()).activity is Activity.IDLE
-    assert IT not in theirs.house.world.runtime.unattended
+    assert IT not in theirs.context.world.runtime.unattended
 
 
 @pytest.mark.spec("B6")
 async def test_a_turn_that_was_too_short_to_be_seen_ends_once_it_is_quiet(
     theirs: Theirs,
 ) -> None:
-    await theirs.house.send(IT, "hello")
-    await theirs.house.rest()
+    await theirs.context.send(IT, "hello")
+    await theirs.context.rest()
 
-    await theirs.house.pass_time(2)
+    await theirs.context.pass_time(2)
     await theirs.tell(FellQuiet(IT))
 
     found = await theirs.session()
@@ -172,26 +172,26 @@ async def test_its_screen_is_read_no_more_once_its_hooks_tell(theirs: Theirs) ->
     await theirs.tell(Changed(IT))
 
     assert (await theirs.session()).activity is Activity.IDLE
-    assert IT in theirs.house.world.runtime.unattended
+    assert IT in theirs.context.world.runtime.unattended
 
 
 @pytest.mark.spec("C8")
 async def test_a_turn_whose_end_its_hooks_do_not_tell_ends_once_its_screen_rests(
     theirs: Theirs,
 ) -> None:
-    runtime = theirs.house.world.runtime
+    runtime = theirs.context.world.runtime
     await theirs.hear("hook")
     await theirs.tell(Changed(IT))
-    attention = Attention(theirs.house.database, runtime, theirs.house.world.clock)
-    async with theirs.house.beside(attention.keep):
+    attention = Attention(theirs.context.database, runtime, theirs.context.world.clock)
+    async with theirs.context.beside(attention.keep):
         told = facts.TurnStarted(IT, "go")
-        await theirs.house.database.write(lambda db: theirs.house.journal.append(db, told))
-        await theirs.house.rest()
+        await theirs.context.database.write(lambda db: theirs.context.journal.append(db, told))
+        await theirs.context.rest()
         await theirs.tell(Changed(IT))
         looked_at = IT not in runtime.unattended
         began = (await theirs.session()).activity
 
-        await theirs.house.pass_time(5)
+        await theirs.context.pass_time(5)
         await theirs.tell(FellQuiet(IT))
         await theirs.tell(Changed(IT))
 
@@ -208,10 +208,10 @@ async def test_its_agents_own_file_is_believed_before_its_screen(theirs: Theirs)
     await theirs.tell(Changed(IT))
     idle = await theirs.session()
 
-    await theirs.house.send(IT, "hello")
+    await theirs.context.send(IT, "hello")
     await theirs.hear("registry", claim="working", later=1)
     theirs.program.is_working = False
-    await theirs.house.pass_time(5)
+    await theirs.context.pass_time(5)
     await theirs.tell(FellQuiet(IT))
 
     assert idle.activity is Activity.IDLE
@@ -223,7 +223,7 @@ async def test_a_dialog_stays_while_its_agents_own_file_says_so_and_its_screen_m
     theirs: Theirs,
 ) -> None:
     told = facts.TurnStarted(IT, "go"), facts.InputAsked(IT, "permission", "?")
-    await theirs.house.database.write(lambda db: theirs.house.journal.append(db, *told))
+    await theirs.context.database.write(lambda db: theirs.context.journal.append(db, *told))
     await theirs.hear("registry", claim="permission", later=1)
     theirs.program.dialog = "May I?"
     theirs.program.screen.append("its light blinks")
@@ -238,10 +238,10 @@ async def test_a_turn_that_its_agents_own_file_has_missed_is_read_off_its_screen
     theirs: Theirs,
 ) -> None:
     await theirs.hear("registry", later=-1)
-    await theirs.house.send(IT, "hello")
-    await theirs.house.rest()
+    await theirs.context.send(IT, "hello")
+    await theirs.context.rest()
 
-    await theirs.house.pass_time(5)
+    await theirs.context.pass_time(5)
     await theirs.tell(FellQuiet(IT))
 
     found = await theirs.session()
@@ -268,9 +268,9 @@ async def test_how_it_ended_nobody_can_tell_and_its_screen_is_not_shown(
 @pytest.mark.spec("B7")
 async def test_it_is_ended_by_force_only(theirs: Theirs) -> None:
     with pytest.raises(CommandRefused, match="rookery end --force it"):
-        await theirs.house.end(IT)
+        await theirs.context.end(IT)
 
-    assert theirs.house.world.runtime.asked_to_leave == []
+    assert theirs.context.world.runtime.asked_to_leave == []
 
 
 @pytest.mark.spec("B7")
@@ -278,10 +278,10 @@ async def test_by_force_it_is_told_and_then_made_to_leave(
     database: ObservedDatabase, theirs: Theirs
 ) -> None:
     theirs.program.manner.ignores = frozenset({"SIGTERM"})
-    runtime = theirs.house.world.runtime
+    runtime = theirs.context.world.runtime
 
-    async with passing_time(database, theirs.house.world.clock):
-        end = partial(commands.end, journal=theirs.house.journal, session=IT, by="person")
+    async with passing_time(database, theirs.context.world.clock):
+        end = partial(commands.end, journal=theirs.context.journal, session=IT, by="person")
         await database.write(partial(end, force=True))
         await until(database, lambda db: sessions.get(db, IT).status.is_over)
 
@@ -296,10 +296,10 @@ async def test_by_force_it_is_told_and_then_made_to_leave(
 async def test_what_is_in_no_pane_cannot_be_forced(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
-        await add(house, runtime="headless", tmux_server=None, tmux_pane=None)
+    async with running(database, world) as context:
+        await add(context, runtime="headless", tmux_server=None, tmux_pane=None)
 
-        end = partial(commands.end, journal=house.journal, session=IT, by="person")
+        end = partial(commands.end, journal=context.journal, session=IT, by="person")
         with pytest.raises(CommandRefused, match="end it where it runs"):
             await database.write(partial(end, force=True))
 
@@ -308,12 +308,12 @@ async def test_what_is_in_no_pane_cannot_be_forced(
 async def test_our_own_servers_panes_say_nothing_of_theirs(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
-        await add(house, tmux_session="rk_stranger")
+    async with running(database, world) as context:
+        await add(context, tmux_session="rk_stranger")
     world.runtime.put("rk_stranger")
 
-    async with running(database, world) as house:
-        found = await house.session(IT)
+    async with running(database, world) as context:
+        found = await context.session(IT)
         strangers = [each.name for each in await database.read(sessions.live)]
 
     assert (found.status, found.tmux_pane) == (Status.RUNNING, "%1")

@@ -408,7 +408,7 @@ def test_without_a_daemon_it_says_what_was_left_for_such_a_call(
     no = Verdict(Outcome.DENIED, "absence", "Away.")
     said = HOOKS.answer({"hook_event_name": "PreToolUse"}, no)
     left = [{"event": "PreToolUse", "tools": globs, "say": said}]
-    setting.absence.write_bytes(with_checksum(json.dumps({"opencode": left}).encode()))
+    setting.offline_answers.write_bytes(with_checksum(json.dumps({"opencode": left}).encode()))
 
     assert program.has_done(program.tool()) == refused
 
@@ -427,9 +427,9 @@ def test_without_a_daemon_it_says_what_was_left_for_such_a_call(
 def test_without_offline_answers_no_tool_runs(
     program: Program, setting: Setting, stored: bytes | None
 ) -> None:
-    setting.absence.unlink()
+    setting.offline_answers.unlink()
     if stored is not None:
-        setting.absence.write_bytes(stored)
+        setting.offline_answers.write_bytes(stored)
 
     assert "offline answers are damaged" in program.has_done(program.tool())
 

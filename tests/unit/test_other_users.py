@@ -106,7 +106,7 @@ def test_the_bridge_of_tools_shows_no_badge_to_another_user(
     monkeypatch: pytest.MonkeyPatch,
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
-    monkeypatch.setattr(mcp_bridge, "RETURN", 0.0)
+    monkeypatch.setattr(mcp_bridge, "RESTART_TIMEOUT_SECONDS", 0.0)
     bridge = mcp_bridge.Bridge(str(listener.door), "a badge")
     asked = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 

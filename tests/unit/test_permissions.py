@@ -15,7 +15,7 @@ from rookery.model.facts import Fact, InputSettled, SessionEnded, TurnEnded, Tur
 from rookery.model.permissions import Call, Outcome, Question, RequestId, Verdict, digest
 from rookery.permissions import answered_in_terminal, lost_hooks
 from rookery.permissions.decisions import Ask, Pass, Permissions, Ruling, WaitForAnswer
-from rookery.permissions.rules_file import Rulebook
+from rookery.permissions.rules_file import RulesFile
 from rookery.sessions import endings
 from rookery.store import dialogs, flags, requests, sessions
 from rookery.store.journal import Journal, Reader
@@ -56,8 +56,8 @@ class Bench:
         self.journal = Journal("here", clock, readers, {"permissions"})
         self.rules = folder / "rules.toml"
         self.rules.write_text(RULES)
-        rulebook = Rulebook(self.rules)
-        self.permissions = Permissions(self.journal, rulebook, timedelta(seconds=300))
+        rules_file = RulesFile(self.rules)
+        self.permissions = Permissions(self.journal, rules_file, timedelta(seconds=300))
         settle_in(db, self.journal)
         self.journal.append(db, facts.TurnStarted(WORKER, "go"))
         self._keys = 0
@@ -70,8 +70,8 @@ class Bench:
     def consider(self, call: Call, *, can_ask: bool = True) -> Ruling:
         self._keys += 1
         session = sessions.get(self.db, WORKER)
-        if reading := self.permissions.rulebook.look():
-            self.permissions.rulebook.adopt(reading)
+        if reading := self.permissions.rules_file.look():
+            self.permissions.rules_file.adopt(reading)
         hook = f"k{self._keys}"
         return self.permissions.consider(self.db, session, call, hook=hook, can_ask=can_ask)
 

@@ -7,17 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rookery.ports.terminal import Printed
-from rookery.runtimes.tmux.captures import Roll
-from rookery.runtimes.tmux.scrollback import KNOWN, Mark, mark_in, printed_in
+from rookery.runtimes.tmux.captures import PaneText
+from rookery.runtimes.tmux.scrollback import MARKED_LINES, Mark, mark_in, printed_in
 
 LIMIT = 1_000
 
 OLD = tuple(f"old {number}" for number in range(60))
 
 
-def roll(*lines: str, mark: str = "", size: int = 0, is_full_screen: bool = False) -> Roll:
+def roll(*lines: str, mark: str = "", size: int = 0, is_full_screen: bool = False) -> PaneText:
     is_full = size >= LIMIT - LIMIT // 10
-    return Roll(lines, LIMIT, is_full, is_full_screen, mark)
+    return PaneText(lines, LIMIT, is_full, is_full_screen, mark)
 
 
 def marked(*lines: str, words: str = "ls") -> str:
@@ -159,7 +159,7 @@ def test_a_pane_can_keep_any_mark(lines: list[str], words: str) -> None:
 
     assert re.fullmatch(r"[\w=-]+", mark.text, re.ASCII)
     assert Mark.read(mark.text) == mark
-    assert len(mark.above) <= KNOWN
+    assert len(mark.above) <= MARKED_LINES
 
 
 @given(

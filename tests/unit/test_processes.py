@@ -9,7 +9,7 @@ import pytest
 
 from rookery.agents.catalog import AGENTS
 from rookery.processes import (
-    Found,
+    FoundProgram,
     Kernel,
     Process,
     caller_of,
@@ -75,14 +75,14 @@ def test_an_agent_is_found_below_a_shell(table: FakeTable) -> None:
     table.run(10, "-zsh")
     agent = table.run(11, "claude", "--resume", below=10)
 
-    assert find_agent(table, 10, PROGRAMS) == Found("claude", agent)
+    assert find_agent(table, 10, PROGRAMS) == FoundProgram("claude", agent)
 
 
 @pytest.mark.spec("B6")
 def test_an_agent_that_is_the_pane_itself_is_found(table: FakeTable) -> None:
     agent = table.run(10, "gemini")
 
-    assert find_agent(table, 10, PROGRAMS) == Found("gemini", agent)
+    assert find_agent(table, 10, PROGRAMS) == FoundProgram("gemini", agent)
 
 
 @pytest.mark.spec("B6")
@@ -92,7 +92,7 @@ def test_of_an_agent_that_runs_itself_once_more_the_outer_one_is_it(table: FakeT
     inner = table.run(12, "/opt/codex/codex", below=11)
     table.run(13, "sh", "-c", "ls", below=12)
 
-    assert find_agent(table, 10, PROGRAMS) == Found("codex", outer, (inner,))
+    assert find_agent(table, 10, PROGRAMS) == FoundProgram("codex", outer, (inner,))
 
 
 @pytest.mark.spec("B6")
@@ -102,7 +102,7 @@ def test_an_agent_is_found_below_wrappers(table: FakeTable) -> None:
     table.run(12, "sh", "-c", "codex", below=11)
     outer = table.run(13, "node", "/usr/bin/codex", below=12)
 
-    assert find_agent(table, 10, PROGRAMS) == Found("codex", outer)
+    assert find_agent(table, 10, PROGRAMS) == FoundProgram("codex", outer)
 
 
 @pytest.mark.spec("B6")
@@ -111,7 +111,7 @@ def test_a_script_that_is_called_like_its_agent_is_not_the_agent(table: FakeTabl
     table.run(11, "/bin/sh", "/home/person/bin/claude", below=10)
     agent = table.run(12, "/opt/claude", below=11)
 
-    assert find_agent(table, 10, PROGRAMS) == Found("claude", agent)
+    assert find_agent(table, 10, PROGRAMS) == FoundProgram("claude", agent)
 
 
 def test_a_script_that_is_an_agent_itself_is_found(table: FakeTable) -> None:
@@ -119,7 +119,7 @@ def test_a_script_that_is_an_agent_itself_is_found(table: FakeTable) -> None:
     agent = table.run(11, "/bin/sh", "/home/person/bin/claude", below=10)
     table.run(12, "cat", below=11)
 
-    assert find_agent(table, 10, PROGRAMS) == Found("claude", agent)
+    assert find_agent(table, 10, PROGRAMS) == FoundProgram("claude", agent)
 
 
 @pytest.mark.spec("B6")
@@ -128,7 +128,7 @@ def test_an_agent_that_another_one_runs_is_not_the_panes(table: FakeTable) -> No
     table.run(11, "sh", "-c", "codex exec", below=10)
     table.run(12, "codex", "exec", "hello", below=11)
 
-    assert find_agent(table, 10, PROGRAMS) == Found("claude", outer)
+    assert find_agent(table, 10, PROGRAMS) == FoundProgram("claude", outer)
 
 
 @pytest.mark.spec("B6")
@@ -146,7 +146,7 @@ def test_of_several_agents_in_a_pane_the_one_in_front_is_found(table: FakeTable)
     front = table.run(12, "codex", below=10)
     table.run(13, "gemini", below=10, is_in_front=False)
 
-    assert find_agent(table, 10, PROGRAMS) == Found("codex", front)
+    assert find_agent(table, 10, PROGRAMS) == FoundProgram("codex", front)
 
 
 def test_whoever_has_vanished_was_not_there(table: FakeTable) -> None:

@@ -13,7 +13,7 @@ from rookery.model.messages import MessageId, Step, Words
 from rookery.model.sessions import Badge, NativeId, Sender
 from rookery.operations.daemon import find_trouble
 from rookery.sessions import commands
-from rookery.sessions.commands import Speaker
+from rookery.sessions.commands import MessageSender
 from rookery.store import messages, retention, sessions, turns
 from rookery.store.commands import Key, once
 from rookery.store.journal import Journal
@@ -37,10 +37,10 @@ def test_no_question_reads_all_there_ever_was(db: Connection, journal: Journal) 
     message = send(db, journal)
     messages.owed(db)
     messages.is_owed(db, WORKER)
-    parcel = messages.take_up(db, WORKER, now)
+    parcel = messages.claim(db, WORKER, now)
     assert parcel
-    messages.put_back(db, parcel, reason="a draft")
-    messages.take_up(db, WORKER, now)
+    messages.release(db, parcel, reason="a draft")
+    messages.claim(db, WORKER, now)
     messages.move(db, parcel, Step.PASTED)
     journal.append(db, facts.TurnStarted(WORKER, "Build it."), facts.TurnEnded(WORKER))
     turns.of_message(db, message)
@@ -63,12 +63,14 @@ def test_no_question_reads_all_there_ever_was(db: Connection, journal: Journal) 
 
 def send(db: Connection, journal: Journal) -> MessageId:
     words = Words("Build it.", 0)
-    return commands.send(db, journal, speaker=Speaker("person"), recipient=WORKER, words=words)
+    return commands.send(
+        db, journal, speaker=MessageSender("person"), recipient=WORKER, words=words
+    )
 
 
-def take_up(db: Connection, journal: Journal) -> None:
+def claim(db: Connection, journal: Journal) -> None:
     send(db, journal)
-    messages.take_up(db, WORKER, journal.clock.now())
+    messages.claim(db, WORKER, journal.clock.now())
 
 
 def look_under_way(db: Connection, journal: Journal) -> None:
@@ -88,7 +90,7 @@ def end_a_turn(db: Connection, journal: Journal) -> None:
 
 
 def look_who_is_in_care(db: Connection, journal: Journal) -> None:
-    sessions.in_care(db)
+    sessions.needing_supervision(db)
 
 
 def look_who_lives(db: Connection, journal: Journal) -> None:
@@ -110,7 +112,7 @@ def look_for_trouble(db: Connection, journal: Journal) -> None:
 @pytest.mark.parametrize(
     "work",
     [
-        take_up,
+        claim,
         look_under_way,
         look_who_is_owed,
         begin_a_turn,
@@ -150,7 +152,7 @@ def test_who_waits_for_more_turns_does_not_count_the_old_ones_again(
     assert for_many < 2 * for_few
 
 
-def _count_another(db: Connection, journal: Journal, counted: turns.Counted) -> None:
+def _count_another(db: Connection, journal: Journal, counted: turns.CountedTurns) -> None:
     """Count the turns while one more runs, and after it."""
     before = turns.count_ended(db, WORKER, counted)
     journal.append(db, facts.TurnStarted(WORKER, "Build it."))
@@ -168,7 +170,7 @@ def grow_old(db: Connection, journal: Journal, numbers: range) -> None:
         name = SessionId(f"old-{number}")
         sessions.add(db, make(journal, name))
         journal.append(db, facts.SessionEnded(name, "exit"))
-        take_up(db, journal)
+        claim(db, journal)
         journal.append(db, facts.TurnStarted(WORKER, "Build it."), facts.TurnEnded(WORKER))
     assert messages.under_way(db, WORKER) is None
     assert turns.count_ended(db, WORKER) == numbers.stop

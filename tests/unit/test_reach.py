@@ -14,7 +14,7 @@ import pytest
 
 from rookery.agents.catalog import AGENTS
 from rookery.config import Settings, Trust
-from rookery.model.autonomy import Held, Reach, mode_within
+from rookery.model.autonomy import Autonomy, HeldMode, mode_within
 from rookery.model.errors import BadInput, Forbidden, NameTaken, RateExceeded
 from rookery.model.facts import SessionEnded
 from rookery.model.scopes import Identity, Scope
@@ -45,49 +45,49 @@ def after(argv: tuple[str, ...], option: str) -> str:
     return argv[argv.index(option) + 1] if option in argv else ""
 
 
-def by_option(option: str, **reaches: Reach) -> Callable[[CommandLine], Reach]:
+def by_option(option: str, **reaches: Autonomy) -> Callable[[CommandLine], Autonomy]:
     """Read the reach off one option: whatever is not named here could mean anything."""
-    return lambda line: reaches.get(after(line.argv, option), Reach.ALL)
+    return lambda line: reaches.get(after(line.argv, option), Autonomy.ALL)
 
 
-def of_codex(line: CommandLine) -> Reach:
+def of_codex(line: CommandLine) -> Autonomy:
     sandbox = after(line.argv, "--sandbox")
     if sandbox == "read-only":
         never = after(line.argv, "--ask-for-approval") == "never"
-        return Reach.READ if never else Reach.ASK
-    return Reach.RUN if sandbox == "workspace-write" else Reach.ALL
+        return Autonomy.READ if never else Autonomy.ASK
+    return Autonomy.RUN if sandbox == "workspace-write" else Autonomy.ALL
 
 
-def of_opencode(line: CommandLine) -> Reach:
+def of_opencode(line: CommandLine) -> Autonomy:
     """Read what OpenCode was seen to make of such settings: the last key that fits counts."""
     settings = json.loads(line.environment["OPENCODE_CONFIG_CONTENT"])
     given = settings.get("permission")
     if given is None:
-        return Reach.ALL
+        return Autonomy.ALL
     assert given == settings["agent"][settings["default_agent"]]["permission"]
     if any(given[each] == "allow" for each in ("*", "bash", "task", "webfetch")):
-        return Reach.ALL
+        return Autonomy.ALL
     if given["edit"] == "allow":
-        return Reach.EDIT
+        return Autonomy.EDIT
     refused = {given[each] for each in ("*", "bash", "edit", "task")} == {"deny"}
-    return Reach.READ if refused else Reach.ASK
+    return Autonomy.READ if refused else Autonomy.ASK
 
 
 #: How far a command line lets its program go, read off it without a look at our tables.
-READ_OFF: dict[str, Callable[[CommandLine], Reach]] = {
+READ_OFF: dict[str, Callable[[CommandLine], Autonomy]] = {
     "claude": by_option(
         "--permission-mode",
-        plan=Reach.READ,
-        default=Reach.ASK,
-        manual=Reach.ASK,
-        dontAsk=Reach.ASK,
-        acceptEdits=Reach.EDIT,
+        plan=Autonomy.READ,
+        default=Autonomy.ASK,
+        manual=Autonomy.ASK,
+        dontAsk=Autonomy.ASK,
+        acceptEdits=Autonomy.EDIT,
     ),
     "demo": by_option(
-        "--permission-mode", plan=Reach.READ, default=Reach.ASK, acceptEdits=Reach.EDIT
+        "--permission-mode", plan=Autonomy.READ, default=Autonomy.ASK, acceptEdits=Autonomy.EDIT
     ),
     "gemini": by_option(
-        "--approval-mode", plan=Reach.READ, default=Reach.ASK, auto_edit=Reach.EDIT
+        "--approval-mode", plan=Autonomy.READ, default=Autonomy.ASK, auto_edit=Autonomy.EDIT
     ),
     "codex": of_codex,
     "opencode": of_opencode,
@@ -96,8 +96,8 @@ READ_OFF: dict[str, Callable[[CommandLine], Reach]] = {
 PARENTS = [(name, mode) for name in AGENTS for mode in ("", "unheard-of", *AGENTS[name].modes)]
 
 
-def held(agent: str, mode: str) -> Held:
-    return Held(agent, mode, AGENTS[agent].modes)
+def held(agent: str, mode: str) -> HeldMode:
+    return HeldMode(agent, mode, AGENTS[agent].modes)
 
 
 @pytest.mark.parametrize(("agent", "mode"), PARENTS)
@@ -105,7 +105,7 @@ def test_what_a_child_is_started_with_goes_no_further_than_its_parent(
     agent: str, mode: str
 ) -> None:
     parent = held(agent, mode)
-    known = READ_OFF[agent](line_of(agent, mode)) if mode in parent.modes else Reach.ASK
+    known = READ_OFF[agent](line_of(agent, mode)) if mode in parent.modes else Autonomy.ASK
 
     started = 0
     for child, asked in product(NAMES, ("", "unheard-of", "plan", "default", "acceptEdits")):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from rookery.operations.table import Asked, misshapen
+from rookery.operations.table import Params, misshapen
 
 
-class Wanted(Asked):
+class Wanted(Params):
     number: int
     names: tuple[str, ...] = ()
 

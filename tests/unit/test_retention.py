@@ -10,7 +10,7 @@ from rookery.model import facts
 from rookery.model.facts import SessionId
 from rookery.model.messages import Words
 from rookery.sessions import commands
-from rookery.sessions.commands import Speaker
+from rookery.sessions.commands import MessageSender
 from rookery.store import foregrounds, messages, retention, sessions, statistics
 from rookery.store.journal import Journal
 from tests.fakes.clock import FakeClock
@@ -93,7 +93,7 @@ def test_what_was_parked_goes_with_its_entry(db: Connection, young: datetime) ->
 def test_it_is_done_in_slices(
     db: Connection, young: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retention, "SLICE", 2)
+    monkeypatch.setattr(retention, "MAX_DELETED_ROWS", 2)
 
     counts = [retention.forget_aged(db, before=young) for _ in range(3)]
 
@@ -116,7 +116,7 @@ def test_of_those_that_ended_the_last_are_kept(
 def test_sessions_are_forgotten_in_slices_too(
     db: Connection, journal: Journal, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retention, "SLICE", 20)
+    monkeypatch.setattr(retention, "MAX_DELETED_ROWS", 20)
     end_one_after_the_other(db, journal, clock, *"abcde")
 
     counts = [retention.forget_sessions(db, keep=1) for _ in range(3)]
@@ -141,9 +141,13 @@ def test_a_session_goes_with_its_words_and_its_turns(db: Connection, journal: Jo
     settle_in(db, journal)
     for words in ("One.", "Two."):
         commands.send(
-            db, journal, speaker=Speaker("person"), recipient=WORKER, words=Words(words, 0)
+            db,
+            journal,
+            speaker=MessageSender("person"),
+            recipient=WORKER,
+            words=Words(words, 0),
         )
-    messages.take_up(db, WORKER, journal.clock.now())
+    messages.claim(db, WORKER, journal.clock.now())
     journal.append(db, facts.TurnStarted(WORKER, "One.\n\nTwo."))
     foregrounds.enter(db, WORKER, "terminal", by="person", at=journal.clock.now())
     journal.append(db, facts.SessionEnded(WORKER, "exit"))

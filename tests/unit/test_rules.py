@@ -25,7 +25,7 @@ from rookery.model.rules import (
     Rule,
     decide,
 )
-from rookery.permissions.rules_file import Rulebook, read
+from rookery.permissions.rules_file import RulesFile, read
 from rookery.store import valid_rules
 from rookery.store.database import Database
 from tests.fakes.clock import FakeClock
@@ -214,7 +214,7 @@ def test_rules_that_others_could_have_written_are_refused(tmp_path: Path) -> Non
         read(file)
 
 
-def names(book: Rulebook) -> list[str]:
+def names(book: RulesFile) -> list[str]:
     """Return the names of the rules in force after a look at the file."""
     if reading := book.look():
         book.adopt(reading)
@@ -224,7 +224,7 @@ def names(book: Rulebook) -> list[str]:
 @pytest.mark.spec("D1")
 def test_changed_rules_hold_at_once_and_broken_ones_never(tmp_path: Path) -> None:
     file = tmp_path / "rules.toml"
-    book = Rulebook(file)
+    book = RulesFile(file)
     none = names(book)
     file.write_text('[[deny]]\nname = "first"\n')
     first = names(book)
@@ -247,7 +247,7 @@ def test_rules_whose_file_is_removed_stay_in_force_until_an_empty_file_is_left(
 ) -> None:
     file = tmp_path / "rules.toml"
     file.write_text('[[deny]]\nname = "first"\n')
-    book = Rulebook(file)
+    book = RulesFile(file)
     before = names(book)
 
     file.unlink()
@@ -280,7 +280,7 @@ def test_while_no_valid_version_is_known_every_call_is_asked_about(
     tmp_path: Path, make: Callable[[Path], None]
 ) -> None:
     make(tmp_path / "rules.toml")
-    book = Rulebook(tmp_path / "rules.toml")
+    book = RulesFile(tmp_path / "rules.toml")
 
     asked = names(book)
 
@@ -293,7 +293,7 @@ def test_a_changed_mode_alone_has_the_file_read_again(tmp_path: Path) -> None:
     file = tmp_path / "rules.toml"
     file.write_text('[[deny]]\nname = "first"\n')
     file.chmod(0o666)
-    book = Rulebook(file)
+    book = RulesFile(file)
     refused = names(book)
 
     file.chmod(0o600)
@@ -309,10 +309,10 @@ async def test_the_last_valid_rules_outlive_a_restart_with_a_broken_file(
 ) -> None:
     file = tmp_path / "rules.toml"
     file.write_text('[[deny]]\nname = "first"\n')
-    await Rulebook(file).refresh(database, clock)
+    await RulesFile(file).refresh(database, clock)
     file.write_text("[[deny")
 
-    book = Rulebook(file)
+    book = RulesFile(file)
     await book.recall(database)
     await book.refresh(database, clock)
 
@@ -329,7 +329,7 @@ async def test_stored_rules_that_are_not_valid_any_more_have_every_call_asked_ab
     await database.write(partial(valid_rules.save, text=written, at=clock.now()))
     (tmp_path / "rules.toml").write_text(written)
 
-    book = Rulebook(tmp_path / "rules.toml")
+    book = RulesFile(tmp_path / "rules.toml")
     await book.recall(database)
     await book.refresh(database, clock)
 

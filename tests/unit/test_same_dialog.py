@@ -12,7 +12,7 @@ from rookery.model.permissions import Call, Outcome, Question, Request, Verdict
 from rookery.model.screens import Dialog
 from rookery.permissions import screen_dialogs
 from rookery.permissions.decisions import Pass, Permissions, Ruling, WaitForAnswer
-from rookery.permissions.rules_file import Rulebook
+from rookery.permissions.rules_file import RulesFile
 from rookery.store import flags, requests, sessions
 from rookery.store.journal import Journal
 from tests.fakes.clock import FakeClock
@@ -34,7 +34,7 @@ class Bench:
 
     def __init__(self, db: Connection, journal: Journal, rules: Path) -> None:
         self.db, self.journal = db, journal
-        self.permissions = Permissions(journal, Rulebook(rules), timedelta(seconds=300))
+        self.permissions = Permissions(journal, RulesFile(rules), timedelta(seconds=300))
         settle_in(db, journal)
         journal.append(db, facts.TurnStarted(WORKER, "go"))
         flags.set_mode(db, "remote")
@@ -70,8 +70,8 @@ def make_bench(db: Connection, clock: FakeClock, tmp_path: Path) -> Callable[[st
     def make(rules: str) -> Bench:
         (tmp_path / "rules.toml").write_text(rules)
         bench = Bench(db, Journal("here", clock, readers={}), tmp_path / "rules.toml")
-        if reading := bench.permissions.rulebook.look():
-            bench.permissions.rulebook.adopt(reading)
+        if reading := bench.permissions.rules_file.look():
+            bench.permissions.rules_file.adopt(reading)
         return bench
 
     return make

@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 import pytest
 
-from rookery.api.mcp.context import Desk as Tools
+from rookery.api.mcp.context import ToolContext as Tools
 from rookery.api.mcp.word_tools import CommandArguments as OnMcp
 from rookery.api.mcp.word_tools import SendArguments, run_agent_command, send_message
 from rookery.config import Settings, Trust
@@ -224,7 +224,7 @@ BEYOND = (
 async def test_a_session_gives_another_only_commands_that_are_allowed(
     desk: Desk, line: str
 ) -> None:
-    tools = Tools(desk.house, session_caller(EVIL))
+    tools = Tools(desk.context, session_caller(EVIL))
     by_mcp = OnMcp(session_id=KID, command=line)
 
     for ask in (
@@ -379,7 +379,7 @@ async def test_sessions_asked_for_by_id_are_those_within_reach(desk: Desk) -> No
 async def test_words_that_are_not_direct_make_a_listener_and_no_relay(
     desk: Desk, *, direct: bool
 ) -> None:
-    tools = Tools(desk.house, session_caller(EVIL))
+    tools = Tools(desk.context, session_caller(EVIL))
 
     sent = await send_message(
         tools, SendArguments(session_id=KID, message="Go.", direct=direct)

@@ -25,7 +25,7 @@ from rookery.model.lifecycle import Status
 from rookery.model.messages import Words
 from rookery.model.sessions import Session
 from rookery.sessions import commands
-from rookery.sessions.commands import Plan, Speaker, Start, accept, plan
+from rookery.sessions.commands import MessageSender, StartPlan, StartRequest, accept, plan
 from rookery.store import sessions as known
 from rookery.store.journal import Journal
 from tests.sessions import WORKER, make, settle_in
@@ -42,14 +42,21 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def planned(project: Path, /, *, limit: int = 100, path: str = "/bin", **start: Any) -> Plan:  # noqa: ANN401 - its fields
-    wanted = Start(**{"agent": "demo", "project": str(project), **start})
+def planned(
+    project: Path,
+    /,
+    *,
+    limit: int = 100,
+    path: str = "/bin",
+    **start: Any,  # noqa: ANN401 - its fields
+) -> StartPlan:
+    wanted = StartRequest(**{"agent": "demo", "project": str(project), **start})
     command = () if wanted.command else ("sh", "-x")
     return plan(wanted, AGENTS, command=command, path=path, limit=limit)
 
 
-def accepted(db: Connection, journal: Journal, plan: Plan) -> Session:
-    return accept(db, journal, plan, speaker=Speaker("anna"))
+def accepted(db: Connection, journal: Journal, plan: StartPlan) -> Session:
+    return accept(db, journal, plan, speaker=MessageSender("anna"))
 
 
 @pytest.mark.spec("A3")
@@ -186,7 +193,7 @@ def test_sessions_that_nobody_started_do_not_count(
 def test_who_spoke_last_is_remembered(db: Connection, journal: Journal) -> None:
     settle_in(db, journal)
 
-    commands.send(db, journal, speaker=Speaker("bert"), recipient=WORKER, words=WORDS)
+    commands.send(db, journal, speaker=MessageSender("bert"), recipient=WORKER, words=WORDS)
 
     assert known.get(db, WORKER).last_input_origin == "bert"
 
@@ -201,7 +208,7 @@ def test_nobody_can_speak_to_one_who_is_over_or_about_to_be(
     journal.append(db, fact)
 
     with pytest.raises(SessionOver, match="worker"):
-        commands.send(db, journal, speaker=Speaker("anna"), recipient=WORKER, words=WORDS)
+        commands.send(db, journal, speaker=MessageSender("anna"), recipient=WORKER, words=WORDS)
 
 
 @pytest.mark.spec("A8")
@@ -212,7 +219,7 @@ def test_a_headless_session_can_be_neither_spoken_to_nor_ended(
     db.execute("update sessions set runtime = 'headless'")
 
     with pytest.raises(CommandRefused, match="no pane"):
-        commands.send(db, journal, speaker=Speaker("anna"), recipient=WORKER, words=WORDS)
+        commands.send(db, journal, speaker=MessageSender("anna"), recipient=WORKER, words=WORDS)
     with pytest.raises(CommandRefused, match="where it runs"):
         commands.end(db, journal, WORKER, by="anna")
 

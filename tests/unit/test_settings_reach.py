@@ -19,11 +19,11 @@ from rookery.hook_setup.programs import HookPrograms
 from rookery.model import relays
 from rookery.operations.links import limits_of
 from rookery.permissions.decisions import Permissions
-from rookery.permissions.offline_answers import Absence
-from rookery.permissions.stop_policy import Stops
+from rookery.permissions.offline_answers import OfflineAnswers
+from rookery.permissions.stop_policy import StopPolicy
 from rookery.runtimes.tmux.observed import ObservedRuntime
 from rookery.runtimes.tmux.runtime import TmuxRuntime
-from rookery.sessions.expiry import Spans
+from rookery.sessions.expiry import ExpirySpans
 from rookery.sessions.supervisor import Deadlines
 from rookery.store import limits
 from rookery.store.journal import Journal
@@ -98,7 +98,7 @@ async def parts(database: ObservedDatabase, journal: Journal, tmp_path: Path) ->
     home.settings.write_text(CONFIGURATION)
     settings = config.load(home.settings)
     await daemon._take_up(home, settings, WallClock(), database)
-    talk = limits_of(Desk(database, journal, settings).house)
+    talk = limits_of(Desk(database, journal, settings).context)
     return Parts(home, settings, journal, await database.read(limits.get), talk, database)
 
 
@@ -116,7 +116,7 @@ def deadlines(parts: Parts) -> Deadlines:
     return daemon._keeper(parts.home, parts.settings, {}, held, programs).deadlines
 
 
-def spans(parts: Parts) -> Spans:
+def spans(parts: Parts) -> ExpirySpans:
     return daemon._spans(parts.settings)
 
 
@@ -128,12 +128,12 @@ def permissions(parts: Parts) -> Permissions:
     return daemon._permissions(parts.home, parts.settings, parts.journal)
 
 
-def stops(parts: Parts) -> Stops:
+def stops(parts: Parts) -> StopPolicy:
     return daemon._stops(parts.settings, parts.journal)
 
 
-def absence(parts: Parts) -> Absence:
-    return daemon._absence(parts.home, parts.settings, permissions(parts).rulebook)
+def offline_answers(parts: Parts) -> OfflineAnswers:
+    return daemon._absence(parts.home, parts.settings, permissions(parts).rules_file)
 
 
 #: What a setting must lead to, and where.
@@ -158,7 +158,7 @@ REACHED: dict[str, tuple[Callable[[Parts], object], object]] = {
         {timedelta(seconds=23)},
     ),
     "permissions.on_timeout": (lambda parts: permissions(parts).on_timeout, "deny"),
-    "permissions.when_away": (lambda parts: absence(parts).when_away, "pass"),
+    "permissions.when_away": (lambda parts: offline_answers(parts).when_away, "pass"),
     "stops.policy": (lambda parts: stops(parts).policy, "retry"),
     "stops.retries": (lambda parts: stops(parts).retries, 4),
     "stops.pattern": (lambda parts: stops(parts).pattern, "oops"),

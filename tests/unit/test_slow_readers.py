@@ -20,7 +20,7 @@ from rookery.api.servers import opened
 from rookery.config import Http, Settings
 from rookery.home import find_home
 from rookery.model.facts import SessionId, TurnEnded
-from rookery.operations.table import House, Streams
+from rookery.operations.table import Context, Streams
 from rookery.store import tokens
 from rookery.store.journal import Journal
 from tests.desk import Desk
@@ -60,9 +60,9 @@ class ObservedStreams(Streams):
 
 
 @pytest.fixture
-async def house(
+async def context(
     database: ObservedDatabase, journal: Journal, tmp_path: Path
-) -> AsyncIterator[House]:
+) -> AsyncIterator[Context]:
     """Have the doors open on a home of its own."""
     desk = Desk(database, journal, Settings(http=Http(enabled=False)))
     await desk.settle("anna")
@@ -70,16 +70,16 @@ async def house(
     await database.write(keep)
     home = find_home({"ROOKERY_HOME": str(tmp_path / "home")})
     home.prepare()
-    house = replace(desk.house, home=home, streams=ObservedStreams())
-    async with opened(house):
-        yield house
+    context = replace(desk.context, home=home, streams=ObservedStreams())
+    async with opened(context):
+        yield context
 
 
-def follow(house: House, headers: str) -> socket.socket:
+def follow(context: Context, headers: str) -> socket.socket:
     """Ask for the events, and read nothing."""
     client = socket.socket(socket.AF_UNIX)
     client.settimeout(SOON)
-    client.connect(str(house.home.door))
+    client.connect(str(context.home.door))
     asked = f"GET /v1/events HTTP/1.1\r\nHost: rookery\r\nAuthorization: Bearer {SECRET}\r\n"
     client.sendall(f"{asked}{headers}\r\n".encode())
     return client
@@ -95,21 +95,21 @@ def rest_of(client: socket.socket) -> bytes:
 
 @pytest.mark.parametrize("headers", ["", WEBSOCKET], ids=["sse", "websocket"])
 async def test_a_client_that_reads_nothing_is_dropped(
-    house: House, headers: str, monkeypatch: pytest.MonkeyPatch
+    context: Context, headers: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streams, "PATIENCE", 0.2)
-    followed = house.streams
+    monkeypatch.setattr(streams, "SEND_TIMEOUT_SECONDS", 0.2)
+    followed = context.streams
     assert isinstance(followed, ObservedStreams)
 
     def happen(db: Connection) -> None:
         facts = (
             TurnEnded(SessionId("anna"), f"{n} " + "x" * EVENT_BYTES) for n in range(EVENTS)
         )
-        house.journal.append(db, *facts)
+        context.journal.append(db, *facts)
 
-    with anyio.fail_after(SOON), closing(follow(house, headers)) as client:
+    with anyio.fail_after(SOON), closing(follow(context, headers)) as client:
         await followed.begun.wait()
-        await house.database.write(happen)
+        await context.database.write(happen)
         await followed.over.wait()
         told = await to_thread.run_sync(rest_of, client)
 

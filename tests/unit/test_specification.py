@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from rookery.config import Settings
 from rookery.delivery.dispatcher import TOOLS_TIMEOUT_S
-from rookery.model.messages import LONGEST, LONGEST_LINE
+from rookery.model.messages import MAX_LINE_BYTES, MAX_MESSAGE_BYTES
 from rookery.model.scopes import DEEPEST, MOST_CHILDREN
 from rookery.programs.hook import MAX_PAYLOAD_BYTES
 from rookery.runtimes.tmux.floods import FLOOD_BYTES
@@ -162,10 +162,10 @@ def test_the_table_of_defaults_is_that_of_the_program() -> None:
     [
         ("A3", f"{MAX_STARTS} programs start at the same time"),
         ("A8", f"nothing but its start for {UNIDENTIFIED_SILENCE.seconds // 60} min"),
-        ("B2", f"any Unicode up to {LONGEST // 1_000_000} MB"),
+        ("B2", f"any Unicode up to {MAX_MESSAGE_BYTES // 1_000_000} MB"),
         ("B2", f"{['once', 'twice', 'three times'][MAX_ENTERS - 1]} at most"),
         ("B2", f"wait for that listing, {TOOLS_TIMEOUT_S:g} s at most"),
-        ("B2", f"a single line, of {LONGEST_LINE:,} bytes or less"),
+        ("B2", f"a single line, of {MAX_LINE_BYTES:,} bytes or less"),
         ("B3", f"more than {FLOOD_BYTES // 1_000_000} MB in a second"),
         ("C3", f"larger than the door takes ({MAX_PAYLOAD_BYTES >> 20} MB)"),
         ("K5", f"({MOST_CHILDREN} live ones, {DEEPEST} deep, at the most)"),

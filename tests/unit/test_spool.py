@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from rookery.api.spool import BATCH, MAX_BATCH_BYTES, MAX_FILE_BYTES, Spool
+from rookery.api.spool import MAX_BATCH_BYTES, MAX_BATCH_CALLS, MAX_FILE_BYTES, Spool
 from rookery.hook_protocol import read_head
 
 pytestmark = pytest.mark.anyio
@@ -65,13 +65,13 @@ def taken(tmp_path: Path) -> Taken:
 async def test_spooled_calls_are_taken_in_in_order_and_in_batches(
     taken: Taken, tmp_path: Path
 ) -> None:
-    for number in reversed(range(BATCH + 10)):
+    for number in reversed(range(MAX_BATCH_CALLS + 10)):
         write(tmp_path, number)
 
     await taken.spool.drain()
 
-    assert taken.keys == [key(number) for number in range(BATCH + 10)]
-    assert [len(batch) for batch in taken.batches] == [BATCH, 10]
+    assert taken.keys == [key(number) for number in range(MAX_BATCH_CALLS + 10)]
+    assert [len(batch) for batch in taken.batches] == [MAX_BATCH_CALLS, 10]
     assert names_in(tmp_path) == []
 
 
@@ -79,18 +79,18 @@ async def test_spooled_calls_are_taken_in_in_order_and_in_batches(
 async def test_a_live_call_waits_for_the_spooled_ones_of_its_own_session_only(
     taken: Taken, tmp_path: Path
 ) -> None:
-    for number in range(BATCH):
+    for number in range(MAX_BATCH_CALLS):
         write(tmp_path, number, badge="anna")
-    write(tmp_path, BATCH, badge="bert")
-    write(tmp_path, BATCH + 1, badge="anna")
+    write(tmp_path, MAX_BATCH_CALLS, badge="bert")
+    write(tmp_path, MAX_BATCH_CALLS + 1, badge="anna")
     await taken.spool.clear("nobody else")
 
     await taken.spool.clear("bert")
 
-    assert taken.keys == [key(BATCH)]
+    assert taken.keys == [key(MAX_BATCH_CALLS)]
     with anyio.fail_after(20):
         await taken.spool.clear("anna")
-    assert taken.keys[1:] == [*map(key, range(BATCH)), key(BATCH + 1)]
+    assert taken.keys[1:] == [*map(key, range(MAX_BATCH_CALLS)), key(MAX_BATCH_CALLS + 1)]
 
 
 @pytest.mark.spec("C3")
@@ -152,7 +152,7 @@ async def test_what_could_not_be_taken_in_stays(taken: Taken, tmp_path: Path) ->
 async def test_a_live_call_overtakes_none_of_its_session_that_a_drain_is_taking_in(
     taken: Taken, tmp_path: Path
 ) -> None:
-    for number in range(BATCH + 1):
+    for number in range(MAX_BATCH_CALLS + 1):
         write(tmp_path, number, badge="anna")
     taken.gate = anyio.Event()
     known: list[int] = []
@@ -168,8 +168,8 @@ async def test_a_live_call_overtakes_none_of_its_session_that_a_drain_is_taking_
             tasks.start_soon(call_live)
             taken.gate.set()
 
-    assert known == [BATCH + 1]
-    assert taken.keys == [key(number) for number in range(BATCH + 1)]
+    assert known == [MAX_BATCH_CALLS + 1]
+    assert taken.keys == [key(number) for number in range(MAX_BATCH_CALLS + 1)]
 
 
 @pytest.mark.spec("C3")

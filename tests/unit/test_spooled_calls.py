@@ -13,10 +13,10 @@ from sqlite3 import Connection, OperationalError
 import pytest
 
 from rookery.agents.catalog import AGENTS
-from rookery.api.hook_socket import HookDoor
+from rookery.api.hook_socket import HookSocket
 from rookery.permissions.decisions import Permissions
-from rookery.permissions.offline_answers import Absence
-from rookery.permissions.rules_file import Rulebook
+from rookery.permissions.offline_answers import OfflineAnswers
+from rookery.permissions.rules_file import RulesFile
 from rookery.programs.hook import TAKEN
 from rookery.store.database import Database
 from rookery.store.journal import Journal
@@ -68,12 +68,12 @@ def spool(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def door(tmp_path: Path, spool: Path, store: Database, journal: Journal) -> HookDoor:
-    rules = Rulebook(tmp_path / "rules.toml")
+def door(tmp_path: Path, spool: Path, store: Database, journal: Journal) -> HookSocket:
+    rules = RulesFile(tmp_path / "rules.toml")
     permissions = Permissions(journal, rules, timedelta(minutes=5))
     intake = Intake(store, journal, AGENTS, permissions, no_policy(journal))
-    absence = Absence(tmp_path / "absence.json", AGENTS, rules, "ask")
-    return HookDoor(intake, tmp_path / "door", spool, journal.clock, absence)
+    offline_answers = OfflineAnswers(tmp_path / "absence.json", AGENTS, rules, "ask")
+    return HookSocket(intake, tmp_path / "door", spool, journal.clock, offline_answers)
 
 
 def call(number: int, event: str, **more: object) -> bytes:
@@ -94,7 +94,7 @@ def names_in(folder: Path) -> list[str]:
     return sorted(each.name for each in folder.iterdir())
 
 
-async def say(door: HookDoor, said: bytes) -> bytes:
+async def say(door: HookSocket, said: bytes) -> bytes:
     """Call the open door; return its answer."""
     async with asyncio.timeout(30):
         reader, writer = await asyncio.open_unix_connection(door.door)
@@ -110,7 +110,7 @@ def parked(db: Connection) -> list[str]:
 
 
 async def test_after_a_failed_commit_spooled_calls_keep_their_order(
-    door: HookDoor, spool: Path, store: Database, disk: Disk
+    door: HookSocket, spool: Path, store: Database, disk: Disk
 ) -> None:
     leave(spool, 1, "UserPromptSubmit", prompt="go")
     leave(spool, 2, "Stop")
@@ -124,7 +124,7 @@ async def test_after_a_failed_commit_spooled_calls_keep_their_order(
 
 
 async def test_a_live_call_is_not_answered_while_an_earlier_one_cannot_be_committed(
-    door: HookDoor, spool: Path, store: Database, disk: Disk
+    door: HookSocket, spool: Path, store: Database, disk: Disk
 ) -> None:
     leave(spool, 1, "UserPromptSubmit", prompt="go")
 
@@ -138,7 +138,7 @@ async def test_a_live_call_is_not_answered_while_an_earlier_one_cannot_be_commit
 
 
 async def test_a_poisoned_call_is_parked_alone_in_one_transaction_with_the_others(
-    door: HookDoor, spool: Path, store: Database, disk: Disk
+    door: HookSocket, spool: Path, store: Database, disk: Disk
 ) -> None:
     for number in range(0, 200, 2):
         leave(spool, number, "UserPromptSubmit", prompt="go")
@@ -158,7 +158,7 @@ async def test_a_poisoned_call_is_parked_alone_in_one_transaction_with_the_other
 
 
 async def test_a_note_of_a_payload_that_was_too_large_is_parked_with_its_size(
-    door: HookDoor, spool: Path, store: Database
+    door: HookSocket, spool: Path, store: Database
 ) -> None:
     (spool / key(1)).write_bytes(f"v2 {key(1)} demo 700000000 - - - -\n".encode())
 
@@ -171,7 +171,7 @@ async def test_a_note_of_a_payload_that_was_too_large_is_parked_with_its_size(
 
 @pytest.mark.spec("C8", "D3")
 async def test_a_permission_was_asked_for_when_its_hook_ran_not_when_it_is_taken_in(
-    door: HookDoor, spool: Path, store: Database
+    door: HookSocket, spool: Path, store: Database
 ) -> None:
     asked = {"tool_name": "Bash", "tool_input": {"command": "rm x"}}
     leave(spool, 10**9, "UserPromptSubmit", prompt="go")

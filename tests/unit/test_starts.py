@@ -36,9 +36,9 @@ class Counting(FakeRuntime):
             self.under_way -= 1
 
 
-async def accept_many(house: House, count: int) -> list[SessionId]:
-    plans = [house.world.plan(name=f"s{number}", limit=1000) for number in range(count)]
-    return [await house.accept(plan) for plan in plans]
+async def accept_many(context: House, count: int) -> list[SessionId]:
+    plans = [context.world.plan(name=f"s{number}", limit=1000) for number in range(count)]
+    return [await context.accept(plan) for plan in plans]
 
 
 @pytest.fixture
@@ -51,10 +51,10 @@ async def test_starts_are_carried_out_some_at_a_time_and_all_come_up(
     database: ObservedDatabase, tmp_path: Path
 ) -> None:
     world = World(tmp_path, Counting)
-    async with running(database, world) as house:
-        asked = await accept_many(house, 3 * MAX_STARTS)
-        await house.rest()
-        states = {(await house.session(each)).status for each in asked}
+    async with running(database, world) as context:
+        asked = await accept_many(context, 3 * MAX_STARTS)
+        await context.rest()
+        states = {(await context.session(each)).status for each in asked}
 
     assert states == {Status.RUNNING}
     assert isinstance(world.runtime, Counting)
@@ -65,16 +65,16 @@ async def test_starts_are_carried_out_some_at_a_time_and_all_come_up(
 async def test_programs_that_do_not_come_up_keep_others_from_starting_for_a_while_only(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
+    async with running(database, world) as context:
         world.runtime.manner = Manner(comes_up=False)
-        await accept_many(house, MAX_STARTS)
-        await house.rest()
+        await accept_many(context, MAX_STARTS)
+        await context.rest()
         world.runtime.manner = Manner()
-        late = await house.accept(world.plan(name="late"))
-        await house.rest()
-        at_first = (await house.session(late)).status
-        await house.pass_time(10)
-        then = (await house.session(late)).status
+        late = await context.accept(world.plan(name="late"))
+        await context.rest()
+        at_first = (await context.session(late)).status
+        await context.pass_time(10)
+        then = (await context.session(late)).status
 
     assert (at_first, then) == (Status.STARTING, Status.RUNNING)
 
@@ -83,14 +83,14 @@ async def test_programs_that_do_not_come_up_keep_others_from_starting_for_a_whil
 async def test_a_start_that_is_ended_while_it_waits_for_its_turn_never_runs(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
+    async with running(database, world) as context:
         world.runtime.manner = Manner(comes_up=False)
-        await accept_many(house, MAX_STARTS)
-        late = await house.accept(world.plan(name="late"))
-        await house.rest()
-        await house.end(late)
-        await house.pass_time(10)
-        over = await house.session(late)
+        await accept_many(context, MAX_STARTS)
+        late = await context.accept(world.plan(name="late"))
+        await context.rest()
+        await context.end(late)
+        await context.pass_time(10)
+        over = await context.session(late)
 
     assert over.status is Status.KILLED
     assert late not in [each.session for each in world.runtime.started]
@@ -116,12 +116,12 @@ async def test_a_start_whose_line_to_tmux_is_lost_is_tried_again_and_runs_once(
     database: ObservedDatabase, tmp_path: Path
 ) -> None:
     world = World(tmp_path, Lossy)
-    async with passing_time(database, world.clock), running(database, world) as house:
-        session = await house.accept(world.plan("Go."))
+    async with passing_time(database, world.clock), running(database, world) as context:
+        session = await context.accept(world.plan("Go."))
         with anyio.fail_after(20):
-            while (await house.session(session)).status is Status.STARTING:
-                await house.rest()
-        up = await house.session(session)
+            while (await context.session(session)).status is Status.STARTING:
+                await context.rest()
+        up = await context.session(session)
 
     assert up.status is Status.RUNNING
     assert len(world.runtime.started) == 1
@@ -136,12 +136,12 @@ async def test_a_start_is_given_up_once_tmux_was_away_for_too_long(
             raise RuntimeUnreachable("there is no line to tmux.")
 
     world = World(tmp_path, Away)
-    async with passing_time(database, world.clock), running(database, world) as house:
-        session = await house.accept(world.plan("Go."))
+    async with passing_time(database, world.clock), running(database, world) as context:
+        session = await context.accept(world.plan("Go."))
         with anyio.fail_after(20):
-            while (await house.session(session)).status is Status.STARTING:
-                await house.rest()
-        over = await house.session(session)
+            while (await context.session(session)).status is Status.STARTING:
+                await context.rest()
+        over = await context.session(session)
 
     assert over.status is Status.FAILED
     assert "no line to tmux" in over.reason

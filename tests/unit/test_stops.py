@@ -13,8 +13,8 @@ from rookery.permissions.stop_policy import (
     ANOTHER_WAY,
     GO_ON,
     LET_STOP,
-    GoOn,
-    Stops,
+    KeepWorking,
+    StopPolicy,
     reason_to_go_on,
 )
 from rookery.store import dialogs, requests, sessions, turns
@@ -37,7 +37,7 @@ class Desk:
 
     def stop(
         self, stop: Stop, policy: Literal["off", "retry", "ask"] = "retry"
-    ) -> GoOn | WaitForAnswer | None:
+    ) -> KeepWorking | WaitForAnswer | None:
         self._keys += 1
         session = sessions.get(self.db, WORKER)
         return self._stops(policy).consider(self.db, session, stop, hook=f"k{self._keys}")
@@ -52,8 +52,8 @@ class Desk:
         assert isinstance(ruling, WaitForAnswer)
         return ruling.request
 
-    def _stops(self, policy: Literal["off", "retry", "ask"]) -> Stops:
-        return Stops(self.journal, policy, 2, "failed", timedelta(seconds=300))
+    def _stops(self, policy: Literal["off", "retry", "ask"]) -> StopPolicy:
+        return StopPolicy(self.journal, policy, 2, "failed", timedelta(seconds=300))
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_without_a_policy_whoever_stops_stops(desk: Desk) -> None:
 def test_an_error_is_tried_another_way_twice_at_most(desk: Desk) -> None:
     told = [desk.stop(FAILED), desk.stop(AGAIN), desk.stop(AGAIN)]
 
-    assert told == [GoOn(ANOTHER_WAY), GoOn(ANOTHER_WAY), None]
+    assert told == [KeepWorking(ANOTHER_WAY), KeepWorking(ANOTHER_WAY), None]
     assert turns.times_held(desk.db, WORKER) == 2
 
 
@@ -94,7 +94,7 @@ def test_a_new_turn_begins_anew(desk: Desk) -> None:
     desk.stop(AGAIN)
     desk.journal.append(desk.db, facts.TurnEnded(WORKER), facts.TurnStarted(WORKER, "more"))
 
-    assert desk.stop(FAILED) == GoOn(ANOTHER_WAY)
+    assert desk.stop(FAILED) == KeepWorking(ANOTHER_WAY)
 
 
 @pytest.mark.spec("D6", "D5")

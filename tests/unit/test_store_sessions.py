@@ -311,14 +311,14 @@ def test_those_to_be_started_ended_or_cleared_away_are_in_care(
         end(over)
     sessions.let_go(db, gone.id)
 
-    assert sorted(sessions.in_care(db)) == ["closing", "held", "starting"]
+    assert sorted(sessions.needing_supervision(db)) == ["closing", "held", "starting"]
 
 
 @pytest.mark.spec("A8")
 def test_a_headless_session_is_in_nobodys_care(db: Connection, journal: Journal) -> None:
     sessions.add(db, make(journal, "1111", runtime="headless"))
 
-    assert sessions.in_care(db) == []
+    assert sessions.needing_supervision(db) == []
 
 
 def test_where_a_session_is_held_is_remembered(db: Connection, add: Add) -> None:

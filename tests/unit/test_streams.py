@@ -15,7 +15,7 @@ from sse_starlette import EventSourceResponse
 from starlette.requests import Request
 from starlette.types import Message
 
-from rookery.api.events import Ring
+from rookery.api.events import RecentEvents
 from rookery.api.http import build_app
 from rookery.api.streams import follow_events, follow_screen
 from rookery.coordination import relays
@@ -100,11 +100,15 @@ class Scene:
 
     async def frames_of(self, session: str) -> AsyncIterator[bytes]:
         request = self.request(session=session)
-        return _body(await follow_screen(self.desk.house, Ring(self.database), request))
+        return _body(
+            await follow_screen(self.desk.context, RecentEvents(self.database), request)
+        )
 
     async def events(self) -> AsyncIterator[bytes]:
         request = self.request()
-        return _body(await follow_events(self.desk.house, Ring(self.database), request))
+        return _body(
+            await follow_events(self.desk.context, RecentEvents(self.database), request)
+        )
 
 
 def _body(response: object) -> AsyncIterator[bytes]:
@@ -299,7 +303,7 @@ async def test_a_client_that_hangs_up_waits_no_longer(scene: Scene, query: bytes
     path = "/v1/sessions/bert/" + ("wait" if b"until" in query else "turns")
     scope = {"type": "http", "method": "GET", "path": path, "query_string": query}
     owner = Identity(Scope.OWNER, "unix")
-    app = build_app(scene.desk.house)
+    app = build_app(scene.desk.context)
     with anyio.fail_after(SOON):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(app, {**scope, "headers": [], "identity": owner}, receive, send)

@@ -18,7 +18,7 @@ from rookery.agents.claude.agent import CLAUDE
 from rookery.agents.claude.session_files import SESSION_FILES
 from rookery.config import Settings
 from rookery.daemon import folders_of
-from rookery.delivery.dialog_answers import Answers
+from rookery.delivery.dialog_answers import DialogAnswers
 from rookery.model.errors import CommitFailed, RuntimeFailed, SessionUnknown
 from rookery.model.evidence import Evidence
 from rookery.model.facts import SessionId, SessionStarted, TurnStarted
@@ -30,9 +30,9 @@ from rookery.store.journal import Journal
 from rookery.supervise import Reconciler
 from rookery.tracking.corrections import Corrections
 from rookery.tracking.discovery import Discovery
-from rookery.tracking.session_files import Registry
-from rookery.tracking.transcript_reader import Conversations
-from rookery.tracking.usage import Transcripts
+from rookery.tracking.session_files import SessionFilesWatch
+from rookery.tracking.transcript_reader import TranscriptReader
+from rookery.tracking.usage import UsageReader
 from tests.fakes.clock import FakeClock
 from tests.fakes.database import ObservedDatabase
 from tests.fakes.processes import FakeTable
@@ -249,9 +249,9 @@ async def test_a_full_disk_does_not_keep_a_registry_file_from_being_believed_lat
     _write_registry_file(tmp_path / "sessions", this, clock.now() + timedelta(seconds=1))
 
     async with anyio.create_task_group() as tasks:
-        conversations = Conversations({}, clock)
+        conversations = TranscriptReader({}, clock)
         corrections = Corrections(database, journal, conversations)
-        registry = Registry(
+        registry = SessionFilesWatch(
             database, journal, conversations, corrections, "claude", SESSION_FILES
         )
         tasks.start_soon(registry.watch, [tmp_path])
@@ -277,8 +277,8 @@ async def test_a_damaged_store_ends_neither_transcripts_nor_answers(
     database: ObservedDatabase, journal: Journal, clock: FakeClock, tmp_path: Path
 ) -> None:
     permissions = World(tmp_path).permissions(journal)
-    answers = Answers(database, journal, FakeRuntime(), AGENTS, permissions)
-    for loop in (Transcripts(database, journal, {}).follow, answers.press):
+    answers = DialogAnswers(database, journal, FakeRuntime(), AGENTS, permissions)
+    for loop in (UsageReader(database, journal, {}).follow, answers.press):
         database.failing_reads = 2
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(loop)

@@ -11,11 +11,11 @@ from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Status
 from rookery.sessions.expiry import (
-    ROUND,
+    CHECK_INTERVAL_SECONDS,
     UNIDENTIFIED_SILENCE,
-    Asleep,
-    Spans,
-    Timers,
+    Expiry,
+    ExpirySpans,
+    SleepDetector,
     awake_ago,
 )
 from rookery.store import observed, sessions
@@ -28,7 +28,9 @@ from tests.waiting import kinds
 pytestmark = pytest.mark.anyio
 
 HOUR = 3600
-SPANS = Spans(inactive=timedelta(hours=72), retention=timedelta(days=90), kept_sessions=10_000)
+SPANS = ExpirySpans(
+    inactive=timedelta(hours=72), retention=timedelta(days=90), kept_sessions=10_000
+)
 
 
 @pytest.fixture
@@ -36,18 +38,18 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
-def timers(house: House, spans: Spans = SPANS) -> Timers:
-    return Timers(house.database, house.journal, house.world.runtime, spans)
+def timers(context: House, spans: ExpirySpans = SPANS) -> Expiry:
+    return Expiry(context.database, context.journal, context.world.runtime, spans)
 
 
-async def add(house: House, name: str, runtime: str) -> SessionId:
+async def add(context: House, name: str, runtime: str) -> SessionId:
     """Have a session run that we did not start."""
 
     def add(db: Connection) -> None:
-        sessions.add(db, make(house.journal, name, runtime=runtime))
-        house.journal.append(db, facts.SessionStarted(SessionId(name)))
+        sessions.add(db, make(context.journal, name, runtime=runtime))
+        context.journal.append(db, facts.SessionStarted(SessionId(name)))
 
-    await house.database.write(add)
+    await context.database.write(add)
     return SessionId(name)
 
 
@@ -55,17 +57,17 @@ async def add(house: House, name: str, runtime: str) -> SessionId:
 async def test_a_session_of_which_nothing_was_heard_for_72_hours_is_ended(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
-        session = await house.start()
+    async with running(database, world) as context:
+        session = await context.start()
         world.clock.advance(72 * HOUR)
-        await timers(house).round()
-        still = await house.session(session)
+        await timers(context).round()
+        still = await context.session(session)
 
         world.clock.advance(1)
-        await timers(house).round()
-        await house.rest()
+        await timers(context).round()
+        await context.rest()
 
-        over = await house.session(session)
+        over = await context.session(session)
     assert still.status is Status.RUNNING
     assert (over.status, over.ended_by) == (Status.KILLED, "idle")
     assert world.runtime.released == [session]
@@ -75,25 +77,25 @@ async def test_a_session_of_which_nothing_was_heard_for_72_hours_is_ended(
 async def test_a_headless_session_that_only_began_and_has_no_process_is_ended_soon(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
-        silent = await add(house, "silent", "headless")
-        worked = await add(house, "worked", "headless")
-        known = await add(house, "known", "headless")
-        in_pane = await add(house, "in-pane", "observed")
+    async with running(database, world) as context:
+        silent = await add(context, "silent", "headless")
+        worked = await add(context, "worked", "headless")
+        known = await add(context, "known", "headless")
+        in_pane = await add(context, "in-pane", "observed")
 
         def tell(db: Connection) -> None:
-            house.journal.append(db, facts.TurnStarted(worked, "go"), facts.TurnEnded(worked))
+            context.journal.append(db, facts.TurnStarted(worked, "go"), facts.TurnEnded(worked))
             observed.identify(db, known, "7:1")
 
         await database.write(tell)
         world.clock.advance(UNIDENTIFIED_SILENCE.total_seconds())
-        await timers(house).round()
-        still = (await house.session(silent)).status
+        await timers(context).round()
+        still = (await context.session(silent)).status
         world.clock.advance(1)
-        await timers(house).round()
+        await timers(context).round()
 
         lives = {each.id for each in await database.read(sessions.live)}
-        ended = await house.session(silent)
+        ended = await context.session(silent)
     assert still is Status.RUNNING
     assert (ended.status, lives) == (Status.COMPLETED, {worked, known, in_pane})
 
@@ -102,30 +104,30 @@ async def test_a_headless_session_that_only_began_and_has_no_process_is_ended_so
 async def test_whoever_was_heard_of_meanwhile_lives_on(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
-        session = await house.start()
+    async with running(database, world) as context:
+        session = await context.start()
         world.clock.advance(71 * HOUR)
         world.agents.hook(session, "PostToolUse", tool_name="Bash")
-        await house.rest()
+        await context.rest()
         world.clock.advance(71 * HOUR)
 
-        await timers(house).round()
+        await timers(context).round()
 
-        assert (await house.session(session)).status is Status.RUNNING
+        assert (await context.session(session)).status is Status.RUNNING
 
 
 @pytest.mark.spec("A9")
 async def test_a_session_that_somebody_is_attached_to_is_spared(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
-        session = await house.start()
+    async with running(database, world) as context:
+        session = await context.start()
         world.runtime.attached.add(session)
         world.clock.advance(100 * HOUR)
 
-        await timers(house).round()
+        await timers(context).round()
 
-        assert (await house.session(session)).status is Status.RUNNING
+        assert (await context.session(session)).status is Status.RUNNING
 
 
 @pytest.mark.spec("A9")
@@ -137,13 +139,13 @@ async def test_where_nobody_can_tell_whether_somebody_is_attached_it_is_spared(
             raise RuntimeFailed
 
     world = World(tmp_path, Silent)
-    async with running(database, world) as house:
-        session = await house.start()
+    async with running(database, world) as context:
+        session = await context.start()
         world.clock.advance(100 * HOUR)
 
-        await timers(house).round()
+        await timers(context).round()
 
-        assert (await house.session(session)).status is Status.RUNNING
+        assert (await context.session(session)).status is Status.RUNNING
 
 
 @pytest.mark.spec("A9")
@@ -157,13 +159,13 @@ async def test_a_session_that_stirs_in_the_very_moment_is_spared(
             return False
 
     there = World(tmp_path, Stirring)
-    async with running(database, there) as house:
-        session = await house.start()
+    async with running(database, there) as context:
+        session = await context.start()
         there.clock.advance(100 * HOUR)
 
-        await timers(house).round()
+        await timers(context).round()
 
-        assert (await house.session(session)).status is Status.RUNNING
+        assert (await context.session(session)).status is Status.RUNNING
 
 
 @pytest.mark.spec("A8", "A9")
@@ -171,15 +173,15 @@ async def test_a_session_that_stirs_in_the_very_moment_is_spared(
 async def test_of_a_session_that_is_not_ours_only_the_record_ends(
     database: ObservedDatabase, world: World, runtime: str
 ) -> None:
-    async with running(database, world) as house:
+    async with running(database, world) as context:
         stranger = world.runtime.put("rk_stranger")
-        session = await add(house, "stranger", runtime)
+        session = await add(context, "stranger", runtime)
         world.clock.advance(73 * HOUR)
 
-        await timers(house).round()
-        await house.rest()
+        await timers(context).round()
+        await context.rest()
 
-        over = await house.session(session)
+        over = await context.session(session)
     assert (over.status, over.reason) == (
         Status.COMPLETED,
         "nothing was heard of it for 72 h",
@@ -194,29 +196,29 @@ async def test_an_observed_session_that_somebody_is_attached_to_is_spared(
     database: ObservedDatabase, world: World
 ) -> None:
     world.runtime.put("rk_stranger")
-    async with running(database, world) as house:
+    async with running(database, world) as context:
         (session,) = await database.read(sessions.live)
         world.runtime.attached.add(session.id)
         world.clock.advance(73 * HOUR)
 
-        await timers(house).round()
+        await timers(context).round()
 
-        assert (await house.session(session.id)).status is Status.RUNNING
+        assert (await context.session(session.id)).status is Status.RUNNING
 
 
 async def test_the_old_is_forgotten_and_the_last_sessions_are_kept(
     database: ObservedDatabase, world: World
 ) -> None:
-    spans = Spans(timedelta(hours=72), timedelta(days=90), kept_sessions=1)
-    async with running(database, world) as house:
-        first, last = await house.start(), await house.start()
+    spans = ExpirySpans(timedelta(hours=72), timedelta(days=90), kept_sessions=1)
+    async with running(database, world) as context:
+        first, last = await context.start(), await context.start()
         for session in (first, last):
             world.clock.advance(1)
             world.runtime.exit(world.runtime.program(session), code=0)
-            await house.rest()
+            await context.rest()
         world.clock.advance(91 * 24 * HOUR)
 
-        await timers(house, spans).round()
+        await timers(context, spans).round()
 
         listed = await database.read(lambda db: sessions.resolve(db, last[:8]))
         assert listed.id == last
@@ -239,45 +241,45 @@ async def test_a_round_that_fails_is_tried_again(
             return False
 
     world = World(tmp_path, Clumsy)
-    async with running(database, world) as house:
-        session = await house.start()
+    async with running(database, world) as context:
+        session = await context.start()
         world.clock.advance(73 * HOUR)
-        async with house.beside(timers(house).run):
-            await house.rest()
-            before = await house.session(session)
+        async with context.beside(timers(context).run):
+            await context.rest()
+            before = await context.session(session)
 
-            await house.pass_time(ROUND)
-            over = await house.session(session)
+            await context.pass_time(CHECK_INTERVAL_SECONDS)
+            over = await context.session(session)
 
     assert before.status is Status.RUNNING
     assert over.status is Status.KILLED
     assert "Ending and forgetting by age failed" in caplog.text
 
 
-async def sleep(house: House, hours: float) -> None:
+async def sleep(context: House, hours: float) -> None:
     """Have the computer sleep between two rounds, and let the round after it be done."""
-    house.world.clock.advance(hours * HOUR)
-    await house.pass_time(ROUND)
+    context.world.clock.advance(hours * HOUR)
+    await context.pass_time(CHECK_INTERVAL_SECONDS)
 
 
-async def stay_awake(house: House, hours: float) -> None:
+async def stay_awake(context: House, hours: float) -> None:
     for _ in range(round(hours * 3)):
-        await house.pass_time(HOUR / 3)
+        await context.pass_time(HOUR / 3)
 
 
 @pytest.mark.spec("A9")
 async def test_time_asleep_does_not_count_for_a_session_that_lived_through_it(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
-        session = await house.start()
-        async with house.beside(timers(house).run):
-            await house.rest()
-            await sleep(house, 100)
-            await stay_awake(house, 71)
-            still = await house.session(session)
-            await stay_awake(house, 2)
-            over = await house.session(session)
+    async with running(database, world) as context:
+        session = await context.start()
+        async with context.beside(timers(context).run):
+            await context.rest()
+            await sleep(context, 100)
+            await stay_awake(context, 71)
+            still = await context.session(session)
+            await stay_awake(context, 2)
+            over = await context.session(session)
 
     assert still.status is Status.RUNNING
     assert over.status is Status.KILLED
@@ -287,15 +289,15 @@ async def test_time_asleep_does_not_count_for_a_session_that_lived_through_it(
 async def test_time_asleep_before_a_session_began_does_not_spare_it(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
-        async with house.beside(timers(house).run):
-            await house.rest()
+    async with running(database, world) as context:
+        async with context.beside(timers(context).run):
+            await context.rest()
             for _ in range(4):
-                await sleep(house, 120)
-            session = await house.start()
-            await stay_awake(house, 73)
+                await sleep(context, 120)
+            session = await context.start()
+            await stay_awake(context, 73)
 
-        over = await house.session(session)
+        over = await context.session(session)
     assert over.status is Status.KILLED
 
 
@@ -319,6 +321,6 @@ def test_only_sleeps_within_a_span_make_it_longer(
     span: int, asleep: list[tuple[int, int]], ago: int
 ) -> None:
     hours = [timedelta(hours=each) for each in range(50)]
-    slept = [Asleep(NOW - hours[since], NOW - hours[until]) for since, until in asleep]
+    slept = [SleepDetector(NOW - hours[since], NOW - hours[until]) for since, until in asleep]
 
     assert awake_ago(hours[span], now=NOW, asleep=slept) == NOW - hours[ago]

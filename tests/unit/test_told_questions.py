@@ -8,7 +8,7 @@ from sqlite3 import Connection
 
 import pytest
 
-from rookery.api.mcp.context import Desk as Tools
+from rookery.api.mcp.context import ToolContext as Tools
 from rookery.api.mcp.word_tools import (
     AnswerArguments,
     SendArguments,
@@ -21,7 +21,7 @@ from rookery.model.errors import BadInput, Forbidden
 from rookery.model.facts import InputAsked, SessionId
 from rookery.model.permissions import Call, Question, RequestId, Stop
 from rookery.model.permissions import Outcome as Verdicts
-from rookery.permissions.stop_policy import GO_ON, Stops
+from rookery.permissions.stop_policy import GO_ON, StopPolicy
 from rookery.store import flags, requests, sessions
 from rookery.store.journal import Journal
 from rookery.store.requests import Asking
@@ -61,7 +61,7 @@ async def ask_for_colour(desk: Desk) -> RequestId:
 
 async def ask_about_stop(desk: Desk) -> RequestId:
     """Have the stop policy ask the person whether the worker shall go on."""
-    stops = Stops(desk.journal, "ask", 2, "error", timedelta(minutes=5))
+    stops = StopPolicy(desk.journal, "ask", 2, "error", timedelta(minutes=5))
 
     def ask(db: Connection) -> None:
         stop = Stop("There was an error.", goes_on=False)
@@ -97,7 +97,7 @@ async def test_a_stranger_answers_with_the_tool_that_it_was_told_to_use(
     request = await ask_for_colour(desk)
 
     tool, given = named_tool(await told(desk))
-    tools = Tools(desk.house, session_caller(ANNA))
+    tools = Tools(desk.context, session_caller(ANNA))
     sent = await send_message(tools, SendArguments(**given, message="2"))
 
     assert tool == "send_message"
@@ -110,7 +110,7 @@ async def test_an_answer_is_taken_for_the_session_that_asks_only(
 ) -> None:
     desk = await office(database, clock)
     request = await ask_for_colour(desk)
-    tools = Tools(desk.house, session_caller(ANNA))
+    tools = Tools(desk.context, session_caller(ANNA))
 
     with pytest.raises(BadInput, match="not a question of anna"):
         await send_message(
@@ -126,7 +126,7 @@ async def test_one_who_was_not_told_learns_nothing_of_a_question(
     desk = await office(database, clock)
     stranger = session_caller(await desk.settle("stranger"))
     request = await ask_for_colour(desk)
-    tools = Tools(desk.house, stranger)
+    tools = Tools(desk.context, stranger)
 
     for session in (WORKER, "nobody"):
         asked = SendArguments(session_id=session, answer_to=request, message="2")
@@ -163,7 +163,7 @@ async def test_a_parent_that_may_decide_says_whether_it_shall_go_on(
     request = await ask_about_stop(desk)
 
     tool, given = named_tool(await told(desk))
-    tools = Tools(desk.house, session_caller(ANNA))
+    tools = Tools(desk.context, session_caller(ANNA))
     await answer_permission(tools, AnswerArguments(**given, decision="answer", answers=("1",)))
 
     assert tool == "answer_permission"

@@ -23,7 +23,14 @@ from rookery.store.journal import Journal
 from rookery.store.transcripts import Progress
 from rookery.tracking import usage as room
 from rookery.tracking.transcript_files import MAX_FILE_BYTES
-from rookery.tracking.usage import AGAIN, KEPT, READER, SETTLE, Transcripts, count
+from rookery.tracking.usage import (
+    AGAIN,
+    READER,
+    REMEMBERED_RESPONSES,
+    SETTLE,
+    UsageReader,
+    count,
+)
 from tests.fakes.clock import FakeClock
 from tests.fakes.database import ObservedDatabase
 from tests.house import passing_time
@@ -83,12 +90,12 @@ def test_what_was_used_before_a_session_was_made_or_after_it_ended_is_anothers(
 
 
 def test_only_so_much_is_remembered_of_a_file(session: Session) -> None:
-    lines = [line(f"m{each}", at(1), fresh=1) for each in range(KEPT + 10)]
+    lines = [line(f"m{each}", at(1), fresh=1) for each in range(REMEMBERED_RESPONSES + 10)]
 
     progress, more = count(session, Progress("x", NOW), lines)
 
-    assert used(more) == (KEPT + 10, 0)
-    assert list(progress.seen) == [f"m{each}" for each in range(10, KEPT + 10)]
+    assert used(more) == (REMEMBERED_RESPONSES + 10, 0)
+    assert list(progress.seen) == [f"m{each}" for each in range(10, REMEMBERED_RESPONSES + 10)]
 
 
 # What is read, and when.
@@ -140,7 +147,7 @@ class Desk:
         await self.tell(facts.TurnEnded(S))
 
     async def read(self, session: SessionId = S) -> None:
-        reader = Transcripts(self.database, self.journal, self.prices)
+        reader = UsageReader(self.database, self.journal, self.prices)
         with anyio.fail_after(10):
             async with passing_time(self.database, self.clock):
                 while await reader.catch_up(session):
@@ -173,7 +180,7 @@ async def test_what_is_written_down_late_is_counted_all_the_same(
             desk.write("late", fresh=5)
 
     monkeypatch.setattr(desk.clock, "sleep", pause)
-    reader = Transcripts(desk.database, desk.journal, {})
+    reader = UsageReader(desk.database, desk.journal, {})
 
     assert await reader.catch_up(S)
     assert await desk.used() == (15, 0)
@@ -212,7 +219,7 @@ async def test_it_is_read_when_a_turn_is_over_and_what_is_written_a_moment_later
     desk: Desk,
 ) -> None:
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(Transcripts(desk.database, desk.journal, {}).follow)
+        tasks.start_soon(UsageReader(desk.database, desk.journal, {}).follow)
         await desk.tell(facts.TurnStarted(S, "go"))
         desk.clock.advance(1)
         await desk.tell(facts.TurnEnded(S))
@@ -291,7 +298,7 @@ async def test_tokens_and_how_far_was_read_are_written_together_or_not_at_all(
     brittle = Brittle("here", desk.clock, desk.journal.readers)
     async with passing_time(desk.database, desk.clock):
         with pytest.raises(OSError, match="the disk is full"):
-            await Transcripts(desk.database, brittle, {}).catch_up(S)
+            await UsageReader(desk.database, brittle, {}).catch_up(S)
     before = (await desk.used(), [each.offset for each in await desk.progress()])
 
     await desk.read()
@@ -397,7 +404,7 @@ async def test_a_session_that_begins_another_conversation_counts_both(desk: Desk
 async def test_a_long_file_is_read_in_slices_and_a_line_that_is_longer_is_passed_over(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(room, "SLICE", 400)
+    monkeypatch.setattr(room, "MAX_SLICE_BYTES", 400)
     for each in range(10):
         await desk.turn(f"m{each}", fresh=1)
     with desk.file.open("ab") as transcript:

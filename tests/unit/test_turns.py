@@ -18,7 +18,7 @@ from rookery.model.facts import (
 from rookery.model.messages import MessageId, Words
 from rookery.model.sessions import Turn
 from rookery.sessions import commands
-from rookery.sessions.commands import Speaker
+from rookery.sessions.commands import MessageSender
 from rookery.store import messages, turn_changes, turns
 from rookery.store import sessions as known
 from rookery.store.journal import Journal
@@ -40,9 +40,9 @@ def all_of(db: Connection) -> list[tuple[str, str, str]]:
 
 def send(db: Connection, journal: Journal, words: str) -> MessageId:
     message = commands.send(
-        db, journal, speaker=Speaker("person"), recipient=WORKER, words=Words(words, 0)
+        db, journal, speaker=MessageSender("person"), recipient=WORKER, words=Words(words, 0)
     )
-    messages.take_up(db, WORKER, journal.clock.now())
+    messages.claim(db, WORKER, journal.clock.now())
     return message
 
 
@@ -143,7 +143,7 @@ def test_a_message_finds_the_turn_that_took_it_up(db: Connection, journal: Journ
 
 def test_each_message_of_a_parcel_finds_the_same_turn(db: Connection, journal: Journal) -> None:
     first = commands.send(
-        db, journal, speaker=Speaker("person"), recipient=WORKER, words=Words("One.", 0)
+        db, journal, speaker=MessageSender("person"), recipient=WORKER, words=Words("One.", 0)
     )
     second = send(db, journal, "Two.")
 

@@ -18,7 +18,7 @@ from rookery.runtimes.tmux import captures
 from rookery.runtimes.tmux.captures import PaneSnapshot
 from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.protocol import line
-from rookery.runtimes.tmux.server import AnyServer, Site
+from rookery.runtimes.tmux.server import AnyServer, ServerSite
 from rookery.runtimes.tmux.typist import Typist
 from tests.fakes.clock import FakeClock
 
@@ -34,7 +34,7 @@ def screen(name: str) -> Screen:
 class FakeServer:
     """Shows one screen until a key is pressed, and an empty box from then on."""
 
-    site = Site("tmux", Path("/t.sock"), Path("/"), lines=1)
+    site = ServerSite("tmux", Path("/t.sock"), Path("/"), lines=1)
     tells_apart = True
 
     def __init__(self, around: PaneSnapshot) -> None:

@@ -123,15 +123,15 @@ async def test_an_exit_is_noticed_with_its_code_or_signal(  # noqa: PLR0913 - a 
     status: Status,
     reason: str,
 ) -> None:
-    async with running(database, world) as house:
-        session = await house.start()
+    async with running(database, world) as context:
+        session = await context.start()
         program = world.runtime.program(session)
         program.screen = ["Oh no", ""]
 
         world.runtime.exit(program, code=code, number=number)
-        await house.rest()
+        await context.rest()
 
-        over = await house.session(session)
+        over = await context.session(session)
     assert (over.status, over.reason, over.ended_by) == (status, reason, "itself")
     assert world.runtime.released == [session]
 
@@ -142,8 +142,8 @@ async def test_a_program_that_ends_well_before_it_is_up_has_failed(
     database: ObservedDatabase, world: World
 ) -> None:
     world.runtime.manner = Manner(exits_with=0)
-    async with running(database, world) as house:
-        over = await house.session(await house.start())
+    async with running(database, world) as context:
+        over = await context.session(await context.start())
 
     assert over.status is Status.FAILED
     assert over.reason == "it exited with status 0; it said last:\ndemo starts"
@@ -154,13 +154,13 @@ async def test_a_program_that_ends_well_before_it_is_up_has_failed(
 async def test_a_pane_that_is_gone_has_failed_once(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
-        session = await house.start()
+    async with running(database, world) as context:
+        session = await context.start()
         world.runtime.see_again(Vanished(session))
         world.runtime.see_again(Exited(session, 0, None, ()))
-        await house.rest()
+        await context.rest()
 
-        over = await house.session(session)
+        over = await context.session(session)
     assert (over.status, over.reason) == (Status.FAILED, "its tmux pane is gone")
     assert (await database.read(kinds)).count("session-ended") == 1
 
@@ -169,13 +169,13 @@ async def test_a_pane_that_is_gone_has_failed_once(
 async def test_a_sighting_of_nobody_stops_nothing(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
-        session = await house.start()
+    async with running(database, world) as context:
+        session = await context.start()
         world.runtime.see_again(Exited(SessionId("nobody"), 0, None, ()))
         world.runtime.see_again(Exited(session, 0, None, ()))
-        await house.rest()
+        await context.rest()
 
-        assert (await house.session(session)).status is Status.COMPLETED
+        assert (await context.session(session)).status is Status.COMPLETED
 
 
 class Stumbling(ObservedDatabase):
@@ -196,17 +196,17 @@ async def test_an_end_that_could_not_be_written_down_is_seen_again(
     tmp_path: Path, world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.CRITICAL, "rookery.tracking.screen_watch")
-    async with Stumbling(tmp_path / "db") as database, running(database, world) as house:
-        session = await house.start()
+    async with Stumbling(tmp_path / "db") as database, running(database, world) as context:
+        session = await context.start()
         database.troubles = 1
         world.runtime.exit(world.runtime.program(session), code=0)
-        await house.rest()
-        before = await house.session(session)
+        await context.rest()
+        before = await context.session(session)
 
-        await house.pass_time(ERROR_BACKOFF_S)
+        await context.pass_time(ERROR_BACKOFF_S)
 
         assert before.status is Status.RUNNING
-        assert (await house.session(session)).status is Status.COMPLETED
+        assert (await context.session(session)).status is Status.COMPLETED
 
 
 @pytest.mark.anyio
@@ -216,15 +216,15 @@ async def test_a_quiet_that_could_not_be_written_down_is_seen_again(
 ) -> None:
     caplog.set_level(logging.CRITICAL, "rookery.tracking.screen_watch")
     world.agents.answers_at_once = False
-    async with Stumbling(tmp_path / "db") as database, running(database, world) as house:
-        session = await house.start("Think hard.")
-        await house.pass_time(1.0)
+    async with Stumbling(tmp_path / "db") as database, running(database, world) as context:
+        session = await context.start("Think hard.")
+        await context.pass_time(1.0)
         database.troubles = 1
 
         world.runtime.see_again(FellQuiet(session))
-        await house.rest()
+        await context.rest()
 
-        assert (await house.session(session)).activity is Activity.IDLE
+        assert (await context.session(session)).activity is Activity.IDLE
 
 
 @pytest.mark.anyio
@@ -244,22 +244,22 @@ async def test_a_screen_that_could_not_be_read_is_looked_at_again(
     caplog.set_level(logging.CRITICAL, "rookery.tracking.screen_watch")
     world = World(tmp_path, Unsighted)
     world.agents.answers_at_once = False
-    async with running(database, world) as house:
-        session = await house.start("Think hard.")
-        await house.pass_time(1.0)
+    async with running(database, world) as context:
+        session = await context.start("Think hard.")
+        await context.pass_time(1.0)
 
         world.runtime.see_again(FellQuiet(session))
-        await house.rest()
+        await context.rest()
 
-        assert (await house.session(session)).activity is Activity.IDLE
+        assert (await context.session(session)).activity is Activity.IDLE
 
 
 @pytest.mark.anyio
 @pytest.mark.spec("B3")
 async def test_what_was_skipped_is_said(database: ObservedDatabase, world: World) -> None:
-    async with running(database, world) as house:
-        world.runtime.see_again(Skipped(await house.start()))
-        await house.rest()
+    async with running(database, world) as context:
+        world.runtime.see_again(Skipped(await context.start()))
+        await context.rest()
 
     assert (await database.read(kinds))[-1] == "output-missed"
 
@@ -268,10 +268,10 @@ async def test_what_was_skipped_is_said(database: ObservedDatabase, world: World
 async def test_the_screen_of_an_agent_that_tells_everything_itself_is_left_alone(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
-        session = await house.start()
+    async with running(database, world) as context:
+        session = await context.start()
         world.runtime.see_again(Changed(session))
-        await house.rest()
+        await context.rest()
 
     assert world.runtime.unattended == {session}
 
@@ -282,19 +282,19 @@ async def test_what_an_agent_asks_before_it_is_up_is_for_a_person(
     database: ObservedDatabase, world: World
 ) -> None:
     world.runtime.manner = Manner(comes_up=False)
-    async with running(database, world) as house:
-        session = await house.start("Build it.")
+    async with running(database, world) as context:
+        session = await context.start("Build it.")
         program = world.runtime.program(session)
         program.dialog = "Do you trust this folder?"
         world.runtime.see_again(Changed(session))
-        await house.rest()
-        asking = await house.session(session)
+        await context.rest()
+        asking = await context.session(session)
 
         program.dialog = ""
         world.agents.hook(session, "SessionStart")
-        await house.rest()
+        await context.rest()
 
-        up = await house.session(session)
+        up = await context.session(session)
     assert (asking.activity, asking.reason) == ("question", "Do you trust this folder?")
     assert asking.started_at is None
     assert up.started_at
@@ -307,18 +307,18 @@ async def test_a_box_that_is_drawn_may_not_listen_yet(
     database: ObservedDatabase, world: World
 ) -> None:
     world.runtime.manner = Manner(comes_up=False)
-    async with running(database, world) as house:
-        session = await house.start()
+    async with running(database, world) as context:
+        session = await context.start()
         world.runtime.program(session).manner = Manner()
         world.runtime.see_again(Changed(session))
-        await house.rest()
-        drawn = await house.session(session)
+        await context.rest()
+        drawn = await context.session(session)
 
         world.runtime.see_again(FellQuiet(session))
-        await house.rest()
+        await context.rest()
 
         assert drawn.status is Status.STARTING
-        assert (await house.session(session)).activity is Activity.IDLE
+        assert (await context.session(session)).activity is Activity.IDLE
 
 
 @pytest.mark.anyio
@@ -331,17 +331,17 @@ async def test_an_agent_that_rests_in_mid_turn_was_interrupted_at_the_keyboard(
     database: ObservedDatabase, world: World, *, is_working: bool, dialog: str, activity: str
 ) -> None:
     world.agents.answers_at_once = False
-    async with running(database, world) as house:
-        session = await house.start("Think hard.")
+    async with running(database, world) as context:
+        session = await context.start("Think hard.")
         program = world.runtime.program(session)
         program.is_working, program.dialog = is_working, dialog
-        await house.pass_time(1.0)
+        await context.pass_time(1.0)
 
         world.runtime.see_again(FellQuiet(session))
-        await house.rest()
+        await context.rest()
 
         (turn,) = await database.read(partial(turns.of_session, session=session, last=9))
-        assert (await house.session(session)).activity == activity
+        assert (await context.session(session)).activity == activity
     assert turn.how == ("interrupted" if activity == "idle" else "")
 
 
@@ -351,17 +351,17 @@ async def test_a_paused_turn_is_not_ended_by_a_screen_that_rests(
     database: ObservedDatabase, world: World
 ) -> None:
     world.agents.answers_at_once = False
-    async with running(database, world) as house:
-        session = await house.start("Have it searched.")
+    async with running(database, world) as context:
+        session = await context.start("Have it searched.")
         paused = facts.TurnPaused(session, "It is being searched.", subagents=1)
-        await database.write(lambda db: house.journal.append(db, paused))
-        await house.pass_time(1.0)
+        await database.write(lambda db: context.journal.append(db, paused))
+        await context.pass_time(1.0)
 
         world.runtime.see_again(FellQuiet(session))
-        await house.rest()
+        await context.rest()
 
         (turn,) = await database.read(partial(turns.of_session, session=session, last=9))
-        assert (await house.session(session)).activity == "working"
+        assert (await context.session(session)).activity == "working"
     assert (turn.how, turn.ended_at) == ("", None)
 
 
@@ -371,19 +371,19 @@ async def test_a_prompt_that_comes_in_the_very_moment_of_a_quiet_goes_on(
     database: ObservedDatabase, world: World
 ) -> None:
     world.agents.answers_at_once = False
-    async with running(database, world) as house:
-        session = await house.start("Think hard.")
+    async with running(database, world) as context:
+        session = await context.start("Think hard.")
 
         world.runtime.see_again(FellQuiet(session))
-        await house.rest()
+        await context.rest()
 
-        assert (await house.session(session)).activity == "working"
+        assert (await context.session(session)).activity == "working"
 
 
-async def shell_with_a_turn(house: House, words: str) -> SessionId:
-    session = await house.start(agent="shell")
-    await house.send(session, words)
-    await house.rest()
+async def shell_with_a_turn(context: House, words: str) -> SessionId:
+    session = await context.start(agent="shell")
+    await context.send(session, words)
+    await context.rest()
     return session
 
 
@@ -393,20 +393,20 @@ async def test_a_shell_is_up_once_it_shows_something(
     database: ObservedDatabase, world: World
 ) -> None:
     world.runtime.manner = Manner(comes_up=False)
-    async with running(database, world) as house:
-        session = await house.start(agent="shell")
+    async with running(database, world) as context:
+        session = await context.start(agent="shell")
         program = world.runtime.program(session)
         program.screen = ["", "  "]
         world.runtime.see_again(Changed(session))
-        await house.rest()
-        blank = await house.session(session)
+        await context.rest()
+        blank = await context.session(session)
 
         program.screen = ["$"]
         world.runtime.see_again(Changed(session))
-        await house.rest()
+        await context.rest()
 
         assert blank.status is Status.STARTING
-        assert (await house.session(session)).activity is Activity.IDLE
+        assert (await context.session(session)).activity is Activity.IDLE
 
 
 @pytest.mark.anyio
@@ -415,13 +415,13 @@ async def test_a_shell_that_shows_nothing_is_up_once_it_is_quiet(
     database: ObservedDatabase, world: World
 ) -> None:
     world.runtime.manner = Manner(comes_up=False)
-    async with running(database, world) as house:
-        session = await house.start(agent="shell")
+    async with running(database, world) as context:
+        session = await context.start(agent="shell")
 
         world.runtime.see_again(FellQuiet(session))
-        await house.rest()
+        await context.rest()
 
-        assert (await house.session(session)).activity is Activity.IDLE
+        assert (await context.session(session)).activity is Activity.IDLE
 
 
 @pytest.mark.anyio
@@ -429,31 +429,31 @@ async def test_a_shell_that_shows_nothing_is_up_once_it_is_quiet(
 async def test_what_a_shell_printed_until_it_fell_quiet_is_its_answer(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
-        session = await shell_with_a_turn(house, "ls")
-        working = await house.session(session)
+    async with running(database, world) as context:
+        session = await shell_with_a_turn(context, "ls")
+        working = await context.session(session)
         world.runtime.program(session).screen = ["$ ls", "a", "b", "$"]
         world.clock.advance(2)
 
         world.runtime.see_again(FellQuiet(session))
-        await house.rest()
+        await context.rest()
 
         (turn,) = await database.read(partial(turns.of_session, session=session, last=9))
         assert working.activity is Activity.WORKING
         assert (turn.prompt, turn.answer, turn.how) == ("ls", "a\nb", "finished")
-        assert (await house.session(session)).activity is Activity.IDLE
+        assert (await context.session(session)).activity is Activity.IDLE
 
 
 @pytest.mark.anyio
 async def test_a_shell_that_falls_quiet_when_nobody_asked_says_nothing(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
-        session = await house.start(agent="shell")
+    async with running(database, world) as context:
+        session = await context.start(agent="shell")
         before = await database.read(kinds)
 
         world.runtime.see_again(FellQuiet(session))
-        await house.rest()
+        await context.rest()
 
     assert await database.read(kinds) == before
 
@@ -463,13 +463,13 @@ async def test_a_shell_that_falls_quiet_when_nobody_asked_says_nothing(
 async def test_a_quiet_from_before_the_words_is_not_their_answer(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
-        session = await shell_with_a_turn(house, "ls")
+    async with running(database, world) as context:
+        session = await shell_with_a_turn(context, "ls")
 
         world.runtime.see_again(FellQuiet(session))
-        await house.rest()
+        await context.rest()
 
-        assert (await house.session(session)).activity is Activity.WORKING
+        assert (await context.session(session)).activity is Activity.WORKING
 
 
 @pytest.mark.anyio
@@ -477,12 +477,12 @@ async def test_a_quiet_from_before_the_words_is_not_their_answer(
 async def test_turns_that_a_runtime_reports_itself_need_no_hook(
     database: ObservedDatabase, world: World
 ) -> None:
-    async with running(database, world) as house:
-        session = await house.start()
+    async with running(database, world) as context:
+        session = await context.start()
         told = (facts.TurnStarted(session, "Build it."), facts.TurnEnded(session, "Done."))
 
         world.runtime.see_again(Reported(session, told))
-        await house.rest()
+        await context.rest()
 
         (turn,) = await database.read(partial(turns.of_session, session=session, last=1))
 
@@ -495,14 +495,14 @@ async def test_reported_facts_that_could_not_be_written_keep_their_order(
     tmp_path: Path, world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.CRITICAL, "rookery.tracking.screen_watch")
-    async with Stumbling(tmp_path / "db") as database, running(database, world) as house:
-        session = await house.start()
+    async with Stumbling(tmp_path / "db") as database, running(database, world) as context:
+        session = await context.start()
         database.troubles = 1
         world.runtime.see_again(Reported(session, (facts.TurnStarted(session, "Build it."),)))
         world.runtime.see_again(Reported(session, (facts.TurnEnded(session, "Done."),)))
-        await house.rest()
+        await context.rest()
 
-        await house.pass_time(ERROR_BACKOFF_S)
+        await context.pass_time(ERROR_BACKOFF_S)
 
         (turn,) = await database.read(partial(turns.of_session, session=session, last=1))
 

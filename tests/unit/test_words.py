@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rookery.model.errors import WordsRefused
-from rookery.model.messages import LONGEST, LONGEST_LINE, Words, clean, folded, same_words
+from rookery.model.messages import (
+    MAX_LINE_BYTES,
+    MAX_MESSAGE_BYTES,
+    Words,
+    clean,
+    folded,
+    same_words,
+)
 from rookery.model.rewriting import essence
 
 #: Anything that a person can type or a program can send, but half characters and NUL.
@@ -86,10 +93,14 @@ def test_what_cannot_be_typed_is_refused(text: str, because: str) -> None:
 
 @pytest.mark.spec("B2")
 def test_words_have_a_megabyte_and_no_more() -> None:
-    assert len(clean("ä" * (LONGEST // 2)).text.encode()) == LONGEST == 1_000_000
+    assert (
+        len(clean("ä" * (MAX_MESSAGE_BYTES // 2)).text.encode())
+        == MAX_MESSAGE_BYTES
+        == 1_000_000
+    )
 
     with pytest.raises(WordsRefused, match="1,000,001"):
-        clean("a" * (LONGEST + 1))
+        clean("a" * (MAX_MESSAGE_BYTES + 1))
 
 
 @given(TEXT, TEXT)
@@ -118,7 +129,7 @@ def test_a_folded_line_is_never_too_long_and_says_what_is_missing(
 ) -> None:
     line = folded(text * times)
 
-    assert len(line.encode()) <= LONGEST_LINE
+    assert len(line.encode()) <= MAX_LINE_BYTES
     assert len(line.splitlines()) <= 1
     whole = " ".join(filter(None, map(str.strip, (text * times).splitlines())))
     assert line == whole or line.endswith("more characters)")

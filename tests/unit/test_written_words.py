@@ -23,8 +23,14 @@ from rookery.ports.transcript import Passage
 from rookery.store import sessions
 from rookery.store.journal import Journal
 from rookery.tracking.session_files import MAX_ANSWER_LOOKS
-from rookery.tracking.transcript_files import ALL, BLOCK, MAX_LINE_BYTES, Span
-from rookery.tracking.transcript_reader import FRAME, Answer, Conversations, Wanted, read
+from rookery.tracking.transcript_files import ALL, BLOCK_BYTES, MAX_LINE_BYTES, TimeSpan
+from rookery.tracking.transcript_reader import (
+    PASSAGE_OVERHEAD_CHARACTERS,
+    Answer,
+    TranscriptRange,
+    TranscriptReader,
+    read,
+)
 from tests.fakes.clock import FakeClock
 from tests.fakes.database import ObservedDatabase
 from tests.house import passing_time
@@ -34,8 +40,8 @@ RECORDINGS = Path(__file__).parents[1] / "recordings"
 S = SessionId("s")
 NATIVE = NativeId("11111111-2222-3333-4444-555555555555")
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
-ALWAYS = Span(datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
-EVERYTHING = Wanted(ALWAYS, 10_000_000)
+ALWAYS = TimeSpan(datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
+EVERYTHING = TranscriptRange(ALWAYS, 10_000_000)
 
 COUNTED = "usage: in=100 out=20 cache_read=30 cache_write=40"
 URL = "http://127.0.0.1:42341/v1/responses"
@@ -135,39 +141,43 @@ def written(folder: Path, *lines: bytes, name: str = f"{NATIVE}.jsonl") -> str:
     return str(file)
 
 
-def texts(path: str, wanted: Wanted) -> list[str]:
+def texts(path: str, wanted: TranscriptRange) -> list[str]:
     return [each.text for each in read("claude", [path], wanted)]
 
 
 @pytest.mark.spec("I2")
 def test_a_long_file_is_read_from_its_end_as_far_as_there_is_room(tmp_path: Path) -> None:
-    lines = [line(f"{number} {'x' * (BLOCK // 7)}", at=number) for number in range(30)]
-    path = written(tmp_path, line("y" * (3 * BLOCK), at=-1), *lines, b'{"half a li')
+    lines = [line(f"{number} {'x' * (BLOCK_BYTES // 7)}", at=number) for number in range(30)]
+    path = written(tmp_path, line("y" * (3 * BLOCK_BYTES), at=-1), *lines, b'{"half a li')
 
-    everything = texts(path, Wanted(ALWAYS, 100 * BLOCK))
-    short = texts(path, Wanted(ALWAYS, BLOCK // 7 + 10 + FRAME))
+    everything = texts(path, TranscriptRange(ALWAYS, 100 * BLOCK_BYTES))
+    short = texts(
+        path, TranscriptRange(ALWAYS, BLOCK_BYTES // 7 + 10 + PASSAGE_OVERHEAD_CHARACTERS)
+    )
 
     assert [each.split(" ")[0] for each in everything[1:]] == [str(n) for n in range(30)]
-    assert len(everything[0]) == 3 * BLOCK
+    assert len(everything[0]) == 3 * BLOCK_BYTES
     before, last = short
     assert last.startswith("29 xxx")
-    assert before.startswith(f"({BLOCK // 7 + 3 - 7:,} characters before) …xx")
+    assert before.startswith(f"({BLOCK_BYTES // 7 + 3 - 7:,} characters before) …xx")
 
 
 @pytest.mark.spec("I2")
 def test_only_what_was_said_in_time_and_is_not_known_yet_is_returned(tmp_path: Path) -> None:
     path = written(tmp_path, *(line(f"at {each}", at=each) for each in range(6)))
-    span = Span(NOW + timedelta(seconds=2), NOW + timedelta(seconds=4))
+    span = TimeSpan(NOW + timedelta(seconds=2), NOW + timedelta(seconds=4))
 
-    assert texts(path, Wanted(span, 1_000)) == ["at 2", "at 3", "at 4"]
-    assert texts(path, Wanted(span, 1_000, frozenset({"at 3"}))) == ["at 2", "at 4"]
+    assert texts(path, TranscriptRange(span, 1_000)) == ["at 2", "at 3", "at 4"]
+    assert texts(path, TranscriptRange(span, 1_000, frozenset({"at 3"}))) == ["at 2", "at 4"]
 
 
 def test_what_was_said_in_two_files_comes_in_its_order(tmp_path: Path) -> None:
     one = written(tmp_path, line("first", at=1), line("third", at=3), name="one.jsonl")
     other = written(tmp_path, line("second", at=2), line("last", at=4), name="other.jsonl")
 
-    found = read("claude", [one, other], Wanted(ALWAYS, 15 + 2 * FRAME))
+    found = read(
+        "claude", [one, other], TranscriptRange(ALWAYS, 15 + 2 * PASSAGE_OVERHEAD_CHARACTERS)
+    )
 
     assert told(found) == [("words", "second"), ("words", "third"), ("words", "last")]
 
@@ -215,7 +225,7 @@ class Desk:
         self.database, self.clock = database, clock
         self.folder = folder / "projects" / "-code"
         self.folder.mkdir(parents=True)
-        self.conversations = Conversations({"claude": [folder]}, clock)
+        self.conversations = TranscriptReader({"claude": [folder]}, clock)
 
     async def begin(self, native_id: NativeId = NATIVE) -> None:
         journal = Journal("here", self.clock, {})

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from rookery.agents.shared import choices
 from rookery.agents.shared.claude_style_hooks import ClaudeStyleHooks, hook_settings
 from rookery.agents.shared.keys import DialogKeys
-from rookery.model.autonomy import Reach
+from rookery.model.autonomy import Autonomy
 from rookery.model.screens import Dialog, Screen, View, bounded
 from rookery.ports.agent import (
     Abilities,
@@ -28,11 +28,11 @@ EVENTS = (
     *("Stop", "StopFailure", "Interrupt", "SessionEnd"),
 )
 
-MODES: Mapping[str, Reach] = {
-    "plan": Reach.READ,
-    "default": Reach.ASK,
-    "acceptEdits": Reach.EDIT,
-    "bypassPermissions": Reach.ALL,
+MODES: Mapping[str, Autonomy] = {
+    "plan": Autonomy.READ,
+    "default": Autonomy.ASK,
+    "acceptEdits": Autonomy.EDIT,
+    "bypassPermissions": Autonomy.ALL,
 }
 
 _RULE = re.compile(r"─{10,}")

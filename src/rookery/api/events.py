@@ -18,7 +18,7 @@ from sse_starlette import ServerSentEvent
 from rookery.model.facts import KINDS, SessionId
 from rookery.model.scopes import Need
 from rookery.model.sessions import Session
-from rookery.operations.table import Caller, House, reach
+from rookery.operations.table import Caller, Context, reach
 from rookery.store import entries, sessions
 from rookery.store.database import Database
 
@@ -57,7 +57,7 @@ class StreamEvent:
 
 
 @dataclass(slots=True)
-class Ring:
+class RecentEvents:
     """The latest events, read and encoded once for all followers."""
 
     database: Database
@@ -118,20 +118,20 @@ def _told(seq: int, at: str, kind: str, body: str) -> str:
 
 
 async def follow(
-    house: House, ring: Ring, caller: Caller, after: int | None
+    context: Context, ring: RecentEvents, caller: Caller, after: int | None
 ) -> AsyncIterator[StreamEvent]:
     """Yield the events after ``after``; a snapshot first, if that is none or not kept."""
-    allowed, snapshot = await house.database.read(partial(_begin, house, caller, after))
+    allowed, snapshot = await context.database.read(partial(_begin, context, caller, after))
     if snapshot:
         yield snapshot
     seq = snapshot.seq if snapshot else (after or 0)
     while True:
         # Taken before the read, so that no entry between it and the wait is missed.
-        bell = house.database.bell()
+        bell = context.database.bell()
         events = await ring.after(seq)
         if events and allowed is not None:
             # The caller may have a new child now.
-            allowed = await house.database.read(partial(_family, house, caller))
+            allowed = await context.database.read(partial(_family, context, caller))
         for event in events:
             seq = event.seq
             if allowed is None or event.session in allowed:
@@ -142,24 +142,24 @@ async def follow(
             await bell.wait()
 
 
-async def recall(house: House, caller: Caller, after: int) -> AsyncIterator[bytes]:
+async def recall(context: Context, caller: Caller, after: int) -> AsyncIterator[bytes]:
     """Yield the events after ``after`` that are still kept, up to now.
 
     They come in chunks of many events, which are encoded in the database reader's thread.
     """
-    last = await house.database.read(entries.last_number)
+    last = await context.database.read(entries.last_number)
     while after < last:
-        read = partial(_read_past, house, caller, after=after, last=last)
-        after, frames = await house.database.read(read)
+        read = partial(_read_past, context, caller, after=after, last=last)
+        after, frames = await context.database.read(read)
         if frames:
             yield frames
 
 
 def _read_past(
-    house: House, caller: Caller, db: Connection, *, after: int, last: int
+    context: Context, caller: Caller, db: Connection, *, after: int, last: int
 ) -> tuple[int, bytes]:
     """Return the frames of some entries, and the number of the last one that was read."""
-    allowed = _family(house, caller, db)  # read each time: it may have shrunk
+    allowed = _family(context, caller, db)  # read each time: it may have shrunk
     found = entries.between(db, after=after, last=last, limit=MAX_CHUNK_ENTRIES)
     frames: list[str] = []
     size, seq = 0, last  # if no entry is found, all were read
@@ -173,18 +173,18 @@ def _read_past(
     return seq, "".join(frames).encode()
 
 
-def _family(house: House, caller: Caller, db: Connection) -> set[SessionId] | None:
-    return reach(house, db, caller, Need.READ)
+def _family(context: Context, caller: Caller, db: Connection) -> set[SessionId] | None:
+    return reach(context, db, caller, Need.READ)
 
 
 def _begin(
-    house: House, caller: Caller, after: int | None, db: Connection
+    context: Context, caller: Caller, after: int | None, db: Connection
 ) -> tuple[set[SessionId] | None, StreamEvent | None]:
-    allowed = _family(house, caller, db)
+    allowed = _family(context, caller, db)
     first, last = entries.first_number(db), entries.last_number(db)
     if after is not None and first - 1 <= after <= last:
         return allowed, None
-    since = house.journal.clock.now() - timedelta(hours=house.settings.limits.listed_hours)
+    since = context.journal.clock.now() - timedelta(hours=context.settings.limits.listed_hours)
     found = sessions.listed(db, ended_after=since)
     shown = [each for each in found if allowed is None or each.id in allowed]
     text = json.dumps({"seq": last, "sessions": _SESSIONS.dump_python(shown, mode="json")})

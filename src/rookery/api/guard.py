@@ -16,13 +16,13 @@ from rookery.api.callers import Callers
 from rookery.model.errors import Forbidden, RuntimeFailed, StoreBroken
 from rookery.model.facts import SessionId
 from rookery.model.scopes import Identity
-from rookery.operations.table import House
+from rookery.operations.table import Context
 from rookery.store import tokens
 
 #: Bytes of one request: the longest message in JSON's longest encoding.
-LARGEST = 8 * 1024 * 1024
+MAX_REQUEST_BYTES = 8 * 1024 * 1024
 
-TOO_MUCH = f"At most {LARGEST:,} bytes at a time."
+TOO_MUCH = f"At most {MAX_REQUEST_BYTES:,} bytes at a time."
 
 #: Headers that decide about a request. If one came twice, two readers could differ on it.
 DECIDING = frozenset({"host", "origin", "authorization", "content-type"})
@@ -44,17 +44,17 @@ class Guard:
     def __init__(
         self,
         app: ASGIApp,
-        house: House,
+        context: Context,
         *,
         door: Literal["unix", "tcp"],
         names: Collection[str] = (),
     ) -> None:
         self._app = app
-        self._house = house
+        self._house = context
         self._door = door
         self._hosts = frozenset(names)
         self._callers = Callers(
-            house.database, house.holder_of, house.journal.clock, house.home.tmux
+            context.database, context.holder_of, context.journal.clock, context.home.tmux
         )
         self._origins = frozenset(f"http://{name}" for name in names)
 
@@ -132,7 +132,7 @@ def _headers(scope: Scope) -> dict[str, str]:
 
 def _check_body(scope: Scope, headers: Mapping[str, str]) -> None:
     length = headers.get("content-length", "0")
-    if length.isdigit() and int(length) > LARGEST:
+    if length.isdigit() and int(length) > MAX_REQUEST_BYTES:
         raise Refusal(413, "bad-input", TOO_MUCH)
     has_body = length != "0" or "transfer-encoding" in headers
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -156,7 +156,7 @@ def _counted(receive: Receive) -> Receive:
         nonlocal taken
         message = await receive()
         taken += len(message.get("body", b""))
-        if taken > LARGEST:  # the request did not announce its size
+        if taken > MAX_REQUEST_BYTES:  # the request did not announce its size
             raise HTTPException(413, TOO_MUCH)
         return message
 

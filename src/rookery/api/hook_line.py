@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from rookery.api.peers import Peer, peer
 from rookery.api.spool import MAX_LINE_BYTES
-from rookery.hook_protocol import Head, read_head
+from rookery.hook_protocol import CallHead, read_head
 from rookery.model.errors import HookUnreadable, RookeryError
 from rookery.programs.hook import MAX_PAYLOAD_BYTES
 
@@ -21,7 +21,7 @@ LARGEST, USUAL = MAX_PAYLOAD_BYTES, 256 * 1024
 MAX_HELD_BYTES = 4 * LARGEST
 
 #: Seconds for a caller to send its call.
-PATIENCE = 5.0
+CALL_TIMEOUT_SECONDS = 5.0
 
 
 class HeldBytes:
@@ -56,7 +56,7 @@ class HookLine(asyncio.Protocol):
     transport: asyncio.Transport
     caller: Peer
     first: bytes  #: the line from which ``head`` was read
-    head: Head
+    head: CallHead
     body = b""
 
     def __init__(
@@ -78,7 +78,7 @@ class HookLine(asyncio.Protocol):
         self.transport = transport
         late = TimeoutError("it did not come in time")
         loop = asyncio.get_running_loop()
-        self._deadline = loop.call_later(PATIENCE, self.give_up, late)
+        self._deadline = loop.call_later(CALL_TIMEOUT_SECONDS, self.give_up, late)
         try:
             self.caller = peer(transport.get_extra_info("socket"))
         except OSError as error:

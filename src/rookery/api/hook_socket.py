@@ -19,19 +19,19 @@ from rookery.hook_protocol import Hook, events_in, read_body
 from rookery.model.errors import HookUnreadable, RookeryError
 from rookery.model.permissions import RequestId, Verdict
 from rookery.permissions.decisions import Ask, Pass, Ruling, WaitForAnswer
-from rookery.permissions.offline_answers import Absence, situation
-from rookery.permissions.stop_policy import GoOn
+from rookery.permissions.offline_answers import OfflineAnswers, situation
+from rookery.permissions.stop_policy import KeepWorking
 from rookery.ports.clock import Clock
 from rookery.programs.hook import DECIDED, TAKEN, WAIT
-from rookery.tracking.intake import Context, Intake
+from rookery.tracking.intake import Intake, PromptNote
 
 _log = logging.getLogger(__name__)
 
 #: Errors of the daemon, the disk or the caller: the call may be retried.
-TROUBLE = (RookeryError, OSError, DatabaseError)
+RETRYABLE_ERRORS = (RookeryError, OSError, DatabaseError)
 
 #: Seconds between two checks for calls that could not reach the daemon.
-SPOOL_ROUND = 2.0
+SPOOL_INTERVAL_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +42,12 @@ class _Unreadable:
 
 
 @dataclass(slots=True)
-class HookDoor:
+class HookSocket:
     intake: Intake
     door: Path
     spool: Path
     clock: Clock
-    absence: Absence
+    offline_answers: OfflineAnswers
     #: Calls that are taken in at a time; fewer of the large ones, as each takes much memory.
     at_once: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(64))
     large_at_once: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
@@ -87,13 +87,13 @@ class HookDoor:
     async def keep_draining(self) -> None:
         """Take in spooled calls, for ever."""
         name = "Reading spooled hook calls"
-        await supervise.every(SPOOL_ROUND, self.drain, name=name, clock=self.clock)
+        await supervise.every(SPOOL_INTERVAL_SECONDS, self.drain, name=name, clock=self.clock)
 
     async def drain(self) -> None:
         """Take in, in their order, the calls that could not reach the daemon."""
         try:
             await self._spool.drain()
-        except TROUBLE:
+        except RETRYABLE_ERRORS:
             _log.exception("What was spooled could not be taken in; it stays.")
 
     async def _clear(self, lane: Lane) -> None:
@@ -131,13 +131,15 @@ class HookDoor:
                     await self._wait(line, hook, ruling.request)
             else:
                 line.write(TAKEN + self._said(hook, ruling))
-        except TROUBLE as error:
+        except RETRYABLE_ERRORS as error:
             # Not answered: the hook program spools the call, or asks again.
             _log_refusal(error)
         finally:
             line.close()
 
-    def _said(self, hook: Hook | None, ruling: Ruling | GoOn | Context | _Unreadable) -> bytes:
+    def _said(
+        self, hook: Hook | None, ruling: Ruling | KeepWorking | PromptNote | _Unreadable
+    ) -> bytes:
         """Return what the agent is told of the decision; empty if there is none."""
         if isinstance(ruling, _Unreadable):
             return ruling.said.encode()
@@ -145,9 +147,9 @@ class HookDoor:
             return b""
         if isinstance(ruling, Ask):
             return self._say(hook, None)
-        if isinstance(ruling, GoOn):
+        if isinstance(ruling, KeepWorking):
             return self.intake.hooks(hook).go_on(hook.payload, ruling.reason).encode()
-        if isinstance(ruling, Context):
+        if isinstance(ruling, PromptNote):
             return self.intake.hooks(hook).explain(hook.payload, ruling.words).encode()
         return self._say(hook, ruling) if isinstance(ruling, Verdict) else b""
 
@@ -174,7 +176,7 @@ class HookDoor:
 
     async def _take_in(
         self, line: HookLine, body: bytes
-    ) -> tuple[Hook | None, Ruling | GoOn | Context | _Unreadable]:
+    ) -> tuple[Hook | None, Ruling | KeepWorking | PromptNote | _Unreadable]:
         try:
             hook = read_body(line.head, body, pid=line.caller.pid)
             return hook, await self.intake.receive(hook)
@@ -190,9 +192,11 @@ class HookDoor:
     async def _refuse(self, agent: str, payload: bytes) -> _Unreadable:
         """Answer a live call that cannot be read, without letting it bypass a rule."""
         now = await self.intake.database.read(situation)
-        rulebook = self.absence.rulebook
-        await rulebook.refresh(self.intake.database, self.clock)
-        return _Unreadable(self.absence.say_to_unreadable(agent, events_in(payload), now))
+        rules_file = self.offline_answers.rules_file
+        await rules_file.refresh(self.intake.database, self.clock)
+        return _Unreadable(
+            self.offline_answers.say_to_unreadable(agent, events_in(payload), now)
+        )
 
     async def _park_unread(self, key: str, why: str) -> None:
         await self.intake.park(visible(key), HookUnreadable(why))

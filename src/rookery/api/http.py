@@ -16,7 +16,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Match, Route
 
-from rookery.api.mcp.endpoint import McpDoor
+from rookery.api.mcp.endpoint import McpEndpoint
 from rookery.api.openapi import describe_api
 from rookery.api.streams import stream_routes
 from rookery.model import errors
@@ -24,7 +24,7 @@ from rookery.model.errors import RookeryError, StoreBroken
 from rookery.operations.catalog import OPERATIONS
 from rookery.operations.idempotency import ask
 from rookery.operations.parameters import one_method, read_key, read_parameters
-from rookery.operations.table import House, Operation, shape_of
+from rookery.operations.table import Context, Operation, shape_of
 from rookery.supervise import first_of
 
 T = TypeVar("T")
@@ -67,15 +67,15 @@ def code_of(error: type[RookeryError]) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "-", error.__name__).lower()
 
 
-def build_app(house: House) -> Starlette:
+def build_app(context: Context) -> Starlette:
     """Build the application: every operation, the event streams, and MCP."""
     routes = [
-        one_method(operation.path, _endpoint(operation, house), operation.method)
+        one_method(operation.path, _endpoint(operation, context), operation.method)
         for operation in OPERATIONS
     ]
     described = one_method("/v1/openapi.json", _describe)
-    app = Starlette(routes=[*routes, *stream_routes(house), described])
-    app.router.routes.append(Route("/mcp", McpDoor(house)))
+    app = Starlette(routes=[*routes, *stream_routes(context), described])
+    app.router.routes.append(Route("/mcp", McpEndpoint(context)))
     app.add_exception_handler(RookeryError, _refuse)
     app.add_exception_handler(HTTPException, _refuse_request)
     app.add_exception_handler(sqlite3.Error, _refuse_store_error)
@@ -88,14 +88,14 @@ def build_app(house: House) -> Starlette:
 
 
 def _endpoint(
-    operation: Operation[Any, Any], house: House
+    operation: Operation[Any, Any], context: Context
 ) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         key = read_key(request) if operation.method == "POST" else ""
-        asked = await read_parameters(operation, request)
+        params = await read_parameters(operation, request)
         identity = request.scope["identity"]
-        asking = ask(house, operation, asked, identity=identity, key=key)
-        if operation.method == "GET" and getattr(asked, "timeout", None):
+        asking = ask(context, operation, params, identity=identity, key=key)
+        if operation.method == "GET" and getattr(params, "timeout", None):
             answer = await _while_connected(request, asking)
         else:
             answer = await asking

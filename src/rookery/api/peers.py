@@ -18,7 +18,7 @@ LONGEST_HEAD, HEAD_SECONDS = 64 * 1024, 10.0
 BODY_TIMEOUT_S = 60.0
 
 #: Concurrent connections on loopback: browsers and programs of one user.
-MOST_CONNECTIONS = 256
+MAX_CONNECTIONS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class OurPeers(HttpToolsProtocol):
     head_timeout_s: ClassVar[float] = HEAD_SECONDS
     body_timeout_s: ClassVar[float] = BODY_TIMEOUT_S
     max_head_bytes: ClassVar[int] = LONGEST_HEAD
-    max_connections: ClassVar[int] = MOST_CONNECTIONS
+    max_connections: ClassVar[int] = MAX_CONNECTIONS
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)

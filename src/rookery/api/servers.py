@@ -20,11 +20,11 @@ from rookery.api.http import build_app
 from rookery.api.own_sockets import OwnSocket
 from rookery.api.peers import OurPeers
 from rookery.http_port import forget
-from rookery.operations.table import House
+from rookery.operations.table import Context
 from rookery.ports.clock import Clock
 
 #: Seconds for open requests to finish when the daemon stops.
-FAREWELL = 2
+SHUTDOWN_TIMEOUT_SECONDS = 2
 
 
 #: Sent with every response: it is for the caller only, must not be cached, and is not a page.
@@ -38,28 +38,28 @@ HEADERS = [
 
 
 @asynccontextmanager
-async def opened(house: House) -> AsyncIterator[None]:
+async def opened(context: Context) -> AsyncIterator[None]:
     """Serve the operations while the context is open: on a unix socket and on loopback."""
-    app, loopback = build_app(house), house.loopback
-    port = loopback.listen(house.settings.http)
-    loopback.write_down(house.home)
+    app, loopback = build_app(context), context.loopback
+    port = loopback.listen(context.settings.http)
+    loopback.write_down(context.home)
     async with anyio.create_task_group() as tasks:
         servers = _Servers(tasks)
-        unix = _UnixDoor(house.home.door, Guard(app, house, door="unix"), servers)
+        unix = _UnixServer(context.home.door, Guard(app, context, door="unix"), servers)
         await unix.listen()
         if port:
-            servers.start(Guard(app, house, door="tcp", names=loopback.hosts), port)
-        own = OwnSocket(house.home, unix.path, unix.listen)
+            servers.start(Guard(app, context, door="tcp", names=loopback.hosts), port)
+        own = OwnSocket(context.home, unix.path, unix.listen)
         keeping = anyio.CancelScope()
-        tasks.start_soon(_keep, own, house.journal.clock, keeping)
+        tasks.start_soon(_keep, own, context.journal.clock, keeping)
         try:
             yield
         finally:
             keeping.cancel()
-            house.streams.close_all()
+            context.streams.close_all()
             servers.stop()
             _close(own)
-            forget(house.home)
+            forget(context.home)
 
 
 async def _keep(own: OwnSocket, clock: Clock, scope: anyio.CancelScope) -> None:
@@ -86,7 +86,7 @@ class _Servers:
 
 
 @dataclass(slots=True)
-class _UnixDoor:
+class _UnixServer:
     path: Path
     guard: Guard
     servers: _Servers
@@ -111,7 +111,7 @@ def _config(guard: Guard) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         headers=HEADERS,
-        timeout_graceful_shutdown=FAREWELL,
+        timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_SECONDS,
     )
 
 

@@ -15,14 +15,14 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TypeAlias
 
-from rookery.hook_protocol import Head, is_whole, read_head, time_of
+from rookery.hook_protocol import CallHead, is_whole, read_head, time_of
 from rookery.model.errors import HookUnreadable
 from rookery.programs.hook import MAX_PAYLOAD_BYTES
 
 _log = logging.getLogger(__name__)
 
 #: Calls that are taken in together, most of them in one transaction.
-BATCH = 256
+MAX_BATCH_CALLS = 256
 
 #: Bytes of calls that are taken in together; a tool's input may contain a whole file.
 MAX_BATCH_BYTES = 16 * 1024 * 1024
@@ -45,7 +45,7 @@ MAX_FILE_BYTES = MAX_LINE_BYTES + MAX_PAYLOAD_BYTES
 Lane: TypeAlias = str
 
 
-def lane_of(head: Head) -> Lane:
+def lane_of(head: CallHead) -> Lane:
     return head.badge or head.agent
 
 
@@ -130,7 +130,7 @@ class Spool:
 
     async def _take(self, some: Iterable[str]) -> None:
         """Take in the first batch of these calls, except those taken in meanwhile."""
-        chosen = list(islice(some, BATCH))
+        chosen = list(islice(some, MAX_BATCH_CALLS))
         async with self._taking:
             chosen = [name for name in chosen if name in self._waiting]
             batch = await asyncio.to_thread(_read_batch, self.folder, chosen)

@@ -17,17 +17,17 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from rookery.api.events import Ring, StreamEvent, follow, recall
+from rookery.api.events import RecentEvents, StreamEvent, follow, recall
 from rookery.model.errors import BadInput
 from rookery.model.facts import Fact, RelayLeft, SessionEnded, SessionId
 from rookery.model.scopes import Need
 from rookery.operations.parameters import one_method, read_query
-from rookery.operations.table import Caller, House, has_access, require, target
+from rookery.operations.table import Caller, Context, has_access, require, target
 
 T = TypeVar("T")
 
 #: Seconds for a client to accept what is sent; then it is dropped, and may resume.
-PATIENCE = 10.0
+SEND_TIMEOUT_SECONDS = 10.0
 
 _NUMBER = re.compile(r"[0-9]{1,18}")
 
@@ -35,22 +35,22 @@ _NUMBER = re.compile(r"[0-9]{1,18}")
 MAX_CLOSE_REASON_CHARS = 30
 
 #: Seconds between keep-alive pings.
-PING = 15
+PING_INTERVAL_SECONDS = 15
 
 #: Facts after which a session may read less: its badge is revoked, or it is out of a relay.
 ACCESS_CHANGES: tuple[type[Fact], ...] = (SessionEnded, RelayLeft)
 
 
-class EventsAsked(BaseModel):
+class EventsParams(BaseModel):
     after: int | None = Field(default=None, ge=0, description="the entry to go on after")
     until_now: bool = Field(default=False, description="tell what is kept, and end")
 
 
-class FramesAsked(BaseModel):
+class FramesParams(BaseModel):
     session: str = Field(description="id, name, native id, or the beginning of one")
 
 
-Open = Callable[[House, Ring, Request], Awaitable[Response]]
+Open = Callable[[Context, RecentEvents, Request], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,66 +63,66 @@ class Stream:
     open: Open
 
 
-def stream_routes(house: House) -> list[BaseRoute]:
+def stream_routes(context: Context) -> list[BaseRoute]:
     """Return the routes of the streams: server-sent events, and a WebSocket for the events."""
-    ring = Ring(house.database)
+    ring = RecentEvents(context.database)
 
     async def events_by_socket(socket: WebSocket) -> None:
-        await _follow_by_socket(house, ring, socket)
+        await _follow_by_socket(context, ring, socket)
 
-    streams = [one_method(each.path, _endpoint(each, house, ring)) for each in STREAMS]
+    streams = [one_method(each.path, _endpoint(each, context, ring)) for each in STREAMS]
     return [*streams, WebSocketRoute("/v1/events", events_by_socket)]
 
 
 def _endpoint(
-    stream: Stream, house: House, ring: Ring
+    stream: Stream, context: Context, ring: RecentEvents
 ) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
-        return await stream.open(house, ring, request)
+        return await stream.open(context, ring, request)
 
     return endpoint
 
 
-async def follow_events(house: House, ring: Ring, request: Request) -> Response:
+async def follow_events(context: Context, ring: RecentEvents, request: Request) -> Response:
     """Follow what happens: a snapshot, then every fact. Resumes after Last-Event-ID.
 
     With ``until_now`` it tells what is kept of the past, and ends.
     """
     caller = _caller(request)
-    asked = read_query(EventsAsked, request)
-    after = _resumed(request, asked.after)
-    if asked.until_now:
-        return _streamed(house, caller, recall(house, caller, after or 0), bytes)
-    return _streamed(house, caller, follow(house, ring, caller, after), _encoded)
+    params = read_query(EventsParams, request)
+    after = _resumed(request, params.after)
+    if params.until_now:
+        return _streamed(context, caller, recall(context, caller, after or 0), bytes)
+    return _streamed(context, caller, follow(context, ring, caller, after), _encoded)
 
 
-async def follow_screen(house: House, ring: Ring, request: Request) -> Response:
+async def follow_screen(context: Context, ring: RecentEvents, request: Request) -> Response:
     """Follow a session's screen: the present one, then each as it changes."""
     caller = _caller(request)
-    found = await target(house, caller, request.path_params["session"], Need.READ)
+    found = await target(context, caller, request.path_params["session"], Need.READ)
     return _streamed(
-        house, caller, house.runtime.terminal(found.id).screens(), _frame, of=found.id
+        context, caller, context.runtime.terminal(found.id).screens(), _frame, of=found.id
     )
 
 
 STREAMS = (
-    Stream("events", "/v1/events", EventsAsked, follow_events),
-    Stream("frames", "/v1/sessions/{session}/frames", FramesAsked, follow_screen),
+    Stream("events", "/v1/events", EventsParams, follow_events),
+    Stream("frames", "/v1/sessions/{session}/frames", FramesParams, follow_screen),
 )
 
 
-async def _follow_by_socket(house: House, ring: Ring, socket: WebSocket) -> None:
+async def _follow_by_socket(context: Context, ring: RecentEvents, socket: WebSocket) -> None:
     caller = _caller(socket)
     try:
-        after = _resumed(socket, read_query(EventsAsked, socket).after)
+        after = _resumed(socket, read_query(EventsParams, socket).after)
     except BadInput as refused:
         await socket.close(1008, str(refused)[:MAX_CLOSE_REASON_CHARS])
         return
     await socket.accept()
-    told = _while_allowed(house, caller, follow(house, ring, caller, after))
+    told = _while_allowed(context, caller, follow(context, ring, caller, after))
     with suppress(WebSocketDisconnect, TimeoutError, RuntimeError):
         async for event in told:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(SEND_TIMEOUT_SECONDS):
                 await socket.send_text(event.text)
         await socket.close(1008)
 
@@ -142,7 +142,7 @@ def _caller(connection: HTTPConnection) -> Caller:
 
 
 def _streamed(
-    house: House,
+    context: Context,
     caller: Caller,
     source: AsyncIterator[T],
     encode: Callable[[T], bytes],
@@ -150,14 +150,16 @@ def _streamed(
     of: SessionId | None = None,
 ) -> Response:
     async def encoded() -> AsyncIterator[bytes]:
-        async for each in _while_allowed(house, caller, source, of=of):
+        async for each in _while_allowed(context, caller, source, of=of):
             yield encode(each)
 
-    return EventSourceResponse(encoded(), ping=PING, send_timeout=PATIENCE)
+    return EventSourceResponse(
+        encoded(), ping=PING_INTERVAL_SECONDS, send_timeout=SEND_TIMEOUT_SECONDS
+    )
 
 
 async def _while_allowed(
-    house: House,
+    context: Context,
     caller: Caller,
     source: AsyncIterator[T],
     *,
@@ -168,8 +170,8 @@ async def _while_allowed(
     ``of`` is the session that all items are about; without it, ``source`` itself yields only
     what is within the caller's reach.
     """
-    access = _Access(house, caller, () if of is None else (of,))
-    with house.streams.opened(caller.identity.token) as over:
+    access = _Access(context, caller, () if of is None else (of,))
+    with context.streams.opened(caller.identity.token) as over:
         watching = asyncio.ensure_future(access.watch(over))
         stopped = asyncio.ensure_future(over.wait())
         following: asyncio.Future[T] | None = None
@@ -197,15 +199,15 @@ async def _while_allowed(
 class _Access:
     """Checks whether a caller may still read some sessions."""
 
-    house: House
+    context: Context
     caller: Caller
     targets: tuple[SessionId, ...]
 
     async def holds(self) -> bool:
         if self.caller.identity.session is None:
             return True  # revoking a token already closes its streams
-        return await self.house.database.read(
-            lambda db: has_access(self.house, db, self.caller, self.targets)
+        return await self.context.database.read(
+            lambda db: has_access(self.context, db, self.caller, self.targets)
         )
 
     async def watch(self, over: asyncio.Event) -> None:
@@ -213,7 +215,7 @@ class _Access:
         try:
             while True:
                 # Taken before the check, so that no fact between it and the wait is missed.
-                bell = self.house.database.bells.of_kinds(ACCESS_CHANGES)
+                bell = self.context.database.bells.of_kinds(ACCESS_CHANGES)
                 if not await self.holds():
                     return
                 await bell.wait()

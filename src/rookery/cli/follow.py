@@ -48,7 +48,7 @@ Tell: TypeAlias = Callable[[FollowNotice], None]
 
 
 @dataclass(slots=True)
-class Front:
+class FollowedSession:
     """A session that is followed, and how much of it was shown."""
 
     id: str
@@ -68,7 +68,7 @@ class Follower:
     daemon: Client
     tell: Tell
     name: str
-    fronts: dict[str, Front] = field(default_factory=dict)
+    fronts: dict[str, FollowedSession] = field(default_factory=dict)
 
     def follow(self) -> None:
         """Run until the one session has ended or is put into the background."""
@@ -114,7 +114,7 @@ class Follower:
     def _show(self, found: ForegroundInfo, *, is_ours: bool) -> None:
         """Show the missed turns of a session, then its state."""
         session = found.session
-        front = Front(session.id, session.name, found.as_of, is_ours, found.seen)
+        front = FollowedSession(session.id, session.name, found.as_of, is_ours, found.seen)
         self.fronts[front.id] = front
         missed, omitted = len(found.missed), found.omitted
         self.tell(ForegroundNotice(front.id, front.name, missed=missed, omitted=omitted))
@@ -139,7 +139,9 @@ class Follower:
         elif front is not None and event.seq > front.as_of:
             self._handle_session_event(front, event, fact)
 
-    def _handle_session_event(self, front: Front, event: ShownEvent, fact: EventFields) -> None:
+    def _handle_session_event(
+        self, front: FollowedSession, event: ShownEvent, fact: EventFields
+    ) -> None:
         match event.kind:
             case "session-renamed":
                 front.name = fact.name
@@ -152,7 +154,9 @@ class Follower:
             case _:
                 self._handle_turn_event(front, event, fact)
 
-    def _handle_turn_event(self, front: Front, event: ShownEvent, fact: EventFields) -> None:
+    def _handle_turn_event(
+        self, front: FollowedSession, event: ShownEvent, fact: EventFields
+    ) -> None:
         match event.kind:
             case "turn-started":
                 front.asked = ("", "")
@@ -168,26 +172,26 @@ class Follower:
                 self._catch_up(front, event.seq)
                 self._amend(front, fact)
 
-    def _catch_up(self, front: Front, entry: int) -> None:
+    def _catch_up(self, front: FollowedSession, entry: int) -> None:
         """Show the turns that ended up to an entry; later ones come as events."""
         following = self._mark_shown(front)
         while following and following.number <= entry:
             self._show_turn(front, following)
             following = self._mark_shown(front)
 
-    def _mark_shown(self, front: Front) -> TurnInfo | None:
+    def _mark_shown(self, front: FollowedSession) -> TurnInfo | None:
         """Tell the daemon how far a session was shown. Returns the next turn."""
         mark = partial(mark_shown, self.daemon, front.id, channel=CHANNEL, seen=front.seen)
         return self._retry(mark).following
 
-    def _amend(self, front: Front, fact: EventFields) -> None:
+    def _amend(self, front: FollowedSession, fact: EventFields) -> None:
         """Show an answer that arrived a moment after its turn was recorded as over."""
         words, last = fact.last_words, front.last
         if words and last and not last.answer and last.how == "interrupted":
             front.last = last.with_changes(answer=words)
             self.tell(WordsNotice(front.id, front.name, at=fact.at, words=words))
 
-    def _show_turn(self, front: Front, turn: TurnInfo) -> None:
+    def _show_turn(self, front: FollowedSession, turn: TurnInfo) -> None:
         prompt = turn.prompt[:MAX_COMPARED_CHARACTERS]
         is_begun = prompt in front.prompts
         if is_begun:
@@ -205,12 +209,12 @@ class Follower:
         )
         front.seen, front.last = turn.number, turn
 
-    def _show_prompt(self, front: Front, prompt: str, at: str) -> None:
+    def _show_prompt(self, front: FollowedSession, prompt: str, at: str) -> None:
         if prompt:
             front.prompts.append(prompt[:MAX_COMPARED_CHARACTERS])
             self.tell(PromptNotice(front.id, front.name, at=at, prompt=prompt))
 
-    def _show_asked(self, front: Front, activity: str, message: str, at: str) -> None:
+    def _show_asked(self, front: FollowedSession, activity: str, message: str, at: str) -> None:
         if front.asked == (activity, message):
             return  # another source reports the same
         front.asked = (activity, message)
@@ -228,7 +232,7 @@ class Follower:
             )
         )
 
-    def _drop(self, front: Front, session: SessionInfo) -> None:
+    def _drop(self, front: FollowedSession, session: SessionInfo) -> None:
         """Stop following a session that is over: all of it was shown."""
         del self.fronts[front.id]
         self.tell(
@@ -244,7 +248,7 @@ class Follower:
         back = partial(put_into_background, self.daemon, front.id, channel=CHANNEL)
         self._retry(partial(back, seen=front.seen))
 
-    def put_back(self) -> list[Front]:
+    def put_back(self) -> list[FollowedSession]:
         """Put the sessions that this command brought into the background, and return them."""
         ours = [each for each in self.fronts.values() if each.is_ours]
         for front in ours:

@@ -13,7 +13,7 @@ import click
 
 from rookery.cli.completion import session_names
 from rookery.cli.exit_codes import INTERRUPTED
-from rookery.cli.follow import CHANNEL, Follower, Front
+from rookery.cli.follow import CHANNEL, FollowedSession, Follower
 from rookery.cli.notice_printer import NoticePrinter, print_json
 from rookery.cli.options import as_json, examples, pass_client
 from rookery.cli.render import remark, reply
@@ -82,7 +82,7 @@ def _put_back(follower: Follower) -> str:
     return f"\nStopped; {_names(left)} still in the foreground. Come back:  rookery fg"
 
 
-def _names(fronts: list[Front]) -> str:
+def _names(fronts: list[FollowedSession]) -> str:
     names = ", ".join(each.name for each in fronts)
     return f"{names} {'is' if len(fronts) == 1 else 'are'}"
 

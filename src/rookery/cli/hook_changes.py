@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from rookery.cli.exit_codes import FAILED
-from rookery.cli.hook_options import Consent, Where
+from rookery.cli.hook_options import Consent, HookTarget
 from rookery.cli.render import count, plain, say, say_line, short, show_json
 from rookery.cli.tables import cut, width_here
 from rookery.home import Home
@@ -29,11 +29,11 @@ from rookery.model.errors import BadInput
 SHOWN_DIFF_LINES = 12
 
 
-def plan_install(here: Home, where: Where, *, trust: bool) -> SetupPlan:
+def plan_install(here: Home, where: HookTarget, *, trust: bool) -> SetupPlan:
     return plans.install(here, record.load(here), chosen_places(where), trust=trust)
 
 
-def plan_uninstall(here: Home, where: Where) -> SetupPlan:
+def plan_uninstall(here: Home, where: HookTarget) -> SetupPlan:
     known = record.load(here)
     return plans.uninstall(here, known, known_places(where, known))
 
@@ -43,12 +43,12 @@ def plan_uninstall_everywhere(here: Home, supported: Sequence[str]) -> SetupPlan
     return plans.uninstall(here, known, all_places(known, supported))
 
 
-def find_states(here: Home, where: Where) -> list[HookState]:
+def find_states(here: Home, where: HookTarget) -> list[HookState]:
     """Return the state of our hooks in each place."""
     return [plans.look(here, place) for place in known_places(where, record.load(here))]
 
 
-def chosen_places(where: Where) -> list[HookPlace]:
+def chosen_places(where: HookTarget) -> list[HookPlace]:
     if sum([where.user, bool(where.project), bool(where.folders)]) > 1:
         raise BadInput("say only one of --user, --project and --config-dir.")
     agents = where.agents or [
@@ -68,7 +68,7 @@ def chosen_places(where: Where) -> list[HookPlace]:
     return [places.of_user(each, os.environ) for each in agents]
 
 
-def known_places(where: Where, known: InstallRecord) -> list[HookPlace]:
+def known_places(where: HookTarget, known: InstallRecord) -> list[HookPlace]:
     """Return the places that the user named, or all in which the agents may have our hooks."""
     if where.is_one_place:
         return chosen_places(where)

@@ -15,7 +15,7 @@ Command: TypeAlias = Callable[..., None]
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class HookTarget:
     """The agents and the settings that a command applies to."""
 
     agents: tuple[str, ...]
@@ -71,7 +71,7 @@ def _with_places(known: Sequence[str], command: Command) -> Command:
         project: str | None,
         **rest: object,
     ) -> None:
-        command(where=Where(agents, user, project, folders, tuple(known)), **rest)
+        command(where=HookTarget(agents, user, project, folders, tuple(known)), **rest)
 
     return told
 

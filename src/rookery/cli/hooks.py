@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rookery.agents.names import WITH_SETTINGS
-from rookery.cli.hook_options import Consent, Where, with_consent, with_places
+from rookery.cli.hook_options import Consent, HookTarget, with_consent, with_places
 from rookery.cli.options import as_json, home, pass_client
 from rookery.cli.render import say, say_line, show_json
 from rookery.cli.service import find_unit, remove_unit
@@ -45,7 +45,7 @@ def hooks() -> None:
 @with_places(WITH_SETTINGS)
 @click.option("--trust", is_flag=True, help="Tell Codex that you trust them; else it asks.")
 @with_consent
-def install(*, trust: bool, where: Where, consent: Consent) -> None:
+def install(*, trust: bool, where: HookTarget, consent: Consent) -> None:
     """Add our hooks to the settings of agents; nothing else there is touched."""
     from rookery.cli import hook_changes  # noqa: PLC0415 - loads slowly
     from rookery.daemon import lay_hooks  # noqa: PLC0415 - loads slowly
@@ -64,7 +64,7 @@ def install(*, trust: bool, where: Where, consent: Consent) -> None:
 @hooks.command("uninstall")
 @with_places(WITH_SETTINGS)
 @with_consent
-def uninstall_hooks(*, where: Where, consent: Consent) -> None:
+def uninstall_hooks(*, where: HookTarget, consent: Consent) -> None:
     """Take our hooks out of the settings of agents again."""
     from rookery.cli import hook_changes  # noqa: PLC0415 - loads slowly
 
@@ -77,7 +77,7 @@ def uninstall_hooks(*, where: Where, consent: Consent) -> None:
 @hooks.command()
 @with_places(WITH_SETTINGS)
 @as_json
-def status(*, where: Where, as_json: bool) -> None:
+def status(*, where: HookTarget, as_json: bool) -> None:
     """Say for each agent whether our hooks are in its settings."""
     from rookery.cli import hook_changes  # noqa: PLC0415 - loads slowly
 

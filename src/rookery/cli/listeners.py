@@ -18,7 +18,7 @@ from rookery.cli.messages import UNHEARD
 from rookery.cli.names import known_sessions, name_of, with_names
 from rookery.cli.options import SECONDS, as_json, examples, pass_client
 from rookery.cli.render import HELD, ago, local, plain, reply, say, say_line, show_json
-from rookery.cli.waiting import Enough, how_many
+from rookery.cli.waiting import WaitGoal, how_many
 from rookery.client import Client
 from rookery.client.listeners import (
     CombinedWait,
@@ -137,7 +137,7 @@ def _when_told(wait: CombinedWait) -> str:
 
 def _listen(daemon: Client, given: ListenOptions) -> None:
     """Add listeners. Exits with 1 if there is nothing new to wait for."""
-    enough = Enough(given["every"], given["some"], given["number"])
+    enough = WaitGoal(given["every"], given["some"], given["number"])
     with _hinting_at_for(given["caller"]):
         order = ListenOrder(
             targets=given["targets"],

@@ -28,7 +28,7 @@ from rookery.cli.render import (
 )
 from rookery.cli.report import awaited, has_failed, report, summary
 from rookery.cli.session_table import show_sessions
-from rookery.cli.waiting import Enough, gathered, how_many, stoppable
+from rookery.cli.waiting import WaitGoal, gathered, how_many, stoppable
 from rookery.client import Client
 from rookery.client.sessions import (
     PendingInfo,
@@ -204,7 +204,7 @@ def wait(daemon: Client, **given: Unpack[WaitOptions]) -> None:
     --count. Exits with 1 if one of them, or its last turn, failed.
     """
     names = given["names"]
-    enough = Enough(given["every"], given["some"], given["number"]).of(names, otherwise="all")
+    enough = WaitGoal(given["every"], given["some"], given["number"]).of(names, otherwise="all")
     if len(names) > 1:
         number = {"all": len(names), "any": 1}.get(str(enough)) or int(enough)
         _wait_for_several(daemon, given, number)

@@ -123,7 +123,7 @@ def how_many(command: C) -> C:
 
 
 @dataclass(frozen=True, slots=True)
-class Enough:
+class WaitGoal:
     """How many of several sessions the user wants to wait for."""
 
     every: bool

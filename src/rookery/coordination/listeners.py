@@ -44,7 +44,7 @@ _log = logging.getLogger(__name__)
 AUTHOR = LISTENERS
 
 #: Seconds between two checks of the deadlines.
-ROUND = 1.0
+CHECK_INTERVAL_SECONDS = 1.0
 
 
 def listen(db: Connection, journal: Journal, listener: Listener) -> bool:
@@ -268,7 +268,9 @@ class Listeners:
                 checked = now
                 await database.write(self.look_after)
 
-        await supervise.every(ROUND, look, name="Watching listeners", clock=clock)
+        await supervise.every(
+            CHECK_INTERVAL_SECONDS, look, name="Watching listeners", clock=clock
+        )
 
     def expire(self, db: Connection) -> int:
         """Tell the sessions whose wait has expired. Returns how many there were."""

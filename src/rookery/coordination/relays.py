@@ -27,13 +27,13 @@ from rookery.store import limits, messages, relays, sessions
 from rookery.store.journal import Entry, Journal, Reader
 
 #: Maximum members of one relay.
-MOST_MEMBERS = 20
+MAX_MEMBERS = 20
 
 #: Maximum relays of one session: each of its answers is sent to all of them.
-MOST_RELAYS = 50
+MAX_RELAYS = 50
 
 #: Minimum members of a relay.
-FEWEST_MEMBERS = 2
+MIN_MEMBERS = 2
 
 MINUTE = timedelta(minutes=1)
 
@@ -47,8 +47,8 @@ def create(
     limits: RelayLimits,
 ) -> Relay:
     """Open a relay between sessions, each under a name; an empty name means its own."""
-    if not FEWEST_MEMBERS <= len({session for session, _ in members}) <= MOST_MEMBERS:
-        raise BadInput(f"a relay is of {FEWEST_MEMBERS} to {MOST_MEMBERS} different sessions.")
+    if not MIN_MEMBERS <= len({session for session, _ in members}) <= MAX_MEMBERS:
+        raise BadInput(f"a relay is of {MIN_MEMBERS} to {MAX_MEMBERS} different sessions.")
     made = _new(journal, by, limits)
     relays.add(db, made)
     for session, name in members:
@@ -90,10 +90,10 @@ def join(
         raise SessionOver(session.name)
     if relay.member(session_id):
         return
-    if len(relay.present) >= MOST_MEMBERS:
-        raise BadInput(f"a relay is of {MOST_MEMBERS} sessions at most.")
-    if relays.count_of(db, session_id) >= MOST_RELAYS:
-        raise CommandRefused(f"{session.name} is in {MOST_RELAYS} relays; close one first.")
+    if len(relay.present) >= MAX_MEMBERS:
+        raise BadInput(f"a relay is of {MAX_MEMBERS} sessions at most.")
+    if relays.count_of(db, session_id) >= MAX_RELAYS:
+        raise CommandRefused(f"{session.name} is in {MAX_RELAYS} relays; close one first.")
     before = next((each for each in relay.members if each.session == session_id), None)
     number = before.number if before else len(relay.members) + 1
     known_as = session.name
@@ -207,7 +207,7 @@ class _Leaving:
 def _announce_leaving(db: Connection, relay: Relay, gone: Member, parting: _Leaving) -> None:
     """Tell the other members that one has left; close the relay if only one stays."""
     stay = [each for each in relay.present if each.session != gone.session]
-    is_over = len(stay) < FEWEST_MEMBERS
+    is_over = len(stay) < MIN_MEMBERS
     if is_over:
         relays.close(db, relay.id, at=parting.at, reason=parting.reason)
     ending = "The relay is closed" if is_over else f"[{gone.name}] ({gone.number}) has left"

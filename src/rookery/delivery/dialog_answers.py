@@ -38,7 +38,7 @@ LOOK_SECONDS = 0.3
 MOST_LOOKS, LOOKS_BEFORE, LOOKS_AFTER, LOOKS_GONE = 40, 9, 7, 4
 
 #: Maximum presses of a key that ends a dialog: agents ignore some at first.
-MOST_PRESSES = 3
+MAX_PRESSES = 3
 
 NO_DIALOG = "its dialog was gone before the answer could be given"
 UNREADABLE = (
@@ -81,7 +81,7 @@ class _Course:
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class DialogAnswers:
     database: Database
     journal: Journal
     runtime: Runtime
@@ -175,7 +175,7 @@ class Answers:
         elif standing.presses and not step.is_last and not dialog.asks_back:
             # A key to end the dialog was pressed: what remains of it takes no other step.
             course.why = NOT_TAKEN
-        elif step.is_last and standing.presses >= MOST_PRESSES:
+        elif step.is_last and standing.presses >= MAX_PRESSES:
             course.why = NOT_TAKEN
         elif await self._is_due(course, standing, step, dialog):
             course.step, course.dialog, course.waited = step, dialog, 0

@@ -29,7 +29,7 @@ from rookery.model.sessions import Session
 from rookery.permissions.project_files import require_own_command
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
-from rookery.ports.runtime import Blocked, Left, Refused, Runtime, Submitted, Unknown
+from rookery.ports.runtime import Blocked, LeftInput, Refused, Runtime, Submitted, Unknown
 from rookery.store import flags, messages, observed, sessions, waiting
 from rookery.store.database import Database
 from rookery.store.journal import Journal
@@ -38,20 +38,20 @@ from rookery.supervise import Reconciler
 _log = logging.getLogger(__name__)
 
 #: Seconds for an agent to acknowledge a message: its hook takes 0.1 s, a spooled one more.
-PATIENCE = 10.0
+PROMPT_PROOF_SECONDS = 10.0
 
 #: Seconds for it to acknowledge a command, which most agents do not treat as a prompt.
-COMMAND = 3.0
+COMMAND_PROOF_SECONDS = 3.0
 
 #: Seconds before a retry after the runtime failed or the box was occupied.
-PAUSE = 1.0
+RETRY_SECONDS = 1.0
 
 #: Seconds after its start for an agent to list Rookery's tools; then messages stop waiting.
 TOOLS_TIMEOUT_S = 15.0
 
 
 @dataclass(frozen=True, slots=True)
-class Courier:
+class Dispatcher:
     database: Database
     journal: Journal
     runtime: Runtime
@@ -84,8 +84,8 @@ class Courier:
             return True  # deliveries may be on hold by now
         # To a plain program two lines are two commands, each with its own answer.
         alone, now = agent.screen is None, self._clock.now()
-        take_up = partial(messages.take_up, recipient=session.id, at=now, alone=alone)
-        parcel = await self.database.write(take_up)
+        claim = partial(messages.claim, recipient=session.id, at=now, alone=alone)
+        parcel = await self.database.write(claim)
         if parcel is None:
             return False
         try:
@@ -104,7 +104,7 @@ class Courier:
             case Submitted(at, is_final):
                 await self._confirm(parcel, agent, entered_at=at)
                 await self._wait_for_proof(parcel, is_last=is_final)
-            case Left():
+            case LeftInput():
                 await self._wait_for_proof(parcel, is_last=True)
             case Blocked(reason, is_typed):
                 await self._note_blocked(parcel, reason, is_typed=is_typed)
@@ -174,13 +174,13 @@ class Courier:
         return await waiting.until(
             self.database,
             is_settled,
-            seconds=COMMAND if parcel.is_command else PATIENCE,
+            seconds=COMMAND_PROOF_SECONDS if parcel.is_command else PROMPT_PROOF_SECONDS,
             clock=self._clock,
             sessions=(parcel.recipient,),
         )
 
     async def _note_blocked(self, parcel: Parcel, reason: str, *, is_typed: bool) -> None:
-        note = messages.delay if is_typed else messages.put_back
+        note = messages.note_blocked if is_typed else messages.release
 
         def write(db: Connection) -> None:
             if note(db, parcel, reason=reason) and reason:
@@ -189,7 +189,7 @@ class Courier:
         if reason or not is_typed:
             await self.database.write(write)
         if reason:
-            await self._clock.sleep(PAUSE)
+            await self._clock.sleep(RETRY_SECONDS)
 
     async def _fail(self, parcel: Parcel, reason: str) -> None:
         def fail(db: Connection) -> None:

@@ -240,7 +240,7 @@ def _answer_alone(home: Home) -> str:
     """Write what the script does if no program can run: ask or deny before a tool runs."""
     no_rules = shlex.quote(with_checksum(b"{}").decode().strip())
     return f"""\
-{{ read -r stored < {shlex.quote(str(home.absence))}; }} 2>/dev/null
+{{ read -r stored < {shlex.quote(str(home.offline_answers))}; }} 2>/dev/null
 [ "$stored" = {no_rules} ] && exit 0
 [ "$ROOKERY_HOOK_EVENT" ] || exit 0
 payload=$(cat)

@@ -13,7 +13,7 @@ from enum import IntEnum
 from rookery.model.errors import Forbidden
 
 
-class Reach(IntEnum):
+class Autonomy(IntEnum):
     """What a program does without asking. A higher value includes all lower ones."""
 
     READ = 0  #: it only reads
@@ -24,7 +24,7 @@ class Reach(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldMode:
     """An agent, its current or requested permission mode, and the reach of all its modes.
 
     An empty mode is the agent's own default, which the user's settings determine.
@@ -32,18 +32,20 @@ class Held:
 
     agent: str
     mode: str  #: when it starts
-    modes: Mapping[str, Reach]
+    modes: Mapping[str, Autonomy]
     present: str = ""  #: the mode that it reported last; empty if none
 
     @property
-    def reach(self) -> Reach:
+    def reach(self) -> Autonomy:
         """Return the reach that is certain; a default mode counts as ``ASK``.
 
         The present mode only restricts: a session could forge a hook that reports a freer one.
         """
-        at_start = self.modes.get(self.mode, Reach.ASK)
+        at_start = self.modes.get(self.mode, Autonomy.ASK)
         return (
-            min(at_start, self.modes.get(self.present, Reach.ASK)) if self.present else at_start
+            min(at_start, self.modes.get(self.present, Autonomy.ASK))
+            if self.present
+            else at_start
         )
 
     @property
@@ -52,7 +54,7 @@ class Held:
         return self.present in {"", self.mode}
 
 
-def mode_within(parent: Held, child: Held) -> str:
+def mode_within(parent: HeldMode, child: HeldMode) -> str:
     """Return a mode in which a child may do no more than its parent. Raises ``Forbidden``.
 
     A child without a requested mode gets one that asks the user, or a lower one if its parent
@@ -65,14 +67,14 @@ def mode_within(parent: Held, child: Held) -> str:
         if child.mode in child.modes and child.modes[child.mode] <= parent.reach:
             return child.mode
         raise Forbidden(_too_far(parent, child))
-    limit = min(parent.reach, Reach.ASK)
+    limit = min(parent.reach, Autonomy.ASK)
     fitting = [mode for mode, reach in child.modes.items() if reach <= limit]
     if not fitting:
         raise Forbidden(_too_far(parent, child))
     return max(fitting, key=lambda mode: child.modes[mode])
 
 
-def _too_far(parent: Held, child: Held) -> str:
+def _too_far(parent: HeldMode, child: HeldMode) -> str:
     fitting = [mode for mode, reach in child.modes.items() if reach <= parent.reach]
     named = f"{child.agent} may be started in: {', '.join(fitting) or 'no mode at all'}"
     own = parent.mode or "default"

@@ -29,7 +29,7 @@ _LIKE_ONE = re.compile(rf"{_MARKUP}\[(?:{_US}\]|[^\]]*\]\[\d+\](?::|[^\x00-\x7f]
 _EMPHASIS = str.maketrans("", "", "*_`~\\")
 
 #: Visible characters of a line that are checked for an imitated envelope.
-_SEEN = 120
+_CHECKED_CHARACTERS = 120
 
 #: Matches text, without blanks, that names Rookery or its tools or reads like its news.
 _SOUNDS_LIKE_US = re.compile(
@@ -75,7 +75,7 @@ def _as_seen(line: str) -> str:
 
     Cut first, then decompose: Unicode normalization of a long run of accents takes minutes.
     """
-    begins = "".join(islice(filter(is_visible, line), _SEEN))
+    begins = "".join(islice(filter(is_visible, line), _CHECKED_CHARACTERS))
     return _plain(begins).translate(_EMPHASIS)
 
 

@@ -42,7 +42,7 @@ RING = (
 )
 
 #: Characters of foreign text that are quoted in a notification.
-LONGEST = 500
+MAX_QUOTED_CHARACTERS = 500
 
 
 class Until(StrEnum):
@@ -68,7 +68,9 @@ class Listener:
 def news(template: str, target: Session, message: str = "", *, request: str = "") -> str:
     """Return one line that reports what happened to a session."""
     said = " ".join(message.split())
-    shown = said if len(said) <= LONGEST else said[: LONGEST - 1] + "…"
+    shown = (
+        said if len(said) <= MAX_QUOTED_CHARACTERS else said[: MAX_QUOTED_CHARACTERS - 1] + "…"
+    )
     return template.format(
         id=target.id,
         computer=target.computer,

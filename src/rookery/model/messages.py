@@ -19,10 +19,10 @@ from rookery.model.rewriting import essence, from_first_visible
 MessageId = NewType("MessageId", int)
 
 #: Bytes of one message; more in one paste causes trouble in terminals.
-LONGEST = 1_000_000
+MAX_MESSAGE_BYTES = 1_000_000
 
 #: Bytes of one line that a terminal in canonical mode accepts.
-LONGEST_LINE = 4_000
+MAX_LINE_BYTES = 4_000
 
 #: C0 and C1 except tab and newline: ``ESC[201~`` would break out of a bracketed paste.
 _CONTROL = re.compile("[\x01-\x08\x0b-\x1f\x7f-\x9f]")
@@ -125,8 +125,9 @@ def clean(text: str) -> Words:
         size = len(text.encode())
     except UnicodeEncodeError:
         raise WordsRefused("they contain half of a character (a lone surrogate).") from None
-    if size > LONGEST:
-        raise WordsRefused(f"{size:,} bytes; {LONGEST:,} is the most. Send a file's path.")
+    if size > MAX_MESSAGE_BYTES:
+        most = f"{MAX_MESSAGE_BYTES:,}"
+        raise WordsRefused(f"{size:,} bytes; {most} is the most. Send a file's path.")
     kept, removed = _CONTROL.subn("", text.replace("\r\n", "\n"))
     if not kept.strip():
         raise WordsRefused("there is nothing in them.")
@@ -150,9 +151,9 @@ def join(pieces: Iterable[tuple[str, str]]) -> str:
 def folded(words: str) -> str:
     """Return the text as one line, for a program that takes one; a long text is cut."""
     one = " ".join(filter(None, map(str.strip, words.splitlines())))
-    if len(one.encode()) <= LONGEST_LINE:
+    if len(one.encode()) <= MAX_LINE_BYTES:
         return one
-    kept = one.encode()[: LONGEST_LINE - 40].decode(errors="ignore")
+    kept = one.encode()[: MAX_LINE_BYTES - 40].decode(errors="ignore")
     return f"{kept} … ({len(one) - len(kept):,} more characters)"
 
 

@@ -33,13 +33,13 @@ RESERVED = ("person", "user", "system", "rookery")
 NAMELESS = "session"
 
 #: Numbers up to this one are tried one by one; above it, a gap may stay unused.
-IN_TURN = 20
+MAX_CONSECUTIVE_NUMBER = 20
 
 #: Characters of a refused name that the error shows: enough to recognise it.
-SHOWN = 80
+SHOWN_NAME_CHARACTERS = 80
 
 #: Characters of a title: what fits the width of a terminal or a phone.
-TITLE = 70
+MAX_TITLE_CHARACTERS = 70
 
 
 def checked(name: str) -> str:
@@ -47,7 +47,9 @@ def checked(name: str) -> str:
     if not _VALID.fullmatch(name) or ".." in name:
         allowed = "letters, digits, '.', '_' and '-', at most 64 and no '..'"
         first = "begins with a letter or a digit"
-        raise BadInput(f"the name {name[:SHOWN]!r}. A name has {allowed}, and {first}.")
+        raise BadInput(
+            f"the name {name[:SHOWN_NAME_CHARACTERS]!r}. A name has {allowed}, and {first}."
+        )
     if is_reserved(name):
         raise BadInput(f"the name {name!r} could be taken for a person or for Rookery.")
     return name
@@ -75,7 +77,9 @@ def usable(name: str) -> str:
 def title_from(prompt: str, name: str) -> str:
     lines = (line.strip() for line in prompt.splitlines())
     first = next((line for line in lines if line), name)
-    return first if len(first) <= TITLE else first[: TITLE - 1] + "…"
+    return (
+        first if len(first) <= MAX_TITLE_CHARACTERS else first[: MAX_TITLE_CHARACTERS - 1] + "…"
+    )
 
 
 def distinct(name: str, taken: Container[str]) -> str:
@@ -89,9 +93,9 @@ def distinct(name: str, taken: Container[str]) -> str:
 
     if name not in taken:
         return name
-    number = next(filter(is_free, range(2, IN_TURN + 1)), None)
+    number = next(filter(is_free, range(2, MAX_CONSECUTIVE_NUMBER + 1)), None)
     if number is None:
-        beyond = 2 * IN_TURN
+        beyond = 2 * MAX_CONSECUTIVE_NUMBER
         while not is_free(beyond):
             beyond *= 2
         between = range(beyond // 2 + 1, beyond)

@@ -127,7 +127,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class PaneRef:
     """A pane of some tmux server."""
 
     server: str  #: its socket

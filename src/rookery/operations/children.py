@@ -7,19 +7,19 @@ from datetime import timedelta
 from pathlib import Path
 from sqlite3 import Connection
 
-from rookery.model.autonomy import Held, mode_within
+from rookery.model.autonomy import HeldMode, mode_within
 from rookery.model.confusables import looks_like
 from rookery.model.errors import Forbidden, LimitReached, NameTaken, RateExceeded
 from rookery.model.scopes import DEEPEST, MOST_CHILDREN
 from rookery.model.sessions import Session
-from rookery.operations.table import Caller, House
-from rookery.sessions.commands import Plan
+from rookery.operations.table import Caller, Context
+from rookery.sessions.commands import StartPlan
 from rookery.store import families, senders, sessions
 
 MINUTE = timedelta(minutes=1)
 
 
-def as_child(db: Connection, house: House, caller: Caller, plan: Plan) -> Plan:
+def as_child(db: Connection, context: Context, caller: Caller, plan: StartPlan) -> StartPlan:
     """Return a plan with the restrictions of the session that asks for it.
 
     A person's plan is returned unchanged. Raises ``LimitReached``, ``RateExceeded`` or
@@ -28,28 +28,28 @@ def as_child(db: Connection, house: House, caller: Caller, plan: Plan) -> Plan:
     if caller.identity.session is None:
         return plan
     parent = sessions.get(db, caller.identity.session)
-    _check_numbers(db, house, parent)
-    _check_folder(house, parent, plan.project)
+    _check_numbers(db, context, parent)
+    _check_folder(context, parent, plan.project)
     _check_name(db, plan.start.name)
-    mode = mode_within(_held(db, house, parent), _wanted(plan))
+    mode = mode_within(_held(db, context, parent), _wanted(plan))
     return replace(plan, start=replace(plan.start, permission_mode=mode))
 
 
-def _check_numbers(db: Connection, house: House, parent: Session) -> None:
+def _check_numbers(db: Connection, context: Context, parent: Session) -> None:
     if len(families.ancestors(db, parent.id)) + 1 > DEEPEST:
         raise LimitReached(f"{DEEPEST} generations.")
     children = families.descendants(db, parent.id)
     if sum(not sessions.get(db, each).status.is_over for each in children) >= MOST_CHILDREN:
         raise LimitReached(f"{MOST_CHILDREN} descendants of one session.")
-    most = house.settings.limits.starts_a_minute
-    since = house.journal.clock.now() - MINUTE
+    most = context.settings.limits.starts_a_minute
+    since = context.journal.clock.now() - MINUTE
     if families.count_started(db, parent.id, since=since) >= most:
         raise RateExceeded(f"a session starts at most {most} others a minute.")
 
 
-def _check_folder(house: House, parent: Session, folder: Path) -> None:
+def _check_folder(context: Context, parent: Session, folder: Path) -> None:
     """Keep a child in its parent's project: the parent is not trusted elsewhere."""
-    if house.settings.trust.projects == "any":
+    if context.settings.trust.projects == "any":
         return
     own = Path(parent.project_path) if parent.project_path else None
     if own is None or not folder.is_relative_to(own):
@@ -63,12 +63,12 @@ def _check_name(db: Connection, name: str) -> None:
         raise NameTaken(f"{name!r}, or one that looks like it. Choose another.")
 
 
-def _held(db: Connection, house: House, session: Session) -> Held:
-    agent = house.agents.get(session.agent)
+def _held(db: Connection, context: Context, session: Session) -> HeldMode:
+    agent = context.agents.get(session.agent)
     modes = agent.modes if agent else {}
     present = senders.get(db, session.id).present_mode
-    return Held(session.agent, session.permission_mode, modes, present)
+    return HeldMode(session.agent, session.permission_mode, modes, present)
 
 
-def _wanted(plan: Plan) -> Held:
-    return Held(plan.agent.name, plan.start.permission_mode, plan.agent.modes)
+def _wanted(plan: StartPlan) -> HeldMode:
+    return HeldMode(plan.agent.name, plan.start.permission_mode, plan.agent.modes)

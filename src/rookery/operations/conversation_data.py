@@ -20,10 +20,10 @@ from rookery.model.messages import Message, Step, Words, clean
 from rookery.model.scopes import Need
 from rookery.model.sessions import Session, Turn
 from rookery.operations.links import Link, link
-from rookery.operations.sessions import ONE, ScreenAsked, require_alive, screen
+from rookery.operations.sessions import ONE, ScreenParams, require_alive, screen
 from rookery.operations.table import (
     Caller,
-    House,
+    Context,
     Nothing,
     OfSession,
     Operation,
@@ -34,17 +34,17 @@ from rookery.operations.table import (
 from rookery.permissions.project_files import require_own_command
 from rookery.ports.transcript import Passage
 from rookery.sessions import commands
-from rookery.sessions.commands import Speaker
+from rookery.sessions.commands import MessageSender
 from rookery.store import sessions as known
 from rookery.store import turns
-from rookery.tracking.transcript_files import Span
-from rookery.tracking.transcript_reader import Wanted, end_of
+from rookery.tracking.transcript_files import TimeSpan
+from rookery.tracking.transcript_reader import TranscriptRange, end_of
 
 #: Characters of what was said that are returned by default.
-TAIL = 8_000
+DEFAULT_TAIL_CHARACTERS = 8_000
 
 #: The most turns that are searched.
-MOST_TURNS = 1_000
+MAX_SEARCHED_TURNS = 1_000
 
 #: A command of an agent's own program: one line that begins with its name.
 _COMMAND = re.compile(r"/([A-Za-z][\w:.-]{0,63})( [^\r\n]*)?")
@@ -54,15 +54,15 @@ _COMMAND = re.compile(r"/([A-Za-z][\w:.-]{0,63})( [^\r\n]*)?")
 ALLOWED = frozenset({"clear", "compact", "context", "cost", "review"})
 
 
-class CommandAsked(OfSession):
+class CommandParams(OfSession):
     command: str = Field(description="as one types it, such as '/compact'")
     listen: bool = Field(False, description="tell the session that asks when it is done")
 
 
-class DataAsked(OfSession):
+class DataParams(OfSession):
     since: datetime | None = Field(None, description="only what was said after this")
     until: datetime | None = Field(None, description="only what was said before this")
-    tail_chars: Annotated[int, Field(ge=1, le=200_000)] = TAIL
+    tail_chars: Annotated[int, Field(ge=1, le=200_000)] = DEFAULT_TAIL_CHARACTERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,17 +102,17 @@ class Projects:
     projects: list[Project]
 
 
-async def list_computers(house: House, caller: Caller, asked: Nothing) -> Computers:
+async def list_computers(context: Context, caller: Caller, params: Nothing) -> Computers:
     """List the computers where sessions can be."""
-    name, agents = house.journal.computer, sorted(house.agents)
+    name, agents = context.journal.computer, sorted(context.agents)
     return Computers([Computer(name, is_local=True, version=__version__, agents=agents)])
 
 
-async def list_projects(house: House, caller: Caller, asked: Nothing) -> Projects:
+async def list_projects(context: Context, caller: Caller, params: Nothing) -> Projects:
     """List the folders in which sessions work or worked, those used last first."""
 
     def read(db: Connection) -> Projects:
-        allowed = reach(house, db, caller, Need.READ)
+        allowed = reach(context, db, caller, Need.READ)
         found: dict[str, Project] = {}
         for row in known.places(db):
             if allowed is None or row["id"] in allowed:
@@ -122,42 +122,42 @@ async def list_projects(house: House, caller: Caller, asked: Nothing) -> Project
                 found[row["path"]] = replace(before, sessions=number, live=live)
         return Projects(list(found.values()))
 
-    return await house.database.read(read)
+    return await context.database.read(read)
 
 
-async def command(house: House, caller: Caller, asked: CommandAsked) -> Message:
+async def command(context: Context, caller: Caller, params: CommandParams) -> Message:
     """Give a command to an agent's own program, such as /compact; once it is idle."""
     # A command may end or change the agent: the right to send it messages is not enough.
-    session = await target(house, caller, asked.session, Need.END)
+    session = await target(context, caller, params.session, Need.END)
     require_alive(session)
-    words = _checked(house, caller, session, asked.command)
+    words = _checked(context, caller, session, params.command)
     if caller.identity.session is not None:
         await require_own_command(session, words.text)
     with suppress(RuntimeFailed):  # not up yet: checked again when the text is typed
-        house.runtime.check(session.id, words.text)
+        context.runtime.check(session.id, words.text)
 
     def write(db: Connection) -> Message:
-        speaker = Speaker(caller.name, caller.identity.session, is_command=True)
+        speaker = MessageSender(caller.name, caller.identity.session, is_command=True)
         message = commands.send(
-            db, house.journal, speaker=speaker, recipient=session.id, words=words
+            db, context.journal, speaker=speaker, recipient=session.id, words=words
         )
-        wanted = Link(session.id, message, direct=False, listen=asked.listen)
-        listening = link(db, house, caller, wanted)
+        wanted = Link(session.id, message, direct=False, listen=params.listen)
+        listening = link(db, context, caller, wanted)
         return Message(message, session.id, Step.PENDING, words.removed, listening=listening)
 
-    return await once(house, caller, Message, write)
+    return await once(context, caller, Message, write)
 
 
-def _checked(house: House, caller: Caller, session: Session, given: str) -> Words:
+def _checked(context: Context, caller: Caller, session: Session, given: str) -> Words:
     """Return the command as cleaned text. Refuse all but a command that the caller may give."""
-    if house.agents[session.agent].screen is None:
+    if context.agents[session.agent].screen is None:
         raise CommandRefused(f"{session.agent} has no commands of its own; send it words.")
     words = clean(given.strip())
     found = _COMMAND.fullmatch(words.text)
     if found is None:
         raise WordsRefused("a command is one line that begins with its name, such as /compact.")
     if caller.identity.session is not None:
-        _require_allowed(found[1], ALLOWED.union(house.settings.trust.commands))
+        _require_allowed(found[1], ALLOWED.union(context.settings.trust.commands))
     return words
 
 
@@ -168,34 +168,36 @@ def _require_allowed(name: str, allowed: AbstractSet[str]) -> None:
         raise Forbidden(f"/{name} is for a person to type; a session may give: {named}.")
 
 
-async def show_data(house: House, caller: Caller, asked: DataAsked) -> SessionData:
+async def show_data(context: Context, caller: Caller, params: DataParams) -> SessionData:
     """Show what a session was asked, said and did last; and its screen, where that tells more.
 
     Turns come first; from its transcript comes what they do not have.
     """
-    session = await target(house, caller, asked.session, Need.READ)
-    between = (_in_utc(asked.since), _in_utc(asked.until))
+    session = await target(context, caller, params.session, Need.READ)
+    between = (_in_utc(params.since), _in_utc(params.until))
 
     def read(db: Connection) -> list[Turn]:
-        return turns.between(db, session.id, *between, last=MOST_TURNS)
+        return turns.between(db, session.id, *between, last=MAX_SEARCHED_TURNS)
 
-    found = await house.database.read(read)
-    kept = _tail(found, asked.tail_chars)
+    found = await context.database.read(read)
+    kept = _tail(found, params.tail_chars)
     omitted = len(found) - len(kept)
-    wanted = Wanted(_span(session, *between), asked.tail_chars, _texts(found[omitted:]))
-    passages = await house.conversations.read(house.database, session, wanted)
+    wanted = TranscriptRange(
+        _span(session, *between), params.tail_chars, _texts(found[omitted:])
+    )
+    passages = await context.conversations.read(context.database, session, wanted)
     shown = ""
     is_told = bool(passages) or (bool(found) and session.activity is Activity.IDLE)
     # A screen shows only the present.
-    if asked.until is None and (session.activity in ASKING or not is_told):
-        shown = await _shown(house, caller, session, asked.tail_chars)
+    if params.until is None and (session.activity in ASKING or not is_told):
+        shown = await _shown(context, caller, session, params.tail_chars)
     return SessionData(session, kept, omitted, passages, shown)
 
 
-def _span(session: Session, since: datetime | None, until: datetime | None) -> Span:
+def _span(session: Session, since: datetime | None, until: datetime | None) -> TimeSpan:
     """Return the requested time span, limited to the session's own."""
-    own = Span.of(session)
-    return Span(max(own.since, since or own.since), min(own.until, until or own.until))
+    own = TimeSpan.of(session)
+    return TimeSpan(max(own.since, since or own.since), min(own.until, until or own.until))
 
 
 def _texts(found: Sequence[Turn]) -> frozenset[str]:
@@ -222,18 +224,18 @@ def _tail(found: Sequence[Turn], room: int) -> list[Turn]:
     return kept[::-1]
 
 
-async def _shown(house: House, caller: Caller, session: Session, room: int) -> str:
+async def _shown(context: Context, caller: Caller, session: Session, room: int) -> str:
     try:
-        asked = ScreenAsked(session=session.id, history=True)
-        lines = (await screen(house, caller, asked)).lines
+        params = ScreenParams(session=session.id, history=True)
+        lines = (await screen(context, caller, params)).lines
     except (CommandRefused, RuntimeFailed):  # it has no pane, or not any more
         return ""
     return end_of("\n".join(line.rstrip() for line in lines).strip("\n"), room)
 
 
 OPERATIONS: tuple[Operation[Any, Any], ...] = (
-    Operation("data", Need.READ, "GET", f"{ONE}/data", DataAsked, SessionData, show_data),
-    Operation("command", Need.END, "POST", f"{ONE}/commands", CommandAsked, Message, command),
+    Operation("data", Need.READ, "GET", f"{ONE}/data", DataParams, SessionData, show_data),
+    Operation("command", Need.END, "POST", f"{ONE}/commands", CommandParams, Message, command),
     Operation(
         "computers", Need.READ, "GET", "/v1/computers", Nothing, Computers, list_computers
     ),

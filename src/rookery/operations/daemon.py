@@ -17,7 +17,7 @@ import anyio
 from pydantic import Field
 
 from rookery import __version__
-from rookery.doctor import Check, Hold, Trouble, examine, hook_switches, rules_in_force
+from rookery.doctor import Check, HoldState, Trouble, examine, hook_switches, rules_in_force
 from rookery.environment import session_environment
 from rookery.hook_setup.programs import find_problem
 from rookery.model.errors import BadInput
@@ -26,11 +26,11 @@ from rookery.model.scopes import Need, Scope
 from rookery.model.sessions import Session
 from rookery.operations import lost_terminals
 from rookery.operations.table import (
-    Asked,
     Caller,
-    House,
+    Context,
     Nothing,
     Operation,
+    Params,
     family_of,
     once,
     reach,
@@ -48,21 +48,21 @@ TROUBLE_TIMEOUT_S = 1.0
 PROBE_TIMEOUT_S = 4.0
 
 
-class PruneAsked(Asked):
+class PruneParams(Params):
     days: float | None = Field(
         None, ge=0, le=36_500, description="older than this; else as configured"
     )
 
 
-class BackupAsked(Asked):
+class BackupParams(Params):
     file: str = Field(description="an absolute path that does not exist yet")
 
 
-class MintAsked(Asked):
+class MintParams(Params):
     scope: Scope
 
 
-class RevokeAsked(Asked):
+class RevokeParams(Params):
     token: str
 
 
@@ -121,73 +121,78 @@ class Done:
     done: bool = True
 
 
-async def status(house: House, caller: Caller, asked: Nothing) -> DaemonStatus:
+async def status(context: Context, caller: Caller, params: Nothing) -> DaemonStatus:
     """Say who answers here."""
 
     def count(db: Connection) -> tuple[int, int, int, bool, str]:
-        allowed = reach(house, db, caller, Need.READ)
+        allowed = reach(context, db, caller, Need.READ)
         live = [each for each in sessions.live(db) if allowed is None or each.id in allowed]
         waiting = sum(each.activity in ASKING for each in live)
         in_tmux = sum(each.has_terminal for each in live)
         problem = limits.headless(db).problem
         return len(live), in_tmux, waiting, flags.is_holding(db), problem
 
-    live, in_tmux, waiting, holding, headless_problem = await house.database.read(count)
-    trouble = await house.database.look_for_trouble(within=TROUBLE_TIMEOUT_S)
-    await house.permissions.rulebook.refresh(house.database, house.journal.clock)
+    live, in_tmux, waiting, holding, headless_problem = await context.database.read(count)
+    trouble = await context.database.look_for_trouble(within=TROUBLE_TIMEOUT_S)
+    await context.permissions.rules_file.refresh(context.database, context.journal.clock)
     return DaemonStatus(
         pid=os.getpid(),
         version=__version__,
-        home=str(house.home.state),
+        home=str(context.home.state),
         sessions=live,
         in_tmux=in_tmux,
         waiting=waiting,
-        started_at=house.started_at,
-        computer=house.journal.computer,
-        tmux_socket=str(house.home.tmux),
-        log=str(house.home.log),
-        url=house.loopback.url,
+        started_at=context.started_at,
+        computer=context.journal.computer,
+        tmux_socket=str(context.home.tmux),
+        log=str(context.home.log),
+        url=context.loopback.url,
         trouble=trouble,
         holding=holding,
-        http_note=house.loopback.note,
-        rules_problem=house.permissions.rulebook.problem,
+        http_note=context.loopback.note,
+        rules_problem=context.permissions.rules_file.problem,
         headless_problem=headless_problem,
-        hooks_problem=find_problem(house.home),
+        hooks_problem=find_problem(context.home),
     )
 
 
-async def stop(house: House, caller: Caller, asked: Nothing) -> DaemonStatus:
+async def stop(context: Context, caller: Caller, params: Nothing) -> DaemonStatus:
     """Stop the daemon; agents in tmux live on."""
-    answer = await status(house, caller, asked)
-    house.stop()
+    answer = await status(context, caller, params)
+    context.stop()
     return answer
 
 
-async def count(house: House, caller: Caller, asked: Nothing) -> Statistics:
+async def count(context: Context, caller: Caller, params: Nothing) -> Statistics:
     """Count sessions, turns, tokens and cost."""
 
     def read(db: Connection) -> Statistics:
-        return statistics.count(db, among=family_of(db, house, caller))
+        return statistics.count(db, among=family_of(db, context, caller))
 
-    return await house.database.read(read)
+    return await context.database.read(read)
 
 
-async def check_up(house: House, caller: Caller, asked: Nothing) -> Checkup:
+async def check_up(context: Context, caller: Caller, params: Nothing) -> Checkup:
     """Look for trouble, and say what to do about it."""
-    environment = session_environment(house.login, {}, house.settings.environment)
-    trouble = await house.database.read(find_trouble)
-    rulebook = house.permissions.rulebook
-    await rulebook.refresh(house.database, house.journal.clock)
+    environment = session_environment(context.login, {}, context.settings.environment)
+    trouble = await context.database.read(find_trouble)
+    rules_file = context.permissions.rules_file
+    await rules_file.refresh(context.database, context.journal.clock)
     looked_at = partial(
-        examine, house.home, house.settings, environment, agents=house.agents, trouble=trouble
+        examine,
+        context.home,
+        context.settings,
+        environment,
+        agents=context.agents,
+        trouble=trouble,
     )
     checks = await anyio.to_thread.run_sync(looked_at)
-    checks.append(house.loopback.check)
-    checks.append(rules_in_force(rulebook))
-    live = await house.database.read(sessions.live)
+    checks.append(context.loopback.check)
+    checks.append(rules_in_force(rules_file))
+    live = await context.database.read(sessions.live)
     checks.append(hook_switches(await in_thread(partial(_switched_off, live), otherwise={})))
-    checks.append(await lost_terminals.check(house))
-    if refused := await house.database.try_writing(within=PROBE_TIMEOUT_S):
+    checks.append(await lost_terminals.check(context))
+    if refused := await context.database.try_writing(within=PROBE_TIMEOUT_S):
         checks.append(Check("file", ok=False, detail=refused))
     is_well = all(each.ok is not False for each in checks)
     return Checkup(is_well, checks, _without_secrets(environment))
@@ -206,7 +211,7 @@ def find_trouble(db: Connection) -> Trouble:
         parked=troubles.count_parked_entries(db),
         hooks=troubles.count_parked_hooks(db),
         doubts=tuple(troubles.unsure_messages(db)),
-        hold=Hold(troubles.held_since(db)) if flags.is_holding(db) else None,
+        hold=HoldState(troubles.held_since(db)) if flags.is_holding(db) else None,
         headless=limits.headless(db).problem,
     )
 
@@ -219,37 +224,37 @@ def _without_secrets(environment: dict[str, str]) -> dict[str, str]:
     }
 
 
-async def prune(house: House, caller: Caller, asked: PruneAsked) -> Pruned:
+async def prune(context: Context, caller: Caller, params: PruneParams) -> Pruned:
     """Forget what is old, now."""
-    spans = house.settings.limits
-    days = spans.retention_days if asked.days is None else asked.days
-    before = house.journal.clock.now() - timedelta(days=days)
+    spans = context.settings.limits
+    days = spans.retention_days if params.days is None else params.days
+    before = context.journal.clock.now() - timedelta(days=days)
     rows = 0
     for forget in (
         partial(retention.forget_aged, before=before),
         partial(retention.forget_sessions, keep=spans.kept_sessions),
     ):
-        while gone := await house.database.write(forget):
+        while gone := await context.database.write(forget):
             rows += gone
-    return await once(house, caller, Pruned, lambda _: Pruned(rows))
+    return await once(context, caller, Pruned, lambda _: Pruned(rows))
 
 
-async def back_up(house: House, caller: Caller, asked: BackupAsked) -> BackedUp:
+async def back_up(context: Context, caller: Caller, params: BackupParams) -> BackedUp:
     """Copy the database, whole and consistent, while everything goes on."""
-    file = Path(asked.file)
-    if not file.is_absolute() or "\0" in asked.file:
+    file = Path(params.file)
+    if not file.is_absolute() or "\0" in params.file:
         raise BadInput("give the whole path of the copy.")
     try:
-        if house.database.lost:  # the data is in the open file, no longer at its path
-            await house.database.read(partial(_copy, file=file))
+        if context.database.lost:  # the data is in the open file, no longer at its path
+            await context.database.read(partial(_copy, file=file))
         else:
-            await anyio.to_thread.run_sync(_copy_apart, house.database.path, file)
+            await anyio.to_thread.run_sync(_copy_apart, context.database.path, file)
     except FileExistsError as error:
         raise BadInput(f"{file} is there already, and is not written over.") from error
     except (OSError, sqlite3.Error) as error:
         raise BadInput(f"the copy cannot be written to {file}: {error}") from error
     made = BackedUp(str(file), (await anyio.Path(file).stat()).st_size)
-    return await once(house, caller, BackedUp, lambda _: made) if caller.key else made
+    return await once(context, caller, BackedUp, lambda _: made) if caller.key else made
 
 
 def _copy_apart(source: Path, file: Path) -> None:
@@ -269,35 +274,35 @@ def _copy(db: Connection, file: Path) -> None:
         on_failure.pop_all()
 
 
-async def mint(house: House, caller: Caller, asked: MintAsked) -> Minted:
+async def mint(context: Context, caller: Caller, params: MintParams) -> Minted:
     """Make a token for a program; its secret is shown this once."""
-    secret, at = tokens.new_secret(), house.journal.clock.now()
+    secret, at = tokens.new_secret(), context.journal.clock.now()
 
     def make(db: Connection) -> Minted:
-        token = tokens.mint(db, secret, asked.scope, by=caller.identity, at=at)
+        token = tokens.mint(db, secret, params.scope, by=caller.identity, at=at)
         return Minted(token, None)  # stored under the key, so without the secret
 
-    made = await once(house, caller, Minted, make)
-    is_new = await house.database.read(partial(tokens.find, found=tokens.digest(secret)))
+    made = await once(context, caller, Minted, make)
+    is_new = await context.database.read(partial(tokens.find, found=tokens.digest(secret)))
     return replace(made, secret=secret) if is_new else made
 
 
-async def list_tokens(house: House, caller: Caller, asked: Nothing) -> TokenList:
+async def list_tokens(context: Context, caller: Caller, params: Nothing) -> TokenList:
     """List the valid tokens; never their secrets."""
-    return TokenList(await house.database.read(tokens.valid))
+    return TokenList(await context.database.read(tokens.valid))
 
 
-async def revoke(house: House, caller: Caller, asked: RevokeAsked) -> Done:
+async def revoke(context: Context, caller: Caller, params: RevokeParams) -> Done:
     """Take a token back; whoever follows events with it is cut off."""
-    at = house.journal.clock.now()
+    at = context.journal.clock.now()
 
     def take_back(db: Connection) -> Done:
-        tokens.revoke(db, asked.token, at=at)
+        tokens.revoke(db, params.token, at=at)
         return Done()
 
-    done = await once(house, caller, Done, take_back)
-    revoked = await house.database.read(partial(tokens.digest_of, word=asked.token))
-    house.streams.close(revoked)
+    done = await once(context, caller, Done, take_back)
+    revoked = await context.database.read(partial(tokens.digest_of, word=params.token))
+    context.streams.close(revoked)
     return done
 
 
@@ -306,11 +311,11 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
     Operation("stats", Need.READ, "GET", "/v1/stats", Nothing, Statistics, count),
     Operation("stop", Need.OWN, "POST", "/v1/stop", Nothing, DaemonStatus, stop),
     Operation("doctor", Need.OWN, "GET", "/v1/doctor", Nothing, Checkup, check_up),
-    Operation("prune", Need.OWN, "POST", "/v1/prune", PruneAsked, Pruned, prune),
-    Operation("backup", Need.OWN, "POST", "/v1/backup", BackupAsked, BackedUp, back_up),
-    Operation("mint", Need.OWN, "POST", "/v1/tokens", MintAsked, Minted, mint),
+    Operation("prune", Need.OWN, "POST", "/v1/prune", PruneParams, Pruned, prune),
+    Operation("backup", Need.OWN, "POST", "/v1/backup", BackupParams, BackedUp, back_up),
+    Operation("mint", Need.OWN, "POST", "/v1/tokens", MintParams, Minted, mint),
     Operation("tokens", Need.OWN, "GET", "/v1/tokens", Nothing, TokenList, list_tokens),
     Operation(
-        "revoke", Need.OWN, "POST", "/v1/tokens/{token}/revoke", RevokeAsked, Done, revoke
+        "revoke", Need.OWN, "POST", "/v1/tokens/{token}/revoke", RevokeParams, Done, revoke
     ),
 )

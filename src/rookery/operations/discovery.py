@@ -9,7 +9,7 @@ from typing import Any
 from rookery.model.errors import CommandRefused
 from rookery.model.scopes import Need
 from rookery.model.sessions import OBSERVED, Session
-from rookery.operations.table import Caller, House, Nothing, Operation
+from rookery.operations.table import Caller, Context, Nothing, Operation
 from rookery.runtimes.tmux.user_servers import ListedPane
 from rookery.store import sessions
 
@@ -38,11 +38,11 @@ class Discovered:
     new: list[str]  #: the names of those that were not known before
 
 
-async def list_panes(house: House, caller: Caller, asked: Nothing) -> Panes:
+async def list_panes(context: Context, caller: Caller, params: Nothing) -> Panes:
     """List the panes of the user's tmux servers and of ours, and who runs there."""
-    listed = await house.discovery.list_all()
-    live = await house.database.read(sessions.live)
-    own = str(house.home.tmux)
+    listed = await context.discovery.list_all()
+    live = await context.database.read(sessions.live)
+    own = str(context.home.tmux)
     names = {(each.tmux_server or own, each.tmux_pane): each.name for each in live}
     return Panes([_shown(each, names.get((each.server, each.pane), "")) for each in listed])
 
@@ -61,13 +61,13 @@ def _shown(pane: ListedPane, name: str) -> PaneShown:
     )
 
 
-async def discover(house: House, caller: Caller, asked: Nothing) -> Discovered:
+async def discover(context: Context, caller: Caller, params: Nothing) -> Discovered:
     """Look for agents in the user's tmux servers, now."""
-    if not house.settings.discovery.enabled:
+    if not context.settings.discovery.enabled:
         raise CommandRefused("the configuration has discovery.enabled = false.")
-    before = {each.id for each in await house.database.read(_observed)}
-    await house.discovery.discover()
-    found = await house.database.read(_observed)
+    before = {each.id for each in await context.database.read(_observed)}
+    await context.discovery.discover()
+    found = await context.database.read(_observed)
     return Discovered(found, [each.name for each in found if each.id not in before])
 
 

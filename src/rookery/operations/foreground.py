@@ -11,16 +11,16 @@ from pydantic import Field
 from rookery.model.actors import Actor, ActorKind
 from rookery.model.errors import BadInput, Forbidden
 from rookery.model.facts import ForegroundEntered, ForegroundLeft, SessionId
-from rookery.model.names import SHOWN
+from rookery.model.names import SHOWN_NAME_CHARACTERS
 from rookery.model.scopes import Need, Scope
 from rookery.model.sessions import Session, Turn
 from rookery.operations.sessions import ONE
 from rookery.operations.table import (
-    Asked,
     Caller,
-    House,
+    Context,
     OfSession,
     Operation,
+    Params,
     once,
     reach,
     target,
@@ -35,7 +35,7 @@ TERMINAL = "terminal"
 CHANNELS = (TERMINAL,)
 
 #: The most missed turns that are returned; earlier ones are only counted.
-MOST = 200
+MAX_MISSED_TURNS = 200
 
 Number: TypeAlias = Annotated[int, Field(ge=0, le=2**62)]
 
@@ -44,20 +44,20 @@ class OnChannel(OfSession):
     channel: str = Field(TERMINAL, description="where the person is shown it")
 
 
-class BackgroundAsked(OnChannel):
+class BackgroundParams(OnChannel):
     seen: Number | None = Field(None, description="turns up to this one were shown")
 
 
-class ForegroundAsked(BackgroundAsked):
+class ForegroundParams(BackgroundParams):
     brings: bool = Field(True, description="false: only look whether it is there")
-    last: Annotated[int, Field(ge=0, le=MOST)] = MOST
+    last: Annotated[int, Field(ge=0, le=MAX_MISSED_TURNS)] = MAX_MISSED_TURNS
 
 
-class ShownAsked(OnChannel):
+class ShownParams(OnChannel):
     seen: Number = Field(description="turns up to this one were shown")
 
 
-class ForegroundsAsked(Asked):
+class ForegroundsParams(Params):
     channel: str = TERMINAL
 
 
@@ -96,24 +96,24 @@ class Foregrounds:
     foregrounds: list[InFront]
 
 
-async def foreground(house: House, caller: Caller, asked: ForegroundAsked) -> Foreground:
+async def foreground(context: Context, caller: Caller, params: ForegroundParams) -> Foreground:
     """Show what a session says as it comes; answers what was missed of it.
 
     Of one that is over it only answers that.
     """
-    session = await _found(house, caller, asked)
-    _require_may_mark_seen(caller, asked.seen)
+    session = await _found(context, caller, params)
+    _require_may_mark_seen(caller, params.seen)
 
     def write(db: Connection) -> Foreground:
-        if asked.seen is not None:
-            foregrounds.mark(db, session.id, asked.channel, seen=asked.seen)
-        is_new = asked.brings and _enter(db, house, caller, asked.channel, session.id)
-        seen = foregrounds.seen(db, session.id, asked.channel)
-        missed = foregrounds.missed(db, session.id, after=seen, last=asked.last)
+        if params.seen is not None:
+            foregrounds.mark(db, session.id, params.channel, seen=params.seen)
+        is_new = params.brings and _enter(db, context, caller, params.channel, session.id)
+        seen = foregrounds.seen(db, session.id, params.channel)
+        missed = foregrounds.missed(db, session.id, after=seen, last=params.last)
         return Foreground(
             session=known.get(db, session.id),
-            channel=asked.channel,
-            is_there=foregrounds.bringer(db, session.id, asked.channel) is not None,
+            channel=params.channel,
+            is_there=foregrounds.bringer(db, session.id, params.channel) is not None,
             is_new=is_new,
             seen=seen,
             missed=missed.turns,
@@ -122,80 +122,82 @@ async def foreground(house: House, caller: Caller, asked: ForegroundAsked) -> Fo
             as_of=entries.last_number(db),
         )
 
-    return await once(house, caller, Foreground, write)
+    return await once(context, caller, Foreground, write)
 
 
 def _enter(
-    db: Connection, house: House, caller: Caller, channel: str, session: SessionId
+    db: Connection, context: Context, caller: Caller, channel: str, session: SessionId
 ) -> bool:
     """Bring a session to the foreground, unless it is over. Return whether it is new there."""
     if known.get(db, session).status.is_over:  # it says nothing more
         return False
-    now = house.journal.clock.now()
+    now = context.journal.clock.now()
     is_new = foregrounds.enter(db, session, channel, by=caller.name, at=now)
     if is_new:
-        house.journal.append(db, ForegroundEntered(session, channel, caller.name))
+        context.journal.append(db, ForegroundEntered(session, channel, caller.name))
     elif caller.identity.scope is Scope.OWNER:
         foregrounds.claim(db, session, channel, by=caller.name)
     return is_new
 
 
-async def shown(house: House, caller: Caller, asked: ShownAsked) -> Shown:
+async def shown(context: Context, caller: Caller, params: ShownParams) -> Shown:
     """Say how far a session was shown, in front or not; answers what is to be shown next."""
-    session = await _found(house, caller, asked)
+    session = await _found(context, caller, params)
 
     def write(db: Connection) -> Shown:
-        foregrounds.mark(db, session.id, asked.channel, seen=asked.seen)
+        foregrounds.mark(db, session.id, params.channel, seen=params.seen)
         # After what this caller has shown: another one may show the same at the same time.
-        following = foregrounds.following(db, session.id, after=asked.seen)
-        return Shown(session.id, asked.channel, asked.seen, following)
+        following = foregrounds.following(db, session.id, after=params.seen)
+        return Shown(session.id, params.channel, params.seen, following)
 
-    return await once(house, caller, Shown, write)
+    return await once(context, caller, Shown, write)
 
 
-async def background(house: House, caller: Caller, asked: BackgroundAsked) -> Background:
+async def background(context: Context, caller: Caller, params: BackgroundParams) -> Background:
     """Show a session no more; it goes on. Twice does nothing."""
-    session = await _found(house, caller, asked)
-    _require_may_mark_seen(caller, asked.seen)
+    session = await _found(context, caller, params)
+    _require_may_mark_seen(caller, params.seen)
 
     def write(db: Connection) -> Background:
-        if asked.seen is not None:
-            foregrounds.mark(db, session.id, asked.channel, seen=asked.seen)
-        _require_may_put_back(caller, foregrounds.bringer(db, session.id, asked.channel))
-        was_in_front = foregrounds.leave(db, session.id, asked.channel)
+        if params.seen is not None:
+            foregrounds.mark(db, session.id, params.channel, seen=params.seen)
+        _require_may_put_back(caller, foregrounds.bringer(db, session.id, params.channel))
+        was_in_front = foregrounds.leave(db, session.id, params.channel)
         if was_in_front:
-            house.journal.append(db, ForegroundLeft(session.id, asked.channel, caller.name))
-        return Background(session.id, asked.channel, was_in_front)
+            context.journal.append(db, ForegroundLeft(session.id, params.channel, caller.name))
+        return Background(session.id, params.channel, was_in_front)
 
-    return await once(house, caller, Background, write)
+    return await once(context, caller, Background, write)
 
 
 async def list_foregrounds(
-    house: House, caller: Caller, asked: ForegroundsAsked
+    context: Context, caller: Caller, params: ForegroundsParams
 ) -> Foregrounds:
     """List the sessions that are in the foreground of a channel."""
-    _require_a_channel(asked.channel)
+    _require_a_channel(params.channel)
 
     def read(db: Connection) -> Foregrounds:
-        allowed = reach(house, db, caller, Need.READ)
-        found = foregrounds.in_front(db, asked.channel)
+        allowed = reach(context, db, caller, Need.READ)
+        found = foregrounds.in_front(db, params.channel)
         return Foregrounds(
             [each for each in found if allowed is None or each.session in allowed]
         )
 
-    return await house.database.read(read)
+    return await context.database.read(read)
 
 
-async def _found(house: House, caller: Caller, asked: OnChannel) -> Session:
-    _require_a_channel(asked.channel)
+async def _found(context: Context, caller: Caller, params: OnChannel) -> Session:
+    _require_a_channel(params.channel)
     # Showing a session sends it no text, so an agent may bring a plain program as well.
-    return await target(house, caller, asked.session, Need.READ)
+    return await target(context, caller, params.session, Need.READ)
 
 
 def _require_a_channel(channel: str) -> None:
     if channel not in CHANNELS:
         there = ", ".join(CHANNELS)
-        raise BadInput(f"there is no channel {channel[:SHOWN]!r}; there is: {there}.")
+        raise BadInput(
+            f"there is no channel {channel[:SHOWN_NAME_CHARACTERS]!r}; there is: {there}."
+        )
 
 
 def _require_may_put_back(caller: Caller, by: str | None) -> None:
@@ -214,15 +216,15 @@ def _require_may_mark_seen(caller: Caller, seen: int | None) -> None:
 OPERATIONS: tuple[Operation[Any, Any], ...] = (
     Operation(
         *("foreground", Need.SPEAK, "POST", f"{ONE}/foreground"),
-        *(ForegroundAsked, Foreground, foreground),
+        *(ForegroundParams, Foreground, foreground),
     ),
-    Operation("shown", Need.OWN, "POST", f"{ONE}/shown", ShownAsked, Shown, shown),
+    Operation("shown", Need.OWN, "POST", f"{ONE}/shown", ShownParams, Shown, shown),
     Operation(
         *("background", Need.SPEAK, "POST", f"{ONE}/background"),
-        *(BackgroundAsked, Background, background),
+        *(BackgroundParams, Background, background),
     ),
     Operation(
         *("foregrounds", Need.READ, "GET", "/v1/foregrounds"),
-        *(ForegroundsAsked, Foregrounds, list_foregrounds),
+        *(ForegroundsParams, Foregrounds, list_foregrounds),
     ),
 )

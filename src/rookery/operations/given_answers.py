@@ -6,11 +6,11 @@ import shlex
 from collections.abc import Callable
 
 from rookery.model.errors import BadInput
-from rookery.model.names import SHOWN
+from rookery.model.names import SHOWN_NAME_CHARACTERS
 from rookery.model.permissions import Question, Request
 
 #: Digits of a number that are read; no question has so many options.
-_DIGITS = 9
+_MAX_DIGITS = 9
 
 
 def given_answers(
@@ -55,7 +55,7 @@ def chosen(options: tuple[str, ...], given: str) -> str:
         return given
     if found := _matched(options, given):
         return found
-    shown = " ".join(given.split())[:SHOWN]
+    shown = " ".join(given.split())[:SHOWN_NAME_CHARACTERS]
     meant = _meant(options, given)
     which = "may be the one or the other" if len(meant) > 1 else "is none of the options"
     own = f"rookery answer NAME --text {shlex.quote(shown)}"
@@ -74,7 +74,7 @@ def _meant(options: tuple[str, ...], given: str) -> set[str]:
         return set()
     named = {each for each in options if each.lower() == words}
     if words.isdecimal():
-        number = int(words[:_DIGITS])
+        number = int(words[:_MAX_DIGITS])
         return {*options[number - 1 : number], *named} if number else named
     return named or {each for each in options if each.lower().startswith(words)}
 
@@ -84,7 +84,7 @@ def listed(question: Question) -> str:
 
 
 def _in_order(options: tuple[str, ...]) -> str:
-    shorts = (" ".join(each.split())[:SHOWN] for each in options)
+    shorts = (" ".join(each.split())[:SHOWN_NAME_CHARACTERS] for each in options)
     return ", ".join(f"{place}. {each}" for place, each in enumerate(shorts, 1))
 
 
@@ -94,13 +94,13 @@ def _named(options: tuple[str, ...], given: str) -> str:
 
 def spoken_answers(request: Request, words: str) -> dict[str, tuple[str, ...]]:
     """Parse a text into answers: an option by its name or number, else free text."""
-    asked = request.questions
+    params = request.questions
     lines = [each.strip() for each in words.splitlines() if each.strip()]
-    given = lines if len(asked) > 1 else [words.strip()]
-    if len(given) != len(asked) or not all(given):
-        count = len(asked)
+    given = lines if len(params) > 1 else [words.strip()]
+    if len(given) != len(params) or not all(given):
+        count = len(params)
         raise BadInput(f"it asks {count} questions; answer each on a line of its own.")
     return {
         question.text: (_matched(question.options, each) or each,)
-        for question, each in zip(asked, given, strict=True)
+        for question, each in zip(params, given, strict=True)
     }

@@ -12,8 +12,8 @@ from rookery.model.facts import SessionId
 from rookery.model.listeners import Listener
 from rookery.model.messages import MessageId
 from rookery.model.relays import RelayLimits
-from rookery.operations.table import Caller, House, family_of
-from rookery.sessions.commands import Speaker
+from rookery.operations.table import Caller, Context, family_of
+from rookery.sessions.commands import MessageSender
 from rookery.store import sessions
 
 
@@ -27,11 +27,11 @@ class Link:
     listen: bool
 
 
-def speaker_of(caller: Caller, *, direct: bool = False) -> Speaker:
-    return Speaker(caller.name, caller.identity.session, is_direct=direct)
+def speaker_of(caller: Caller, *, direct: bool = False) -> MessageSender:
+    return MessageSender(caller.name, caller.identity.session, is_direct=direct)
 
 
-def link(db: Connection, house: House, caller: Caller, wanted: Link) -> bool:
+def link(db: Connection, context: Context, caller: Caller, wanted: Link) -> bool:
     """Link the caller to a session: by a relay in which the two talk, or by a listener.
 
     Return whether a listener was added.
@@ -40,29 +40,29 @@ def link(db: Connection, house: House, caller: Caller, wanted: Link) -> bool:
     if own is None or own == wanted.target:
         return False
     if wanted.direct:
-        require_family(db, house, caller, {wanted.target})
-        relays.join_pair(db, house.journal, (own, wanted.target), limits=limits_of(house))
+        require_family(db, context, caller, {wanted.target})
+        relays.join_pair(db, context.journal, (own, wanted.target), limits=limits_of(context))
         return False
     if not wanted.listen or not sessions.get(db, own).can_receive:
         return False  # a session without a pane cannot be notified
     listener = Listener(caller=own, target=wanted.target, message=wanted.message)
-    return listeners.listen(db, house.journal, listener)
+    return listeners.listen(db, context.journal, listener)
 
 
 def require_family(
-    db: Connection, house: House, caller: Caller, members: AbstractSet[SessionId]
+    db: Connection, context: Context, caller: Caller, members: AbstractSet[SessionId]
 ) -> None:
     """Refuse a relay with members outside the caller's family. Raises ``Forbidden``.
 
     A session that the caller only knows from a relay of another family must not be passed on
     to other sessions, and is out of the caller's reach once that relay is closed.
     """
-    allowed = family_of(db, house, caller)
+    allowed = family_of(db, context, caller)
     if allowed is not None and not members <= allowed:
         raise Forbidden("a session lets only its family talk in a relay.")
 
 
-def limits_of(house: House) -> RelayLimits:
+def limits_of(context: Context) -> RelayLimits:
     """Return the default limits of relays, which keep sessions from talking for ever."""
-    usual = house.settings.relays
+    usual = context.settings.relays
     return RelayLimits(usual.max_hops, usual.max_a_minute, usual.max_characters)

@@ -16,17 +16,17 @@ from rookery.model.listeners import Listener, Until
 from rookery.model.scopes import Need
 from rookery.model.sessions import Session
 from rookery.operations.table import (
-    Asked,
     Caller,
-    House,
+    Context,
     Nothing,
     Operation,
+    Params,
     once,
     reach,
     require_own,
     target,
 )
-from rookery.operations.waits import MOST, Number, enough
+from rookery.operations.waits import MAX_AWAITED_SESSIONS, Number, enough
 from rookery.store import backlog, flags, sessions
 from rookery.store import listeners as waiting
 from rookery.store.listeners import ComposedWait
@@ -34,8 +34,8 @@ from rookery.store.listeners import ComposedWait
 CALLER = Field("", description="the session that is told; your own, if you are one")
 
 
-class ListenAsked(Asked):
-    targets: Annotated[tuple[str, ...], Field(min_length=1, max_length=MOST)]
+class ListenParams(Params):
+    targets: Annotated[tuple[str, ...], Field(min_length=1, max_length=MAX_AWAITED_SESSIONS)]
     caller: str = CALLER
     until: Until = Until.STOP
     repeat: bool = Field(False, description="told again and again, not only once")
@@ -47,12 +47,12 @@ class ListenAsked(Asked):
     )
 
 
-class UnlistenAsked(Asked):
+class UnlistenParams(Params):
     target: str
     caller: str = CALLER
 
 
-class InboxAsked(Asked):
+class InboxParams(Params):
     session: str = Field("", description="whose; else of all")
 
 
@@ -104,16 +104,16 @@ class Holding:
     holding: bool
 
 
-async def listen(house: House, caller: Caller, asked: ListenAsked) -> Listenings:
+async def listen(context: Context, caller: Caller, params: ListenParams) -> Listenings:
     """Have a session told when others stop; it need not ask again and again."""
-    own = await require_own(house, caller, asked.caller)
-    found = [await target(house, caller, word, Need.READ) for word in asked.targets]
+    own = await require_own(context, caller, params.caller)
+    found = [await target(context, caller, word, Need.READ) for word in params.targets]
     wanted = [
-        Listener(caller=own.id, target=each.id, until=asked.until, is_lasting=asked.repeat)
+        Listener(caller=own.id, target=each.id, until=params.until, is_lasting=params.repeat)
         for each in {each.id: each for each in found}.values()
     ]
-    is_one_wait = asked.needed != "each" or asked.timeout is not None
-    if is_one_wait and asked.repeat:
+    is_one_wait = params.needed != "each" or params.timeout is not None
+    if is_one_wait and params.repeat:
         raise BadInput("who waits for several at once, or with a deadline, is told once.")
 
     def write(db: Connection) -> Listenings:
@@ -122,12 +122,12 @@ async def listen(house: House, caller: Caller, asked: ListenAsked) -> Listenings
         over = [each for each in wanted if each.target in ids]
         alive = [each for each in wanted if each.target not in ids]
         # Targets that are over are reported at once, with the reason.
-        answered = [_listen(db, house, each) for each in (over if is_one_wait else wanted)]
+        answered = [_listen(db, context, each) for each in (over if is_one_wait else wanted)]
         if is_one_wait and alive:
-            answered += _listen_to_several(db, house, alive, asked)
+            answered += _listen_to_several(db, context, alive, params)
         return Listenings(answered)
 
-    return await once(house, caller, Listenings, write)
+    return await once(context, caller, Listenings, write)
 
 
 def _require_reachable(caller: Session) -> None:
@@ -138,9 +138,9 @@ def _require_reachable(caller: Session) -> None:
         raise CommandRefused(f"{caller.name} is in no pane and cannot be told anything.")
 
 
-def _listen(db: Connection, house: House, wanted: Listener) -> Listening:
+def _listen(db: Connection, context: Context, wanted: Listener) -> Listening:
     try:
-        added = listeners.listen(db, house.journal, wanted)
+        added = listeners.listen(db, context.journal, wanted)
     except SessionOver as over:
         return Listening(wanted.target, listening=False, reason=str(over.args[0]))
     reason = "" if added else "it waits for that one already"
@@ -149,39 +149,39 @@ def _listen(db: Connection, house: House, wanted: Listener) -> Listening:
 
 
 def _listen_to_several(
-    db: Connection, house: House, wanted: list[Listener], asked: ListenAsked
+    db: Connection, context: Context, wanted: list[Listener], params: ListenParams
 ) -> list[Listening]:
     # Separate news of each, but a common deadline: that is one wait for all.
-    needed = enough("all" if asked.needed == "each" else asked.needed, len(wanted))
-    deadline = timedelta(seconds=asked.timeout) if asked.timeout is not None else None
-    listeners.listen_to_several(db, house.journal, wanted, needed=needed, deadline=deadline)
+    needed = enough("all" if params.needed == "each" else params.needed, len(wanted))
+    deadline = timedelta(seconds=params.timeout) if params.timeout is not None else None
+    listeners.listen_to_several(db, context.journal, wanted, needed=needed, deadline=deadline)
     rings = ((each, listeners.ring_of(db, each)) for each in wanted)
     return [Listening(each.target, listening=True, ring=ring) for each, ring in rings]
 
 
-async def unlisten(house: House, caller: Caller, asked: UnlistenAsked) -> Stopped:
+async def unlisten(context: Context, caller: Caller, params: UnlistenParams) -> Stopped:
     """Let a session wait no more for another, which goes on."""
-    own = await require_own(house, caller, asked.caller)
-    found = await target(house, caller, asked.target, Need.READ)
+    own = await require_own(context, caller, params.caller)
+    found = await target(context, caller, params.target, Need.READ)
 
     def write(db: Connection) -> Stopped:
         return Stopped(waiting.remove(db, caller=own.id, target=found.id))
 
-    return await once(house, caller, Stopped, write)
+    return await once(context, caller, Stopped, write)
 
 
-async def list_listeners(house: House, caller: Caller, asked: Nothing) -> KnownListeners:
+async def list_listeners(context: Context, caller: Caller, params: Nothing) -> KnownListeners:
     """Show who waits for whom."""
 
     def read(db: Connection) -> KnownListeners:
-        allowed = reach(house, db, caller, Need.READ)
+        allowed = reach(context, db, caller, Need.READ)
         found = waiting.known(db)
         seen = [each for each in found if allowed is None or each.caller in allowed]
         parts = {each.wait for each in seen}
         waits = [_composed(db, each) for each in waiting.known_waits(db) if each.id in parts]
         return KnownListeners(seen, waits)
 
-    return await house.database.read(read)
+    return await context.database.read(read)
 
 
 def _composed(db: Connection, wait: ComposedWait) -> Composed:
@@ -190,48 +190,48 @@ def _composed(db: Connection, wait: ComposedWait) -> Composed:
     return Composed(wait.id, wait.needed, every, there, wait.deadline)
 
 
-async def inbox(house: House, caller: Caller, asked: InboxAsked) -> Inbox:
+async def inbox(context: Context, caller: Caller, params: InboxParams) -> Inbox:
     """Show words that wait, that never arrived, or of which nobody knows."""
-    only = await target(house, caller, asked.session, Need.READ) if asked.session else None
+    only = await target(context, caller, params.session, Need.READ) if params.session else None
 
     def read(db: Connection) -> Inbox:
-        allowed = {only.id} if only else reach(house, db, caller, Need.READ)
+        allowed = {only.id} if only else reach(context, db, caller, Need.READ)
         found = backlog.letters(db, only.id if only else None)
         letters = [each for each in found if allowed is None or each.session in allowed]
         return Inbox(letters, flags.is_holding(db))
 
-    return await house.database.read(read)
+    return await context.database.read(read)
 
 
-async def hold(house: House, caller: Caller, asked: Nothing) -> Holding:
+async def hold(context: Context, caller: Caller, params: Nothing) -> Holding:
     """Keep all words back, at once: nothing is typed anywhere until it is released."""
-    return await _switch(house, caller, on=True)
+    return await _switch(context, caller, on=True)
 
 
-async def release(house: House, caller: Caller, asked: Nothing) -> Holding:
+async def release(context: Context, caller: Caller, params: Nothing) -> Holding:
     """Let words go again."""
-    return await _switch(house, caller, on=False)
+    return await _switch(context, caller, on=False)
 
 
-async def _switch(house: House, caller: Caller, *, on: bool) -> Holding:
+async def _switch(context: Context, caller: Caller, *, on: bool) -> Holding:
     def write(db: Connection) -> Holding:
         if flags.hold(db, on=on):
             fact = DeliveriesHeld if on else DeliveriesReleased
-            house.journal.append(db, fact(NO_SESSION, caller.name))
+            context.journal.append(db, fact(NO_SESSION, caller.name))
         return Holding(on)
 
-    return await house.database.write(write)
+    return await context.database.write(write)
 
 
 OPERATIONS: tuple[Operation[Any, Any], ...] = (
-    Operation("listen", Need.SPEAK, "POST", "/v1/listeners", ListenAsked, Listenings, listen),
+    Operation("listen", Need.SPEAK, "POST", "/v1/listeners", ListenParams, Listenings, listen),
     Operation(
-        "unlisten", Need.SPEAK, "POST", "/v1/listeners/stop", UnlistenAsked, Stopped, unlisten
+        "unlisten", Need.SPEAK, "POST", "/v1/listeners/stop", UnlistenParams, Stopped, unlisten
     ),
     Operation(
         "listeners", Need.READ, "GET", "/v1/listeners", Nothing, KnownListeners, list_listeners
     ),
-    Operation("inbox", Need.READ, "GET", "/v1/inbox", InboxAsked, Inbox, inbox),
+    Operation("inbox", Need.READ, "GET", "/v1/inbox", InboxParams, Inbox, inbox),
     Operation("hold", Need.OWN, "POST", "/v1/hold", Nothing, Holding, hold),
     Operation("release", Need.OWN, "POST", "/v1/release", Nothing, Holding, release),
 )

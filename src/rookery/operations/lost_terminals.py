@@ -6,17 +6,17 @@ from rookery.doctor import Check
 from rookery.model.errors import RuntimeFailed
 from rookery.model.lifecycle import Status
 from rookery.model.sessions import Session
-from rookery.operations.table import House
+from rookery.operations.table import Context
 from rookery.store import sessions
 
 
-async def without_terminal(house: House) -> list[Session]:
+async def without_terminal(context: Context) -> list[Session]:
     """Return the running sessions that were started in a pane that no longer exists."""
     try:
-        held = await house.runtime.find()
+        held = await context.runtime.find()
     except RuntimeFailed:
         return []  # tmux cannot be reached: that says nothing about its panes
-    live = await house.database.read(sessions.live)
+    live = await context.database.read(sessions.live)
     return [
         each
         for each in live
@@ -27,9 +27,9 @@ async def without_terminal(house: House) -> list[Session]:
     ]
 
 
-async def check(house: House) -> Check:
+async def check(context: Context) -> Check:
     """Return the doctor's check: which agents have no terminal, and how to end them."""
-    names = tuple(each.name for each in await without_terminal(house))
+    names = tuple(each.name for each in await without_terminal(context))
     if not names:
         return Check("terminals", ok=True, detail="each running agent has its pane")
     detail = "these run on, but their panes are gone: no key reaches them"

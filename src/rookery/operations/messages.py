@@ -25,11 +25,11 @@ from rookery.model.sessions import Session, Turn
 from rookery.operations.links import Link, link, speaker_of
 from rookery.operations.sessions import ONE, doing, require_alive
 from rookery.operations.table import (
-    Asked,
     Caller,
-    House,
+    Context,
     OfSession,
     Operation,
+    Params,
     once,
     reach,
     target,
@@ -50,7 +50,7 @@ LOST = frozenset({Step.FAILED, Step.UNSURE})
 Number: TypeAlias = Annotated[int, Field(ge=0, le=2**62)]
 
 
-class SendAsked(OfSession):
+class SendParams(OfSession):
     words: str
     direct: bool = Field(False, description="let the two talk: what it answers comes back")
     listen: bool = Field(False, description="tell the session that asks when it is done")
@@ -59,7 +59,7 @@ class SendAsked(OfSession):
     )
 
 
-class MessageAsked(Asked):
+class MessageParams(Params):
     message: Number
     until: Literal["left", "input"] = Field(
         "left",
@@ -72,7 +72,7 @@ class MessageAsked(Asked):
     timeout: Annotated[float, Field(ge=0, le=86_400)] = 0.0
 
 
-class AnswerAsked(Asked):
+class AnswerParams(Params):
     message: Number
     timeout: Annotated[float, Field(gt=0, le=86_400)] = 600.0
 
@@ -100,27 +100,27 @@ class Delivery:
         return self.message.step is Step.ACKNOWLEDGED and self.turn is None
 
 
-async def send(house: House, caller: Caller, asked: SendAsked) -> Message:
+async def send(context: Context, caller: Caller, params: SendParams) -> Message:
     """Send words to a session; it gets them once it is idle."""
-    given = clean(asked.words)
-    session = await target(house, caller, asked.session, Need.SPEAK)
+    given = clean(params.words)
+    session = await target(context, caller, params.session, Need.SPEAK)
     require_alive(session)
-    words = commands.addressed(given, house.agents[session.agent])
+    words = commands.addressed(given, context.agents[session.agent])
     with suppress(RuntimeFailed):  # not up yet: checked again when the text is typed
-        house.runtime.check(session.id, words.text)
+        context.runtime.check(session.id, words.text)
 
     def write(db: Connection) -> Message:
-        speaker = speaker_of(caller, direct=asked.direct)
+        speaker = speaker_of(caller, direct=params.direct)
         message = commands.send(
             db,
-            house.journal,
+            context.journal,
             speaker=speaker,
             recipient=session.id,
             words=words,
-            alone=asked.alone,
+            alone=params.alone,
         )
-        wanted = Link(session.id, message, asked.direct, asked.listen)
-        listening = link(db, house, caller, wanted)
+        wanted = Link(session.id, message, params.direct, params.listen)
+        listening = link(db, context, caller, wanted)
         return Message(
             message,
             session.id,
@@ -130,34 +130,34 @@ async def send(house: House, caller: Caller, asked: SendAsked) -> Message:
             listening=listening,
         )
 
-    return await once(house, caller, Message, write)
+    return await once(context, caller, Message, write)
 
 
-async def show_message(house: House, caller: Caller, asked: MessageAsked) -> Delivery:
+async def show_message(context: Context, caller: Caller, params: MessageParams) -> Delivery:
     """Show how far words have come; or wait for news of them."""
 
     def is_news(db: Connection) -> bool:
-        now = _delivery(db, asked.message)
-        if asked.until == "left":
+        now = _delivery(db, params.message)
+        if params.until == "left":
             return _is_left_or_kept(now)
-        asks = now.session.is_asking and now.session.since != asked.known
+        asks = now.session.is_asking and now.session.since != params.known
         return asks or now.is_settled
 
-    recipient = await _readable_recipient(house, caller, asked.message)
-    if asked.timeout:
-        await until(house, caller, is_news, asked.timeout, sessions=[recipient])
-    return await house.database.read(lambda db: _delivery(db, asked.message))
+    recipient = await _readable_recipient(context, caller, params.message)
+    if params.timeout:
+        await until(context, caller, is_news, params.timeout, sessions=[recipient])
+    return await context.database.read(lambda db: _delivery(db, params.message))
 
 
-async def answer(house: House, caller: Caller, asked: AnswerAsked) -> Turn:
+async def answer(context: Context, caller: Caller, params: AnswerParams) -> Turn:
     """Wait for the end of the turn that took a message up."""
 
     def is_settled(db: Connection) -> bool:
-        return _delivery(db, asked.message).is_settled
+        return _delivery(db, params.message).is_settled
 
-    recipient = await _readable_recipient(house, caller, asked.message)
-    await until(house, caller, is_settled, asked.timeout, sessions=[recipient])
-    now = await house.database.read(lambda db: _delivery(db, asked.message))
+    recipient = await _readable_recipient(context, caller, params.message)
+    await until(context, caller, is_settled, params.timeout, sessions=[recipient])
+    now = await context.database.read(lambda db: _delivery(db, params.message))
     if now.turn and now.turn.ended_at:
         return now.turn
     if now.is_obeyed:
@@ -169,14 +169,14 @@ async def answer(house: House, caller: Caller, asked: AnswerAsked) -> Turn:
     raise StillWorking(_why(now.session, now.message))
 
 
-async def _readable_recipient(house: House, caller: Caller, message: int) -> SessionId:
+async def _readable_recipient(context: Context, caller: Caller, message: int) -> SessionId:
     """Return the recipient of a message that the caller may read. Raises ``Forbidden``.
 
     The refusal is the same whether or not the message exists.
     """
 
     def read(db: Connection) -> SessionId:
-        allowed = reach(house, db, caller, Need.READ)
+        allowed = reach(context, db, caller, Need.READ)
         if allowed is None:
             return _delivery(db, message).session.id
         with suppress(MessageUnknown):
@@ -185,7 +185,7 @@ async def _readable_recipient(house: House, caller: Caller, message: int) -> Ses
                 return recipient
         raise Forbidden(f"the message {message} is not the caller's to see, or there is none.")
 
-    return await house.database.read(read)
+    return await context.database.read(read)
 
 
 def _delivery(db: Connection, number: int) -> Delivery:
@@ -214,7 +214,7 @@ def _why(session: Session, message: Message) -> str:
 
 
 OPERATIONS: tuple[Operation[Any, Any], ...] = (
-    Operation("send", Need.SPEAK, "POST", f"{ONE}/messages", SendAsked, Message, send),
-    Operation("message", Need.READ, "GET", MESSAGE, MessageAsked, Delivery, show_message),
-    Operation("answer", Need.READ, "GET", f"{MESSAGE}/answer", AnswerAsked, Turn, answer),
+    Operation("send", Need.SPEAK, "POST", f"{ONE}/messages", SendParams, Message, send),
+    Operation("message", Need.READ, "GET", MESSAGE, MessageParams, Delivery, show_message),
+    Operation("answer", Need.READ, "GET", f"{MESSAGE}/answer", AnswerParams, Turn, answer),
 )

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from rookery.model.errors import BadInput
-from rookery.operations.table import Asked, Operation, misshapen
+from rookery.operations.table import Operation, Params, misshapen
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -30,7 +30,7 @@ def one_method(
     return route
 
 
-async def read_parameters(operation: Operation[Any, Any], request: Request) -> Asked:
+async def read_parameters(operation: Operation[Any, Any], request: Request) -> Params:
     """Return the parameters of a request for an operation. Raises ``BadInput``."""
     shape = outside_the_path(operation)
     if not shape.model_fields:
@@ -39,8 +39,8 @@ async def read_parameters(operation: Operation[Any, Any], request: Request) -> A
         rest = (await _read_body(shape, request)).model_dump()
     else:
         rest = read_query(shape, request).model_dump()
-    asked: Asked = _checked(operation.asks, {**request.path_params, **rest})
-    return asked
+    params: Params = _checked(operation.asks, {**request.path_params, **rest})
+    return params
 
 
 def read_query(shape: type[M], connection: HTTPConnection) -> M:
@@ -66,18 +66,18 @@ def in_path(operation: Operation[Any, Any]) -> list[str]:
 
 
 @cache
-def outside_the_path(operation: Operation[Any, Any]) -> type[Asked]:
+def outside_the_path(operation: Operation[Any, Any]) -> type[Params]:
     """Return the model of an operation's query or body. Built at the first request."""
     names = in_path(operation)
     if not names:
-        shape: type[Asked] = operation.asks
+        shape: type[Params] = operation.asks
         return shape
     fields: dict[str, Any] = {
         name: (field.annotation, field)
         for name, field in operation.asks.model_fields.items()
         if name not in names
     }
-    return create_model(f"{operation.asks.__name__}Body", __base__=Asked, **fields)
+    return create_model(f"{operation.asks.__name__}Body", __base__=Params, **fields)
 
 
 async def _read_body(shape: type[M], request: Request) -> M:

@@ -16,49 +16,49 @@ from rookery.model.facts import SessionId
 from rookery.model.relays import Relay, RelayLimits
 from rookery.model.scopes import Need, Scope
 from rookery.operations.links import limits_of, require_family
-from rookery.operations.table import Asked, Caller, House, Operation, family_of, once, target
+from rookery.operations.table import Caller, Context, Operation, Params, family_of, once, target
 from rookery.store import relays as known
 from rookery.store import sessions
-from rookery.store.relays import Said
+from rookery.store.relays import RelayedWords
 
 ONE = "/v1/relays/{relay}"
 
 #: Hops (answers to answers) that a session may allow in a relay without a person.
-MOST_HOPS = 50
+MAX_HOPS = 50
 
 #: How long closed relays are listed.
 LISTED = timedelta(hours=1)
 
 
-class Participant(Asked):
+class Participant(Params):
     session: str
     name: str = Field(
         "", description="what the others call it; else its own name", max_length=60
     )
 
 
-class RelayAsked(Asked):
+class RelayParams(Params):
     members: Annotated[
-        tuple[Participant, ...], Field(min_length=2, max_length=relays.MOST_MEMBERS)
+        tuple[Participant, ...], Field(min_length=2, max_length=relays.MAX_MEMBERS)
     ]
     max_hops: Annotated[int, Field(ge=1, le=1_000)] | None = None
     max_a_minute: Annotated[int, Field(ge=1, le=10_000)] | None = None
 
 
-class OfRelay(Asked):
+class OfRelay(Params):
     relay: str = Field(description="its id, or the beginning of it")
 
 
-class ShowAsked(OfRelay):
+class ShowParams(OfRelay):
     last: Annotated[int, Field(ge=1, le=10_000)] = 200
 
 
-class RelaysAsked(Asked):
+class RelaysParams(Params):
     session: str = Field("", description="only those that this one is in")
     all: bool = False
 
 
-class MemberAsked(OfRelay):
+class MemberParams(OfRelay):
     session: str
     name: str = Field("", max_length=60)
 
@@ -71,48 +71,48 @@ class RelayList:
 @dataclass(frozen=True, slots=True)
 class Exchange:
     relay: Relay
-    said: list[Said]
+    said: list[RelayedWords]
 
 
-async def create(house: House, caller: Caller, asked: RelayAsked) -> Relay:
+async def create(context: Context, caller: Caller, params: RelayParams) -> Relay:
     """Let sessions talk: what one answers reaches every other."""
     found = [
-        (await target(house, caller, each.session, Need.SPEAK), each.name)
-        for each in asked.members
+        (await target(context, caller, each.session, Need.SPEAK), each.name)
+        for each in params.members
     ]
     own = caller.identity.session
     if own is not None and own not in {session.id for session, _ in found}:
         raise Forbidden("a session makes relays for itself: name it among the members.")
-    limits = _limits(house, caller, asked)
+    limits = _limits(context, caller, params)
 
     def write(db: Connection) -> Relay:
         members = [(session.id, name) for session, name in found]
-        require_family(db, house, caller, {session for session, _ in members})
-        return relays.create(db, house.journal, members, by=caller.name, limits=limits)
+        require_family(db, context, caller, {session for session, _ in members})
+        return relays.create(db, context.journal, members, by=caller.name, limits=limits)
 
-    return await once(house, caller, Relay, write)
+    return await once(context, caller, Relay, write)
 
 
-def _limits(house: House, caller: Caller, asked: RelayAsked) -> RelayLimits:
+def _limits(context: Context, caller: Caller, params: RelayParams) -> RelayLimits:
     """Return a relay's limits. Raises ``Forbidden`` above what a session may allow."""
-    usual = limits_of(house)
-    hops, a_minute = asked.max_hops or usual.hops, asked.max_a_minute or usual.a_minute
+    usual = limits_of(context)
+    hops, a_minute = params.max_hops or usual.hops, params.max_a_minute or usual.a_minute
     if caller.identity.scope is Scope.SESSION:
-        most = max(MOST_HOPS, usual.hops)
+        most = max(MAX_HOPS, usual.hops)
         if hops > most or a_minute > usual.a_minute:
             limits = f"{most} answers to answers and {usual.a_minute} messages in a minute"
             raise Forbidden(f"a session lets others talk for at most {limits}.")
     return RelayLimits(hops, a_minute, usual.length)
 
 
-async def list_relays(house: House, caller: Caller, asked: RelaysAsked) -> RelayList:
+async def list_relays(context: Context, caller: Caller, params: RelaysParams) -> RelayList:
     """List the relays that are open, and those that were closed not long ago."""
-    only = await target(house, caller, asked.session, Need.READ) if asked.session else None
-    now = house.journal.clock.now()
-    since = datetime.fromtimestamp(0, now.tzinfo) if asked.all else now - LISTED
+    only = await target(context, caller, params.session, Need.READ) if params.session else None
+    now = context.journal.clock.now()
+    since = datetime.fromtimestamp(0, now.tzinfo) if params.all else now - LISTED
 
     def read(db: Connection) -> RelayList:
-        allowed = family_of(db, house, caller)
+        allowed = family_of(db, context, caller)
         found = known.listed(db, closed_after=since)
         return RelayList(
             [
@@ -122,74 +122,74 @@ async def list_relays(house: House, caller: Caller, asked: RelaysAsked) -> Relay
             ]
         )
 
-    return await house.database.read(read)
+    return await context.database.read(read)
 
 
 def _is_of(relay: Relay, allowed: set[SessionId] | None) -> bool:
     return allowed is None or any(each.session in allowed for each in relay.members)
 
 
-async def show(house: House, caller: Caller, asked: ShowAsked) -> Exchange:
+async def show(context: Context, caller: Caller, params: ShowParams) -> Exchange:
     """Show a relay, and what was said in it."""
 
     def read(db: Connection) -> Exchange:
-        relay = _require(db, house, caller, asked.relay)
-        return Exchange(relay, known.exchange(db, relay.id, last=asked.last))
+        relay = _require(db, context, caller, params.relay)
+        return Exchange(relay, known.exchange(db, relay.id, last=params.last))
 
-    return await house.database.read(read)
+    return await context.database.read(read)
 
 
-async def join(house: House, caller: Caller, asked: MemberAsked) -> Relay:
+async def join(context: Context, caller: Caller, params: MemberParams) -> Relay:
     """Let one more session talk in a relay."""
-    session = await target(house, caller, asked.session, Need.SPEAK)
+    session = await target(context, caller, params.session, Need.SPEAK)
 
     def write(db: Connection) -> Relay:
-        relay = _require(db, house, caller, asked.relay)
+        relay = _require(db, context, caller, params.relay)
         talking = {each.session for each in relay.present}
-        require_family(db, house, caller, {session.id, *talking})
-        relays.join(db, house.journal, relay.id, session.id, name=asked.name)
+        require_family(db, context, caller, {session.id, *talking})
+        relays.join(db, context.journal, relay.id, session.id, name=params.name)
         return known.get(db, relay.id)
 
-    return await once(house, caller, Relay, write)
+    return await once(context, caller, Relay, write)
 
 
-async def leave(house: House, caller: Caller, asked: MemberAsked) -> Relay:
+async def leave(context: Context, caller: Caller, params: MemberParams) -> Relay:
     """Let a session talk there no more; the others are told."""
-    session = await target(house, caller, asked.session, Need.READ)
+    session = await target(context, caller, params.session, Need.READ)
     if caller.identity.session not in {None, session.id}:
         raise Forbidden("a session leaves for itself only.")
 
     def write(db: Connection) -> Relay:
-        relay = _require(db, house, caller, asked.relay)
+        relay = _require(db, context, caller, params.relay)
         reason = f"{caller.name} took it out" if caller.identity.session is None else "it left"
-        if not relays.leave(db, house.journal, relay.id, session.id, reason=reason):
+        if not relays.leave(db, context.journal, relay.id, session.id, reason=reason):
             raise BadInput(f"{session.name} is not in the relay {relay.id}.")
         return known.get(db, relay.id)
 
-    return await once(house, caller, Relay, write)
+    return await once(context, caller, Relay, write)
 
 
-async def close(house: House, caller: Caller, asked: OfRelay) -> Relay:
+async def close(context: Context, caller: Caller, params: OfRelay) -> Relay:
     """End a relay; those who talked in it are told, and go on by themselves."""
 
     def write(db: Connection) -> Relay:
-        relay = _require(db, house, caller, asked.relay)
+        relay = _require(db, context, caller, params.relay)
         own = caller.identity.session
         reason = f"closed by {sessions.get(db, own).name if own else caller.name}"
-        relays.close(db, house.journal, relay.id, by=caller.name, reason=reason)
+        relays.close(db, context.journal, relay.id, by=caller.name, reason=reason)
         return known.get(db, relay.id)
 
-    return await once(house, caller, Relay, write)
+    return await once(context, caller, Relay, write)
 
 
-def _require(db: Connection, house: House, caller: Caller, word: str) -> Relay:
+def _require(db: Connection, context: Context, caller: Caller, word: str) -> Relay:
     """Return a relay; to a session, one that it is in, or was in when the relay was closed.
 
     A session that left, or was taken out, has no more access. Raises ``Forbidden``, also if
     there is no such relay: a session must not learn of relays of others.
     """
     own = caller.identity.session
-    if own is None or house.settings.trust.sessions == "all":
+    if own is None or context.settings.trust.sessions == "all":
         return known.get(db, word)
     with suppress(RelayUnknown):
         relay = known.get(db, word)
@@ -200,10 +200,10 @@ def _require(db: Connection, house: House, caller: Caller, word: str) -> Relay:
 
 
 OPERATIONS: tuple[Operation[Any, Any], ...] = (
-    Operation("relay", Need.SPEAK, "POST", "/v1/relays", RelayAsked, Relay, create),
-    Operation("relays", Need.READ, "GET", "/v1/relays", RelaysAsked, RelayList, list_relays),
-    Operation("relay_show", Need.READ, "GET", ONE, ShowAsked, Exchange, show),
-    Operation("relay_join", Need.SPEAK, "POST", f"{ONE}/join", MemberAsked, Relay, join),
-    Operation("relay_leave", Need.SPEAK, "POST", f"{ONE}/leave", MemberAsked, Relay, leave),
+    Operation("relay", Need.SPEAK, "POST", "/v1/relays", RelayParams, Relay, create),
+    Operation("relays", Need.READ, "GET", "/v1/relays", RelaysParams, RelayList, list_relays),
+    Operation("relay_show", Need.READ, "GET", ONE, ShowParams, Exchange, show),
+    Operation("relay_join", Need.SPEAK, "POST", f"{ONE}/join", MemberParams, Relay, join),
+    Operation("relay_leave", Need.SPEAK, "POST", f"{ONE}/leave", MemberParams, Relay, leave),
     Operation("relay_close", Need.SPEAK, "POST", f"{ONE}/close", OfRelay, Relay, close),
 )

@@ -11,8 +11,8 @@ from pydantic import Field
 from rookery.model.errors import BadInput, CommandRefused, Forbidden, SessionUnknown
 from rookery.model.scopes import Need, Scope
 from rookery.model.sessions import NativeId, Session
-from rookery.operations.sessions import ONE, StartAsked, begin
-from rookery.operations.table import Caller, House, OfSession, Operation, target
+from rookery.operations.sessions import ONE, StartParams, begin
+from rookery.operations.table import Caller, Context, OfSession, Operation, target
 from rookery.sessions.commands import Conversation
 
 #: The ids of agents' conversations. They go on a command line, so nothing else is accepted.
@@ -22,7 +22,7 @@ _NATIVE = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|ses_[0-9A-Za-
 _SYNTHETIC = "tmux_"
 
 
-class ResumeAsked(OfSession):
+class ResumeParams(OfSession):
     fork: bool = Field(False, description="a branch of its own; also of a session that lives")
     prompt: str = ""
     name: str = ""
@@ -32,52 +32,52 @@ class ResumeAsked(OfSession):
     environment: dict[str, str] = Field(default_factory=dict)
 
 
-async def resume(house: House, caller: Caller, asked: ResumeAsked) -> Session:
+async def resume(context: Context, caller: Caller, params: ResumeParams) -> Session:
     """Go on with the conversation of a session that is over, or with a branch of one."""
     try:
-        old = await target(house, caller, asked.session, Need.READ)
+        old = await target(context, caller, params.session, Need.READ)
     except SessionUnknown:
-        if not _NATIVE.fullmatch(asked.session):
+        if not _NATIVE.fullmatch(params.session):
             raise
-        return await _resume_unknown(house, caller, asked)
-    if asked.agent or asked.project:
+        return await _resume_unknown(context, caller, params)
+    if params.agent or params.project:
         raise BadInput(f"{old.name} is known: it goes on as the agent, and where, it was.")
     if old.native_id is None or old.native_id.startswith(_SYNTHETIC):
         raise CommandRefused(f"nothing was said in {old.name} that {old.agent} would know.")
     if not _NATIVE.fullmatch(old.native_id):  # a hook may have reported anything
         raise CommandRefused(f"{old.native_id[:80]!r} is no conversation of {old.agent}.")
     conversation = Conversation(
-        native_id=old.native_id, is_branch=asked.fork, session=old.id, name=old.name
+        native_id=old.native_id, is_branch=params.fork, session=old.id, name=old.name
     )
-    start = StartAsked(
+    start = StartParams(
         agent=old.agent,
         project=str(Path(old.project_path, old.subdir)),
         model=old.model,
         permission_mode=old.permission_mode,
-        **_as_asked(asked),
+        **_as_asked(params),
     )
-    return await begin(house, caller, start, conversation)
+    return await begin(context, caller, start, conversation)
 
 
-async def _resume_unknown(house: House, caller: Caller, asked: ResumeAsked) -> Session:
+async def _resume_unknown(context: Context, caller: Caller, params: ResumeParams) -> Session:
     """Resume a conversation that Rookery does not know, by the id that the owner gives."""
     if caller.identity.scope is not Scope.OWNER:
         raise Forbidden("a conversation that Rookery does not know is for its owner to resume.")
-    if not (asked.agent and asked.project):
+    if not (params.agent and params.project):
         raise BadInput(
-            f"Rookery does not know {asked.session}. Say whose conversation it is, and where"
+            f"Rookery does not know {params.session}. Say whose conversation it is, and where"
             " it goes on:  --agent NAME --project FOLDER"
         )
-    native_id = NativeId(asked.session)
-    conversation = Conversation(native_id=native_id, is_branch=asked.fork)
-    start = StartAsked(agent=asked.agent, project=asked.project, **_as_asked(asked))
-    return await begin(house, caller, start, conversation)
+    native_id = NativeId(params.session)
+    conversation = Conversation(native_id=native_id, is_branch=params.fork)
+    start = StartParams(agent=params.agent, project=params.project, **_as_asked(params))
+    return await begin(context, caller, start, conversation)
 
 
-def _as_asked(asked: ResumeAsked) -> dict[str, Any]:
-    return asked.model_dump(include={"prompt", "name", "listen", "environment"})
+def _as_asked(params: ResumeParams) -> dict[str, Any]:
+    return params.model_dump(include={"prompt", "name", "listen", "environment"})
 
 
 OPERATIONS: tuple[Operation[Any, Any], ...] = (
-    Operation("resume", Need.START, "POST", f"{ONE}/resume", ResumeAsked, Session, resume),
+    Operation("resume", Need.START, "POST", f"{ONE}/resume", ResumeParams, Session, resume),
 )

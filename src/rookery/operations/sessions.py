@@ -32,12 +32,12 @@ from rookery.model.sessions import Session, Turn
 from rookery.operations.children import as_child
 from rookery.operations.links import Link, link, speaker_of
 from rookery.operations.table import (
-    Asked,
     Caller,
-    House,
+    Context,
     Nothing,
     OfSession,
     Operation,
+    Params,
     begin_acting,
     finish_acting,
     once,
@@ -64,7 +64,7 @@ INTERRUPT_TIMEOUT_S, INTERRUPT_TRIES = 3.0, 3
 RESTING_S, CORRECTION_TIMEOUT_S = 1.0, 3.0
 
 
-class StartAsked(Asked):
+class StartParams(Params):
     agent: str
     project: str
     name: str = ""
@@ -78,39 +78,39 @@ class StartAsked(Asked):
     tools: bool = Field(True, description="let it ask things of Rookery itself, by MCP")
 
 
-class ListAsked(Asked):
+class ListParams(Params):
     all: bool = False
     ids: Annotated[tuple[str, ...], Field(max_length=MAX_IDS)] = Field(
         (), description="only these sessions, whenever they ended"
     )
 
 
-class TurnsAsked(OfSession):
+class TurnsParams(OfSession):
     last: Annotated[int, Field(ge=1, le=10_000)] = 200
     after: int = Field(0, ge=0, description="how many turns are known already")
     timeout: Annotated[float, Field(ge=0, le=600)] = 0.0
 
 
-class ScreenAsked(OfSession):
+class ScreenParams(OfSession):
     history: bool = False
 
 
-class EndAsked(OfSession):
+class EndParams(OfSession):
     force: bool = Field(False, description="also one that Rookery did not start")
 
 
-class RenameAsked(OfSession):
+class RenameParams(OfSession):
     name: str
 
 
-class KeysAsked(OfSession):
+class KeysParams(OfSession):
     keys: Annotated[tuple[str, ...], Field(min_length=1, max_length=100)]
 
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
     sessions: list[Session]
-    kept: dict[SessionId, backlog.Kept]  #: of those that have waiting messages
+    kept: dict[SessionId, backlog.QueuedWords]  #: of those that have waiting messages
     failures: dict[SessionId, str]  #: the answer of a last turn that failed
     holding: bool = False  #: no message leaves until the hold is released
     rules_problem: str = ""  #: why the rules file, as it is now, is not in force
@@ -140,47 +140,47 @@ class Ended:
     ended: list[str]  #: names
 
 
-async def start(house: House, caller: Caller, asked: StartAsked) -> Session:
+async def start(context: Context, caller: Caller, params: StartParams) -> Session:
     """Start an agent; accepted once it is written down."""
-    return await begin(house, caller, asked)
+    return await begin(context, caller, params)
 
 
 async def begin(
-    house: House,
+    context: Context,
     caller: Caller,
-    asked: StartAsked,
+    params: StartParams,
     conversation: commands.Conversation | None = None,
 ) -> Session:
     """Start an agent that continues a conversation or begins a new one."""
-    asked = _without_agents_environment(caller, asked)
-    _require_owner_for_shell(caller, asked)
-    what = asked.model_dump(exclude={"listen"})
+    params = _without_agents_environment(caller, params)
+    _require_owner_for_shell(caller, params)
+    what = params.model_dump(exclude={"listen"})
     own = caller.identity.session
-    wanted = commands.Start(**what, parent=own, conversation=conversation)
-    set_here = house.settings.agent(asked.agent)
+    wanted = commands.StartRequest(**what, parent=own, conversation=conversation)
+    set_here = context.settings.agent(params.agent)
     environment = session_environment(
-        house.login, asked.environment, house.settings.environment
+        context.login, params.environment, context.settings.environment
     )
-    command = set_here.command or house.commands.get(asked.agent, ())
+    command = set_here.command or context.commands.get(params.agent, ())
     plan = commands.plan(
         wanted,
-        house.agents,
+        context.agents,
         command=(*command, *set_here.arguments) if command else (),
         path=environment.get("PATH", os.defpath),
-        limit=house.settings.limits.tmux_sessions,
+        limit=context.settings.limits.tmux_sessions,
     )
 
     def accept(db: Connection) -> Session:
-        child = as_child(db, house, caller, plan)
-        session = commands.accept(db, house.journal, child, speaker=speaker_of(caller))
+        child = as_child(db, context, caller, plan)
+        session = commands.accept(db, context.journal, child, speaker=speaker_of(caller))
         first = messages.first_for(db, session.id)
-        link(db, house, caller, Link(session.id, first, direct=False, listen=asked.listen))
+        link(db, context, caller, Link(session.id, first, direct=False, listen=params.listen))
         return session
 
-    return await once(house, caller, Session, accept)
+    return await once(context, caller, Session, accept)
 
 
-def _without_agents_environment(caller: Caller, asked: StartAsked) -> StartAsked:
+def _without_agents_environment(caller: Caller, params: StartParams) -> StartParams:
     """Drop the environment that a command sends when a session runs it.
 
     The command cannot always detect that an agent runs it: an agent that was started by hand
@@ -188,31 +188,31 @@ def _without_agents_environment(caller: Caller, asked: StartAsked) -> StartAsked
     """
     identity = caller.identity
     is_session = identity.scope is Scope.SESSION and identity.door == "unix"
-    return asked.model_copy(update={"environment": {}}) if is_session else asked
+    return params.model_copy(update={"environment": {}}) if is_session else params
 
 
-def _require_owner_for_shell(caller: Caller, asked: StartAsked) -> None:
+def _require_owner_for_shell(caller: Caller, params: StartParams) -> None:
     """Allow shells and environments only to the owner on this computer's own socket."""
     if caller.identity.scope is not Scope.OWNER or caller.identity.door != "unix":
-        if asked.agent == "shell":
+        if params.agent == "shell":
             raise Forbidden("a shell is for the owner on this computer's own socket.")
-        if asked.environment:
+        if params.environment:
             raise Forbidden("an environment is for the owner on this computer's own socket.")
 
 
-async def list_sessions(house: House, caller: Caller, asked: ListAsked) -> Sessions:
+async def list_sessions(context: Context, caller: Caller, params: ListParams) -> Sessions:
     """List the sessions that live, and those that ended not long ago."""
-    hours = timedelta(hours=house.settings.limits.listed_hours)
-    now = house.journal.clock.now()
-    since = datetime.fromtimestamp(0, now.tzinfo) if asked.all else now - hours
-    rulebook = house.permissions.rulebook
-    await rulebook.refresh(house.database, house.journal.clock)
-    hooks_problem = find_problem(house.home)
+    hours = timedelta(hours=context.settings.limits.listed_hours)
+    now = context.journal.clock.now()
+    since = datetime.fromtimestamp(0, now.tzinfo) if params.all else now - hours
+    rules_file = context.permissions.rules_file
+    await rules_file.refresh(context.database, context.journal.clock)
+    hooks_problem = find_problem(context.home)
 
     def read(db: Connection) -> Sessions:
-        allowed = reach(house, db, caller, Need.READ)
+        allowed = reach(context, db, caller, Need.READ)
         listed = (
-            known.of_ids(db, asked.ids) if asked.ids else known.listed(db, ended_after=since)
+            known.of_ids(db, params.ids) if params.ids else known.listed(db, ended_after=since)
         )
         found = [each for each in listed if allowed is None or each.id in allowed]
         kept, pending = backlog.kept_words(db), asked_now.pending(db)
@@ -221,14 +221,14 @@ async def list_sessions(house: House, caller: Caller, asked: ListAsked) -> Sessi
             {each.id: kept[each.id] for each in found if each.id in kept},
             {each.id: _failure(db, each.id) for each in found if has_failed_turn(each)},
             flags.is_holding(db),
-            rulebook.problem,
+            rules_file.problem,
             {each.id: pending[each.id] for each in found if each.id in pending},
-            house.settings.permissions.on_timeout,
-            house.database.trouble,
+            context.settings.permissions.on_timeout,
+            context.database.trouble,
             hooks_problem,
         )
 
-    return await house.database.read(read)
+    return await context.database.read(read)
 
 
 def has_failed_turn(session: Session) -> bool:
@@ -240,9 +240,9 @@ def _failure(db: Connection, session: SessionId) -> str:
     return next((turn.answer for turn in turns.of_session(db, session, last=1)), "")
 
 
-async def show(house: House, caller: Caller, asked: OfSession) -> Session:
+async def show(context: Context, caller: Caller, params: OfSession) -> Session:
     """Show one session."""
-    return await target(house, caller, asked.session, Need.READ)
+    return await target(context, caller, params.session, Need.READ)
 
 
 def require_alive(session: Session) -> None:
@@ -261,147 +261,149 @@ def doing(session: Session) -> str:
     return f"{does or f'is {state}'}{reason}"
 
 
-async def show_turns(house: House, caller: Caller, asked: TurnsAsked) -> Turns:
+async def show_turns(context: Context, caller: Caller, params: TurnsParams) -> Turns:
     """Show what a session was asked and what it answered; or wait for more of it."""
-    session = await target(house, caller, asked.session, Need.READ)
+    session = await target(context, caller, params.session, Need.READ)
 
-    if asked.timeout:
-        await _await_turns(house, caller, session.id, asked)
+    if params.timeout:
+        await _await_turns(context, caller, session.id, params)
 
     def read(db: Connection) -> Turns:
         return Turns(
             session=known.get(db, session.id),
-            turns=turns.of_session(db, session.id, last=asked.last),
+            turns=turns.of_session(db, session.id, last=params.last),
             count=turns.count_ended(db, session.id),
             unheard=backlog.unheard(db, session.id),
         )
 
-    return await house.database.read(read)
+    return await context.database.read(read)
 
 
 async def _await_turns(
-    house: House, caller: Caller, session: SessionId, asked: TurnsAsked
+    context: Context, caller: Caller, session: SessionId, params: TurnsParams
 ) -> None:
     """Wait until more turns have ended than the caller knows, or the session has ended."""
     # Counted once, outside the event loop: counting thousands at each entry would block it.
-    counted = await house.database.read(partial(turns.count_settled, session=session))
+    counted = await context.database.read(partial(turns.count_settled, session=session))
 
     def has_more(db: Connection) -> bool:
-        more = turns.count_ended(db, session, counted) > asked.after
+        more = turns.count_ended(db, session, counted) > params.after
         return more or not known.is_live(db, session)
 
-    await until(house, caller, has_more, asked.timeout, sessions=[session])
+    await until(context, caller, has_more, params.timeout, sessions=[session])
 
 
-async def screen(house: House, caller: Caller, asked: ScreenAsked) -> ScreenLines:
+async def screen(context: Context, caller: Caller, params: ScreenParams) -> ScreenLines:
     """Show what stands on a session's screen."""
-    session = await target(house, caller, asked.session, Need.READ)
+    session = await target(context, caller, params.session, Need.READ)
     if session.status.is_over:
-        file = house.home.artifacts / f"{session.id}.txt"
+        file = context.home.artifacts / f"{session.id}.txt"
         kept = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-        return ScreenLines(kept if asked.history else kept[-50:])
+        return ScreenLines(kept if params.history else kept[-50:])
     if not session.has_terminal:
         raise CommandRefused(
             f"{session.name} has no terminal. What it answers:  rookery output {session.name}"
         )
     return ScreenLines(
-        list(await house.runtime.terminal(session.id).read(history=asked.history))
+        list(await context.runtime.terminal(session.id).read(history=params.history))
     )
 
 
-async def end(house: House, caller: Caller, asked: EndAsked) -> Session:
+async def end(context: Context, caller: Caller, params: EndParams) -> Session:
     """End a session; accepted once it is written down. Ending twice does nothing."""
-    session = await target(house, caller, asked.session, Need.END)
+    session = await target(context, caller, params.session, Need.END)
 
     def write(db: Connection) -> Session:
-        commands.end(db, house.journal, session.id, by=caller.name, force=asked.force)
+        commands.end(db, context.journal, session.id, by=caller.name, force=params.force)
         return known.get(db, session.id)
 
-    return await once(house, caller, Session, write)
+    return await once(context, caller, Session, write)
 
 
-async def end_all(house: House, caller: Caller, asked: Nothing) -> Ended:
+async def end_all(context: Context, caller: Caller, params: Nothing) -> Ended:
     """End every session that we started and that lives."""
 
     def write(db: Connection) -> Ended:
         ended = [each for each in known.live(db) if each.is_ours]
         for session in ended:
-            commands.end(db, house.journal, session.id, by=caller.name)
+            commands.end(db, context.journal, session.id, by=caller.name)
         return Ended([session.name for session in ended])
 
-    return await once(house, caller, Ended, write)
+    return await once(context, caller, Ended, write)
 
 
-async def rename(house: House, caller: Caller, asked: RenameAsked) -> Session:
+async def rename(context: Context, caller: Caller, params: RenameParams) -> Session:
     """Give a session another name."""
-    session = await target(house, caller, asked.session, Need.OWN)
-    name = checked(asked.name)
+    session = await target(context, caller, params.session, Need.OWN)
+    name = checked(params.name)
 
     def write(db: Connection) -> Session:
-        commands.rename(db, house.journal, session.id, name=name)
+        commands.rename(db, context.journal, session.id, name=name)
         return known.get(db, session.id)
 
-    return await once(house, caller, Session, write)
+    return await once(context, caller, Session, write)
 
 
-async def press(house: House, caller: Caller, asked: KeysAsked) -> Session:
+async def press(context: Context, caller: Caller, params: KeysParams) -> Session:
     """Press keys, whatever is on the screen: this is how a dialog is answered by hand."""
-    session = await target(house, caller, asked.session, Need.OWN)
+    session = await target(context, caller, params.session, Need.OWN)
     require_alive(session)
-    check_keys(*asked.keys)
-    if await begin_acting(house, caller, lambda _: None):
+    check_keys(*params.keys)
+    if await begin_acting(context, caller, lambda _: None):
         name = session.name
         raise KeysUnsure(f"rookery screen {name}. Then, if need be:  rookery keys {name} KEY")
-    await house.runtime.terminal(session.id).press(*asked.keys)
-    pressed = KeysPressed(session.id, " ".join(asked.keys), caller.name)
+    await context.runtime.terminal(session.id).press(*params.keys)
+    pressed = KeysPressed(session.id, " ".join(params.keys), caller.name)
 
     def write(db: Connection) -> Session:
-        house.journal.append(db, pressed)
+        context.journal.append(db, pressed)
         return known.get(db, session.id)
 
-    return await finish_acting(house, caller, Session, write)
+    return await finish_acting(context, caller, Session, write)
 
 
-async def interrupt(house: House, caller: Caller, asked: OfSession) -> Session:
+async def interrupt(context: Context, caller: Caller, params: OfSession) -> Session:
     """Stop the present turn, as its person would."""
-    session = await target(house, caller, asked.session, Need.END)
-    agent = house.agents[session.agent]
-    await _correct_missed_end(house, caller, session)
+    session = await target(context, caller, params.session, Need.END)
+    agent = context.agents[session.agent]
+    await _correct_missed_end(context, caller, session)
 
     def note(db: Connection) -> None:
-        _require_interruptible(db, house, known.get(db, session.id))
+        _require_interruptible(db, context, known.get(db, session.id))
         # Before the key: open requests end because of it, and the audit says so.
         asked_now.mark_interrupted(db, session.id, caller.name)
         keys = " ".join(agent.input.interrupt)
-        house.journal.append(db, KeysPressed(session.id, keys, caller.name))
+        context.journal.append(db, KeysPressed(session.id, keys, caller.name))
 
-    begun = await begin_acting(house, caller, note)
+    begun = await begin_acting(context, caller, note)
     # A daemon that died after the note may or may not have pressed the key.
-    if begun is None or await house.database.read(
+    if begun is None or await context.database.read(
         lambda db: _still_runs(db, session.id, since=begun)
     ):
-        await _interrupt_turn(house, caller, session, agent.input.interrupt)
-    return await finish_acting(house, caller, Session, lambda db: known.get(db, session.id))
+        await _interrupt_turn(context, caller, session, agent.input.interrupt)
+    return await finish_acting(context, caller, Session, lambda db: known.get(db, session.id))
 
 
-async def _correct_missed_end(house: House, caller: Caller, session: Session) -> None:
+async def _correct_missed_end(context: Context, caller: Caller, session: Session) -> None:
     """Have a turn's end recorded if no hook reported it and the session's screen rests.
 
     Otherwise the key would interrupt nothing, and the turn would still seem to run.
     """
-    agent = house.agents[session.agent]
-    is_young = house.journal.clock.now() - session.since < timedelta(seconds=agent.input.quiet)
+    agent = context.agents[session.agent]
+    is_young = context.journal.clock.now() - session.since < timedelta(
+        seconds=agent.input.quiet
+    )
     if session.activity is not Activity.WORKING or agent.screen is None or is_young:
         return
     for pause in (0.0, RESTING_S):
-        await house.journal.clock.sleep(pause)
+        await context.journal.clock.sleep(pause)
         with suppress(RuntimeFailed):
-            if (await house.runtime.terminal(session.id).view()).is_resting:
+            if (await context.runtime.terminal(session.id).view()).is_resting:
                 continue
         return
-    house.runtime.terminal(session.id).report_changes(wanted=True, again=True)
+    context.runtime.terminal(session.id).report_changes(wanted=True, again=True)
     await until(
-        house,
+        context,
         caller,
         lambda db: known.get(db, session.id).activity is not Activity.WORKING,
         agent.input.quiet + CORRECTION_TIMEOUT_S,
@@ -409,10 +411,10 @@ async def _correct_missed_end(house: House, caller: Caller, session: Session) ->
     )
 
 
-def _require_interruptible(db: Connection, house: House, session: Session) -> None:
+def _require_interruptible(db: Connection, context: Context, session: Session) -> None:
     """Refuse a session in which no turn runs. Raises ``SessionOver`` or ``CommandRefused``."""
     require_alive(session)
-    agent = house.agents[session.agent]
+    agent = context.agents[session.agent]
     # Only the user knows whether something runs in a shell.
     tells = agent.hooks is not None or agent.screen is not None
     if tells and session.activity is Activity.IDLE:
@@ -443,7 +445,7 @@ def _require_a_turn(db: Connection, session: Session, agent: Agent) -> None:
 
 
 async def _interrupt_turn(
-    house: House, caller: Caller, session: Session, keys: Sequence[str]
+    context: Context, caller: Caller, session: Session, keys: Sequence[str]
 ) -> None:
     """Interrupt a turn. A sequence of keys is pressed again if it had no effect."""
 
@@ -452,23 +454,23 @@ async def _interrupt_turn(
         return now.status.is_over or now.activity is not session.activity
 
     for _ in range(INTERRUPT_TRIES):
-        await house.runtime.interrupt(session.id)
+        await context.runtime.interrupt(session.id)
         # A single key is never lost; a busy program may miss some of several keys.
         if len(keys) == 1 or await until(
-            house, caller, has_moved, INTERRUPT_TIMEOUT_S, sessions=[session.id]
+            context, caller, has_moved, INTERRUPT_TIMEOUT_S, sessions=[session.id]
         ):
             return
 
 
 OPERATIONS: tuple[Operation[Any, Any], ...] = (
-    Operation("start", Need.START, "POST", "/v1/sessions", StartAsked, Session, start),
-    Operation("list", Need.READ, "GET", "/v1/sessions", ListAsked, Sessions, list_sessions),
+    Operation("start", Need.START, "POST", "/v1/sessions", StartParams, Session, start),
+    Operation("list", Need.READ, "GET", "/v1/sessions", ListParams, Sessions, list_sessions),
     Operation("end_all", Need.OWN, "POST", "/v1/sessions/end", Nothing, Ended, end_all),
     Operation("show", Need.READ, "GET", f"{ONE}", OfSession, Session, show),
-    Operation("turns", Need.READ, "GET", f"{ONE}/turns", TurnsAsked, Turns, show_turns),
-    Operation("screen", Need.READ, "GET", f"{ONE}/screen", ScreenAsked, ScreenLines, screen),
-    Operation("end", Need.END, "POST", f"{ONE}/end", EndAsked, Session, end),
+    Operation("turns", Need.READ, "GET", f"{ONE}/turns", TurnsParams, Turns, show_turns),
+    Operation("screen", Need.READ, "GET", f"{ONE}/screen", ScreenParams, ScreenLines, screen),
+    Operation("end", Need.END, "POST", f"{ONE}/end", EndParams, Session, end),
     Operation("interrupt", Need.END, "POST", f"{ONE}/interrupt", OfSession, Session, interrupt),
-    Operation("keys", Need.OWN, "POST", f"{ONE}/keys", KeysAsked, Session, press),
-    Operation("rename", Need.OWN, "POST", f"{ONE}/name", RenameAsked, Session, rename),
+    Operation("keys", Need.OWN, "POST", f"{ONE}/keys", KeysParams, Session, press),
+    Operation("rename", Need.OWN, "POST", f"{ONE}/name", RenameParams, Session, rename),
 )

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from rookery.config import Settings
 from rookery.home import Home
-from rookery.http_port import Loopback
+from rookery.http_port import HttpPort
 from rookery.model.errors import (
     BadInput,
     Forbidden,
@@ -24,7 +24,7 @@ from rookery.model.errors import (
     TokenRevoked,
 )
 from rookery.model.facts import SessionId
-from rookery.model.names import SHOWN
+from rookery.model.names import SHOWN_NAME_CHARACTERS
 from rookery.model.scopes import MAY, Identity, Need, Scope
 from rookery.model.sessions import Session
 from rookery.operations.key_locks import KeyLocks
@@ -36,7 +36,7 @@ from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.supervise import first_of
 from rookery.tracking.discovery import Discovery
-from rookery.tracking.transcript_reader import Conversations
+from rookery.tracking.transcript_reader import TranscriptReader
 
 
 class Streams:
@@ -71,7 +71,7 @@ class Streams:
 
 
 @dataclass(frozen=True, slots=True)
-class House:
+class Context:
     """The services and settings that operations use."""
 
     database: Database
@@ -81,7 +81,7 @@ class House:
     holder_of: Callable[[Sequence[str]], SessionId | None]
     agents: Mapping[str, Agent]
     discovery: Discovery
-    conversations: Conversations
+    conversations: TranscriptReader
     permissions: Permissions
     commands: Mapping[str, tuple[str, ...]]  #: by agent: what to run instead of its program
     settings: Settings
@@ -90,7 +90,7 @@ class House:
     started_at: datetime
     stop: Callable[[], None]
     streams: Streams = field(default_factory=Streams)
-    loopback: Loopback = field(default_factory=Loopback)
+    loopback: HttpPort = field(default_factory=HttpPort)
     key_locks: KeyLocks = field(default_factory=KeyLocks)
 
 
@@ -106,20 +106,20 @@ class Caller:
         return self.identity.name
 
 
-class Asked(BaseModel):
+class Params(BaseModel):
     # Built on first use: building all models takes a fifth of the daemon's startup time.
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
-class Nothing(Asked):
+class Nothing(Params):
     pass
 
 
-class OfSession(Asked):
+class OfSession(Params):
     session: str = Field(description="id, name, native id, or the beginning of one")
 
 
-A = TypeVar("A", bound=Asked)
+A = TypeVar("A", bound=Params)
 T = TypeVar("T")
 
 
@@ -131,7 +131,7 @@ class Operation(Generic[A, T]):
     path: str
     asks: type[A]
     answers: type[T]
-    run: Callable[[House, Caller, A], Awaitable[T]]
+    run: Callable[[Context, Caller, A], Awaitable[T]]
 
 
 def require(caller: Caller, need: Need) -> None:
@@ -140,67 +140,72 @@ def require(caller: Caller, need: Need) -> None:
         raise Forbidden(f"a {caller.identity.scope} token may not do this ({need}).")
 
 
-async def target(house: House, caller: Caller, word: str, need: Need) -> Session:
+async def target(context: Context, caller: Caller, word: str, need: Need) -> Session:
     """Return the session that ``word`` names, if the caller may do ``need`` to it."""
-    return await house.database.read(lambda db: find(house, db, caller, word, need))
+    return await context.database.read(lambda db: find(context, db, caller, word, need))
 
 
-def find(house: House, db: Connection, caller: Caller, word: str, need: Need) -> Session:
+def find(context: Context, db: Connection, caller: Caller, word: str, need: Need) -> Session:
     """Return the session that ``word`` names within the caller's reach. Raises ``Forbidden``.
 
     The refusal is the same whether or not such a session exists elsewhere, so that a caller
     cannot detect sessions that it may not see.
     """
-    allowed = reach(house, db, caller, need)
+    allowed = reach(context, db, caller, need)
     if allowed is None:
-        return _speakable(house, caller, sessions.resolve(db, word), need)
+        return _speakable(context, caller, sessions.resolve(db, word), need)
     with suppress(SessionUnknown):
-        return _speakable(house, caller, sessions.resolve(db, word, among=allowed), need)
-    raise Forbidden(f"{word[:SHOWN]} is not of the caller's family ({need}), or there is none.")
+        return _speakable(context, caller, sessions.resolve(db, word, among=allowed), need)
+    shown = word[:SHOWN_NAME_CHARACTERS]
+    raise Forbidden(f"{shown} is not of the caller's family ({need}), or there is none.")
 
 
-def _speakable(house: House, caller: Caller, session: Session, need: Need) -> Session:
+def _speakable(context: Context, caller: Caller, session: Session, need: Need) -> Session:
     """Refuse agents that send text to a plain program, which runs it. Raises ``Forbidden``."""
-    is_plain = session.agent in house.agents and house.agents[session.agent].screen is None
+    is_plain = session.agent in context.agents and context.agents[session.agent].screen is None
     if need is Need.SPEAK and is_plain and caller.identity.scope is Scope.SESSION:
         raise Forbidden(f"{session.name} runs whatever it is told; only a person speaks to it.")
     return session
 
 
-def reach(house: House, db: Connection, caller: Caller, need: Need) -> set[SessionId] | None:
+def reach(
+    context: Context, db: Connection, caller: Caller, need: Need
+) -> set[SessionId] | None:
     """Return the sessions to which the caller may do ``need``; ``None`` means all."""
     own = caller.identity.session
     if own is None:
         return None
     if need is Need.END:
         return families.descendants(db, own)
-    family = family_of(db, house, caller)
+    family = family_of(db, context, caller)
     return None if family is None else family | relays.peers(db, own)
 
 
-def family_of(db: Connection, house: House, caller: Caller) -> set[SessionId] | None:
+def family_of(db: Connection, context: Context, caller: Caller) -> set[SessionId] | None:
     """Return the caller's family, itself included; ``None`` if it may reach every session."""
     own = caller.identity.session
-    if own is None or house.settings.trust.sessions == "all":
+    if own is None or context.settings.trust.sessions == "all":
         return None
     return families.family(db, own)
 
 
-async def require_own(house: House, caller: Caller, word: str) -> Session:
+async def require_own(context: Context, caller: Caller, word: str) -> Session:
     """Return the session that a request is made for: the caller's; the owner may name any."""
     own = caller.identity.session
     if own is None and not word:
         raise BadInput("say which session is meant; you are none yourself.", missing="caller")
     among = None if own is None else {own}
     with suppress(SessionUnknown) if own is not None else nullcontext():
-        return await house.database.read(
+        return await context.database.read(
             lambda db: sessions.resolve(db, word or str(own), among=among)
         )
-    raise Forbidden(f"a session speaks for itself only, not for {word[:SHOWN]}.")
+    raise Forbidden(
+        f"a session speaks for itself only, not for {word[:SHOWN_NAME_CHARACTERS]}."
+    )
 
 
 async def until(
-    house: House,
+    context: Context,
     caller: Caller,
     question: Callable[[Connection], bool],
     seconds: float,
@@ -217,25 +222,25 @@ async def until(
     """
 
     def is_over(db: Connection) -> bool:
-        return not has_access(house, db, caller, sessions) or question(db)
+        return not has_access(context, db, caller, sessions) or question(db)
 
     def has_still_access(db: Connection) -> bool:
-        return has_access(house, db, caller, sessions)
+        return has_access(context, db, caller, sessions)
 
-    clock = house.journal.clock
+    clock = context.journal.clock
     own = caller.identity.session  # its end revokes its badge
     heard = {*sessions, own} if sessions and own else sessions
     asking = waiting.until(
-        house.database, is_over, seconds=seconds, clock=clock, sessions=heard
+        context.database, is_over, seconds=seconds, clock=clock, sessions=heard
     )
-    with house.streams.opened(caller.identity.token) as over:
+    with context.streams.opened(caller.identity.token) as over:
 
         async def stopped() -> None:
             await over.wait()
 
         answer = await first_of(asking, stopped())
-        await require_valid(house, caller)
-        if own and not await house.database.read(has_still_access):
+        await require_valid(context, caller)
+        if own and not await context.database.read(has_still_access):
             raise Forbidden("the session is not of the caller's family any more.")
         if answer is None:
             raise NotRunning
@@ -249,37 +254,39 @@ def is_valid(db: Connection, caller: Caller) -> bool:
 
 
 def has_access(
-    house: House, db: Connection, caller: Caller, targets: Collection[SessionId]
+    context: Context, db: Connection, caller: Caller, targets: Collection[SessionId]
 ) -> bool:
     """Return whether the caller's token is valid and it may read all of ``targets``."""
     if not is_valid(db, caller):
         return False
-    allowed = reach(house, db, caller, Need.READ) if targets else None
+    allowed = reach(context, db, caller, Need.READ) if targets else None
     return allowed is None or allowed.issuperset(targets)
 
 
-async def require_valid(house: House, caller: Caller) -> None:
+async def require_valid(context: Context, caller: Caller) -> None:
     """Refuse a caller whose token was revoked meanwhile. Raises ``TokenRevoked``."""
-    if caller.identity.token and not await house.database.read(lambda db: is_valid(db, caller)):
+    if caller.identity.token and not await context.database.read(
+        lambda db: is_valid(db, caller)
+    ):
         raise TokenRevoked
 
 
 async def once(
-    house: House, caller: Caller, answers: type[T], do: Callable[[Connection], T]
+    context: Context, caller: Caller, answers: type[T], do: Callable[[Connection], T]
 ) -> T:
     """Write in one transaction. A repeat under the same key returns the first answer."""
     shape = shape_of(answers)  # type: ignore[arg-type]  # a type is hashable
 
     def write(db: Connection) -> str:
-        at = house.journal.clock.now()
+        at = context.journal.clock.now()
         return commands.once(db, caller.key, lambda db: shape.dump_json(do(db)).decode(), at)
 
-    answer: T = shape.validate_json(await house.database.write(write))
+    answer: T = shape.validate_json(await context.database.write(write))
     return answer
 
 
 async def begin_acting(
-    house: House, caller: Caller, do: Callable[[Connection], None]
+    context: Context, caller: Caller, do: Callable[[Connection], None]
 ) -> datetime | None:
     """Write what precedes an action outside the database, and that its key has begun.
 
@@ -288,17 +295,17 @@ async def begin_acting(
     """
 
     def write(db: Connection) -> datetime | None:
-        at = house.journal.clock.now()
+        at = context.journal.clock.now()
         begun = commands.begin(db, caller.key, at) if caller.key else None
         if begun is None:
             do(db)
         return begun
 
-    return await house.database.write(write)
+    return await context.database.write(write)
 
 
 async def finish_acting(
-    house: House, caller: Caller, answers: type[T], do: Callable[[Connection], T]
+    context: Context, caller: Caller, answers: type[T], do: Callable[[Connection], T]
 ) -> T:
     """Write what follows an action that was begun, and store its answer under the key."""
     shape = shape_of(answers)  # type: ignore[arg-type]  # a type is hashable
@@ -309,14 +316,14 @@ async def finish_acting(
             commands.finish(db, caller.key, shape.dump_json(done).decode())
         return done
 
-    return await house.database.write(write)
+    return await context.database.write(write)
 
 
-async def answered_before(house: House, caller: Caller, answers: type[T]) -> T | None:
+async def answered_before(context: Context, caller: Caller, answers: type[T]) -> T | None:
     """Return the stored answer to the same command, if it was given before."""
     if caller.key is None:
         return None
-    before = await house.database.read(partial(commands.answered, key=caller.key))
+    before = await context.database.read(partial(commands.answered, key=caller.key))
     if before is None:
         return None
     answer: T = shape_of(answers).validate_json(before)  # type: ignore[arg-type]  # as above

@@ -13,7 +13,15 @@ from rookery.model.lifecycle import as_lifecycle, as_state
 from rookery.model.scopes import Need
 from rookery.model.sessions import HEADLESS, Session
 from rookery.operations.lost_terminals import without_terminal
-from rookery.operations.table import Caller, House, Nothing, OfSession, Operation, reach, target
+from rookery.operations.table import (
+    Caller,
+    Context,
+    Nothing,
+    OfSession,
+    Operation,
+    reach,
+    target,
+)
 from rookery.permissions.project_files import hooks_switched_off, in_thread
 from rookery.store import evidence
 from rookery.store import sessions as known
@@ -35,9 +43,9 @@ class Grounds:
     trouble: str = ""
 
 
-async def why(house: House, caller: Caller, asked: OfSession) -> Grounds:
+async def why(context: Context, caller: Caller, params: OfSession) -> Grounds:
     """Say where a session stands, on what evidence, and how sure that is."""
-    session = await target(house, caller, asked.session, Need.READ)
+    session = await target(context, caller, params.session, Need.READ)
     hooks_off = await in_thread(partial(hooks_switched_off, session), otherwise="")
 
     def read(db: Connection) -> Grounds:
@@ -47,13 +55,13 @@ async def why(house: House, caller: Caller, asked: OfSession) -> Grounds:
         sure = confidence(now.state, found)
         return Grounds(now, sure, found, hooks_off, shared)
 
-    grounds = await house.database.read(read)
-    cut_off = {each.id for each in await without_terminal(house)}
+    grounds = await context.database.read(read)
+    cut_off = {each.id for each in await without_terminal(context)}
     return replace(
         grounds,
         has_terminal=session.id not in cut_off,
-        hooks_problem=find_problem(house.home),
-        trouble=house.database.trouble,
+        hooks_problem=find_problem(context.home),
+        trouble=context.database.trouble,
     )
 
 
@@ -81,15 +89,15 @@ class AllTracked:
     count: int
 
 
-async def track(house: House, caller: Caller, asked: Nothing) -> AllTracked:
+async def track(context: Context, caller: Caller, params: Nothing) -> AllTracked:
     """List the live sessions in the words that other tools use."""
 
     def read(db: Connection) -> AllTracked:
-        allowed = reach(house, db, caller, Need.READ)
+        allowed = reach(context, db, caller, Need.READ)
         live = [each for each in known.live(db) if allowed is None or each.id in allowed]
         return AllTracked([_tracked(each) for each in live], len(live))
 
-    return await house.database.read(read)
+    return await context.database.read(read)
 
 
 def _tracked(session: Session) -> Tracked:

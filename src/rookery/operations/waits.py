@@ -14,25 +14,33 @@ from rookery.model.lifecycle import Activity, Status
 from rookery.model.scopes import Need
 from rookery.model.sessions import Session
 from rookery.operations.sessions import ONE, doing
-from rookery.operations.table import Asked, Caller, House, OfSession, Operation, target, until
+from rookery.operations.table import (
+    Caller,
+    Context,
+    OfSession,
+    Operation,
+    Params,
+    target,
+    until,
+)
 from rookery.store import backlog, flags, messages
 from rookery.store import sessions as known
 
 #: How many sessions a caller may wait for at once.
-MOST = 100
+MAX_AWAITED_SESSIONS = 100
 
 Goal: TypeAlias = Literal["up", "stop", "end"]
-Number: TypeAlias = Annotated[int, Field(ge=1, le=MOST)]
+Number: TypeAlias = Annotated[int, Field(ge=1, le=MAX_AWAITED_SESSIONS)]
 Seconds: TypeAlias = Annotated[float, Field(gt=0, le=86_400)]
 
 
-class WaitAsked(OfSession):
+class WaitParams(OfSession):
     until: Goal = "stop"
     timeout: Seconds = 600.0
 
 
-class WaitForSeveralAsked(Asked):
-    sessions: Annotated[tuple[str, ...], Field(min_length=1, max_length=MOST)]
+class WaitForSeveralParams(Params):
+    sessions: Annotated[tuple[str, ...], Field(min_length=1, max_length=MAX_AWAITED_SESSIONS)]
     needed: Literal["all", "any"] | Number = Field(
         "all", description="how many of them have to get there"
     )
@@ -46,35 +54,35 @@ class Gathered:
     awaited: list[Session]  #: the others
 
 
-async def wait(house: House, caller: Caller, asked: WaitAsked) -> Session:
+async def wait(context: Context, caller: Caller, params: WaitParams) -> Session:
     """Wait until a session is up, stops (or needs somebody), or ends."""
-    session = await target(house, caller, asked.session, Need.READ)
+    session = await target(context, caller, params.session, Need.READ)
 
     def is_there(db: Connection) -> bool:
-        return _reached(db, session.id, asked.until)
+        return _reached(db, session.id, params.until)
 
-    if not await until(house, caller, is_there, asked.timeout, sessions=[session.id]):
-        why = await house.database.read(lambda db: _why_not(db, session.id, asked.until))
+    if not await until(context, caller, is_there, params.timeout, sessions=[session.id]):
+        why = await context.database.read(lambda db: _why_not(db, session.id, params.until))
         raise StillWorking(f"{why}.")
-    return await house.database.read(lambda db: known.get(db, session.id))
+    return await context.database.read(lambda db: known.get(db, session.id))
 
 
 async def wait_for_several(
-    house: House, caller: Caller, asked: WaitForSeveralAsked
+    context: Context, caller: Caller, params: WaitForSeveralParams
 ) -> Gathered:
     """Wait until all of several sessions, any, or so many have got there."""
-    found = [await target(house, caller, word, Need.READ) for word in asked.sessions]
+    found = [await target(context, caller, word, Need.READ) for word in params.sessions]
     wanted = [*{each.id: each for each in found}]
-    needed = enough(asked.needed, len(wanted))
+    needed = enough(params.needed, len(wanted))
     there: list[SessionId] = []  # a session that has once reached the goal stays here
 
     def are_enough(db: Connection) -> bool:
         there.extend(
-            each for each in wanted if each not in there and _reached(db, each, asked.until)
+            each for each in wanted if each not in there and _reached(db, each, params.until)
         )
         return len(there) >= needed
 
-    in_time = await until(house, caller, are_enough, asked.timeout, sessions=wanted)
+    in_time = await until(context, caller, are_enough, params.timeout, sessions=wanted)
 
     def read(db: Connection) -> Gathered:
         others = (each for each in wanted if each not in there)
@@ -84,11 +92,11 @@ async def wait_for_several(
 
     def why_not(db: Connection) -> str:
         others = (each for each in wanted if each not in there)
-        return ", ".join(_why_not(db, each, asked.until) for each in others)
+        return ", ".join(_why_not(db, each, params.until) for each in others)
 
     if not in_time:
-        raise StillWorking(f"{await house.database.read(why_not)}.")
-    return await house.database.read(read)
+        raise StillWorking(f"{await context.database.read(why_not)}.")
+    return await context.database.read(read)
 
 
 def enough(needed: Literal["all", "any"] | int, every: int) -> int:
@@ -131,9 +139,9 @@ def _why_not(db: Connection, session: SessionId, goal: Goal) -> str:
 
 
 OPERATIONS: tuple[Operation[Any, Any], ...] = (
-    Operation("wait", Need.READ, "GET", f"{ONE}/wait", WaitAsked, Session, wait),
+    Operation("wait", Need.READ, "GET", f"{ONE}/wait", WaitParams, Session, wait),
     Operation(
         *("wait_several", Need.READ, "GET", "/v1/wait"),
-        *(WaitForSeveralAsked, Gathered, wait_for_several),
+        *(WaitForSeveralParams, Gathered, wait_for_several),
     ),
 )

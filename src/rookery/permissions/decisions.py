@@ -32,7 +32,7 @@ from rookery.model.sessions import Sender, Session
 from rookery.permissions import same_dialog
 from rookery.permissions.answered_in_terminal import TERMINAL, settle_in_terminal
 from rookery.permissions.hook_waits import HookWaits
-from rookery.permissions.rules_file import Rulebook
+from rookery.permissions.rules_file import RulesFile
 from rookery.store import dialogs, families, flags, hook_answers, requests, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
@@ -44,13 +44,13 @@ _log = logging.getLogger(__name__)
 SECOND_ASKING = timedelta(seconds=30)
 
 #: Seconds between two checks of the deadlines.
-ROUND = 1.0
+CHECK_INTERVAL_SECONDS = 1.0
 
 #: A longer interval between two checks means that the clock has jumped.
-LONGEST_ROUND = timedelta(seconds=10)
+CLOCK_JUMP = timedelta(seconds=10)
 
 #: A call that was allowed in the terminal has run after this time at the latest.
-LONGEST_CALL = timedelta(hours=24)
+MAX_CALL_TIME = timedelta(hours=24)
 
 #: The deciders other than persons and sessions.
 RULE, GRANT, CLOCK = "rule", "grant", "the clock"
@@ -79,7 +79,7 @@ Ruling: TypeAlias = Pass | Ask | WaitForAnswer | Verdict
 @dataclass(frozen=True, slots=True)
 class Permissions:
     journal: Journal
-    rulebook: Rulebook
+    rules_file: RulesFile
     deadline: timedelta
     #: What happens to a request at its deadline.
     on_timeout: Literal["terminal", "deny"] = "terminal"
@@ -90,7 +90,7 @@ class Permissions:
     ) -> Ruling:
         """Decide a call. ``can_ask`` is whether its agent asks its user when a hook says so."""
         where = families.circumstances(db, session)
-        rule = decide(self.rulebook.rules, call, where)
+        rule = decide(self.rules_file.rules, call, where)
         at = time_of(hook)
         if verdict := self._verdict(db, session, call, rule):
             if call.by_keys:
@@ -122,7 +122,7 @@ class Permissions:
     def repeat(self, db: Connection, session: Session, call: Call) -> Ruling:
         """Decide a call again, for an agent that asks everything twice."""
         where = families.circumstances(db, session)
-        rule = decide(self.rulebook.rules, call, where)
+        rule = decide(self.rules_file.rules, call, where)
         if rule and rule.decision != "ask":
             return _by_rule(rule)
         asked = requests.of_call(db, session.id, call)
@@ -131,7 +131,7 @@ class Permissions:
     def deny_unknown(self, db: Connection, sender: Sender, call: Call) -> Verdict | None:
         """Deny a call of an agent that is no session, if a rule denies it; audit that."""
         where = Circumstances(sender.agent, sender.cwd, session="")
-        rule = decide(self.rulebook.rules, call, where)
+        rule = decide(self.rules_file.rules, call, where)
         if rule is None or rule.decision != "deny":
             return None
         verdict = _by_rule(rule)
@@ -267,17 +267,19 @@ class Permissions:
         async def look() -> None:
             nonlocal before
             now = clock.now()
-            jump, before = now - before - timedelta(seconds=ROUND), now
-            if abs(jump) > LONGEST_ROUND:
+            jump, before = now - before - timedelta(seconds=CHECK_INTERVAL_SECONDS), now
+            if abs(jump) > CLOCK_JUMP:
                 # The computer slept or its clock was set: a person could not answer.
                 await database.write(partial(dialogs.put_off, by=jump))
             if await database.read(self._has_overdue):
                 await database.write(self.expire)
 
         # A longer backoff after a failure would look as if the computer had slept.
-        pause = (ROUND, ROUND)
+        pause = (CHECK_INTERVAL_SECONDS, CHECK_INTERVAL_SECONDS)
         name = "Watching requests' deadlines"
-        await supervise.every(ROUND, look, name=name, clock=clock, backoff=pause)
+        await supervise.every(
+            CHECK_INTERVAL_SECONDS, look, name=name, clock=clock, backoff=pause
+        )
 
     def _has_overdue(self, db: Connection) -> bool:
         return bool(requests.overdue(db, now=self.journal.clock.now()))
@@ -320,7 +322,7 @@ class Permissions:
         if asked := requests.of_use(db, used):
             self.withdraw(db, asked.id, decision="allowed")
             return
-        since = self.journal.clock.now() - LONGEST_CALL
+        since = self.journal.clock.now() - MAX_CALL_TIME
         dialogs.learn_choice(db, used, since=since)
         self._settle(db, sessions.get(db, used.session), by=TERMINAL)
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from rookery.model.permissions import RequestId
-from rookery.programs.hook import RETURN
+from rookery.programs.hook import RESTART_TIMEOUT_SECONDS
 
 #: A hook program that has not come back after this time has given up. The margin is for its
 #: last attempt, which may begin just before it gives up, and for a busy machine.
-HOOK_RETURN_TIMEOUT = timedelta(seconds=RETURN + 5.0)
+HOOK_RETURN_TIMEOUT = timedelta(seconds=RESTART_TIMEOUT_SECONDS + 5.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from rookery.model.patterns import Pattern
 from rookery.model.permissions import Outcome, Verdict
 from rookery.model.rules import Rule
 from rookery.permissions import skill_commands
-from rookery.permissions.rules_file import Rulebook
+from rookery.permissions.rules_file import RulesFile
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
 from rookery.store import families, flags
@@ -28,7 +28,7 @@ from rookery.store.flags import Mode
 _log = logging.getLogger(__name__)
 
 #: Seconds between two checks whether rules or mode have changed.
-ROUND = 1.0
+CHECK_INTERVAL_SECONDS = 1.0
 
 #: The name of the loop in the log.
 STEP = "Writing offline answers"
@@ -41,7 +41,7 @@ WhenAway: TypeAlias = Literal["ask", "deny", "pass"]
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class OfflineConditions:
     """What determines the answers of hooks besides the rules."""
 
     mode: Mode
@@ -49,34 +49,34 @@ class Situation:
     agents_above: Mapping[str, Collection[str]]
 
 
-def situation(db: Connection) -> Situation:
-    return Situation(flags.mode(db), families.agents_above(db))
+def situation(db: Connection) -> OfflineConditions:
+    return OfflineConditions(flags.mode(db), families.agents_above(db))
 
 
 @dataclass(frozen=True, slots=True)
-class Absence:
+class OfflineAnswers:
     file: Path
     agents: Mapping[str, Agent]
-    rulebook: Rulebook
+    rules_file: RulesFile
     when_away: WhenAway
 
     async def keep(self, database: Database, clock: Clock) -> None:
         """Keep the file in line with rules and mode, forever."""
         write = partial(self.write, database, clock)
-        await supervise.every(ROUND, write, name=STEP, clock=clock)
+        await supervise.every(CHECK_INTERVAL_SECONDS, write, name=STEP, clock=clock)
 
     async def write(self, database: Database, clock: Clock) -> None:
         """Write the file if it is outdated or if another program changed it."""
-        await self.rulebook.refresh(database, clock)
+        await self.rules_file.refresh(database, clock)
         self.store(await database.read(situation))
 
-    def store(self, now: Situation) -> None:
+    def store(self, now: OfflineConditions) -> None:
         """Store the answers for this situation in the file. Raises ``OSError``."""
         content = with_checksum(self.words(now).encode())
         if _content(self.file) != content:
             write_durably(self.file, content)
 
-    def words(self, now: Situation) -> str:
+    def words(self, now: OfflineConditions) -> str:
         """Return, as JSON, the answer for each agent and kind of call."""
         if self.when_away == "pass":
             return "{}"
@@ -86,7 +86,9 @@ class Absence:
         }
         return json.dumps({name: each for name, each in told.items() if each}, sort_keys=True)
 
-    def say_to_unreadable(self, agent: str, events: frozenset[str], now: Situation) -> str:
+    def say_to_unreadable(
+        self, agent: str, events: frozenset[str], now: OfflineConditions
+    ) -> str:
         """Return the answer to a call that cannot be read.
 
         It never lets a call run that a rule might have stopped. Without a known event the call
@@ -101,12 +103,12 @@ class Absence:
         return str(meant[0]["say"]) if meant else ""
 
     def _offline_answers(
-        self, agent: Agent, now: Situation, when_away: WhenAway, denial: Verdict
+        self, agent: Agent, now: OfflineConditions, when_away: WhenAway, denial: Verdict
     ) -> Iterator[dict[str, object]]:
         if agent.hooks is None:
             return
         traits = agent.hooks.traits
-        rules = [rule for rule in self.rulebook.rules if rule.decision != "allow"]
+        rules = [rule for rule in self.rules_file.rules if rule.decision != "allow"]
         names = {agent.name, *now.agents_above.get(agent.name, ())}
         restricted = [rule.tool for rule in _of_agents(rules, names)]
         loading = skill_commands.tools_that_load(agent, restricted)

@@ -121,7 +121,7 @@ class Reading:
     problem: str  #: why the current file is not in force
 
 
-class Rulebook:
+class RulesFile:
     """The rules in force: those of the file, or the last valid ones.
 
     A valid version is stored before it is in force, so that it survives a restart with a file

@@ -137,7 +137,7 @@ def _as_call(dialog: Dialog) -> Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Dialogs:
+class DialogWatch:
     """Watches the dialogs whose end no hook reports."""
 
     database: Database

@@ -26,14 +26,14 @@ GO_ON, LET_STOP = "Continue", "Let stop"
 
 
 @dataclass(frozen=True, slots=True)
-class GoOn:
+class KeepWorking:
     """The agent must not stop yet."""
 
     reason: str  #: the instruction to the agent
 
 
 @dataclass(frozen=True, slots=True)
-class Stops:
+class StopPolicy:
     journal: Journal
     policy: Literal["off", "retry", "ask"]
     retries: int
@@ -42,7 +42,7 @@ class Stops:
 
     def consider(
         self, db: Connection, session: Session, stop: Stop, *, hook: str
-    ) -> GoOn | WaitForAnswer | None:
+    ) -> KeepWorking | WaitForAnswer | None:
         """Decide whether the agent goes on or a person is asked; ``None``: it may stop."""
         if self.policy == "off" or not Pattern(self.pattern, "regex").matches(stop.words):
             return None
@@ -52,7 +52,7 @@ class Stops:
         if self.policy == "ask":
             return WaitForAnswer(self._ask(db, session, stop, hook=hook))
         self._hold(db, session)
-        return GoOn(ANOTHER_WAY)
+        return KeepWorking(ANOTHER_WAY)
 
     def _ask(self, db: Connection, session: Session, stop: Stop, *, hook: str) -> RequestId:
         now = self.journal.clock.now()

@@ -12,7 +12,7 @@ from pathlib import Path
 from re import Pattern
 from typing import Any, Protocol, TypeAlias
 
-from rookery.model.autonomy import Reach
+from rookery.model.autonomy import Autonomy
 from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import Call, Stop, Verdict
 from rookery.model.rewriting import EXACT, Rewriting
@@ -206,7 +206,7 @@ class Agent:
     abilities: Abilities
     #: The permission modes that its command line can set, with what each allows unasked. Of
     #: several with the same reach, the first is used.
-    modes: Mapping[str, Reach]
+    modes: Mapping[str, Autonomy]
     command_line: Callable[[LaunchSpec], CommandLine]
     input: InputDialect
     hooks: HookDialect | None = None

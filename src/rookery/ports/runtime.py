@@ -94,7 +94,7 @@ class Submitted:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class LeftInput:
     """A message that was submitted earlier has left the input; only a proof can follow."""
 
 
@@ -119,7 +119,7 @@ class Unknown:
     """The message was typed, and no trace of it is left."""
 
 
-Delivery: TypeAlias = Submitted | Left | Blocked | Refused | Unknown
+Delivery: TypeAlias = Submitted | LeftInput | Blocked | Refused | Unknown
 
 
 class DeliveryLog(Protocol):

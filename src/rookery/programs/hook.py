@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 VERSION = 2
 
 #: Seconds for the daemon to accept the call; after that the call goes to the spool.
-DEADLINE = 2.0
+ACCEPT_TIMEOUT_SECONDS = 2.0
 
 #: Total seconds to wait for a decision: less than the agent's own timeout for the hook.
 #: When an agent gives up on a hook, the hook's answer is lost and the tool call runs.
-PATIENCE = 350.0
+DECISION_TIMEOUT_SECONDS = 350.0
 
 #: Seconds to wait for a new daemon after one died while we waited for its decision.
-RETURN = 30.0
+RESTART_TIMEOUT_SECONDS = 30.0
 
 #: Maximum bytes of a payload, as in the daemon; a tool's input may hold a whole file.
 MAX_PAYLOAD_BYTES = 8 * 1024 * 1024
@@ -69,9 +69,9 @@ def _deliver(door: str, spool: str, agent: str, payload: bytes, told: "list[str]
     """Send the call to the daemon, or spool it. Returns the answer for the agent."""
     key = told[0] if told else f"{time.time_ns():020d}-{posix.urandom(8).hex()}"
     call = _call(key, agent, payload)
-    over = int(key[:20]) / 1e9 + PATIENCE
+    over = int(key[:20]) / 1e9 + DECISION_TIMEOUT_SECONDS
     try:
-        answer = told[1].encode() if told else _send(door, call, PATIENCE)
+        answer = told[1].encode() if told else _send(door, call, DECISION_TIMEOUT_SECONDS)
     except OSError:
         answer = b""
     if answer.startswith(TAKEN):
@@ -125,7 +125,7 @@ def _send(door: str, call: bytes, patience: float) -> bytes:
     """Return the daemon's whole answer; wait up to ``patience`` seconds for a decision."""
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
-        connection.settimeout(DEADLINE)
+        connection.settimeout(ACCEPT_TIMEOUT_SECONDS)
         connection.connect(door)
         _check_peer(connection)
         rest = memoryview(call)
@@ -172,11 +172,11 @@ def insist(door: str, call: bytes, answer: bytes, over: float) -> bytes:
             return rest
         now = time.time()
         lost = now if first or not lost else lost
-        if now > min(over, lost + RETURN):
+        if now > min(over, lost + RESTART_TIMEOUT_SECONDS):
             return fallback
         time.sleep(0.2)  # noqa: TID251 - a standalone program with nothing else to wait for
         try:
-            answer = _send(door, call, max(over - now, DEADLINE))
+            answer = _send(door, call, max(over - now, ACCEPT_TIMEOUT_SECONDS))
         except OSError:
             answer = b""
 

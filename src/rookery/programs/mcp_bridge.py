@@ -17,13 +17,13 @@ from contextlib import suppress
 from typing import Any
 
 #: Seconds to wait for a daemon that is not running.
-RETURN = 60.0
+RESTART_TIMEOUT_SECONDS = 60.0
 
 #: Seconds between two attempts to reach it.
-PAUSE = 0.2
+RETRY_SECONDS = 0.2
 
 #: Seconds for a running daemon to answer.
-PATIENCE = 120.0
+ANSWER_TIMEOUT_SECONDS = 120.0
 
 #: The field with which newer protocols name their version in each request; older: only once.
 VERSION = "io.modelcontextprotocol/protocolVersion"
@@ -32,8 +32,8 @@ VERSION = "io.modelcontextprotocol/protocolVersion"
 UNREADABLE, FAILED = -32700, -32000
 
 AWAY = (
-    f"The Rookery daemon did not answer within {RETURN:g} s. Start it with:  rookery up"
-    "  Then look whether this was done before you ask for it again."
+    f"The Rookery daemon did not answer within {RESTART_TIMEOUT_SECONDS:g} s. "
+    "Start it with:  rookery up  Then look whether this was done before you ask for it again."
 )
 
 #: The error code of a daemon that is stopping and has not carried out the request.
@@ -86,7 +86,7 @@ class Bridge:
         except Away:
             self._write_line(_error(asked.get("id"), FAILED, AWAY))
         except TimeoutError:
-            late = f"The Rookery daemon did not answer within {PATIENCE:g} s."
+            late = f"The Rookery daemon did not answer within {ANSWER_TIMEOUT_SECONDS:g} s."
             self._write_line(_error(asked.get("id"), FAILED, late))
         else:
             self._write_line(self._read(asked, answer))
@@ -121,20 +121,20 @@ class Bridge:
 
     def _retry(self, request: bytes) -> bytes:
         """Repeat the request until the daemon answers. Raises ``Away``."""
-        over = time.monotonic() + RETURN
+        over = time.monotonic() + RESTART_TIMEOUT_SECONDS
         while True:
             try:
                 return self._exchange(request)
             except Away:
                 if time.monotonic() > over:
                     raise
-            time.sleep(PAUSE)  # noqa: TID251 - a standalone program with nothing to wait for
+            time.sleep(RETRY_SECONDS)  # noqa: TID251 - a standalone program with nothing to wait for
 
     def _exchange(self, request: bytes) -> bytes:
         """Return the body of a complete answer."""
         answer = b""
         with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(PATIENCE)
+            connection.settimeout(ANSWER_TIMEOUT_SECONDS)
             try:
                 connection.connect(self._door)
                 _check_peer(connection)

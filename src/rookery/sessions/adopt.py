@@ -10,13 +10,13 @@ from uuid import uuid4
 
 from rookery.model.facts import SessionId
 from rookery.model.names import distinct, name_from
-from rookery.model.sessions import HEADLESS, OBSERVED, NativeId, Session, Spot
+from rookery.model.sessions import HEADLESS, OBSERVED, NativeId, PaneRef, Session
 from rookery.store import sessions
 from rookery.store.journal import Journal
 from rookery.store.sessions import TakenNames
 
 #: Characters of a native id that serve as a label where there is no better one.
-LABEL = 12
+LABEL_CHARACTERS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,14 +28,14 @@ class Arrival:
     folder: str
     origin: str  #: how it was found
     process: str | None = None
-    spot: Spot | None = None  #: the pane that it runs in, if any
+    pane_ref: PaneRef | None = None  #: the pane that it runs in, if any
     label: str = ""
     parent: SessionId | None = None
     continues: Session | None = None  #: the ended session whose conversation it resumes
     at: datetime | None = None  #: when it was seen, if earlier than now
 
 
-def welcome(db: Connection, journal: Journal, arrival: Arrival) -> SessionId:
+def adopt_session(db: Connection, journal: Journal, arrival: Arrival) -> SessionId:
     """Add a session row. Facts report its activity."""
     now = arrival.at or journal.clock.now()
     # The same folder has many names: links, a trailing slash. A relative one depends on a
@@ -49,14 +49,14 @@ def welcome(db: Connection, journal: Journal, arrival: Arrival) -> SessionId:
         id=SessionId(str(uuid4())),
         name=distinct(name, TakenNames(db)),
         agent=arrival.agent,
-        runtime=OBSERVED if arrival.spot else HEADLESS,
+        runtime=OBSERVED if arrival.pane_ref else HEADLESS,
         computer=journal.computer,
         title=title,
-        label=arrival.label or arrival.native_id[:LABEL],
+        label=arrival.label or arrival.native_id[:LABEL_CHARACTERS],
         native_id=arrival.native_id,
         project_path=folder,
-        tmux_server=arrival.spot.server if arrival.spot else None,
-        tmux_pane=arrival.spot.pane if arrival.spot else None,
+        tmux_server=arrival.pane_ref.server if arrival.pane_ref else None,
+        tmux_pane=arrival.pane_ref.pane if arrival.pane_ref else None,
         parent=arrival.parent,
         continues=arrival.continues.id if arrival.continues else None,
         process=arrival.process,

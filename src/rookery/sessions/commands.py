@@ -33,7 +33,7 @@ from rookery.model.facts import (
 )
 from rookery.model.lifecycle import Status
 from rookery.model.messages import MessageId, Origin, Words, clean
-from rookery.model.names import SHOWN, checked, distinct, name_from, title_from
+from rookery.model.names import SHOWN_NAME_CHARACTERS, checked, distinct, name_from, title_from
 from rookery.model.sessions import (
     MAX_FIRST_PROMPT_CHARACTERS,
     TMUX,
@@ -61,7 +61,7 @@ class Conversation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Start:
+class StartRequest:
     """A request to start a session."""
 
     agent: str
@@ -84,7 +84,7 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
-class Speaker:
+class MessageSender:
     """The sender of a message."""
 
     name: str
@@ -94,10 +94,10 @@ class Speaker:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class StartPlan:
     """A start request that passed the checks outside the store, which may still refuse it."""
 
-    start: Start
+    start: StartRequest
     agent: Agent
     project: Path
     command: tuple[str, ...]
@@ -106,13 +106,13 @@ class Plan:
 
 
 def plan(
-    start: Start,
+    start: StartRequest,
     agents: Mapping[str, Agent],
     *,
     command: tuple[str, ...],
     path: str,
     limit: int,
-) -> Plan:
+) -> StartPlan:
     """Check a start request as far as possible without the store.
 
     ``command`` is the configured command, empty for the agent's usual program, which is then
@@ -127,10 +127,10 @@ def plan(
     if start.name:
         checked(start.name)
     if start.model and not _MODEL.fullmatch(start.model):
-        raise BadInput(f"the model {start.model[:SHOWN]!r} looks like none.")
+        raise BadInput(f"the model {start.model[:SHOWN_NAME_CHARACTERS]!r} looks like none.")
     if start.conversation:
         _check_ability(agent, start.conversation)
-    return Plan(
+    return StartPlan(
         start=start,
         agent=agent,
         project=_folder(start.project),
@@ -179,7 +179,9 @@ def _program(agent: Agent, command: tuple[str, ...], path: str) -> tuple[str, ..
     return (found, *rest)
 
 
-def accept(db: Connection, journal: Journal, plan: Plan, *, speaker: Speaker) -> Session:
+def accept(
+    db: Connection, journal: Journal, plan: StartPlan, *, speaker: MessageSender
+) -> Session:
     """Add a session row, and queue its first message."""
     now, start, owner = journal.clock.now(), plan.start, speaker.name
     if sessions.count_live(db, TMUX) >= plan.limit:
@@ -218,7 +220,7 @@ def accept(db: Connection, journal: Journal, plan: Plan, *, speaker: Speaker) ->
     return sessions.get(db, session_id)
 
 
-def _require_not_live(db: Connection, plan: Plan) -> None:
+def _require_not_live(db: Connection, plan: StartPlan) -> None:
     """Refuse to resume a live session's conversation: two programs must not write to one."""
     wanted = plan.start.conversation
     if wanted is None or wanted.is_branch:
@@ -233,14 +235,14 @@ def _require_not_live(db: Connection, plan: Plan) -> None:
         raise CommandRefused(f"{why}. {verb} {holder.name}")
 
 
-def _native_id(plan: Plan, session: SessionId) -> NativeId | None:
+def _native_id(plan: StartPlan, session: SessionId) -> NativeId | None:
     wanted = plan.start.conversation
     if wanted and not wanted.is_branch:
         return wanted.native_id
     return NativeId(session) if plan.agent.abilities.takes_id else None
 
 
-def _launch(plan: Plan) -> dict[str, object]:
+def _launch(plan: StartPlan) -> dict[str, object]:
     """Return how to run its program."""
     start, wanted = plan.start, plan.start.conversation
     environment = dict(start.environment)
@@ -259,7 +261,7 @@ def _new_id(db: Connection, make: Callable[[], object] = uuid4) -> SessionId:
             return session
 
 
-def _name(start: Start, *, taken: TakenNames) -> str:
+def _name(start: StartRequest, *, taken: TakenNames) -> str:
     if not start.name:
         return distinct(start.called or name_from(start.prompt), taken)
     if start.name in taken:
@@ -271,7 +273,7 @@ def send(  # noqa: PLR0913 - a message
     db: Connection,
     journal: Journal,
     *,
-    speaker: Speaker,
+    speaker: MessageSender,
     recipient: SessionId,
     words: Words,
     alone: bool = False,
@@ -293,7 +295,7 @@ def _write(  # noqa: PLR0913 - a message
     journal: Journal,
     recipient: SessionId,
     words: Words,
-    speaker: Speaker,
+    speaker: MessageSender,
     *,
     alone: bool,
 ) -> MessageId:

@@ -11,7 +11,7 @@ from rookery.store import sessions, tokens
 from rookery.store.journal import Journal
 
 #: Characters of a reason: a screenful.
-LONGEST = 4_000
+MAX_REASON_CHARACTERS = 4_000
 
 
 def end(  # noqa: PLR0913 - how a session ended, by keyword
@@ -29,6 +29,6 @@ def end(  # noqa: PLR0913 - how a session ended, by keyword
         return False
     if now.status is Status.CLOSING:
         outcome = "killed"  # it ends because it was asked to
-    journal.append(db, SessionEnded(session, reason[:LONGEST], outcome), at=at)
+    journal.append(db, SessionEnded(session, reason[:MAX_REASON_CHARACTERS], outcome), at=at)
     tokens.take_badge(db, session, at=journal.clock.now())
     return True

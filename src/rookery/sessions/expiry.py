@@ -23,10 +23,10 @@ from rookery.store.journal import Journal
 _log = logging.getLogger(__name__)
 
 #: Seconds between two rounds.
-ROUND = 60.0
+CHECK_INTERVAL_SECONDS = 60.0
 
 #: A longer time between two rounds means that the clock has jumped.
-LONGEST_ROUND = timedelta(minutes=30)
+CLOCK_JUMP = timedelta(minutes=30)
 
 
 #: A headless session of unknown process that only reported its start is ended after this.
@@ -34,21 +34,21 @@ UNIDENTIFIED_SILENCE = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
-class Spans:
+class ExpirySpans:
     inactive: timedelta  #: after this a session is ended
     retention: timedelta  #: after this an entry is deleted
     kept_sessions: int
 
 
 @dataclass(frozen=True, slots=True)
-class Asleep:
+class SleepDetector:
     """Time that passed on the clock only: the computer slept, or its clock was set."""
 
     since: datetime
     until: datetime
 
 
-def awake_ago(span: timedelta, *, now: datetime, asleep: Sequence[Asleep]) -> datetime:
+def awake_ago(span: timedelta, *, now: datetime, asleep: Sequence[SleepDetector]) -> datetime:
     """Return the moment since which the computer was awake for ``span``.
 
     Only sleep between that moment and now counts: what began later has its full age.
@@ -62,16 +62,16 @@ def awake_ago(span: timedelta, *, now: datetime, asleep: Sequence[Asleep]) -> da
 
 
 @dataclass(frozen=True, slots=True)
-class Timers:
+class Expiry:
     database: Database
     journal: Journal
     runtime: Runtime
-    spans: Spans
+    spans: ExpirySpans
     artifacts: Path | None = None  #: kept as long as their sessions
 
     async def run(self) -> None:
         clock = self.journal.clock
-        asleep: list[Asleep] = []
+        asleep: list[SleepDetector] = []
         before = clock.now()
 
         async def look() -> None:
@@ -79,30 +79,32 @@ class Timers:
             now = clock.now()
             # A clock that was wrong and is set back leaves a sleep that has not happened.
             asleep = [each for each in asleep if each.until <= now]
-            if now - before > LONGEST_ROUND:
+            if now - before > CLOCK_JUMP:
                 # The computer slept, or its clock was set: that does not count as inactivity.
-                asleep.append(Asleep(before, now))
+                asleep.append(SleepDetector(before, now))
             before = now
             await self.round(asleep)
 
-        await supervise.every(ROUND, look, name="Ending and forgetting by age", clock=clock)
+        await supervise.every(
+            CHECK_INTERVAL_SECONDS, look, name="Ending and forgetting by age", clock=clock
+        )
 
-    async def round(self, asleep: Sequence[Asleep] = ()) -> None:
+    async def round(self, asleep: Sequence[SleepDetector] = ()) -> None:
         """Do what is due; ``asleep`` is time that passed on the clock only, oldest first."""
         await self._end_inactive(asleep)
         await self._end_unidentified(asleep)
         await self._delete_old(asleep)
 
-    def _ago(self, span: timedelta, asleep: Sequence[Asleep]) -> datetime:
+    def _ago(self, span: timedelta, asleep: Sequence[SleepDetector]) -> datetime:
         return awake_ago(span, now=self.journal.clock.now(), asleep=asleep)
 
-    async def _end_inactive(self, asleep: Sequence[Asleep]) -> None:
+    async def _end_inactive(self, asleep: Sequence[SleepDetector]) -> None:
         since = self._ago(self.spans.inactive, asleep)
         for session in await self.database.read(partial(sessions.inactive, since=since)):
             if not await self._is_attached(session):
                 await self.database.write(partial(self._end, session=session))
 
-    async def _end_unidentified(self, asleep: Sequence[Asleep]) -> None:
+    async def _end_unidentified(self, asleep: Sequence[SleepDetector]) -> None:
         """End headless sessions known only by a start call, which any process can make.
 
         A live agent becomes a session again with its next prompt.
@@ -133,7 +135,7 @@ class Timers:
         if not _was_active_since(db, session):
             endings.end(db, self.journal, session.id, outcome="completed", reason=reason)
 
-    async def _delete_old(self, asleep: Sequence[Asleep]) -> None:
+    async def _delete_old(self, asleep: Sequence[SleepDetector]) -> None:
         before = self._ago(self.spans.retention, asleep)
         while await self.database.write(partial(retention.forget_aged, before=before)):
             pass

@@ -51,16 +51,16 @@ from rookery.supervise import Reconciler, SupervisedStep
 _log = logging.getLogger(__name__)
 
 #: Seconds after SIGKILL for a program to be gone; the kernel may still be writing for it.
-LAST_WAIT = 5.0
+KILL_TIMEOUT_SECONDS = 5.0
 
 #: Seconds before an operation that failed in the runtime is retried.
-PAUSE = 1.0
+RETRY_SECONDS = 1.0
 
 #: The same after an unexpected error: the first delay and the maximum.
 FAULT_BACKOFF_S = (0.5, 5.0)
 
 #: How often recovery tries to list the panes before the daemon's start fails.
-LOOKS = 10
+MAX_RECOVERY_TRIES = 10
 
 #: The facts after which a session must be started, ended or cleaned up.
 CARED_FOR: frozenset[type[Fact]] = frozenset({SessionRequested, EndRequested, SessionEnded})
@@ -101,7 +101,7 @@ class LaunchContext:
 
 
 @dataclass(frozen=True, slots=True)
-class Keeper:
+class Supervisor:
     database: Database
     journal: Journal
     runtime: Runtime
@@ -128,18 +128,18 @@ class Keeper:
         held = await self._list_panes()
         if any(each.tmux_session not in held for each in ours):
             # A session counts as lost only after two checks: the first may be too early.
-            await self._clock.sleep(PAUSE)
+            await self._clock.sleep(RETRY_SECONDS)
             held = {**held, **await self._list_panes()}
         return held
 
     async def _list_panes(self) -> Mapping[str, Place]:
         """List the panes. A failure proves nothing about them, and is retried."""
-        for _ in range(LOOKS - 1):
+        for _ in range(MAX_RECOVERY_TRIES - 1):
             try:
                 return await self.runtime.find()
             except RuntimeFailed as error:
                 _log.warning("What tmux holds cannot be seen yet: %s", error)
-                await self._clock.sleep(PAUSE)
+                await self._clock.sleep(RETRY_SECONDS)
         return await self.runtime.find()
 
     def _record_recovery(
@@ -179,12 +179,12 @@ class Keeper:
             sessions.add(db, session)
             self.journal.append(db, SessionFound(session.id))
 
-    async def tend(self) -> None:
+    async def run(self) -> None:
         """Start, end and clean up sessions as needed. Runs for ever."""
         await Reconciler(
             name="Starting and ending",
             clock=self._clock,
-            pending=partial(self.database.read, sessions.in_care),
+            pending=partial(self.database.read, sessions.needing_supervision),
             step=self._step,
             changed=partial(self.database.bells.of_kinds, CARED_FOR),
         ).run()
@@ -247,7 +247,7 @@ class Keeper:
             except RuntimeUnreachable:
                 if self._clock.now() >= last:
                     raise
-                await self._clock.sleep(PAUSE)
+                await self._clock.sleep(RETRY_SECONDS)
             except (*_FINAL, sqlite3.Error):
                 raise
             except Exception as error:  # a supervised boundary: an internal error fails in time
@@ -321,14 +321,14 @@ class Keeper:
 
     async def _close(self, session: Session) -> None:
         """End a session: ask the agent in its own way, then SIGTERM, then SIGKILL."""
-        is_held = await self.database.read(lambda db: sessions.is_held(db, session.id))
-        if session.is_ours and not is_held:
+        has_runtime = await self.database.read(lambda db: sessions.has_runtime(db, session.id))
+        if session.is_ours and not has_runtime:
             await self._end_closing(session)  # it was never started
             return
         for method, seconds in (
             (StopMethod.ASK, self.deadlines.quit),
             (StopMethod.TERMINATE, self.deadlines.terminate),
-            (StopMethod.KILL, LAST_WAIT),
+            (StopMethod.KILL, KILL_TIMEOUT_SECONDS),
         ):
             try:
                 await self.runtime.stop(session.id, method)
@@ -340,7 +340,7 @@ class Keeper:
 
     async def _clean_up(self, session: Session) -> bool:
         """Save the last screen, and release what the runtime holds."""
-        if not await self.database.read(lambda db: sessions.is_held(db, session.id)):
+        if not await self.database.read(lambda db: sessions.has_runtime(db, session.id)):
             return False
         await self._save_screen(session)
         await self.runtime.release(session.id)

@@ -23,7 +23,7 @@ class OpenTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class StopShare:
     """The effect of one stop on the open turns, by their numbers."""
 
     answered: tuple[int, ...] = ()  #: the agent's last message is their answer
@@ -44,7 +44,7 @@ def resumed(open_turns: Sequence[OpenTurn]) -> OpenTurn | None:
     return next((each for each in open_turns if each.is_paused), None)
 
 
-def share(open_turns: Sequence[OpenTurn], native_id: str) -> Share:
+def share(open_turns: Sequence[OpenTurn], native_id: str) -> StopShare:
     """Return which of the open turns, given oldest first, a stop with this id answers.
 
     An agent stops once for a prompt and all prompts that it has taken into the same turn. A
@@ -59,14 +59,14 @@ def share(open_turns: Sequence[OpenTurn], native_id: str) -> Share:
         answered = waiting
     else:
         # The agent reports no ids, or the turn's start was seen without one.
-        return Share(
+        return StopShare(
             tuple(
                 each.number for each in open_turns if each.queued != "waiting" or not native_id
             )
         )
     first = answered[0].number
     passed = (each for each in open_turns if each.number < first and not each.is_paused)
-    return Share(
+    return StopShare(
         tuple(each.number for each in answered),
         tuple(each.number for each in passed),
     )

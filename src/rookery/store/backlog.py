@@ -12,7 +12,7 @@ from rookery.store import flags
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class QueuedWords:
     """Words that wait for one session."""
 
     messages: int
@@ -54,7 +54,7 @@ _BUSY = {
 }
 
 
-def kept_words(db: Connection) -> dict[SessionId, Kept]:
+def kept_words(db: Connection) -> dict[SessionId, QueuedWords]:
     """Return the number of messages that wait for each session, and why they wait."""
     rows = db.execute(
         "select recipient, count(*) as number, max(waits_for) as why,"
@@ -70,11 +70,11 @@ def kept_words(db: Connection) -> dict[SessionId, Kept]:
     return {SessionId(row["recipient"]): _kept(row, held) for row in rows}
 
 
-def _kept(row: Row, held: str) -> Kept:
+def _kept(row: Row, held: str) -> QueuedWords:
     """Return why messages wait: the global hold, then the session's state, then an obstacle."""
     behind = "words before them are on their way" if row["is_behind"] else ""
     why = held or _BUSY.get(row["state"], "") or row["why"] or behind
-    return Kept(row["number"], why, obstacle_in(why))
+    return QueuedWords(row["number"], why, obstacle_in(why))
 
 
 def unheard(db: Connection, session: SessionId) -> list[Unheard]:

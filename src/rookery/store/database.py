@@ -28,18 +28,18 @@ T = TypeVar("T")
 Work: TypeAlias = Callable[[Connection], T]
 
 #: Maximum number of jobs in one transaction; it limits how long the first waits for the last.
-BATCH = 256
+MAX_BATCH_JOBS = 256
 
 #: Seconds to wait for more jobs after a batch: callers that were answered together often write
 #: again together, and a flush takes longer. After ``ENOUGH`` jobs in a batch, do not wait.
 LINGER, ENOUGH = 0.0003, 32
 
 #: Seconds to wait for another program that has locked the file, such as a backup.
-PATIENCE = 5.0
+LOCK_TIMEOUT_SECONDS = 5.0
 
 #: Pages in the write-ahead log before a checkpoint, for which a commit has to wait. Most pages
 #: are overwritten before that. SQLite's default of 1,000 costs a fifth of the speed.
-LOG_PAGES = 8_000
+CHECKPOINT_PAGES = 8_000
 
 
 class _Job(NamedTuple):
@@ -67,7 +67,11 @@ class Database:
     """The database, open for the duration of its ``async with`` block."""
 
     def __init__(
-        self, path: Path, *, batch: int = BATCH, connection: type[Connection] = Connection
+        self,
+        path: Path,
+        *,
+        batch: int = MAX_BATCH_JOBS,
+        connection: type[Connection] = Connection,
     ) -> None:
         self.path = path
         self._batch = batch
@@ -301,7 +305,7 @@ def open_file(
     path: Path | str,
     connection: type[Connection] = Connection,
     *,
-    timeout: float = PATIENCE,
+    timeout: float = LOCK_TIMEOUT_SECONDS,
 ) -> Connection:
     db = connect(
         path,
@@ -332,10 +336,10 @@ def _prepare(path: Path, connection: type[Connection]) -> Connection:
         db.execute("pragma journal_mode = wal")
         # "normal" loses acknowledged rows in a power cut; shared commits make "full" cheap.
         db.execute("pragma synchronous = full")
-        db.execute(f"pragma wal_autocheckpoint = {LOG_PAGES}")
+        db.execute(f"pragma wal_autocheckpoint = {CHECKPOINT_PAGES}")
         # The log grows while another program reads; without a limit it stays that large.
         (page,) = db.execute("pragma page_size").fetchone()
-        db.execute(f"pragma journal_size_limit = {LOG_PAGES * page}")
+        db.execute(f"pragma journal_size_limit = {CHECKPOINT_PAGES * page}")
         migrate(db, path)
     except BaseException as error:
         db.close()

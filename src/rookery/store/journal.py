@@ -21,10 +21,10 @@ from rookery.store.times import stamp
 _NAMES = {fact: name for name, fact in KINDS.items()}
 
 #: Entries shown to a late reader in one job, so that other writers do not wait for all.
-PAGE = 200
+PAGE_ENTRIES = 200
 
 #: Characters of a text that the journal keeps; the transcript has the rest.
-LONGEST = 64_000
+MAX_TEXT_CHARACTERS = 64_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Journal:
             "select * from entries where seq > (select coalesce(seq, 9e18) from bookmarks"
             " where reader = ?) and kind in (select value from json_each(?))"
             " order by seq limit ?",
-            (reader, kinds, PAGE),
+            (reader, kinds, PAGE_ENTRIES),
         ).fetchall()
         for row in rows:
             self._show(db, reader, read_entry(row))
@@ -149,13 +149,14 @@ def _body(fact: Fact) -> str:
         body = msgspec.json.encode(fact)
     except UnicodeEncodeError:  # a lone surrogate, which JSON can escape
         return json.dumps(_cut(fact))
-    return body.decode() if len(body) <= LONGEST else json.dumps(_cut(fact))
+    return body.decode() if len(body) <= MAX_TEXT_CHARACTERS else json.dumps(_cut(fact))
 
 
 def _cut(fact: Fact) -> dict[str, object]:
     return {
-        name: value[:LONGEST] + f"… ({len(value) - LONGEST} more characters)"
-        if isinstance(value, str) and len(value) > LONGEST
+        name: value[:MAX_TEXT_CHARACTERS]
+        + f"… ({len(value) - MAX_TEXT_CHARACTERS} more characters)"
+        if isinstance(value, str) and len(value) > MAX_TEXT_CHARACTERS
         else value
         for name, value in msgspec.structs.asdict(fact).items()
     }

@@ -179,7 +179,7 @@ def provenance(db: Connection, session: SessionId) -> list[str]:
     return [row["origin"] for row in rows]
 
 
-def take_up(
+def claim(
     db: Connection, recipient: SessionId, at: datetime, *, alone: bool = False
 ) -> Parcel | None:
     """Join the pending messages to an idle session into one parcel, now ``sending``.
@@ -213,7 +213,7 @@ def is_by_session(db: Connection, parcel: Parcel) -> bool:
     return db.execute(query, (parcel.id,)).fetchone() is not None
 
 
-def put_back(db: Connection, parcel: Parcel, *, reason: str) -> bool:
+def release(db: Connection, parcel: Parcel, *, reason: str) -> bool:
     """Undo ``take_up``, only if the runtime guarantees that it did nothing.
 
     True if the reason for waiting has changed.
@@ -223,10 +223,10 @@ def put_back(db: Connection, parcel: Parcel, *, reason: str) -> bool:
         " where parcel = ? and step = 'sending'",
         (parcel.id,),
     )
-    return returned.rowcount > 0 and delay(db, parcel, reason=reason)
+    return returned.rowcount > 0 and note_blocked(db, parcel, reason=reason)
 
 
-def delay(db: Connection, parcel: Parcel, *, reason: str) -> bool:
+def note_blocked(db: Connection, parcel: Parcel, *, reason: str) -> bool:
     """Record why messages wait. True if the reason has changed."""
     changed = db.execute(
         "update messages set waits_for = ? where waits_for <> ? and (parcel = ?"

@@ -8,18 +8,18 @@ from sqlite3 import Connection
 
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity
-from rookery.model.sessions import OBSERVED, NativeId, Sender, Session, Spot
+from rookery.model.sessions import OBSERVED, NativeId, PaneRef, Sender, Session
 from rookery.ports.agent import Abilities
 from rookery.store import evidence
 from rookery.store.sessions import LIVE, read_session
 
 
-def seat(db: Connection, session: SessionId, spot: Spot, tmux_session: str) -> None:
+def seat(db: Connection, session: SessionId, pane_ref: PaneRef, tmux_session: str) -> None:
     """Record the pane that a session is in, replacing what was known before."""
     db.execute(
         "update sessions set runtime = ?, tmux_server = ?, tmux_session = ?, tmux_pane = ?"
         " where id = ?",
-        (OBSERVED, spot.server, tmux_session, spot.pane, session),
+        (OBSERVED, pane_ref.server, tmux_session, pane_ref.pane, session),
     )
 
 

@@ -15,7 +15,7 @@ from rookery.store.times import read_stamp
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class RelayedWords:
     """Something that was relayed."""
 
     at: datetime
@@ -171,7 +171,7 @@ def count_said(db: Connection, relay: RelayId, *, since: datetime) -> int:
     return int(count)
 
 
-def exchange(db: Connection, relay: RelayId, *, last: int) -> list[Said]:
+def exchange(db: Connection, relay: RelayId, *, last: int) -> list[RelayedWords]:
     """Return the last relayed answers, oldest first."""
     rows = db.execute(
         "select written_at, entries.session, words, count(*) as heard_by,"
@@ -183,7 +183,7 @@ def exchange(db: Connection, relay: RelayId, *, last: int) -> list[Said]:
         (relay, last),
     ).fetchall()
     return [
-        Said(
+        RelayedWords(
             at=datetime.fromisoformat(row["written_at"]),
             session=SessionId(row["session"]),
             words=row["words"],

@@ -27,7 +27,7 @@ from rookery.model.permissions import (
 from rookery.store.times import read_stamp
 
 #: Characters of a call's input that are kept; the agent's transcript has the rest.
-LONGEST = 64_000
+MAX_INPUT_CHARACTERS = 64_000
 
 #: Latest decisions of all sessions that are searched for those of one session.
 RECENT_DECISIONS = 500
@@ -430,7 +430,9 @@ def _question(found: Mapping[str, Any]) -> Question:
 
 def _json(given: Mapping[str, Any]) -> str:
     whole = json.dumps(dict(given), ensure_ascii=False)
-    if len(whole) <= LONGEST:
+    if len(whole) <= MAX_INPUT_CHARACTERS:
         return whole
-    cut = {name: shortened(str(value), LONGEST // 10) for name, value in given.items()}
+    cut = {
+        name: shortened(str(value), MAX_INPUT_CHARACTERS // 10) for name, value in given.items()
+    }
     return json.dumps(cut)

@@ -9,7 +9,7 @@ from sqlite3 import Connection
 from rookery.store.statistics import EACH
 
 #: Rows deleted in one job: under 5 ms on the writer thread, for which all callers wait.
-SLICE = 500
+MAX_DELETED_ROWS = 500
 
 #: Delete what is too old to be needed.
 _AGED = tuple(
@@ -54,7 +54,7 @@ _OF_SESSIONS = (
 
 def forget_aged(db: Connection, *, before: datetime) -> int:
     """Delete a slice of the rows older than ``before``. Returns how many; 0 when done."""
-    values = {"before": before.isoformat(), "slice": SLICE}
+    values = {"before": before.isoformat(), "slice": MAX_DELETED_ROWS}
     gone = sum(db.execute(delete, values).rowcount for delete in _AGED)
     first = "select at from entries where seq = (select min(seq) from entries)"
     oldest = db.execute(first).fetchone()
@@ -75,7 +75,7 @@ def forget_sessions(db: Connection, *, keep: int) -> int:
         " and not exists (select 1 from sessions other where other.parent = sessions.id)"
         " and not exists (select 1 from sessions other where other.continues = sessions.id)"
         " order by ended_at desc limit ? offset ?",
-        (SLICE // 10, keep),
+        (MAX_DELETED_ROWS // 10, keep),
     ).fetchall()
     for (session,) in rows:
         _tally(db, session)

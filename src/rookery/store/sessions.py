@@ -14,7 +14,7 @@ import msgspec
 
 from rookery.model.errors import SessionAmbiguous, SessionUnknown
 from rookery.model.facts import SessionId
-from rookery.model.names import SHOWN
+from rookery.model.names import SHOWN_NAME_CHARACTERS
 from rookery.model.sessions import HEADLESS, OBSERVED, TMUX, Badge, NativeId, Sender, Session
 from rookery.ports.runtime import Place
 from rookery.store import relays
@@ -82,7 +82,9 @@ def resolve(
         if len(word) >= MIN_ID_CHARACTERS
         else f" (an id needs {MIN_ID_CHARACTERS} characters)"
     )
-    raise SessionUnknown(f"{word[:SHOWN]!r}{hint}. See them all with:  rookery ls --all")
+    raise SessionUnknown(
+        f"{word[:SHOWN_NAME_CHARACTERS]!r}{hint}. See them all with:  rookery ls --all"
+    )
 
 
 def _abbreviated(
@@ -251,7 +253,7 @@ def places(db: Connection) -> list[Row]:
     ).fetchall()
 
 
-def in_care(db: Connection) -> list[SessionId]:
+def needing_supervision(db: Connection) -> list[SessionId]:
     """Return the sessions that have to be started, ended or cleaned up."""
     rows = db.execute(
         f"select id from sessions indexed by sessions_live where {LIVE}"
@@ -270,7 +272,7 @@ def has_id_like(db: Connection, beginning: str) -> bool:
     return db.execute(query, (beginning, beginning)).fetchone() is not None
 
 
-def is_held(db: Connection, session: SessionId) -> bool:
+def has_runtime(db: Connection, session: SessionId) -> bool:
     row = db.execute("select is_held from sessions where id = ?", (session,)).fetchone()
     return bool(row and row["is_held"])
 

@@ -13,7 +13,7 @@ from rookery.model.sessions import MAX_FIRST_PROMPT_CHARACTERS
 from rookery.store import attribution
 from rookery.store.attribution import OpenTurn
 from rookery.store.times import stamp
-from rookery.store.turns import LONGEST
+from rookery.store.turns import MAX_TEXT_CHARACTERS
 
 #: Maximum delay from seeing the end of a turn to the agent's own report of it.
 AMENDED = timedelta(seconds=30)
@@ -22,7 +22,7 @@ AMENDED = timedelta(seconds=30)
 COMPLETED = timedelta(seconds=20)
 
 #: Latest turns that are searched for the turn with an agent's id.
-RECENT = 8
+RECENT_TURNS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def project(db: Connection, fact: Fact, known: FactContext) -> None:
             db.execute(
                 "update turns set prompt = ? where session = ? and prompt = ''"
                 " and started_by = (select max(started_by) from turns where session = ?)",
-                (prompt[:LONGEST], session, session),
+                (prompt[:MAX_TEXT_CHARACTERS], session, session),
             )
             _note_first_prompt(db, session, prompt)
         case facts.TurnPaused(session, last_words, native_id):
@@ -92,7 +92,7 @@ def _begin(db: Connection, fact: facts.TurnStarted, known: FactContext) -> None:
         "insert into turns (session, started_by, prompt, started_at, parcel, native_id, queued)"
         " values (?, ?, ?, ?, ?, ?, ?)",
         (
-            *(fact.session, known.seq, fact.prompt[:LONGEST], stamp(known.at)),
+            *(fact.session, known.seq, fact.prompt[:MAX_TEXT_CHARACTERS], stamp(known.at)),
             *(known.parcel, fact.turn, queued),
         ),
     )
@@ -140,7 +140,7 @@ def _complete(db: Connection, fact: facts.TurnStarted, known: FactContext) -> bo
         " and started_at >= ?5 and parcel is null"
         " and started_by = (select max(started_by) from turns where session = ?4)",
         (
-            *(fact.prompt[:LONGEST], known.parcel, fact.turn, fact.session),
+            *(fact.prompt[:MAX_TEXT_CHARACTERS], known.parcel, fact.turn, fact.session),
             (known.at - COMPLETED).isoformat(),
         ),
     )
@@ -179,7 +179,7 @@ def _pause(db: Connection, session: SessionId, native_id: str, *, answer: str) -
     for number in shared.answered:
         db.execute(
             "update turns set answer = ?, is_paused = 1 where session = ? and started_by = ?",
-            (answer[:LONGEST], session, number),
+            (answer[:MAX_TEXT_CHARACTERS], session, number),
         )
 
 
@@ -210,7 +210,13 @@ def _close(
         db.execute(
             "update turns set how = ?, answer = ?, ended_at = ?, is_paused = 0"
             " where session = ? and started_by = ? and ended_at is null",
-            (closing.how, closing.answer[:LONGEST], stamp(closing.at), session, number),
+            (
+                closing.how,
+                closing.answer[:MAX_TEXT_CHARACTERS],
+                stamp(closing.at),
+                session,
+                number,
+            ),
         )
 
 
@@ -248,7 +254,7 @@ def amend(db: Connection, fact: facts.TurnEnded, *, at: datetime) -> bool:
     for number in found:
         db.execute(
             "update turns set how = ?, answer = ? where session = ? and started_by = ?",
-            (fact.how, fact.last_words[:LONGEST], fact.session, number),
+            (fact.how, fact.last_words[:MAX_TEXT_CHARACTERS], fact.session, number),
         )
     return bool(found)
 
@@ -257,7 +263,7 @@ def _latest(db: Connection, session: SessionId) -> list[Row]:
     """Return the latest turns, newest first."""
     return db.execute(
         "select * from turns where session = ? order by started_by desc limit ?",
-        (session, RECENT),
+        (session, RECENT_TURNS),
     ).fetchall()
 
 

@@ -12,7 +12,7 @@ from rookery.model.sessions import Turn
 from rookery.store.times import read_stamp
 
 #: Characters of a prompt or answer that are kept; the agent's transcript has the rest.
-LONGEST = 64_000
+MAX_TEXT_CHARACTERS = 64_000
 
 
 def times_held(db: Connection, session: SessionId) -> int:
@@ -72,17 +72,17 @@ def last_end(db: Connection, session: SessionId) -> datetime | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountedTurns:
     """Ended turns that were already counted and need not be counted again."""
 
     number: int
     before: int  #: only turns that began at this entry or later are left to count
 
 
-NONE_COUNTED = Counted(0, 0)
+NONE_COUNTED = CountedTurns(0, 0)
 
 
-def count_settled(db: Connection, session: SessionId) -> Counted:
+def count_settled(db: Connection, session: SessionId) -> CountedTurns:
     """Count the turns of a session before its first open one. Scans an index of all turns."""
     (before,) = db.execute(
         "select coalesce((select min(started_by) from turns indexed by turns_open"
@@ -93,10 +93,10 @@ def count_settled(db: Connection, session: SessionId) -> Counted:
     (number,) = db.execute(
         "select count(*) from turns where session = ? and started_by < ?", (session, before)
     ).fetchone()
-    return Counted(int(number), int(before))
+    return CountedTurns(int(number), int(before))
 
 
-def count_ended(db: Connection, session: SessionId, known: Counted = NONE_COUNTED) -> int:
+def count_ended(db: Connection, session: SessionId, known: CountedTurns = NONE_COUNTED) -> int:
     """Count the turns of a session that have ended; reads only those after ``known``."""
     (begun,) = db.execute(
         "select count(*) from turns where session = ? and started_by >= ?",

@@ -22,7 +22,7 @@ from rookery.store import dialogs, evidence, sessions, turn_changes
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.tracking.missed_stops import MissedStops
-from rookery.tracking.transcript_reader import Answer, Conversations
+from rookery.tracking.transcript_reader import Answer, TranscriptReader
 
 #: Seconds for a hook to report what a file already says; then the file is believed.
 GRACE_S = 0.15
@@ -43,7 +43,7 @@ Amend: TypeAlias = Callable[[Iterable[Fact]], list[Fact]]
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class FileDoubt:
     """A file that differs from what hooks have reported so far."""
 
     session: SessionId
@@ -56,22 +56,22 @@ class Doubt:
 class Corrections:
     database: Database
     journal: Journal
-    conversations: Conversations
+    conversations: TranscriptReader
 
-    async def settle(self, doubt: Doubt) -> None:
+    async def settle(self, doubt: FileDoubt) -> None:
         """Believe the file, unless a hook reports the same in time."""
         clock = self.journal.clock
         await clock.sleep(GRACE_S)
         believe = partial(self._believe, doubt)
         await supervise.until_done(believe, name="Believing a registry file", clock=clock)
 
-    async def _believe(self, doubt: Doubt) -> None:
+    async def _believe(self, doubt: FileDoubt) -> None:
         await self.journal.clock.sleep(await self.database.read(partial(_grace_s, doubt=doubt)))
         with suppress(SessionUnknown):  # it was deleted meanwhile
             if amend := await self._amendment(doubt):
                 await self.database.write(partial(self.correct, doubt=doubt, amend=amend))
 
-    async def _amendment(self, doubt: Doubt) -> Amend | None:
+    async def _amendment(self, doubt: FileDoubt) -> Amend | None:
         """Read what the agent recorded about the claim of its file, outside of any transaction.
 
         ``None`` if that shows that no turn has begun: the program does something of its own.
@@ -89,7 +89,7 @@ class Corrections:
             return Answer(prompt=last.prompt if last else "").added_to
         return list
 
-    def correct(self, db: Connection, doubt: Doubt, amend: Amend = list) -> None:
+    def correct(self, db: Connection, doubt: FileDoubt, amend: Amend = list) -> None:
         """Record what must have happened, if the file still says so."""
         last = evidence.last(db, doubt.session, "registry")
         if last is None or last.at != doubt.claim.at:
@@ -109,7 +109,7 @@ class Corrections:
                 self.journal.append(db, each)
                 rename_after_prompt(db, self.journal, each)
 
-    def of(self, db: Connection, doubt: Doubt) -> Fact | None:
+    def of(self, db: Connection, doubt: FileDoubt) -> Fact | None:
         """Return what must have happened, if a file differs from the session's known state."""
         session = sessions.get(db, doubt.session)
         if session.is_asking and dialogs.is_awaited_by_subagent(db, session.id):
@@ -125,7 +125,7 @@ class Corrections:
         return evidence_model.correct(session.id, known, doubt.claim)
 
 
-def _grace_s(db: Connection, doubt: Doubt) -> float:
+def _grace_s(db: Connection, doubt: FileDoubt) -> float:
     """Return for how many more seconds the state in a file may change by itself."""
     activity, session = doubt.claim.activity, doubt.session
     if activity is Activity.IDLE and turn_changes.may_go_on(db, session):

@@ -18,10 +18,10 @@ import anyio
 from rookery import supervise
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionFound, SessionId, SessionLabelled, SessionRecovered
-from rookery.model.sessions import NativeId, Session, Spot
+from rookery.model.sessions import NativeId, PaneRef, Session
 from rookery.ports.agent import Agent
-from rookery.processes import Found, Process, Table, find_agent, run_as
-from rookery.runtimes.tmux.server import DEADLINE, HUB, AnyServer
+from rookery.processes import FoundProgram, Process, ProcessTable, find_agent, run_as
+from rookery.runtimes.tmux.server import COMMAND_TIMEOUT_SECONDS, HUB, AnyServer
 from rookery.runtimes.tmux.user_servers import ListedPane, list_panes, tidy
 from rookery.sessions import adopt, endings
 from rookery.sessions.adopt import Arrival
@@ -29,22 +29,22 @@ from rookery.store import observed, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.tracking.pane_matching import (
+    AgentGone,
+    AgentMet,
+    AgentSighted,
     Change,
-    Gone,
-    Labelled,
-    Met,
-    Seated,
-    Sighted,
+    LabelChanged,
+    PaneAssigned,
     changes_of,
 )
 
 _log = logging.getLogger(__name__)
 
 #: Seconds between two looks at a server, and for new servers.
-ROUND = 2.0
+CHECK_INTERVAL_SECONDS = 2.0
 
 #: Seconds to find the pane of a process while a caller waits.
-PATIENCE = 1.0
+PANE_TIMEOUT_SECONDS = 1.0
 
 PANE_GONE, PROGRAM_ENDED = "its pane is gone", "its program ended"
 
@@ -54,7 +54,9 @@ class PaneHolder(Protocol):
 
     def server(self, socket: str) -> AnyServer: ...
     def held(self) -> frozenset[SessionId]: ...
-    def hold(self, session: SessionId, agent: Agent, spot: Spot, process: Process) -> None: ...
+    def hold(
+        self, session: SessionId, agent: Agent, pane_ref: PaneRef, process: Process
+    ) -> None: ...
     def let_go(self, session: SessionId) -> None: ...
 
 
@@ -64,7 +66,7 @@ class Discovery:
     journal: Journal
     agents: Mapping[str, Agent]
     holder: PaneHolder
-    table: Table
+    table: ProcessTable
     #: Returns the sockets of the user's running servers.
     sockets: Callable[[], Sequence[Path]]
     own: Path  #: the socket of Rookery's own server
@@ -111,7 +113,9 @@ class Discovery:
                     tasks.start_soon(self._follow, socket, present, followed)
 
             name, clock = "Looking for tmux servers", self.journal.clock
-            await supervise.every(ROUND, look_for_servers, name=name, clock=clock)
+            await supervise.every(
+                CHECK_INTERVAL_SECONDS, look_for_servers, name=name, clock=clock
+            )
 
     async def _servers(self) -> list[str]:
         return [str(each) for each in await anyio.to_thread.run_sync(self.sockets)]
@@ -119,10 +123,12 @@ class Discovery:
     async def _follow(self, socket: str, present: set[str], followed: set[str]) -> None:
         await supervise.contained(partial(self._tidy, socket), name=f"Tidying up {socket}")
         clock = self.journal.clock
-        looking = supervise.SupervisedStep(_looking_at(socket), clock, (ROUND, ROUND))
+        looking = supervise.SupervisedStep(
+            _looking_at(socket), clock, (CHECK_INTERVAL_SECONDS, CHECK_INTERVAL_SECONDS)
+        )
         while socket in present:
             if await looking.attempt(partial(self.look, socket)):
-                await clock.sleep(ROUND)
+                await clock.sleep(CHECK_INTERVAL_SECONDS)
         self.panes.pop(socket, None)
         followed.discard(socket)
 
@@ -151,22 +157,24 @@ class Discovery:
                 live = await self.database.read(sessions.live)
             self._hold_all(socket, live)
 
-    def _recognise(self, panes: Sequence[ListedPane]) -> list[Sighted]:
+    def _recognise(self, panes: Sequence[ListedPane]) -> list[AgentSighted]:
         programs = {run_as(agent): agent.name for agent in self.agents.values()}
         found = ((pane, find_agent(self.table, pane.pid, programs)) for pane in panes)
         return [self._describe(pane, agent) for pane, agent in found if agent]
 
-    def _describe(self, pane: ListedPane, found: Found) -> Sighted:
+    def _describe(self, pane: ListedPane, found: FoundProgram) -> AgentSighted:
         pid = found.process.pid
-        return Sighted(found, pane, self.table.folder(pid) or pane.cwd, self.table.began(pid))
+        return AgentSighted(
+            found, pane, self.table.folder(pid) or pane.cwd, self.table.began(pid)
+        )
 
     def _gone(
         self,
         socket: str,
         live: Iterable[Session],
         panes: Iterable[ListedPane],
-        agents: Iterable[Sighted],
-    ) -> list[Gone]:
+        agents: Iterable[AgentSighted],
+    ) -> list[AgentGone]:
         """Return the sessions that ended, or whose pane is missing for the second time."""
         here = [each for each in live if each.tmux_server == socket]
         ended = {each.id for each in here if each.process and not self._runs_word(each.process)}
@@ -180,27 +188,27 @@ class Discovery:
         lost = missed & self._missed.get(socket, frozenset())
         self._missed[socket] = missed
         return [
-            *(Gone(each, PROGRAM_ENDED) for each in sorted(ended)),
-            *(Gone(each, PANE_GONE) for each in sorted(lost - ended)),
+            *(AgentGone(each, PROGRAM_ENDED) for each in sorted(ended)),
+            *(AgentGone(each, PANE_GONE) for each in sorted(lost - ended)),
         ]
 
     def _record_changes(self, db: Connection, changes: Iterable[Change]) -> None:
         for change in changes:
             match change:
-                case Met(agent):
+                case AgentMet(agent):
                     self._add_session(db, agent)
-                case Seated(session, agent):
-                    observed.seat(db, session, agent.spot, agent.pane.session)
+                case PaneAssigned(session, agent):
+                    observed.seat(db, session, agent.pane_ref, agent.pane.session)
                     observed.identify(db, session, agent.found.process.word)
                     self._label(db, session, agent.pane.window_name)
-                case Labelled(session, label):
+                case LabelChanged(session, label):
                     self._label(db, session, label)
-                case Gone(session, reason):
+                case AgentGone(session, reason):
                     endings.end(db, self.journal, session, outcome="completed", reason=reason)
                 case _:
                     assert_never(change)
 
-    def _add_session(self, db: Connection, agent: Sighted) -> None:
+    def _add_session(self, db: Connection, agent: AgentSighted) -> None:
         """Add a session for an agent, unless a hook or a file has just done so."""
         words = agent.found.words
         if any(sessions.holder_of_process(db, word) for word in words):
@@ -214,11 +222,11 @@ class Discovery:
             folder=agent.folder,
             origin="discovery",
             process=agent.found.process.word,
-            spot=agent.spot,
+            pane_ref=agent.pane_ref,
             label=agent.pane.window_name,
         )
-        session = adopt.welcome(db, self.journal, arrival)
-        observed.seat(db, session, agent.spot, agent.pane.session)
+        session = adopt.adopt_session(db, self.journal, arrival)
+        observed.seat(db, session, agent.pane_ref, agent.pane.session)
         self.journal.append(db, SessionFound(session))
 
     def _label(self, db: Connection, session: SessionId, label: str) -> None:
@@ -237,8 +245,8 @@ class Discovery:
     def _hold(self, session: Session) -> None:
         agent = self.agents.get(session.agent)
         if agent and session.process and session.tmux_server and session.tmux_pane:
-            spot = Spot(session.tmux_server, session.tmux_pane)
-            self.holder.hold(session.id, agent, spot, Process.read(session.process))
+            pane_ref = PaneRef(session.tmux_server, session.tmux_pane)
+            self.holder.hold(session.id, agent, pane_ref, Process.read(session.process))
 
     def _runs(self, process: Process) -> bool:
         seen = self.table.look(process.pid)
@@ -247,19 +255,21 @@ class Discovery:
     def _runs_word(self, word: str) -> bool:
         return self._runs(Process.read(word))
 
-    async def spot(self, pid: int) -> Spot | None:
+    async def pane_ref(self, pid: int) -> PaneRef | None:
         """Return the pane of the user's servers in which a process runs, by its ancestors."""
         above = [each.pid for each in await anyio.to_thread.run_sync(self.table.above, pid)]
         known = [pane for panes in self.panes.values() for pane in panes]
         if found := _nearest(above, known):
             return found
         # The pane may be newer than the last look.
-        return _nearest(above, await self._list(await self._servers(), within=PATIENCE))
+        return _nearest(
+            above, await self._list(await self._servers(), within=PANE_TIMEOUT_SECONDS)
+        )
 
     async def list_all(self) -> list[ListedPane]:
         """List the panes of the user's servers and of Rookery's own, as far as they answer."""
         own = str(self.own)
-        panes = await self._list([*await self._servers(), own], within=DEADLINE)
+        panes = await self._list([*await self._servers(), own], within=COMMAND_TIMEOUT_SECONDS)
         return [each for each in panes if each.server != own or each.session != HUB]
 
     async def _list(self, sockets: Sequence[str], *, within: float) -> list[ListedPane]:
@@ -280,13 +290,13 @@ def _looking_at(socket: str) -> str:
     return f"Looking at the tmux server on {socket}"
 
 
-def _nearest(above: Iterable[int], listed: Iterable[ListedPane]) -> Spot | None:
+def _nearest(above: Iterable[int], listed: Iterable[ListedPane]) -> PaneRef | None:
     panes = {each.pid: each for each in listed}
     found = next((panes[pid] for pid in above if pid in panes), None)
-    return Spot(found.server, found.pane) if found else None
+    return PaneRef(found.server, found.pane) if found else None
 
 
-def _make_native_id(db: Connection, agent: Sighted) -> NativeId:
+def _make_native_id(db: Connection, agent: AgentSighted) -> NativeId:
     """Return a made-up native id for an agent whose own is unknown."""
     plain = NativeId(f"tmux_{agent.pane.pane}")
     if not observed.is_taken(db, agent.found.agent, plain):

@@ -134,7 +134,7 @@ class HookSenders:
             continues=continues,
             at=at,
         )
-        session = adopt.welcome(db, self.journal, arrival)
+        session = adopt.adopt_session(db, self.journal, arrival)
         if process is None:
             self.unidentified.add(caller.group, session)
         return session

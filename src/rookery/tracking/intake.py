@@ -33,7 +33,7 @@ from rookery.permissions import lost_hooks
 from rookery.permissions.decisions import Pass, Permissions, Ruling, WaitForAnswer
 from rookery.permissions.path_resolver import PathResolver
 from rookery.permissions.skill_commands import with_inline_commands
-from rookery.permissions.stop_policy import GoOn, Stops, reason_to_go_on
+from rookery.permissions.stop_policy import KeepWorking, StopPolicy, reason_to_go_on
 from rookery.ports.agent import Agent, HookDialect
 from rookery.processes import run_as
 from rookery.sessions import endings
@@ -58,27 +58,27 @@ from rookery.tracking.hook_senders import (
     identify,
     may_change_conversations,
 )
-from rookery.tracking.transcript_reader import NOTHING, Answer, Conversations
+from rookery.tracking.transcript_reader import NOTHING, Answer, TranscriptReader
 
 #: A duplicate of a hook call arrives within this time.
 ECHO = timedelta(seconds=5)
 
 #: Attempts to find the end of a turn in a transcript; the agent waits meanwhile.
-TRIES = 6
+MAX_TRANSCRIPT_TRIES = 6
 
 #: Precedes the origin of text that an agent would take for its user's.
 TYPED_BY_US = "Rookery, not your person, has typed these words:"
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class PromptNote:
     """A text for the agent about the prompt that it has just received."""
 
     words: str
 
 
 #: Records a prepared hook call within the writer's transaction.
-Taking: TypeAlias = Callable[[Connection], Ruling | GoOn | Context]
+Taking: TypeAlias = Callable[[Connection], Ruling | KeepWorking | PromptNote]
 
 
 class _Read(NamedTuple):
@@ -95,16 +95,16 @@ class Intake:
     journal: Journal
     agents: Mapping[str, Agent]
     permissions: Permissions
-    stops: Stops
+    stops: StopPolicy
     paths: PathResolver = field(default_factory=PathResolver)
-    conversations: Conversations | None = None
+    conversations: TranscriptReader | None = None
     strangers: Strangers = field(default_factory=Strangers)
     _senders: HookSenders = field(init=False)
 
     def __post_init__(self) -> None:
         self._senders = HookSenders(self.journal)
 
-    async def receive(self, hook: Hook) -> Ruling | GoOn | Context:
+    async def receive(self, hook: Hook) -> Ruling | KeepWorking | PromptNote:
         """Record one hook call and return the answer for its agent.
 
         Returns once it is committed: a call that was answered is never lost, and one that was
@@ -136,7 +136,7 @@ class Intake:
         caller = self._look_at_caller(hook, sender)
         ending = await self._find_ending(hooks, sender, hook)
 
-        def take_in(db: Connection) -> Ruling | GoOn | Context:
+        def take_in(db: Connection) -> Ruling | KeepWorking | PromptNote:
             if not hook_calls.add(db, hook.key, at=at):
                 return self._answer_again(db, hook, sender, call)
             if ends_an_earlier_conversation(db, sender, caller):
@@ -205,13 +205,13 @@ class Intake:
         if (call := hooks.read_call(hook.payload)) is None:
             return None
         call = await with_inline_commands(replace(call, folder=sender.cwd), sender)
-        rulebook = self.permissions.rulebook
-        await rulebook.refresh(self.database, self.journal.clock)
+        rules_file = self.permissions.rules_file
+        await rules_file.refresh(self.database, self.journal.clock)
         if hook.is_altered:
             call = replace(call, uncertain=frozenset(call.input), is_exact=False)
-        if needs_folder(rulebook.rules, call):
+        if needs_folder(rules_file.rules, call):
             call = await self.paths.resolve_folders(call, folder=sender.cwd)
-        fields = path_fields(rulebook.rules)
+        fields = path_fields(rules_file.rules)
         return await self.paths.resolve(call, folder=sender.cwd, fields=fields)
 
     def _look_at_caller(self, hook: Hook, sender: Sender) -> HookCaller:
@@ -238,9 +238,13 @@ class Intake:
         if session is None or ended is None:
             return NOTHING
         if not _is_unexplained(ended):
-            said = await self.conversations.words_of_turn(self.database, session, tries=TRIES)
+            said = await self.conversations.words_of_turn(
+                self.database, session, tries=MAX_TRANSCRIPT_TRIES
+            )
             return Answer("\n".join(said)) if _has_in_order(ended.last_words, said) else NOTHING
-        found = await self.conversations.answer(self.database, session, tries=TRIES)
+        found = await self.conversations.answer(
+            self.database, session, tries=MAX_TRANSCRIPT_TRIES
+        )
         return found or NOTHING
 
     def _consider(
@@ -263,14 +267,14 @@ class Intake:
             db, session, call, hook=hook.key, can_ask=hooks.traits.asks_when_told
         )
 
-    def _context(self, db: Connection, session: SessionId) -> Context | Pass:
+    def _context(self, db: Connection, session: SessionId) -> PromptNote | Pass:
         """Return a note, which only a hook can give, if its user did not type the prompt."""
         origins = messages.provenance(db, session)
-        return Context(f"{TYPED_BY_US} {'; '.join(origins)}") if origins else Pass()
+        return PromptNote(f"{TYPED_BY_US} {'; '.join(origins)}") if origins else Pass()
 
     def _hold(
         self, db: Connection, hooks: HookDialect, hook: Hook, session_id: SessionId
-    ) -> GoOn | WaitForAnswer | None:
+    ) -> KeepWorking | WaitForAnswer | None:
         """Keep an agent from stopping if the configured policy says so."""
         stop = hooks.read_stop(hook.payload) if hook.pid is not None else None
         if stop is None or self.stops.policy == "off":

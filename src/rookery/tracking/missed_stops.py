@@ -16,16 +16,16 @@ from rookery.model.sessions import Turn
 from rookery.store import turn_changes, turns
 from rookery.store.attribution import OpenTurn
 from rookery.store.database import Database
-from rookery.tracking.transcript_reader import FINAL, Conversations
+from rookery.tracking.transcript_reader import FINAL, TranscriptReader
 
 #: Attempts to read the transcript, with a pause between: its last line may come late.
-TRIES = 2
+MAX_TRANSCRIPT_TRIES = 2
 
 
 @dataclass(frozen=True, slots=True)
 class MissedStops:
     database: Database
-    conversations: Conversations
+    conversations: TranscriptReader
 
     async def ending(
         self, session: SessionId, *, until: datetime | None = None
@@ -35,7 +35,7 @@ class MissedStops:
         if told := known.told:
             return (told,)
         last = await self.conversations.said_last(
-            self.database, session, until=until, tries=TRIES
+            self.database, session, until=until, tries=MAX_TRANSCRIPT_TRIES
         )
         found = [PromptFound(session, last.prompt)] if last and last.prompt else []
         if last is None or last.passage is None or not last.is_final:

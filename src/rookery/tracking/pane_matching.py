@@ -8,76 +8,78 @@ from datetime import datetime
 from typing import TypeAlias
 
 from rookery.model.facts import SessionId
-from rookery.model.sessions import HEADLESS, OBSERVED, Session, Spot
-from rookery.processes import Found
+from rookery.model.sessions import HEADLESS, OBSERVED, PaneRef, Session
+from rookery.processes import FoundProgram
 from rookery.runtimes.tmux.user_servers import ListedPane
 
 
 @dataclass(frozen=True, slots=True)
-class Sighted:
+class AgentSighted:
     """An agent in a pane."""
 
-    found: Found
+    found: FoundProgram
     pane: ListedPane
     folder: str
     began: datetime | None
 
     @property
-    def spot(self) -> Spot:
-        return Spot(self.pane.server, self.pane.pane)
+    def pane_ref(self) -> PaneRef:
+        return PaneRef(self.pane.server, self.pane.pane)
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
+class AgentMet:
     """An agent that no session is known for."""
 
-    agent: Sighted
+    agent: AgentSighted
 
 
 @dataclass(frozen=True, slots=True)
-class Seated:
+class PaneAssigned:
     """A known session whose agent was not known to be in this pane."""
 
     session: SessionId
-    agent: Sighted
+    agent: AgentSighted
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelChanged:
     session: SessionId
     label: str
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class AgentGone:
     session: SessionId
     reason: str
 
 
-Change: TypeAlias = Met | Seated | Labelled | Gone
+Change: TypeAlias = AgentMet | PaneAssigned | LabelChanged | AgentGone
 
 
-def changes_of(live: Sequence[Session], agents: Sequence[Sighted]) -> list[Change]:
+def changes_of(live: Sequence[Session], agents: Sequence[AgentSighted]) -> list[Change]:
     """Return what the agents that were seen change about the known sessions."""
     changes: list[Change] = []
     for agent in agents:
         session = whose(agent, live, agents)
         if session is None:
-            changes.append(Met(agent))
+            changes.append(AgentMet(agent))
         elif not _is_recorded_at(session, agent):
-            changes.append(Seated(session.id, agent))
+            changes.append(PaneAssigned(session.id, agent))
         elif agent.pane.window_name not in {"", session.label}:
-            changes.append(Labelled(session.id, agent.pane.window_name))
+            changes.append(LabelChanged(session.id, agent.pane.window_name))
     return changes
 
 
-def whose(agent: Sighted, live: Iterable[Session], agents: Iterable[Sighted]) -> Session | None:
+def whose(
+    agent: AgentSighted, live: Iterable[Session], agents: Iterable[AgentSighted]
+) -> Session | None:
     """Return the session of an agent: by its process, else by its pane, else by its folder."""
     known = [each for each in live if each.agent == agent.found.agent]
     if ours := [each for each in known if each.process in agent.found.words]:
         return ours[0]
     unknown = [each for each in known if each.process is None and not each.is_ours]
-    if ours := [each for each in unknown if _is_at(each, agent.spot)]:
+    if ours := [each for each in unknown if _is_at(each, agent.pane_ref)]:
         return ours[0]
     # Two agents in one folder stay separate sessions: they cannot be told apart.
     alike = [each for each in agents if _is_alike(each, agent)]
@@ -85,21 +87,21 @@ def whose(agent: Sighted, live: Iterable[Session], agents: Iterable[Sighted]) ->
     return ours[0] if len(ours) == 1 and len(alike) == 1 else None
 
 
-def _is_at(session: Session, spot: Spot) -> bool:
-    return (session.tmux_server, session.tmux_pane) == (spot.server, spot.pane)
+def _is_at(session: Session, pane_ref: PaneRef) -> bool:
+    return (session.tmux_server, session.tmux_pane) == (pane_ref.server, pane_ref.pane)
 
 
-def _is_alike(one: Sighted, other: Sighted) -> bool:
+def _is_alike(one: AgentSighted, other: AgentSighted) -> bool:
     return (one.found.agent, one.folder) == (other.found.agent, other.folder)
 
 
-def _may_be(session: Session, agent: Sighted) -> bool:
+def _may_be(session: Session, agent: AgentSighted) -> bool:
     """Return whether a session is in the agent's folder, and not older than the agent."""
     is_new = agent.began is not None and session.created_at >= agent.began
     return is_new and session.project_path == agent.folder
 
 
-def _is_recorded_at(session: Session, agent: Sighted) -> bool:
+def _is_recorded_at(session: Session, agent: AgentSighted) -> bool:
     is_named = session.tmux_session == agent.pane.session
-    is_there = session.runtime == OBSERVED and _is_at(session, agent.spot) and is_named
+    is_there = session.runtime == OBSERVED and _is_at(session, agent.pane_ref) and is_named
     return is_there and session.process is not None

@@ -48,7 +48,7 @@ from rookery.store import evidence, observed, sessions, turn_changes, turns
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.tracking.missed_stops import MissedStops
-from rookery.tracking.transcript_reader import NOTHING, Answer, Conversations
+from rookery.tracking.transcript_reader import NOTHING, Answer, TranscriptReader
 
 _log = logging.getLogger(__name__)
 
@@ -57,12 +57,12 @@ ERROR_BACKOFF_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class ScreenWatch:
     database: Database
     journal: Journal
     runtime: Runtime
     agents: Mapping[str, Agent]
-    conversations: Conversations
+    conversations: TranscriptReader
     permissions: Permissions
     #: The start of the turn in which each session was last seen working.
     at_work: dict[SessionId, datetime] = field(default_factory=dict)
@@ -315,7 +315,7 @@ class Watch:
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class ActivitySources:
     """Which sources report a session's activity, so that its screen need not be read."""
 
     of_hooks: bool
@@ -325,14 +325,14 @@ class Word:
 
 def _look_up(
     db: Connection, session: SessionId, agents: Mapping[str, Agent]
-) -> tuple[Session, Word]:
+) -> tuple[Session, ActivitySources]:
     found = sessions.get(db, session)
     abilities, file = agents[found.agent].abilities, observed.has_better_word(db, found)
     hooks = observed.tells_turns(db, found, abilities)
-    return found, Word(hooks, file, observed.may_stop_untold(db, found))
+    return found, ActivitySources(hooks, file, observed.may_stop_untold(db, found))
 
 
-def _tells_all_without_screen(session: Session, agent: Agent, word: Word) -> bool:
+def _tells_all_without_screen(session: Session, agent: Agent, word: ActivitySources) -> bool:
     """Return whether screen changes add nothing to what is reported otherwise."""
     if session.status.is_over:
         return True

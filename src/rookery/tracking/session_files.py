@@ -36,8 +36,8 @@ from rookery.sessions.adopt import Arrival
 from rookery.store import evidence, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
-from rookery.tracking.corrections import LATE, Corrections, Doubt
-from rookery.tracking.transcript_reader import NOTHING, Answer, Conversations
+from rookery.tracking.corrections import LATE, Corrections, FileDoubt
+from rookery.tracking.transcript_reader import NOTHING, Answer, TranscriptReader
 
 _log = logging.getLogger(__name__)
 
@@ -60,10 +60,10 @@ DEBOUNCE_MS, STEP_MS = 30, 10
 
 
 @dataclass(frozen=True, slots=True)
-class Registry:
+class SessionFilesWatch:
     database: Database
     journal: Journal
-    conversations: Conversations
+    conversations: TranscriptReader
     corrections: Corrections
     agent: str
     files: SessionFiles
@@ -139,7 +139,7 @@ class Registry:
         )
         return answer or NOTHING
 
-    def _record(self, db: Connection, entry: SessionEntry, answer: Answer) -> Doubt | None:
+    def _record(self, db: Connection, entry: SessionEntry, answer: Answer) -> FileDoubt | None:
         """Record what a file says. Returns a doubt to settle a moment later, if any."""
         session = sessions.get(db, self._find(db, entry))
         if entry.claim is None or session.status.is_over:
@@ -147,7 +147,7 @@ class Registry:
         before, hook = (evidence.last(db, session.id, each) for each in ("registry", "hook"))
         said = Activity(before.claim) if before else None
         was_menu = before is not None and before.detail == self.files.menu
-        doubt = Doubt(session.id, entry.claim, said, was_menu)
+        doubt = FileDoubt(session.id, entry.claim, said, was_menu)
         if before and before.at == entry.claim.at:
             # A daemon that died before it settled this leaves it to the next one.
             is_unsettled = hook and entry.claim.activity is Activity.IDLE
@@ -180,7 +180,7 @@ class Registry:
             origin="registry",
             process=process,
         )
-        session = adopt.welcome(db, self.journal, arrival)
+        session = adopt.adopt_session(db, self.journal, arrival)
         self.journal.append(db, SessionFound(session))
         return session
 

@@ -22,13 +22,13 @@ _log = logging.getLogger(__name__)
 MAX_FILE_BYTES = 1024 * 1024 * 1024
 
 #: Bytes to read at once.
-BLOCK = 256 * 1024
+BLOCK_BYTES = 256 * 1024
 
 #: Maximum bytes of a line; a longer one is an image or the like, and is skipped.
 MAX_LINE_BYTES = 1024 * 1024
 
 
-class Most(NamedTuple):
+class TailLimit(NamedTuple):
     """How much of the end of a file to read."""
 
     bytes: int
@@ -36,24 +36,24 @@ class Most(NamedTuple):
 
 
 #: END is for the last message of a turn, which other work waits for; ALL for a request.
-END, ALL = Most(4 * 1024 * 1024, 2_000), Most(16 * 1024 * 1024, 50_000)
+END, ALL = TailLimit(4 * 1024 * 1024, 2_000), TailLimit(16 * 1024 * 1024, 50_000)
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TimeSpan:
     """A period of time."""
 
     since: datetime
     until: datetime
 
     @staticmethod
-    def of(session: Session) -> Span:
+    def of(session: Session) -> TimeSpan:
         """Return the lifetime of a session: a resumed conversation continues in its file."""
         end = session.ended_at or datetime.max.replace(tzinfo=UTC)
-        return Span(session.created_at, end)
+        return TimeSpan(session.created_at, end)
 
 
-def passages(agent: str, path: str, span: Span, *, most: Most) -> Iterator[Passage]:
+def passages(agent: str, path: str, span: TimeSpan, *, most: TailLimit) -> Iterator[Passage]:
     """Yield the passages in a span of time, the last first."""
     for written in _written(agent, path, most):
         for passage in reversed(written.passages):
@@ -63,7 +63,7 @@ def passages(agent: str, path: str, span: Span, *, most: Most) -> Iterator[Passa
                 yield passage
 
 
-def _written(agent: str, path: str, most: Most) -> Iterator[Written]:
+def _written(agent: str, path: str, most: TailLimit) -> Iterator[Written]:
     """Yield the parsed lines of a file, the last first, each id once."""
     seen = set[str]()
     try:
@@ -85,7 +85,7 @@ def _lines_from_the_end(file: int, most: int) -> Iterator[bytes]:
     least = max(0, end - most)
     rest = b""
     while end > least:
-        begin = max(least, end - BLOCK)
+        begin = max(least, end - BLOCK_BYTES)
         rest, *lines = (os.pread(file, end - begin, begin) + rest).split(b"\n")
         yield from reversed(lines)
         end = begin

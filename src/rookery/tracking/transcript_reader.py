@@ -29,18 +29,18 @@ from rookery.ports.clock import Clock
 from rookery.ports.transcript import Kind, Passage
 from rookery.store import sessions, transcripts, turns
 from rookery.store.database import Database
-from rookery.tracking.transcript_files import ALL, END, Span, passages
+from rookery.tracking.transcript_files import ALL, END, TimeSpan, passages
 
 T = TypeVar("T")
 
 #: Maximum files of one session to read: the latest conversations.
-MOST_FILES = 20
+MAX_FILES = 20
 
 #: Characters to count for a passage in addition to its text.
-FRAME = 20
+PASSAGE_OVERHEAD_CHARACTERS = 20
 
 #: Seconds between two attempts to read the last message of a turn.
-PAUSE = 0.05
+RETRY_SECONDS = 0.05
 
 #: The last entry of a turn that has ended, and the outcome that it means.
 FINAL: Mapping[Kind, How] = {
@@ -51,10 +51,10 @@ FINAL: Mapping[Kind, How] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class TranscriptRange:
     """The requested part of a conversation."""
 
-    span: Span
+    span: TimeSpan
     room: int  #: characters; the latest passages are kept first
     without: frozenset[str] = frozenset()  #: texts to leave out
 
@@ -90,7 +90,7 @@ NOTHING = Answer()
 
 
 @dataclass(frozen=True, slots=True)
-class Last:
+class LastEntry:
     """The last entry of a transcript."""
 
     path: str
@@ -105,7 +105,7 @@ class Last:
 
 
 @dataclass(frozen=True, slots=True)
-class Conversations:
+class TranscriptReader:
     #: The folders in which each agent keeps its transcripts.
     folders: Mapping[str, Sequence[Path]]
     clock: Clock
@@ -143,7 +143,7 @@ class Conversations:
         *,
         until: datetime | None = None,
         tries: int = 1,
-    ) -> Last | None:
+    ) -> LastEntry | None:
         """Return the last transcript entry of the current turn.
 
         Reads up to ``tries`` times, until the entry ends a turn. Returns ``None`` if the
@@ -157,7 +157,7 @@ class Conversations:
         last = await _in_thread(read, self._looking)
         while last and tries > 1 and not last.is_final:
             tries -= 1
-            await self.clock.sleep(PAUSE)
+            await self.clock.sleep(RETRY_SECONDS)
             last = await _in_thread(read, self._looking)
         return last
 
@@ -172,9 +172,9 @@ class Conversations:
         read = partial(_messages_of_turn, turn, last.path, self.clock.now())
         return await _in_thread(read, self._looking)
 
-    def _read_end(self, turn: PresentTurn, until: datetime) -> Last | None:
+    def _read_end(self, turn: PresentTurn, until: datetime) -> LastEntry | None:
         """Return the last entry of a session's transcript, and the prompt."""
-        session, span = turn.session, Span(turn.since, until)
+        session, span = turn.session, TimeSpan(turn.since, until)
         if not (path := self.find(session)):
             return None
         found = passages(session.agent, path, span, most=END)
@@ -182,7 +182,7 @@ class Conversations:
         prompts = [first, *found] if first and not turn.prompt else []
         asked = [each.text for each in prompts if each.kind == "prompt"]
         is_new = path != session.transcript_path
-        return Last(path, first, "\n\n".join(reversed(asked)), is_new)
+        return LastEntry(path, first, "\n\n".join(reversed(asked)), is_new)
 
     def find(self, session: Session) -> str:
         """Return the path of a session's transcript; empty if it cannot be found."""
@@ -195,21 +195,23 @@ class Conversations:
         )
         return named[0] if len(named) == 1 else ""  # with two, it is unclear which one it is
 
-    async def read(self, database: Database, session: Session, wanted: Wanted) -> list[Passage]:
+    async def read(
+        self, database: Database, session: Session, wanted: TranscriptRange
+    ) -> list[Passage]:
         """Return the latest passages for which there is room, the oldest first."""
         known = await database.read(partial(transcripts.of_session, session=session.id))
         latest = sorted(known, key=lambda each: each.until or each.since)
         names = [each.path for each in latest if not is_of_subagent(session.agent, each.path)]
 
         def found() -> list[Passage]:
-            paths = names[-MOST_FILES:] or [path for path in (self.find(session),) if path]
+            paths = names[-MAX_FILES:] or [path for path in (self.find(session),) if path]
             return read(session.agent, paths, wanted)
 
         return await _in_thread(found, self._asking)
 
 
 def _messages_of_turn(turn: PresentTurn, path: str, until: datetime) -> Sequence[str]:
-    found = list(passages(turn.session.agent, path, Span(turn.since, until), most=END))
+    found = list(passages(turn.session.agent, path, TimeSpan(turn.since, until), most=END))
     return [each.text for each in reversed(found) if each.kind == "words"]
 
 
@@ -238,14 +240,14 @@ def _present_turn(db: Connection, session: SessionId) -> PresentTurn:
     return PresentTurn(found, since, last[0].prompt if is_open else "")
 
 
-def read(agent: str, paths: Sequence[str], wanted: Wanted) -> list[Passage]:
+def read(agent: str, paths: Sequence[str], wanted: TranscriptRange) -> list[Passage]:
     """Return the latest passages of some files for which there is room, the oldest first."""
     found = (passages(agent, path, wanted.span, most=ALL) for path in paths)
     latest = heapq.merge(*found, key=lambda each: each.at, reverse=True)
     return list(_kept(latest, wanted))[::-1]
 
 
-def _kept(passages: Iterable[Passage], wanted: Wanted) -> Iterator[Passage]:
+def _kept(passages: Iterable[Passage], wanted: TranscriptRange) -> Iterator[Passage]:
     """Yield the passages for which there is room."""
     room = wanted.room
     for passage in passages:
@@ -253,7 +255,7 @@ def _kept(passages: Iterable[Passage], wanted: Wanted) -> Iterator[Passage]:
             return
         if passage.text not in wanted.without:
             yield replace(passage, text=end_of(passage.text, room))
-            room -= len(passage.text) + FRAME
+            room -= len(passage.text) + PASSAGE_OVERHEAD_CHARACTERS
 
 
 def end_of(text: str, room: int) -> str:

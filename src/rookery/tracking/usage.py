@@ -52,19 +52,19 @@ SETTLE, AGAIN = 1.0, 5.0
 
 
 #: Bytes to read and count at once. A longer line contains no token counts.
-SLICE = 8 * 1024 * 1024
+MAX_SLICE_BYTES = 8 * 1024 * 1024
 
 #: Bytes before the position up to which a file was read; they show whether it is the same.
-MARK = 2048
+MARK_BYTES = 2048
 
 #: Maximum files to list in a folder.
-MOST_FILES = 5_000
+MAX_LISTED_FILES = 5_000
 
 #: The only claim that a transcript makes about a session.
 ANSWERED = "answered"
 
 #: Responses of a file to remember: they may still grow or be written again.
-KEPT = 64
+REMEMBERED_RESPONSES = 64
 
 
 def note(db: Connection, entry: Entry) -> None:
@@ -93,7 +93,7 @@ READER = Reader(
 
 
 @dataclass(frozen=True, slots=True)
-class Transcripts:
+class UsageReader:
     database: Database
     journal: Journal
     prices: Mapping[str, Price]  #: by model; without a price the cost is unknown
@@ -137,7 +137,7 @@ class Transcripts:
         return await self.database.write(count)
 
     def _count(
-        self, db: Connection, work: Work, slices: Sequence[Slice], *, settles: int
+        self, db: Connection, work: UsageFiles, slices: Sequence[UsageSlice], *, settles: int
     ) -> bool:
         """Report the usage and store how far the files were read, in one transaction."""
         session = work.session.id
@@ -190,7 +190,7 @@ def _note_last(db: Connection, session: SessionId, used: Sequence[Usage]) -> Non
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class UsageFiles:
     """The files to read for one session."""
 
     session: Session
@@ -198,7 +198,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class UsageSlice:
     """What was read of one file."""
 
     progress: Progress
@@ -206,13 +206,13 @@ class Slice:
     is_last: bool
 
 
-def _work(db: Connection, session: SessionId) -> Work | None:
+def _work(db: Connection, session: SessionId) -> UsageFiles | None:
     if transcripts.due_since(db, session) is None:
         return None
-    return Work(sessions.get(db, session), transcripts.of_session(db, session))
+    return UsageFiles(sessions.get(db, session), transcripts.of_session(db, session))
 
 
-def _read_files(session: Session, files: Sequence[Progress]) -> list[Slice]:
+def _read_files(session: Session, files: Sequence[Progress]) -> list[UsageSlice]:
     """Read a slice of each file of a session, including files found only now."""
     known = {each.path: each for each in files}
     found = [path for each in files for path in _subagents(session.agent, each.path)]
@@ -228,24 +228,24 @@ def _subagents(agent: str, path: str) -> list[str]:
         return []
     try:
         with os.scandir(folder) as found:
-            names = [each.name for each in islice(found, MOST_FILES)]
+            names = [each.name for each in islice(found, MAX_LISTED_FILES)]
     except (OSError, ValueError):
         return []
     return sorted(str(folder / name) for name in names if is_of_subagent(agent, name))
 
 
-def _read_file(session: Session, progress: Progress) -> Slice | None:
+def _read_file(session: Session, progress: Progress) -> UsageSlice | None:
     """Continue reading up to the last whole line. ``None`` if the file cannot be read."""
     try:
         with opened(progress.path) as file:
             if _mark(file, progress.offset) != progress.mark:
                 progress = _restarted(progress)
-            text = os.pread(file, SLICE, progress.offset)
-            is_last = len(text) < SLICE
+            text = os.pread(file, MAX_SLICE_BYTES, progress.offset)
+            is_last = len(text) < MAX_SLICE_BYTES
             size = text.rfind(b"\n") + 1 or (0 if is_last else len(text))
             read, used = count(session, progress, text[:size].splitlines())
             end = progress.offset + size
-            return Slice(replace(read, offset=end, mark=_mark(file, end)), used, is_last)
+            return UsageSlice(replace(read, offset=end, mark=_mark(file, end)), used, is_last)
     except FileNotFoundError:
         return None  # agents write nothing before the first turn
     except (OSError, ValueError) as error:
@@ -255,7 +255,7 @@ def _read_file(session: Session, progress: Progress) -> Slice | None:
 
 def _mark(file: int, offset: int) -> str:
     """Return a digest of the bytes before a position; empty at the beginning."""
-    size = min(MARK, offset)
+    size = min(MARK_BYTES, offset)
     return hashlib.sha256(os.pread(file, size, offset - size)).hexdigest() if size else ""
 
 
@@ -287,5 +287,5 @@ def count(
         until = max(until or usage.at, usage.at)
         if any(added):
             more.append(replace(usage, tokens=added))
-    kept = dict(list(seen.items())[-KEPT:])
+    kept = dict(list(seen.items())[-REMEMBERED_RESPONSES:])
     return replace(progress, until=until, seen=kept), more

@@ -12,7 +12,7 @@ from rookery.agents.claude.keys import KEYS
 from rookery.agents.claude.settings import SETTINGS
 from rookery.agents.claude.transcript import TRANSCRIPT
 from rookery.agents.shared.claude_style_hooks import hook_settings
-from rookery.model.autonomy import Reach
+from rookery.model.autonomy import Autonomy
 from rookery.model.rewriting import DIRECTIONS, Rewriting, from_first_visible
 from rookery.ports.agent import (
     Abilities,
@@ -24,14 +24,14 @@ from rookery.ports.agent import (
 )
 
 #: ``dontAsk`` refuses what it would ask; in ``auto`` a model decides instead of a person.
-MODES: Mapping[str, Reach] = {
-    "plan": Reach.READ,
-    "default": Reach.ASK,
-    "manual": Reach.ASK,
-    "dontAsk": Reach.ASK,
-    "acceptEdits": Reach.EDIT,
-    "auto": Reach.ALL,
-    "bypassPermissions": Reach.ALL,
+MODES: Mapping[str, Autonomy] = {
+    "plan": Autonomy.READ,
+    "default": Autonomy.ASK,
+    "manual": Autonomy.ASK,
+    "dontAsk": Autonomy.ASK,
+    "acceptEdits": Autonomy.EDIT,
+    "auto": Autonomy.ALL,
+    "bypassPermissions": Autonomy.ALL,
 }
 
 #: Seen with 2.1: short pastes are composed and trimmed, long ones only stripped. Words that

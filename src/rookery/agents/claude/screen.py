@@ -46,7 +46,7 @@ _OVERLAYS = (
 )
 
 #: Rows below the box at most: the mode, hints, a status line of the user's own.
-_BELOW = 6
+_MAX_ROWS_BELOW_BOX = 6
 
 
 def read(screen: Screen) -> View:
@@ -71,7 +71,7 @@ def read(screen: Screen) -> View:
         offers = _offers(screen.lines[:above], status)
         if offers:
             return View(draft, None, working, instead=_instead(draft, offers))
-    return View() if len(status) > _BELOW else View(draft, None, working)
+    return View() if len(status) > _MAX_ROWS_BELOW_BOX else View(draft, None, working)
 
 
 def _is_chosen_from(screen: Screen, rules: Sequence[int]) -> bool:
@@ -104,7 +104,7 @@ def _instead(draft: str, offers: Sequence[re.Match[str]]) -> str:
 
 def _cut_view(screen: Screen, rules: Sequence[int]) -> View:
     """Read a box that is higher than the screen, which shows only its lower edge."""
-    if not rules or rules[0] < max(len(screen.lines) - _BELOW, 1):
+    if not rules or rules[0] < max(len(screen.lines) - _MAX_ROWS_BELOW_BOX, 1):
         return View()
     rows = screen.solid[: rules[0]]
     # Every line of a draft is indented by two blanks, the width of the mark.

@@ -17,7 +17,7 @@ from rookery.agents.codex.keys import KEYS
 from rookery.agents.codex.settings import SETTINGS
 from rookery.agents.codex.transcript import TRANSCRIPT
 from rookery.agents.codex.trust import digest
-from rookery.model.autonomy import Reach
+from rookery.model.autonomy import Autonomy
 from rookery.model.rewriting import from_first_visible
 from rookery.ports.agent import (
     Abilities,
@@ -29,12 +29,12 @@ from rookery.ports.agent import (
 )
 
 #: ``plan`` and ``default`` are ours; the others are its sandboxes, in which it runs commands.
-MODES: Mapping[str, Reach] = {
-    "plan": Reach.READ,
-    "default": Reach.ASK,
-    "read-only": Reach.ASK,
-    "workspace-write": Reach.RUN,
-    "danger-full-access": Reach.ALL,
+MODES: Mapping[str, Autonomy] = {
+    "plan": Autonomy.READ,
+    "default": Autonomy.ASK,
+    "read-only": Autonomy.ASK,
+    "workspace-write": Autonomy.RUN,
+    "danger-full-access": Autonomy.ALL,
 }
 
 #: Approvals go to a person: its user's settings can name a model as the reviewer.

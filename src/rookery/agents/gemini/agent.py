@@ -16,7 +16,7 @@ from rookery.agents.gemini.hooks import HOOKS
 from rookery.agents.gemini.keys import KEYS
 from rookery.agents.gemini.settings import SETTINGS
 from rookery.agents.gemini.transcript import TRANSCRIPT
-from rookery.model.autonomy import Reach
+from rookery.model.autonomy import Autonomy
 from rookery.ports.agent import (
     Abilities,
     Agent,
@@ -26,11 +26,11 @@ from rookery.ports.agent import (
     ScreenDialect,
 )
 
-MODES: Mapping[str, Reach] = {
-    "plan": Reach.READ,
-    "default": Reach.ASK,
-    "auto_edit": Reach.EDIT,
-    "yolo": Reach.ALL,
+MODES: Mapping[str, Autonomy] = {
+    "plan": Autonomy.READ,
+    "default": Autonomy.ASK,
+    "auto_edit": Autonomy.EDIT,
+    "yolo": Autonomy.ALL,
 }
 
 

@@ -50,7 +50,7 @@ _RESTARTING = re.compile(r"Gemini CLI is restarting\b")
 #: Rows above the box, at most: down from a turn's, and down from the rule.
 _STATUS, _MODE = 5, 3
 #: Rows below a frame, at most: what a key has done.
-_TOASTS = 2
+_MAX_TOAST_ROWS = 2
 
 #: How it draws a conversation.
 SPEECH = Speech(
@@ -187,7 +187,7 @@ def _without_status(lines: Sequence[str]) -> Sequence[str]:
 def _dialog(lines: Sequence[str]) -> Dialog | None:
     """Read what the last frame asks, if nothing was said after it."""
     ends = [row for row, line in enumerate(lines) if _FRAME_END.match(line)]
-    if not ends or sum(bool(line.strip()) for line in lines[ends[-1] + 1 :]) > _TOASTS:
+    if not ends or sum(bool(line.strip()) for line in lines[ends[-1] + 1 :]) > _MAX_TOAST_ROWS:
         return None
     if any(_RESTARTING.search(line) for line in lines[ends[-1] + 1 :]):
         return None

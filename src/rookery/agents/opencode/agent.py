@@ -22,7 +22,7 @@ from rookery.agents.opencode.hooks import HOOKS
 from rookery.agents.opencode.keys import KEYS
 from rookery.agents.opencode.settings import SETTINGS, template
 from rookery.agents.shared.hook_settings import fill_in
-from rookery.model.autonomy import Reach
+from rookery.model.autonomy import Autonomy
 from rookery.model.errors import BadInput
 from rookery.ports.agent import (
     Abilities,
@@ -37,10 +37,10 @@ from rookery.ports.agent import (
 CONFIG_VARIABLE = "OPENCODE_CONFIG_CONTENT"
 
 #: Without one of these it follows its user's settings, which by default allow everything.
-MODES: Mapping[str, Reach] = {
-    "plan": Reach.READ,
-    "default": Reach.ASK,
-    "acceptEdits": Reach.EDIT,
+MODES: Mapping[str, Autonomy] = {
+    "plan": Autonomy.READ,
+    "default": Autonomy.ASK,
+    "acceptEdits": Autonomy.EDIT,
 }
 
 #: What it may do unasked in every mode. Our own tools check the caller themselves.

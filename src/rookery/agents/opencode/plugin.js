@@ -19,9 +19,9 @@ const VERSION = "v2"
 
 // Milliseconds: for the daemon to take a call; to wait for a decision; for a daemon that died
 // meanwhile to come back; and between two tries.
-const DEADLINE = 2_000
-const PATIENCE = 350_000
-const RETURN = 30_000
+const ACCEPT_TIMEOUT_MS = 2_000
+const DECISION_TIMEOUT_MS = 350_000
+const RESTART_TIMEOUT_MS = 30_000
 const AGAIN = 200
 
 // So long one that took no call in time is not asked again: each call would wait in vain.
@@ -152,7 +152,7 @@ class Conversation {
   // Conversations of before this start are known to OpenCode only.
   async parentOf(id) {
     const ask = async () => (await this.client.session.get({ path: { id } })).data?.parentID
-    return (await Promise.race([ask().catch(() => ""), pause(DEADLINE)])) || ""
+    return (await Promise.race([ask().catch(() => ""), pause(ACCEPT_TIMEOUT_MS)])) || ""
   }
 
   created(info) {
@@ -328,7 +328,7 @@ async function tell(payload, listener = {}) {
 }
 
 async function converse(payload, call, listener) {
-  const answer = Date.now() < restsUntil ? "" : await speak(call, PATIENCE, listener)
+  const answer = Date.now() < restsUntil ? "" : await speak(call, DECISION_TIMEOUT_MS, listener)
   if (answer.startsWith(TAKEN)) return answer.slice(TAKEN.length)
   if (answer.startsWith(WAIT)) return insist(call, answer, listener)
   if (listener.end?.aborted) return ""
@@ -372,10 +372,10 @@ function speak(call, patience, { end, next, waits }) {
       clearTimeout(timer)
       end?.removeEventListener("abort", over)
       connection.end() // not torn off: the daemon is to see that we have left
-      after(DEADLINE, () => connection.destroy())
+      after(ACCEPT_TIMEOUT_MS, () => connection.destroy())
       resolve(answer)
     }
-    let timer = after(DEADLINE, () => {
+    let timer = after(ACCEPT_TIMEOUT_MS, () => {
       if (!answer) restsUntil = Date.now() + REST
       over()
     })
@@ -397,7 +397,7 @@ function speak(call, patience, { end, next, waits }) {
 
 // Returns what is decided; if the daemon dies over it, the next one is asked for the same.
 async function insist(call, answer, listener) {
-  const over = Date.now() + PATIENCE
+  const over = Date.now() + DECISION_TIMEOUT_MS
   const fallback = answer.slice(WAIT.length).split("\n")[0]
   for (let lost = 0; !listener.end?.aborted; ) {
     const said = answer.slice(answer.indexOf("\n") + 1)
@@ -405,9 +405,9 @@ async function insist(call, answer, listener) {
     if (answer.startsWith(WAIT) && said.startsWith(DECIDED)) return said.slice(DECIDED.length)
     const now = Date.now()
     if (answer || !lost) lost = now
-    if (now > Math.min(over, lost + RETURN)) return fallback
+    if (now > Math.min(over, lost + RESTART_TIMEOUT_MS)) return fallback
     await pause(AGAIN)
-    answer = await speak(call, Math.max(over - now, DEADLINE), listener)
+    answer = await speak(call, Math.max(over - now, ACCEPT_TIMEOUT_MS), listener)
   }
   return ""
 }

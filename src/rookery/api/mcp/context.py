@@ -14,7 +14,7 @@ from rookery.model.facts import SessionId
 from rookery.model.scopes import Identity, Need
 from rookery.operations.catalog import OPERATIONS
 from rookery.operations.idempotency import ask
-from rookery.operations.table import Asked, House
+from rookery.operations.table import Context, Params
 
 #: The name of a computer for all callers on it.
 LOCAL = "local"
@@ -22,7 +22,7 @@ LOCAL = "local"
 _BY_NAME = {operation.name: operation for operation in OPERATIONS}
 
 
-class OnComputer(Asked):
+class OnComputer(Params):
     computer: str = Field(LOCAL, description="its name, or 'local'")
 
 
@@ -31,8 +31,8 @@ class OnSession(OnComputer):
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
-    house: House
+class ToolContext:
+    context: Context
     identity: Identity
     key: str = ""  #: the idempotency key of the tool call; a repeat under it does nothing
 
@@ -45,12 +45,12 @@ class Desk:
         """Run an operation as the caller."""
         operation = _BY_NAME[name]
         key = f"{self.key} {name}" if self.key and operation.method == "POST" else ""
-        asked = operation.asks(**words)
-        return await ask(self.house, operation, asked, identity=self.identity, key=key)
+        params = operation.asks(**words)
+        return await ask(self.context, operation, params, identity=self.identity, key=key)
 
     def require_here(self, computer: str) -> None:
         """Refuse a call for another computer. Raises ``BadInput``."""
-        here = self.house.journal.computer
+        here = self.context.journal.computer
         if computer not in {LOCAL, here}:
             raise BadInput(
                 f"no computer {computer[:80]!r} is known here; this one is {here!r}."
@@ -69,7 +69,7 @@ class Tool(Generic[A, T]):
     need: Need
     asks: type[A]
     answers: type[T]
-    run: Callable[[Desk, A], Awaitable[T]]
+    run: Callable[[ToolContext, A], Awaitable[T]]
 
     @property
     def description(self) -> str:

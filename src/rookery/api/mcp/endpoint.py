@@ -11,17 +11,17 @@ from starlette.types import Receive, Scope, Send
 
 from rookery.model.scopes import Identity
 from rookery.model.scopes import Scope as Reach
-from rookery.operations.table import House
+from rookery.operations.table import Context
 
 #: Takes about a second to import, which only requests for tools have to wait for.
 SERVER = "rookery.api.mcp.server"
 
 
-class McpDoor:
+class McpEndpoint:
     """Stateless streamable HTTP: each request is independent and is answered directly."""
 
-    def __init__(self, house: House) -> None:
-        self._house = house
+    def __init__(self, context: Context) -> None:
+        self._house = context
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":  # there is no stream to GET, no session to DELETE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from rookery.api.mcp.context import Desk, OnSession, Tool
+from rookery.api.mcp.context import OnSession, Tool, ToolContext
 from rookery.model.facts import SessionId
 from rookery.model.scopes import Need
 from rookery.operations.foreground import Background, Foreground
@@ -18,7 +18,7 @@ IN_FRONT = (
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class BroughtForward:
     session_id: SessionId
     channel: str
     is_new: bool  #: false if it was in the foreground already
@@ -27,37 +27,37 @@ class Brought:
 
 
 @dataclass(frozen=True, slots=True)
-class PutBack:
+class PutBackward:
     session_id: SessionId
     channel: str
     was_in_front: bool  #: false if there was nothing to do
     advice: str
 
 
-async def foreground(desk: Desk, asked: OnSession) -> Brought:
+async def foreground(context: ToolContext, params: OnSession) -> BroughtForward:
     """Show a session to your person as it goes on: its prompts, its tools, what it answers.
 
     Use it rarely: when your person asks to follow a session, or should see this very work as
     it comes. It is not for your own reading (that is get_session_data), and not for telling
     that something is done. Twice does nothing.
     """
-    brought: Foreground = await desk.ask("foreground", session=asked.session_id, last=0)
+    brought: Foreground = await context.ask("foreground", session=params.session_id, last=0)
     missed = brought.omitted + len(brought.missed)
-    return Brought(brought.session.id, brought.channel, brought.is_new, missed, IN_FRONT)
+    return BroughtForward(brought.session.id, brought.channel, brought.is_new, missed, IN_FRONT)
 
 
-async def background(desk: Desk, asked: OnSession) -> PutBack:
+async def background(context: ToolContext, params: OnSession) -> PutBackward:
     """Show a session to your person no more; it goes on, and nothing of it is lost.
 
     Use it for a session that you brought with foreground, once it need not be followed any
     more. Twice does nothing.
     """
-    put: Background = await desk.ask("background", session=asked.session_id)
+    put: Background = await context.ask("background", session=params.session_id)
     advice = "It goes on unseen; your person sees what was missed with `rookery fg`."
-    return PutBack(put.session, put.channel, put.was_in_front, advice)
+    return PutBackward(put.session, put.channel, put.was_in_front, advice)
 
 
 TOOLS: tuple[Tool[Any, Any], ...] = (
-    Tool("foreground", Need.SPEAK, OnSession, Brought, foreground),
-    Tool("background", Need.SPEAK, OnSession, PutBack, background),
+    Tool("foreground", Need.SPEAK, OnSession, BroughtForward, foreground),
+    Tool("background", Need.SPEAK, OnSession, PutBackward, background),
 )

@@ -26,14 +26,14 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from rookery import __version__
-from rookery.api.guard import LARGEST
+from rookery.api.guard import MAX_REQUEST_BYTES
 from rookery.api.mcp import tools
-from rookery.api.mcp.context import Desk
 from rookery.api.mcp.context import Tool as OurTool
+from rookery.api.mcp.context import ToolContext
 from rookery.api.mcp.listing import note_listing
 from rookery.model.errors import BadInput, RookeryError, StoreBroken
 from rookery.model.scopes import MAY, Identity, Need
-from rookery.operations.table import Caller, House, misshapen, require, shape_of
+from rookery.operations.table import Caller, Context, misshapen, require, shape_of
 
 _log = logging.getLogger(__name__)
 
@@ -55,44 +55,44 @@ order of your user."""
 STRANGE = (PydanticSerializationError, UnicodeError, OverflowError)
 
 
-async def serve(house: House, scope: Scope, receive: Receive, send: Send) -> None:
+async def serve(context: Context, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer one request. No state is kept: the next request may be another caller's."""
     manager = StreamableHTTPSessionManager(
-        _server(house),
+        _server(context),
         json_response=True,
         stateless=True,
-        security_settings=_security(house, scope["identity"].door),
-        max_request_body_size=LARGEST,
+        security_settings=_security(context, scope["identity"].door),
+        max_request_body_size=MAX_REQUEST_BYTES,
     )
     async with manager.run():
         await manager.handle_request(scope, receive, send)
 
 
-def _security(house: House, door: str) -> TransportSecuritySettings:
+def _security(context: Context, door: str) -> TransportSecuritySettings:
     """Accept the same hosts and origins as the guard, which has checked them already."""
     if door == "unix":  # browsers cannot connect here
         return TransportSecuritySettings(allowed_hosts=["rookery", "localhost"])
-    names = [*house.loopback.hosts]
+    names = [*context.loopback.hosts]
     origins = [f"http://{name}" for name in names]
     return TransportSecuritySettings(allowed_hosts=names, allowed_origins=origins)
 
 
-def _server(house: House) -> Server[Any]:
+def _server(context: Context) -> Server[Any]:
     async def list_tools(
-        context: ServerRequestContext[Any], asked: PaginatedRequestParams | None
+        request_context: ServerRequestContext[Any], params: PaginatedRequestParams | None
     ) -> ListToolsResult:
-        identity = _identity(context)
+        identity = _identity(request_context)
         if identity.session:
-            await note_listing(house.database, house.journal, identity.session)
+            await note_listing(context.database, context.journal, identity.session)
         may = MAY[identity.scope]
         listed = [LISTED[each.name] for each in tools.TOOLS if each.need in may]
         return ListToolsResult(tools=listed)
 
     async def call_tool(
-        context: ServerRequestContext[Any], asked: CallToolRequestParams
+        request_context: ServerRequestContext[Any], params: CallToolRequestParams
     ) -> CallToolResult:
-        key = _request(context).headers.get("idempotency-key", "")[:200]
-        return await call(Desk(house, _identity(context), key), asked)
+        key = _request(request_context).headers.get("idempotency-key", "")[:200]
+        return await call(ToolContext(context, _identity(request_context), key), params)
 
     return Server(
         "rookery",
@@ -103,20 +103,20 @@ def _server(house: House) -> Server[Any]:
     )
 
 
-def _identity(context: ServerRequestContext[Any]) -> Identity:
-    found: Identity = _request(context).scope["identity"]
+def _identity(request_context: ServerRequestContext[Any]) -> Identity:
+    found: Identity = _request(request_context).scope["identity"]
     return found
 
 
-def _request(context: ServerRequestContext[Any]) -> Request:
-    assert isinstance(context.request, Request)  # noqa: S101 - there is no other transport
-    return context.request
+def _request(request_context: ServerRequestContext[Any]) -> Request:
+    assert isinstance(request_context.request, Request)  # noqa: S101 - there is no other transport
+    return request_context.request
 
 
-async def call(desk: Desk, asked: CallToolRequestParams) -> CallToolResult:
+async def call(context: ToolContext, params: CallToolRequestParams) -> CallToolResult:
     """Run a tool. Errors are reported to the agent with the message that a person reads."""
     try:
-        answer = await _run(desk, asked.name, asked.arguments or {})
+        answer = await _run(context, params.name, params.arguments or {})
     except RookeryError as error:
         return _failed(str(error))
     except ValidationError as error:
@@ -126,20 +126,20 @@ async def call(desk: Desk, asked: CallToolRequestParams) -> CallToolResult:
     except sqlite3.Error as error:
         return _failed(str(StoreBroken(error)))
     except Exception as error:  # noqa: BLE001 - a supervised boundary
-        _log.exception("The tool %s failed.", asked.name[:100])
+        _log.exception("The tool %s failed.", params.name[:100])
         return _failed(f"Rookery failed at this ({error!r}). See:  rookery logs")
     said = [TextContent(text=answer.decode())]
     return CallToolResult(content=[*said], structured_content=json.loads(answer))
 
 
-async def _run(desk: Desk, name: str, arguments: dict[str, Any]) -> bytes:
+async def _run(context: ToolContext, name: str, arguments: dict[str, Any]) -> bytes:
     tool = BY_NAME.get(name)
     if tool is None:
         raise BadInput(f"there is no tool {name[:100]!r}.")
-    require(Caller(desk.identity), tool.need)
-    asked = tool.asks.model_validate(arguments)
-    desk.require_here(asked.computer)
-    answer = await tool.run(desk, asked)
+    require(Caller(context.identity), tool.need)
+    params = tool.asks.model_validate(arguments)
+    context.require_here(params.computer)
+    answer = await tool.run(context, params)
     return shape_of(tool.answers).dump_json(answer)  # type: ignore[arg-type]  # as in the table
 
 

@@ -8,13 +8,18 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from rookery.api.mcp.context import Desk, OnComputer, OnSession, Tool
+from rookery.api.mcp.context import OnComputer, OnSession, Tool, ToolContext
 from rookery.api.mcp.views import NOT_TOLD, TOLD, SeenSession, seen, seen_all
 from rookery.model.errors import BadInput
 from rookery.model.facts import SessionId
 from rookery.model.scopes import Need
 from rookery.model.sessions import Session, Turn
-from rookery.operations.conversation_data import TAIL, Computers, Projects, SessionData
+from rookery.operations.conversation_data import (
+    DEFAULT_TAIL_CHARACTERS,
+    Computers,
+    Projects,
+    SessionData,
+)
 from rookery.operations.sessions import Sessions
 from rookery.ports.transcript import Passage
 from rookery.store.statistics import Statistics
@@ -43,7 +48,7 @@ class ResumeArguments(OnSession):
 class DataArguments(OnSession):
     since: datetime | None = Field(None, description="ISO 8601; only what was said after it")
     until: datetime | None = Field(None, description="ISO 8601; only what was said before it")
-    tail_chars: Annotated[int, Field(ge=1, le=200_000)] = TAIL
+    tail_chars: Annotated[int, Field(ge=1, le=200_000)] = DEFAULT_TAIL_CHARACTERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,82 +75,82 @@ class Data:
     transcript_path: str  #: the agent's own record of all of it
 
 
-async def list_computers(desk: Desk, asked: OnComputer) -> Computers:
+async def list_computers(context: ToolContext, params: OnComputer) -> Computers:
     """List the computers where sessions can be, and the agents that can be started there."""
-    found: Computers = await desk.ask("computers")
+    found: Computers = await context.ask("computers")
     return found
 
 
-async def list_projects(desk: Desk, asked: OnComputer) -> Projects:
+async def list_projects(context: ToolContext, params: OnComputer) -> Projects:
     """List the folders in which sessions work or worked, to start another in one of them."""
-    found: Projects = await desk.ask("projects")
+    found: Projects = await context.ask("projects")
     return found
 
 
-async def list_sessions(desk: Desk, asked: ListArguments) -> ListedSessions:
+async def list_sessions(context: ToolContext, params: ListArguments) -> ListedSessions:
     """List the sessions that you may see: who they are, who started whom, what each does now.
 
     It is for finding a session, not for waiting: you are told when one that you gave work has
     finished.
     """
-    found: Sessions = await desk.ask("list", all=asked.include_ended)
+    found: Sessions = await context.ask("list", all=params.include_ended)
     listed = found.sessions
     wanted = listed
-    if asked.parent:
-        parent: Session = await desk.ask("show", session=asked.parent)
+    if params.parent:
+        parent: Session = await context.ask("show", session=params.parent)
         wanted = [each for each in listed if each.parent == parent.id]
-    return ListedSessions(seen_all(wanted, listed, desk.own))
+    return ListedSessions(seen_all(wanted, listed, context.own))
 
 
-async def start_session(desk: Desk, asked: StartArguments) -> Started:
+async def start_session(context: ToolContext, params: StartArguments) -> Started:
     """Start another agent on a task of its own. It works beside you, as your child.
 
     You are told here, in your own session, when it has finished its turn, needs input or has
     ended; then read it with get_session_data. So end your turn: do not poll, do not sleep.
     """
-    words = asked.model_dump(include={"name", "model", "permission_mode"})
-    agent, project = asked.agent, asked.project
-    if desk.own is not None and not (agent and project):
-        own: Session = await desk.ask("show", session=desk.own)
+    words = params.model_dump(include={"name", "model", "permission_mode"})
+    agent, project = params.agent, params.project
+    if context.own is not None and not (agent and project):
+        own: Session = await context.ask("show", session=context.own)
         agent, project = agent or own.agent, project or own.project_path
     if not (agent and project):
         raise BadInput("say which agent, and in which project; you have none yourself.")
-    made: Session = await desk.ask(
-        "start", agent=agent, project=project, prompt=asked.message, listen=True, **words
+    made: Session = await context.ask(
+        "start", agent=agent, project=project, prompt=params.message, listen=True, **words
     )
-    return await _started(desk, made)
+    return await _started(context, made)
 
 
-async def resume_session(desk: Desk, asked: ResumeArguments) -> Started:
+async def resume_session(context: ToolContext, params: ResumeArguments) -> Started:
     """Go on with the conversation of a session that is over; or, with fork=true, branch off it.
 
     It is a new session, your child, that knows what was said before. You are told as after
     start_session: end your turn, do not poll.
     """
-    words = {"fork": asked.fork, "prompt": asked.message, "name": asked.name}
-    made: Session = await desk.ask("resume", session=asked.session_id, listen=True, **words)
-    return await _started(desk, made)
+    words = {"fork": params.fork, "prompt": params.message, "name": params.name}
+    made: Session = await context.ask("resume", session=params.session_id, listen=True, **words)
+    return await _started(context, made)
 
 
-async def _started(desk: Desk, made: Session) -> Started:
+async def _started(context: ToolContext, made: Session) -> Started:
     told = False
-    if desk.own is not None:
-        own: Session = await desk.ask("show", session=desk.own)
+    if context.own is not None:
+        own: Session = await context.ask("show", session=context.own)
         told = own.can_receive
     return Started(made.id, made.name, made.computer, told, TOLD if told else NOT_TOLD)
 
 
-async def get_session_data(desk: Desk, asked: DataArguments) -> Data:
+async def get_session_data(context: ToolContext, params: DataArguments) -> Data:
     """Read what a session was asked, answered and did; what came last is kept first.
 
     Call it once, when you were told that the session has finished or needs input; not to wait
     for it. What it answered is in its turns, what it did on the way in its transcript; where
     they do not tell enough, its screen is there, too. Of each you get at most tail_chars.
     """
-    words = asked.model_dump(include={"since", "until", "tail_chars"})
-    found: SessionData = await desk.ask("data", session=asked.session_id, **words)
-    listed: Sessions = await desk.ask("list", all=False)
-    (session,) = seen_all([found.session], listed.sessions, desk.own)
+    words = params.model_dump(include={"since", "until", "tail_chars"})
+    found: SessionData = await context.ask("data", session=params.session_id, **words)
+    listed: Sessions = await context.ask("list", all=False)
+    (session,) = seen_all([found.session], listed.sessions, context.own)
     return Data(
         session=session,
         turns=found.turns,
@@ -156,24 +161,24 @@ async def get_session_data(desk: Desk, asked: DataArguments) -> Data:
     )
 
 
-async def end_session(desk: Desk, asked: OnSession) -> SeenSession:
+async def end_session(context: ToolContext, params: OnSession) -> SeenSession:
     """End a session that you started (or that one of yours did). Its work stays in its folder.
 
     Twice does nothing. Do not end one that you still want to ask something.
     """
-    ended: Session = await desk.ask("end", session=asked.session_id)
-    return seen(ended, [], desk.own)
+    ended: Session = await context.ask("end", session=params.session_id)
+    return seen(ended, [], context.own)
 
 
-async def interrupt_session(desk: Desk, asked: OnSession) -> SeenSession:
+async def interrupt_session(context: ToolContext, params: OnSession) -> SeenSession:
     """Stop the turn that a session of yours is in; it stays, and waits for words."""
-    stopped: Session = await desk.ask("interrupt", session=asked.session_id)
-    return seen(stopped, [], desk.own)
+    stopped: Session = await context.ask("interrupt", session=params.session_id)
+    return seen(stopped, [], context.own)
 
 
-async def session_stats(desk: Desk, asked: OnComputer) -> Statistics:
+async def session_stats(context: ToolContext, params: OnComputer) -> Statistics:
     """Count sessions, turns, tokens and cost (in micro-dollars): all, by day, by agent."""
-    found: Statistics = await desk.ask("stats")
+    found: Statistics = await context.ask("stats")
     return found
 
 

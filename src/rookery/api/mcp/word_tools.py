@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from rookery.api.mcp.context import Desk, OnComputer, OnSession, Tool
+from rookery.api.mcp.context import OnComputer, OnSession, Tool, ToolContext
 from rookery.api.mcp.views import NOT_TOLD, TALK, TOLD, WAITS_ALREADY
-from rookery.coordination.relays import MOST_MEMBERS
+from rookery.coordination.relays import MAX_MEMBERS
 from rookery.model.errors import BadInput
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity
@@ -20,7 +20,7 @@ from rookery.model.scopes import Need
 from rookery.model.sessions import Session
 from rookery.operations.listeners import Stopped
 from rookery.operations.relays import RelayList
-from rookery.operations.table import Asked
+from rookery.operations.table import Params
 
 
 class SendArguments(OnSession):
@@ -45,11 +45,11 @@ class CommandArguments(OnSession):
     arguments: str = Field("", description="what follows on the same line")
 
 
-class StopAsked(OnSession):
+class StopParams(OnSession):
     caller_session_id: str = Field("", description="who is told no more; without, you")
 
 
-class ParticipantArguments(Asked):
+class ParticipantArguments(Params):
     session_id: str
     name: str = Field("", description="what the others call it", max_length=60)
 
@@ -57,7 +57,7 @@ class ParticipantArguments(Asked):
 class RelayArguments(OnComputer):
     participants: Annotated[
         tuple[ParticipantArguments, ...],
-        Field(min_length=1, max_length=MOST_MEMBERS, description="you are one of them anyway"),
+        Field(min_length=1, max_length=MAX_MEMBERS, description="you are one of them anyway"),
     ]
     max_hops: Annotated[int, Field(ge=1, le=1_000)] | None = Field(
         None, description="answers to answers before it falls silent"
@@ -92,7 +92,7 @@ class Sent:
     advice: str
 
 
-async def send_message(desk: Desk, asked: SendArguments) -> Sent:
+async def send_message(context: ToolContext, params: SendArguments) -> Sent:
     """Give a session words. It gets them once it is idle, after what waits for it already.
 
     You are told here when the turn that took them has finished, or when it needs input or has
@@ -100,126 +100,126 @@ async def send_message(desk: Desk, asked: SendArguments) -> Sent:
     instead: each answer of the one is sent to the other, until close_link=true ends it.
     With answer_to the message answers that question at once, instead of waiting behind it.
     """
-    if asked.answer_to:
-        return await _answer_to(desk, asked)
-    session: Session = await desk.ask("show", session=asked.session_id)
-    if asked.close_link:
-        return await _close_link(desk, asked, session)
-    if asked.interrupt and session.activity not in {None, Activity.IDLE}:
-        await desk.ask("interrupt", session=session.id)
-    sent: Message = await desk.ask(
-        "send", session=session.id, words=asked.message, direct=asked.direct, listen=True
+    if params.answer_to:
+        return await _answer_to(context, params)
+    session: Session = await context.ask("show", session=params.session_id)
+    if params.close_link:
+        return await _close_link(context, params, session)
+    if params.interrupt and session.activity not in {None, Activity.IDLE}:
+        await context.ask("interrupt", session=session.id)
+    sent: Message = await context.ask(
+        "send", session=session.id, words=params.message, direct=params.direct, listen=True
     )
-    return _sent(desk, sent, TALK if asked.direct else TOLD)
+    return _sent(context, sent, TALK if params.direct else TOLD)
 
 
-async def _answer_to(desk: Desk, asked: SendArguments) -> Sent:
+async def _answer_to(context: ToolContext, params: SendArguments) -> Sent:
     """Answer a question that the caller was told of, even if it may not read the session."""
-    request: Request = await desk.ask(
+    request: Request = await context.ask(
         "answer_question",
-        permission=asked.answer_to,
-        session=asked.session_id,
-        words=asked.message,
+        permission=params.answer_to,
+        session=params.session_id,
+        words=params.message,
     )
     return Sent(
         request.session, None, listening=False, advice="It has your answer, and goes on."
     )
 
 
-def _sent(desk: Desk, sent: Message, advice: str) -> Sent:
+def _sent(context: ToolContext, sent: Message, advice: str) -> Sent:
     """Return a sent message with advice on whether the caller is told of its outcome."""
-    is_told = desk.own is not None and desk.own != sent.recipient
+    is_told = context.own is not None and context.own != sent.recipient
     if is_told and advice == TOLD and not sent.listening:
         advice = WAITS_ALREADY
     return Sent(sent.recipient, sent.id, sent.listening, advice if is_told else NOT_TOLD)
 
 
-async def _close_link(desk: Desk, asked: SendArguments, session: Session) -> Sent:
+async def _close_link(context: ToolContext, params: SendArguments, session: Session) -> Sent:
     """Send the last message, then close the relays that have only these two members."""
-    if desk.own is None or asked.direct:
+    if context.own is None or params.direct:
         raise BadInput("close_link ends a talk of yours that direct=true began.")
-    found: RelayList = await desk.ask("relays", session=session.id)
-    pair = {desk.own, session.id}
+    found: RelayList = await context.ask("relays", session=session.id)
+    pair = {context.own, session.id}
     of_pair = [each for each in found.relays if {m.session for m in each.present} == pair]
     message = None
-    if asked.message:
-        sent: Message = await desk.ask("send", session=session.id, words=asked.message)
+    if params.message:
+        sent: Message = await context.ask("send", session=session.id, words=params.message)
         message = sent.id
     for relay in of_pair:
-        await desk.ask("relay_close", relay=relay.id)
+        await context.ask("relay_close", relay=relay.id)
     advice = "It is closed." if of_pair else "There was no talk to close."
     return Sent(session.id, message, listening=False, advice=advice)
 
 
-async def run_agent_command(desk: Desk, asked: CommandArguments) -> Sent:
+async def run_agent_command(context: ToolContext, params: CommandArguments) -> Sent:
     """Give a slash command to the program of a session that you started, such as /compact.
 
     It is typed as it is, once the session is idle; you are told as after send_message. You may
     give /clear, /compact, /context, /cost, /review and what your person has added to these.
     """
-    line = f"{asked.command} {asked.arguments}".strip()
-    sent: Message = await desk.ask(
-        "command", session=asked.session_id, command=line, listen=True
+    line = f"{params.command} {params.arguments}".strip()
+    sent: Message = await context.ask(
+        "command", session=params.session_id, command=line, listen=True
     )
-    return _sent(desk, sent, TOLD)
+    return _sent(context, sent, TOLD)
 
 
-async def stop_notifications(desk: Desk, asked: StopAsked) -> Stopped:
+async def stop_notifications(context: ToolContext, params: StopParams) -> Stopped:
     """Be told no more of a session, which goes on. False if you were not waiting for it."""
-    stopped: Stopped = await desk.ask(
-        "unlisten", target=asked.session_id, caller=asked.caller_session_id
+    stopped: Stopped = await context.ask(
+        "unlisten", target=params.session_id, caller=params.caller_session_id
     )
     return stopped
 
 
-async def create_relay(desk: Desk, asked: RelayArguments) -> Relay:
+async def create_relay(context: ToolContext, params: RelayArguments) -> Relay:
     """Let sessions talk with one another and with you: what one answers reaches every other.
 
     Answers come as [name] (number) and then the words. It falls silent by itself after some
     answers to answers; close_relay ends it. Do not poll it: end your turn.
     """
-    members = [{"session": each.session_id, "name": each.name} for each in asked.participants]
-    if desk.own is not None and desk.own not in await _ids(desk, asked):
-        members.insert(0, {"session": str(desk.own), "name": ""})
-    made: Relay = await desk.ask("relay", members=members, max_hops=asked.max_hops)
+    members = [{"session": each.session_id, "name": each.name} for each in params.participants]
+    if context.own is not None and context.own not in await _ids(context, params):
+        members.insert(0, {"session": str(context.own), "name": ""})
+    made: Relay = await context.ask("relay", members=members, max_hops=params.max_hops)
     return made
 
 
-async def _ids(desk: Desk, asked: RelayArguments) -> set[SessionId]:
+async def _ids(context: ToolContext, params: RelayArguments) -> set[SessionId]:
     found: list[Session] = [
-        await desk.ask("show", session=each.session_id) for each in asked.participants
+        await context.ask("show", session=each.session_id) for each in params.participants
     ]
     return {each.id for each in found}
 
 
-async def close_relay(desk: Desk, asked: RelayIdArguments) -> Relay:
+async def close_relay(context: ToolContext, params: RelayIdArguments) -> Relay:
     """End a relay that you are in; the others are told, and go on by themselves."""
-    closed: Relay = await desk.ask("relay_close", relay=asked.relay_id)
+    closed: Relay = await context.ask("relay_close", relay=params.relay_id)
     return closed
 
 
-async def list_relays(desk: Desk, asked: RelaysArguments) -> RelayList:
+async def list_relays(context: ToolContext, params: RelaysArguments) -> RelayList:
     """List the relays that you may see: who talks with whom, and which limit stopped one."""
-    found: RelayList = await desk.ask(
-        "relays", session=asked.session_id, all=asked.include_closed
+    found: RelayList = await context.ask(
+        "relays", session=params.session_id, all=params.include_closed
     )
     return found
 
 
-async def answer_permission(desk: Desk, asked: AnswerArguments) -> Request:
+async def answer_permission(context: ToolContext, params: AnswerArguments) -> Request:
     """Answer what a session that you started asks: allow or deny a tool call, or a question.
 
     Only where your person lets sessions do so; never for yourself or for who started you.
     """
-    words = asked.model_dump(exclude={"computer"})
-    answered: Request = await desk.ask("answer_permission", **words)
+    words = params.model_dump(exclude={"computer"})
+    answered: Request = await context.ask("answer_permission", **words)
     return answered
 
 
 TOOLS: tuple[Tool[Any, Any], ...] = (
     Tool("send_message", Need.SPEAK, SendArguments, Sent, send_message),
     Tool("run_agent_command", Need.END, CommandArguments, Sent, run_agent_command),
-    Tool("stop_notifications", Need.SPEAK, StopAsked, Stopped, stop_notifications),
+    Tool("stop_notifications", Need.SPEAK, StopParams, Stopped, stop_notifications),
     Tool("create_relay", Need.SPEAK, RelayArguments, Relay, create_relay),
     Tool("close_relay", Need.SPEAK, RelayIdArguments, Relay, close_relay),
     Tool("list_relays", Need.READ, RelaysArguments, RelayList, list_relays),

@@ -22,22 +22,24 @@ from rookery.runtimes.tmux.server import AnyServer
 PASTED, ENTERED = "@rookery-pasted", "@rookery-entered"
 
 #: The receipt of the message last seen in the box.
-SHOWN = "@rookery-shown"
+SHOWN_OPTION = "@rookery-shown"
 
 #: How often Enter was pressed on that last message.
 ENTERS = "@rookery-enters"
 
 #: Where the message was typed: what was printed since is found by it.
-MARK = "@rookery-mark"
+MARK_OPTION = "@rookery-mark"
 
-_PLACE = f"#{{history_size}} #{{history_limit}} #{{cursor_y}} #{{alternate_on}} #{{{MARK}}}"
+_PLACE = (
+    f"#{{history_size}} #{{history_limit}} #{{cursor_y}} #{{alternate_on}} #{{{MARK_OPTION}}}"
+)
 
 #: How often a pane that changes while it is read is read again.
-TRIES = 5
+MAX_CAPTURES = 5
 
 _ASKED = " ".join(
     f"#{{{name}}}"
-    for name in ("pane_in_mode", "pane_synchronized", PASTED, ENTERED, ENTERS, SHOWN)
+    for name in ("pane_in_mode", "pane_synchronized", PASTED, ENTERED, ENTERS, SHOWN_OPTION)
 )
 
 
@@ -64,7 +66,7 @@ async def read_screen(
 
 
 @dataclass(frozen=True, slots=True)
-class Roll:
+class PaneText:
     """A pane's screen and scrollback, down to the cursor."""
 
     lines: tuple[str, ...]  #: unwrapped; the last is the cursor's line
@@ -74,10 +76,10 @@ class Roll:
     mark: str  #: as stored in the pane
 
 
-async def read_roll(server: AnyServer, pane: str, *, history: bool = True) -> Roll:
+async def read_roll(server: AnyServer, pane: str, *, history: bool = True) -> PaneText:
     """Return the lines down to the cursor; without ``history``, only those of the screen."""
     place = await _place(server, pane)
-    for _ in range(TRIES):
+    for _ in range(MAX_CAPTURES):
         size, limit, row, alternate, mark = place
         options = ("-J", *(("-S", "-") if history else ()), "-E", row)
         asked = line("display-message", "-p", "-t", pane, _PLACE)
@@ -88,7 +90,7 @@ async def read_roll(server: AnyServer, pane: str, *, history: bool = True) -> Ro
     lines = tuple(each.rstrip() for each in text.split("\n"))
     # tmux drops a tenth of a full scrollback, so it stays this full unless it is cleared.
     is_full = int(size) >= int(limit) - max(int(limit) // 10, 1)
-    return Roll(lines, int(limit), is_full, alternate == "1", mark)
+    return PaneText(lines, int(limit), is_full, alternate == "1", mark)
 
 
 async def read_foot(server: AnyServer, pane: str) -> tuple[str, ...]:

@@ -27,10 +27,10 @@ from rookery.runtimes.tmux.protocol import (
 )
 
 #: Seconds for tmux to accept the connection: normally milliseconds, more on a busy computer.
-WELCOME = 5.0
+CONNECT_TIMEOUT_SECONDS = 5.0
 
 #: Seconds for the child to exit once its input is closed; a stopped server never releases it.
-FAREWELL = 2.0
+EXIT_TIMEOUT_SECONDS = 2.0
 
 _log = logging.getLogger(__name__)
 
@@ -94,12 +94,12 @@ class _Child(asyncio.SubprocessProtocol):
         """Wait for the child to exit after ``hang_up``; kill it if it does not."""
         try:
             with suppress(TimeoutError):
-                async with asyncio.timeout(FAREWELL):
+                async with asyncio.timeout(EXIT_TIMEOUT_SECONDS):
                     await self.ended.wait()
         finally:
             self._kill()
             # Shielded, so that cancellation leaves no child process behind.
-            with anyio.move_on_after(FAREWELL, shield=True):
+            with anyio.move_on_after(EXIT_TIMEOUT_SECONDS, shield=True):
                 await self.ended.wait()
             self._transport.close()
 
@@ -226,10 +226,10 @@ class ControlClient:
 
     async def _enter(self) -> None:
         try:
-            async with asyncio.timeout(WELCOME):
+            async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
                 await self._welcomed.wait()
         except TimeoutError:
-            raise TmuxSilent(WELCOME) from None
+            raise TmuxSilent(CONNECT_TIMEOUT_SECONDS) from None
         if self._welcome is None:
             raise TmuxGone(self._last_words)
         if not self._welcome.ok:

@@ -17,7 +17,7 @@ from rookery.ports.runtime import (
     Blocked,
     Delivery,
     DeliveryLog,
-    Left,
+    LeftInput,
     Refused,
     Submitted,
     Unknown,
@@ -118,7 +118,7 @@ class TypedDelivery:
             case DeliveryState.REMOVED:
                 return await self._settle_removed(parcel)
             case DeliveryState.HIDDEN if parcel.is_command and parcel.step is Step.SUBMITTED:
-                return Left()  # the command has opened a dialog of its own
+                return LeftInput()  # the command has opened a dialog of its own
             case DeliveryState.HIDDEN:
                 return Blocked("something else is on its screen.", is_typed=True)
             case DeliveryState.IN_BOX:
@@ -128,7 +128,7 @@ class TypedDelivery:
             case DeliveryState.WITH_AGENT:
                 return Submitted(parcel.since, is_final=True)
             case DeliveryState.LEFT_BOX:
-                return Left()
+                return LeftInput()
             case state:
                 assert_never(state)
 
@@ -157,7 +157,7 @@ class TypedDelivery:
         A program that redraws its screen may show an empty box for a moment.
         """
         is_shown = await self.typing.is_shown(parcel, within=APPEARANCE_TIMEOUT_S)
-        return Blocked(is_typed=True) if is_shown else Left()
+        return Blocked(is_typed=True) if is_shown else LeftInput()
 
     async def _clear_previous(self, log: DeliveryLog) -> bool:
         """Empty the box if the last message is back in it, as after an early interrupt."""

@@ -17,8 +17,8 @@ from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.server import Server
 
 #: tmux before 3.6 may miss the SIGCHLD of a child; sending it again helps within 20 ms.
-_TRIES = 50
-_PAUSE = 0.02
+_MAX_SIGNALS = 50
+_SIGNAL_INTERVAL_SECONDS = 0.02
 
 _STATUS = "#{pane_pid} #{pane_dead} #{pane_dead_status} #{pane_dead_signal}"
 
@@ -54,7 +54,7 @@ async def exit_of(
     A pane that runs another program by now counts as gone. Both are ``None`` if tmux itself
     does not know.
     """
-    for _ in range(_TRIES):
+    for _ in range(_MAX_SIGNALS):
         try:
             ((answer, *_),) = await server.ask(
                 line("display-message", "-p", "-t", place.tmux_pane, f"x{_STATUS}")
@@ -68,7 +68,7 @@ async def exit_of(
             return (int(status) if status else None, _number(number))
         with suppress(ProcessLookupError):
             os.kill(server.pid, signal.SIGCHLD)
-        await clock.sleep(_PAUSE)
+        await clock.sleep(_SIGNAL_INTERVAL_SECONDS)
     return None, None
 
 

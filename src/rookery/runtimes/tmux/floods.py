@@ -25,7 +25,7 @@ LOOK_INTERVAL_S = 1.0
 
 
 @dataclass(slots=True)
-class Meter:
+class OutputMeter:
     """Counts the bytes that a pane prints within a second."""
 
     is_muted: bool = False

@@ -11,10 +11,17 @@ from contextlib import suppress
 from pathlib import Path
 
 from rookery.model.errors import Occupied, RuntimeFailed, WordsRefused
-from rookery.model.messages import LONGEST_LINE, Parcel, folded
+from rookery.model.messages import MAX_LINE_BYTES, Parcel, folded
 from rookery.model.permissions import shortened
 from rookery.model.screens import View
-from rookery.runtimes.tmux.captures import ENTERED, ENTERS, MARK, PASTED, SHOWN, PaneSnapshot
+from rookery.runtimes.tmux.captures import (
+    ENTERED,
+    ENTERS,
+    MARK_OPTION,
+    PASTED,
+    SHOWN_OPTION,
+    PaneSnapshot,
+)
 from rookery.runtimes.tmux.formats import literal
 from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.protocol import command, line
@@ -79,8 +86,8 @@ def check_words(pane: Pane, words: str) -> None:
         return
     if "\n" in words:
         raise WordsRefused("this program takes one line at a time.")
-    if len(words.encode()) > LONGEST_LINE:
-        raise WordsRefused(f"this program takes at most {LONGEST_LINE:,} bytes at a time.")
+    if len(words.encode()) > MAX_LINE_BYTES:
+        raise WordsRefused(f"this program takes at most {MAX_LINE_BYTES:,} bytes at a time.")
 
 
 def fitted(pane: Pane, parcel: Parcel) -> str:
@@ -113,7 +120,7 @@ async def paste(
     dropped = command("delete-buffer", "-b", file.name)
     told = command("display-message", "-p", "its program has ended")
     typed = command("paste-buffer", "-d", "-p", "-r", "-b", file.name, "-t", pane)
-    kept = {PASTED: receipt, MARK: mark}
+    kept = {PASTED: receipt, MARK_OPTION: mark}
     noted = " ; ".join(
         command("set-option", "-p", "-t", pane, name, value) for name, value in kept.items()
     )
@@ -129,7 +136,7 @@ async def paste(
 
 async def note_shown(server: AnyServer, pane: str, *, receipt: str) -> None:
     """Store in the pane that this message was seen in its box."""
-    await server.ask(line("set-option", "-p", "-t", pane, SHOWN, receipt))
+    await server.ask(line("set-option", "-p", "-t", pane, SHOWN_OPTION, receipt))
 
 
 async def enter(server: AnyServer, pane: str, *, receipt: str, number: int) -> None:

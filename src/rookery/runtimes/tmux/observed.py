@@ -19,7 +19,7 @@ from rookery import supervise
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel
-from rookery.model.sessions import Spot
+from rookery.model.sessions import PaneRef
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
 from rookery.ports.runtime import (
@@ -35,13 +35,13 @@ from rookery.ports.runtime import (
     Submitted,
     Vanished,
 )
-from rookery.processes import Process, SeenProcess, Table
+from rookery.processes import Process, ProcessTable, SeenProcess
 from rookery.runtimes.tmux import captures, exits, inputs
 from rookery.runtimes.tmux.control import TmuxRefused
 from rookery.runtimes.tmux.delivery import TypedDelivery
 from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.protocol import line
-from rookery.runtimes.tmux.server import Site
+from rookery.runtimes.tmux.server import ServerSite
 from rookery.runtimes.tmux.terminal import PaneTerminal, press_in_turn
 from rookery.runtimes.tmux.typist import Typist
 from rookery.runtimes.tmux.user_servers import ForeignServer, list_panes
@@ -49,13 +49,13 @@ from rookery.runtimes.tmux.user_servers import ForeignServer, list_panes
 _log = logging.getLogger(__name__)
 
 #: Seconds between two captures of the screens of agents that report nothing themselves.
-LOOK = 1.0
+CAPTURE_INTERVAL_SECONDS = 1.0
 
 #: Seconds between two checks for a message that was just typed.
-GLANCE = 0.1
+TYPED_INTERVAL_SECONDS = 0.1
 
 #: Seconds between polls of a process that cannot be watched, as outside Linux.
-LOOK_AGAIN = 0.5
+EXIT_POLL_SECONDS = 0.5
 
 NOT_OURS = "Rookery did not start it"
 
@@ -64,11 +64,11 @@ Chore: TypeAlias = Callable[[], Coroutine[None, None, None]]
 
 
 @dataclass(slots=True)
-class Seat:
+class ObservedPane:
     """An agent and the pane that it runs in."""
 
     pane: Pane
-    spot: Spot
+    pane_ref: PaneRef
     server: ForeignServer
     process: Process
     typist: Typist
@@ -85,7 +85,7 @@ class ObservedTerminal(PaneTerminal):
             if (screen := await self.read()) != before:
                 yield screen
                 before = screen
-            await self._clock.sleep(LOOK)
+            await self._clock.sleep(CAPTURE_INTERVAL_SECONDS)
 
     async def is_attached(self) -> bool:
         (panes,) = await self._server.ask(line("list-clients", "-F", "#{pane_id}"))
@@ -99,7 +99,7 @@ class ObservedTerminal(PaneTerminal):
 
 class ObservedRuntime:
     def __init__(
-        self, tmux: str, folder: Path, clock: Clock, table: Table, *, typing: float
+        self, tmux: str, folder: Path, clock: Clock, table: ProcessTable, *, typing: float
     ) -> None:
         """``folder`` must be private; it holds files with message text."""
         self._tmux = tmux
@@ -107,7 +107,7 @@ class ObservedRuntime:
         self._clock = clock
         self._table = table
         self._typing = typing
-        self._seats: dict[SessionId, Seat] = {}
+        self._seats: dict[SessionId, ObservedPane] = {}
         self._servers: dict[str, ForeignServer] = {}
         self._looking: set[ForeignServer] = set()
         self._sightings: asyncio.Queue[Sighting] = asyncio.Queue()
@@ -116,7 +116,7 @@ class ObservedRuntime:
     def server(self, socket: str) -> ForeignServer:
         """Return the client for the server on a socket."""
         if socket not in self._servers:
-            site = Site(self._tmux, Path(socket), self._folder, lines=0)
+            site = ServerSite(self._tmux, Path(socket), self._folder, lines=0)
             self._servers[socket] = ForeignServer(site)
         return self._servers[socket]
 
@@ -126,14 +126,16 @@ class ObservedRuntime:
             while True:
                 supervise.spawn(tasks, await self._chores.get(), name="A task for tmux")
 
-    def hold(self, session: SessionId, agent: Agent, spot: Spot, process: Process) -> None:
+    def hold(
+        self, session: SessionId, agent: Agent, pane_ref: PaneRef, process: Process
+    ) -> None:
         """Start to watch an agent in its pane, without changing either."""
         if held := self._seats.get(session):
-            if (held.spot, held.process) == (spot, process):
+            if (held.pane_ref, held.process) == (pane_ref, process):
                 return
             self.let_go(session)
-        server = self.server(spot.server)
-        pane = Pane(session, agent, Place("", spot.pane, process.pid), ring_size=0)
+        server = self.server(pane_ref.server)
+        pane = Pane(session, agent, Place("", pane_ref.pane, process.pid), ring_size=0)
         typist = Typist(
             server,
             pane,
@@ -142,9 +144,9 @@ class ObservedRuntime:
             # Quiet is measured from the Enter on, even if nothing changes at all.
             note_enter=lambda: self._note_change(seat),
             require_reachable=lambda: self._require_in_front(seat),
-            look_interval_s=GLANCE,
+            look_interval_s=TYPED_INTERVAL_SECONDS,
         )
-        self._seats[session] = seat = Seat(pane, spot, server, process, typist)
+        self._seats[session] = seat = ObservedPane(pane, pane_ref, server, process, typist)
         self._watch_process(seat)
         self._ensure_capturing(seat)
 
@@ -213,7 +215,7 @@ class ObservedRuntime:
         seats = {seat.process.word: session for session, seat in self._seats.items()}
         return next((seats[each] for each in lineage if each in seats), None)
 
-    def _report_changes(self, seat: Seat, wanted: bool, again: bool) -> None:
+    def _report_changes(self, seat: ObservedPane, wanted: bool, again: bool) -> None:
         if again or (wanted and not seat.pane.is_attended):
             seat.screen = None  # make the next capture report a change
         seat.pane.is_attended = wanted
@@ -222,23 +224,23 @@ class ObservedRuntime:
     async def release(self, session: SessionId) -> None:
         self.let_go(session)
 
-    def _seat(self, session: SessionId) -> Seat:
+    def _seat(self, session: SessionId) -> ObservedPane:
         if (seat := self._seats.get(session)) is None:
             raise RuntimeFailed(f"nothing is held for {session}.")
         return seat
 
-    def _require_in_front(self, seat: Seat) -> None:
+    def _require_in_front(self, seat: ObservedPane) -> None:
         """Raise ``Occupied`` if keys would reach a shell instead of the agent."""
         if (seen := self._find_process(seat)) is None:
             raise inputs.occupied("its program has ended")
         if not seen.is_in_front:
             raise inputs.occupied("it was put into the background")
 
-    def _find_process(self, seat: Seat) -> SeenProcess | None:
+    def _find_process(self, seat: ObservedPane) -> SeenProcess | None:
         seen = self._table.look(seat.process.pid)
         return seen if seen and seen.process == seat.process else None
 
-    def _watch_process(self, seat: Seat) -> None:
+    def _watch_process(self, seat: ObservedPane) -> None:
         pane = seat.pane
 
         def ended() -> None:
@@ -253,9 +255,9 @@ class ObservedRuntime:
         if self._find_process(seat) is None:
             ended()
         elif pane.watching is None:
-            asyncio.get_running_loop().call_later(LOOK_AGAIN, self._watch_process, seat)
+            asyncio.get_running_loop().call_later(EXIT_POLL_SECONDS, self._watch_process, seat)
 
-    async def _report_exit(self, seat: Seat) -> None:
+    async def _report_exit(self, seat: ObservedPane) -> None:
         """Report once that an agent has ended, and whether its pane has."""
         if seat.pane.is_over:
             return
@@ -264,13 +266,13 @@ class ObservedRuntime:
         except RuntimeFailed:
             panes = set()
         session = seat.pane.session
-        has_pane = seat.spot.pane in panes
+        has_pane = seat.pane_ref.pane in panes
         self.let_go(session)
         self._sightings.put_nowait(
             Exited(session, None, None, ()) if has_pane else Vanished(session)
         )
 
-    def _ensure_capturing(self, seat: Seat) -> None:
+    def _ensure_capturing(self, seat: ObservedPane) -> None:
         if seat.pane.is_attended and seat.server not in self._looking:
             self._looking.add(seat.server)
             self._chores.put_nowait(partial(self._follow_screens, seat.server))
@@ -284,12 +286,12 @@ class ObservedRuntime:
                 if each.server is server and each.pane.is_attended
             ]:
                 await self._capture_screens(server, *seats)
-                await self._clock.sleep(LOOK)
+                await self._clock.sleep(CAPTURE_INTERVAL_SECONDS)
         finally:
             self._looking.discard(server)
 
-    async def _capture_screens(self, server: ForeignServer, *seats: Seat) -> None:
-        shown = (line("capture-pane", "-p", "-t", each.spot.pane) for each in seats)
+    async def _capture_screens(self, server: ForeignServer, *seats: ObservedPane) -> None:
+        shown = (line("capture-pane", "-p", "-t", each.pane_ref.pane) for each in seats)
         try:
             for seat, screen in zip(seats, await server.ask(*shown), strict=True):
                 self._compare(seat, screen)
@@ -300,7 +302,7 @@ class ObservedRuntime:
         except RuntimeFailed as error:
             _log.debug("Screens cannot be seen now: %s", error)
 
-    def _compare(self, seat: Seat, screen: tuple[bytes, ...]) -> None:
+    def _compare(self, seat: ObservedPane, screen: tuple[bytes, ...]) -> None:
         if seat.pane.is_over:
             return
         if screen != seat.screen:
@@ -314,7 +316,7 @@ class ObservedRuntime:
             seat.is_restless = False
             self._sightings.put_nowait(FellQuiet(seat.pane.session))
 
-    def _note_change(self, seat: Seat) -> None:
+    def _note_change(self, seat: ObservedPane) -> None:
         seat.is_restless = True
         seat.pane.last_output = self._now()
         seat.pane.stir()

@@ -10,7 +10,7 @@ from rookery.model.facts import SessionId
 from rookery.ports.agent import Agent
 from rookery.ports.runtime import Place
 from rookery.processes import Process
-from rookery.runtimes.tmux.floods import Meter
+from rookery.runtimes.tmux.floods import OutputMeter
 
 _BRACKETED = b"\x1b[?2004"
 
@@ -40,7 +40,7 @@ class Pane:
     last_line: float = 0.0  #: the same, of the last newline or check whether it rests
     stirred: asyncio.Event | None = None  #: set once it prints; created on demand
     changing: asyncio.TimerHandle | None = None
-    meter: Meter = field(default_factory=Meter)  #: measures its output rate
+    meter: OutputMeter = field(default_factory=OutputMeter)  #: measures its output rate
     watching: int | None = None  #: a pidfd of its process
     window: str = ""  #: the tmux window that is linked into the hub
     server: Process | None = None  #: the tmux server that holds it

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 #: Bytes of a line; a reply's line is a row of a screen, an output's at most some kilobytes.
-LONGEST = 16 * 1024 * 1024
+MAX_LINE_BYTES = 16 * 1024 * 1024
 
 #: Commands that continue after the end of their own block: they run others, each with a block
 #: of its own, or fail later, with an error outside any block.
@@ -91,7 +91,7 @@ class ProtocolExit:
 
 @dataclass(frozen=True, slots=True)
 class Overlong:
-    """A line was dropped because it was longer than ``LONGEST``."""
+    """A line was dropped because it was longer than ``MAX_LINE_BYTES``."""
 
     size: int
 
@@ -204,7 +204,7 @@ class _Block:
 class Parser:
     """Parses bytes into events; the chunk boundaries do not matter."""
 
-    def __init__(self, longest: int = LONGEST) -> None:
+    def __init__(self, longest: int = MAX_LINE_BYTES) -> None:
         self._longest = longest
         self._block: _Block | None = None
         # In pieces: joining them for each chunk would copy a long line again and again.

@@ -44,26 +44,26 @@ from rookery.runtimes.tmux.control import TmuxRefused
 from rookery.runtimes.tmux.delivery import TypedDelivery
 from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.protocol import Event, Notice, Output, Paused, line
-from rookery.runtimes.tmux.server import HUB, SIZE, Server, Site
+from rookery.runtimes.tmux.server import HUB, SIZE, Server, ServerSite
 from rookery.runtimes.tmux.terminal import PaneTerminal, press_in_turn
 from rookery.runtimes.tmux.typist import Typist
 
 _log = logging.getLogger(__name__)
 
 #: Seconds from a screen change to its report: a redraw comes in many pieces.
-SETTLE = 0.15
+SETTLE_SECONDS = 0.15
 
 #: Seconds between checks for sessions that have become quiet.
-SWEEP = 0.25
+QUIET_CHECK_SECONDS = 0.25
 
 #: Seconds between polls of a process that cannot be watched, as outside Linux.
-LOOK_AGAIN = 0.5
+EXIT_POLL_SECONDS = 0.5
 
 #: Seconds before a screen is reported again if the last check had no result.
-AGAIN = 5.0
+REPORT_AGAIN_SECONDS = 5.0
 
 #: Seconds between the two checks after which a pane counts as gone.
-SECOND_LOOK = 0.3
+SECOND_CHECK_SECONDS = 0.3
 
 #: Seconds before a retry after the control line was not connected.
 LINE_PAUSE_S = 0.1
@@ -73,7 +73,9 @@ Chore: TypeAlias = Callable[[], Coroutine[None, None, None]]
 
 
 class TmuxRuntime:
-    def __init__(self, site: Site, clock: Clock, *, ring_size: int, typing: float) -> None:
+    def __init__(
+        self, site: ServerSite, clock: Clock, *, ring_size: int, typing: float
+    ) -> None:
         self._clock = clock
         self._ring_size = ring_size
         self._panes: dict[SessionId, Pane] = {}
@@ -83,7 +85,7 @@ class TmuxRuntime:
         self._sweeping: asyncio.TimerHandle | None = None
         self._chores: asyncio.Queue[Chore] = asyncio.Queue()
         self._looks_for_cut_off = False
-        self.server = Server(site, clock, hear=self._hear, welcome=self._relink_panes)
+        self.server = Server(site, clock, hear=self._hear, adopt_session=self._relink_panes)
         self._typing = typing
 
     async def keep(self) -> None:
@@ -209,7 +211,7 @@ class TmuxRuntime:
 
     def _note_change_later(self, pane: Pane) -> None:
         """Report the screen once more later, as if it had just changed."""
-        asyncio.get_running_loop().call_later(AGAIN, self._note_change, pane)
+        asyncio.get_running_loop().call_later(REPORT_AGAIN_SECONDS, self._note_change, pane)
 
     async def release(self, session: SessionId) -> None:
         pane = self._panes.get(session)
@@ -270,7 +272,7 @@ class TmuxRuntime:
         if pane.watching is not None or pane.is_over:
             return
         if exits.is_alive(pane.place.pid):
-            asyncio.get_running_loop().call_later(LOOK_AGAIN, self._watch_process, pane)
+            asyncio.get_running_loop().call_later(EXIT_POLL_SECONDS, self._watch_process, pane)
         else:
             ended()
 
@@ -305,7 +307,7 @@ class TmuxRuntime:
         for _ in range(2):
             if listing.is_there(await listing.list_rows(self.server), pane.place):
                 return False
-            await self._clock.sleep(SECOND_LOOK)
+            await self._clock.sleep(SECOND_CHECK_SECONDS)
         return True
 
     async def _kill_cut_off_panes(self) -> None:
@@ -313,7 +315,7 @@ class TmuxRuntime:
         self._looks_for_cut_off = False  # before the check: later changes need another
         with suppress(RuntimeFailed):  # disconnected: after a reconnect all panes are checked
             if await self._cut_off_panes():
-                await self._clock.sleep(SECOND_LOOK)
+                await self._clock.sleep(SECOND_CHECK_SECONDS)
                 for pane in await self._cut_off_panes():
                     await self.server.ask(listing.kill(pane.place))
 
@@ -384,10 +386,10 @@ class TmuxRuntime:
         """Report a change after a short delay, and later that the session is quiet."""
         loop = asyncio.get_running_loop()
         if pane.changing is None and pane.is_attended:
-            pane.changing = loop.call_later(SETTLE, self._changed, pane)
+            pane.changing = loop.call_later(SETTLE_SECONDS, self._changed, pane)
         self._unsettled.add(pane.session)
         if self._sweeping is None:
-            self._sweeping = loop.call_later(SWEEP, self._sweep)
+            self._sweeping = loop.call_later(QUIET_CHECK_SECONDS, self._sweep)
 
     def _changed(self, pane: Pane) -> None:
         pane.changing = None
@@ -406,7 +408,9 @@ class TmuxRuntime:
             elif pane.only_redraws(now):
                 pane.last_line = now
                 self._chores.put_nowait(partial(self._check_at_rest, pane))
-        self._sweeping = loop.call_later(SWEEP, self._sweep) if self._unsettled else None
+        self._sweeping = (
+            loop.call_later(QUIET_CHECK_SECONDS, self._sweep) if self._unsettled else None
+        )
 
     async def _check_at_rest(self, pane: Pane) -> None:
         """Report a session as quiet if it only keeps redrawing its status."""

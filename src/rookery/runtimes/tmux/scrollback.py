@@ -15,17 +15,17 @@ from hashlib import blake2s
 
 from rookery.model.screens import shape
 from rookery.ports.terminal import Printed
-from rookery.runtimes.tmux.captures import Roll, read_foot, read_roll
+from rookery.runtimes.tmux.captures import PaneText, read_foot, read_roll
 from rookery.runtimes.tmux.server import AnyServer
 
 #: The number of lines above a mark whose digests it stores.
-KNOWN = 32
+MARKED_LINES = 32
 
 #: Characters stored of the line on which a program rests.
-LONGEST_REST = 200
+MAX_REST_CHARACTERS = 200
 
 #: tmux drops a full scrollback's oldest tenth at once: its size divided by this.
-FORGOTTEN = 10
+DROPPED_FRACTION = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ async def mark(server: AnyServer, pane: str, words: str) -> Mark:
     return mark_in(roll, await read_foot(server, pane), words)
 
 
-def mark_in(roll: Roll, foot: Sequence[str], words: str) -> Mark:
+def mark_in(roll: PaneText, foot: Sequence[str], words: str) -> Mark:
     """Return a mark at the end of what a pane shows."""
     *above, rest = roll.lines
     count = len(above)
@@ -70,8 +70,8 @@ def mark_in(roll: Roll, foot: Sequence[str], words: str) -> Mark:
     typed = _squeezed(words.strip().split("\n")[-1])
     return Mark(
         count=count,
-        above=tuple(map(_digest, above[max(count - KNOWN, 0) : count])),
-        rest=rest.strip()[:LONGEST_REST],
+        above=tuple(map(_digest, above[max(count - MARKED_LINES, 0) : count])),
+        rest=rest.strip()[:MAX_REST_CHARACTERS],
         below=_digest(shape("\n".join(foot[1:]))),
         typed=len(typed),
         echo=_digest(typed),
@@ -84,7 +84,7 @@ async def since_mark(server: AnyServer, pane: str, *, was_wiped: bool) -> Printe
     return printed_in(await read_roll(server, pane), was_wiped=was_wiped)
 
 
-def printed_in(roll: Roll, *, was_wiped: bool) -> Printed:
+def printed_in(roll: PaneText, *, was_wiped: bool) -> Printed:
     """Return the output after the mark; empty without a mark or on the alternate screen.
 
     ``was_wiped``: the scrollback was cleared since.
@@ -103,7 +103,7 @@ async def is_at_rest(server: AnyServer, pane: str) -> bool:
     """
     mark = Mark.read((await read_roll(server, pane, history=False)).mark)
     on, *below = await read_foot(server, pane)
-    if mark is None or shape(on[:LONGEST_REST]) != shape(mark.rest):
+    if mark is None or shape(on[:MAX_REST_CHARACTERS]) != shape(mark.rest):
         return False
     return mark.below in {"", _digest(shape("\n".join(below)))}
 
@@ -111,7 +111,7 @@ async def is_at_rest(server: AnyServer, pane: str) -> bool:
 class _Search:
     """Searches the current lines for the position of a mark."""
 
-    def __init__(self, mark: Mark, roll: Roll, was_wiped: bool) -> None:
+    def __init__(self, mark: Mark, roll: PaneText, was_wiped: bool) -> None:
         self._mark = mark
         self._lines = roll.lines
         self._digests = tuple(map(_digest, roll.lines))
@@ -137,7 +137,7 @@ class _Search:
 
     def _counted(self) -> Iterator[int]:
         """Yield where the mark is if no lines were dropped, and after each possible drop."""
-        step = max(self._limit // FORGOTTEN, 1) if self._is_full else self._mark.count
+        step = max(self._limit // DROPPED_FRACTION, 1) if self._is_full else self._mark.count
         yield from range(self._mark.count, 0, -step)
 
     def _fits(self, place: int) -> bool:

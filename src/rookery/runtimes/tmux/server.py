@@ -32,12 +32,12 @@ HUB = "rookery"
 SIZE = "200x50"
 
 #: Seconds for each batch of commands.
-DEADLINE = 5.0
+COMMAND_TIMEOUT_SECONDS = 5.0
 
 #: Seconds before reconnecting: the first delay and the maximum.
-BACK_OFF = (0.05, 2.0)
+RECONNECT_SECONDS = (0.05, 2.0)
 
-OLDEST = (3, 2)
+OLDEST_VERSION = (3, 2)
 
 CONFIGURATION = """\
 set -s exit-empty off
@@ -66,7 +66,7 @@ set-hook -g pane-died 'send-keys -R'
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class ServerSite:
     """The location of a tmux server and its files."""
 
     tmux: str  #: the program
@@ -79,7 +79,7 @@ class AnyServer(Protocol):
     """A tmux server that can be asked: Rookery's own or the user's."""
 
     @property
-    def site(self) -> Site: ...
+    def site(self) -> ServerSite: ...
 
     @property
     def tells_apart(self) -> bool:
@@ -98,17 +98,17 @@ class Server:
 
     def __init__(
         self,
-        site: Site,
+        site: ServerSite,
         clock: Clock,
         *,
         hear: Callable[[Event], None],
-        welcome: Callable[[], Awaitable[None]],
+        adopt_session: Callable[[], Awaitable[None]],
     ) -> None:
         """``welcome`` is called each time both connections are up."""
         self.site = site
         self._clock = clock
         self._hear = hear
-        self._welcome = welcome
+        self._welcome = adopt_session
         self._commands: ControlClient | None = None
         self._outputs: ControlClient | None = None
         self._connected = asyncio.Event()
@@ -120,13 +120,13 @@ class Server:
     async def ask(self, *commands: bytes) -> list[tuple[bytes, ...]]:
         """Run commands in one batch and return what each printed. Raises ``RuntimeFailed``."""
         try:
-            async with asyncio.timeout(DEADLINE):
+            async with asyncio.timeout(COMMAND_TIMEOUT_SECONDS):
                 await self._connected.wait()
         except TimeoutError:
             raise RuntimeUnreachable("there is no line to tmux.") from None
         if self._commands is None:
             raise TmuxGone("just now")
-        return await self._commands.ask(*commands, deadline=DEADLINE)
+        return await self._commands.ask(*commands, deadline=COMMAND_TIMEOUT_SECONDS)
 
     async def mute(self, pane: str) -> None:
         """Pause a pane's output on this connection only; its program is not slowed down."""
@@ -141,7 +141,9 @@ class Server:
 
     async def keep(self) -> None:
         """Stay connected; reconnect if a connection or the server itself is lost."""
-        step = supervise.SupervisedStep("The connection to tmux", self._clock, BACK_OFF)
+        step = supervise.SupervisedStep(
+            "The connection to tmux", self._clock, RECONNECT_SECONDS
+        )
 
         async def serve_until_lost() -> None:
             async with self._connection() as (commands, outputs):
@@ -183,7 +185,7 @@ class Server:
                 self._commands = self._outputs = None
 
 
-def start_server(site: Site) -> None:
+def start_server(site: ServerSite) -> None:
     """Ensure that a server with a hub runs on the socket; a running one is left as it is."""
     # How Rookery starts a server; its process keeps this command line.
     words = (str(site.socket), "new-session", HUB)
@@ -205,11 +207,11 @@ def start_server(site: Site) -> None:
         raise RuntimeFailed(f"tmux does not start: {made.stderr.strip()}")
 
 
-def _has_hub(site: Site) -> bool:
+def _has_hub(site: ServerSite) -> bool:
     return _run(site, "has-session", "-t", f"={HUB}").returncode == 0
 
 
-def end_old_lines(site: Site) -> None:
+def end_old_lines(site: ServerSite) -> None:
     """Kill the control clients of a daemon that was killed: some wait for ever to be read."""
     shown = "#{client_control_mode} #{client_pid}"
     clients = _run(site, "list-clients", "-t", f"={HUB}", "-F", shown).stdout
@@ -224,7 +226,11 @@ def version_of(tmux: str) -> tuple[int, int]:
     """Return tmux's version. Raises ``TmuxUnusable`` if it is missing or too old."""
     try:
         said = subprocess.run(
-            [tmux, "-V"], capture_output=True, text=True, timeout=DEADLINE, check=False
+            [tmux, "-V"],
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_TIMEOUT_SECONDS,
+            check=False,
         ).stdout
     except FileNotFoundError as error:
         raise TmuxUnusable(
@@ -233,15 +239,17 @@ def version_of(tmux: str) -> tuple[int, int]:
     except OSError as error:
         raise TmuxUnusable(f"tmux cannot be run: {error}") from error
     except subprocess.TimeoutExpired as error:
-        raise TmuxUnusable(f"tmux did not answer within {DEADLINE:g} s; try again.") from error
+        raise TmuxUnusable(
+            f"tmux did not answer within {COMMAND_TIMEOUT_SECONDS:g} s; try again."
+        ) from error
     found = re.search(r"(\d+)\.(\d+)", said)
     version = (int(found[1]), int(found[2])) if found else (9, 9)  # "tmux master"
-    if version < OLDEST:
+    if version < OLDEST_VERSION:
         raise TmuxUnusable(f"this is {said.strip()}.")
     return version
 
 
-def _run(site: Site, *words: str) -> subprocess.CompletedProcess[str]:
+def _run(site: ServerSite, *words: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "LC_ALL": "C.UTF-8"}
     environment.pop("TMUX", None)
     try:
@@ -251,7 +259,7 @@ def _run(site: Site, *words: str) -> subprocess.CompletedProcess[str]:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=DEADLINE,
+            timeout=COMMAND_TIMEOUT_SECONDS,
             check=False,
             # A signal that stops the daemon must never stop the agents.
             start_new_session=True,
@@ -260,7 +268,9 @@ def _run(site: Site, *words: str) -> subprocess.CompletedProcess[str]:
     except OSError as error:
         raise RuntimeFailed(f"tmux cannot be run: {error}") from error
     except subprocess.TimeoutExpired as error:
-        raise RuntimeFailed(f"tmux did not answer within {DEADLINE:g} s.") from error
+        raise RuntimeFailed(
+            f"tmux did not answer within {COMMAND_TIMEOUT_SECONDS:g} s."
+        ) from error
 
 
 def _ignore(_: Event) -> None:

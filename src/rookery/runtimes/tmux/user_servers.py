@@ -19,19 +19,19 @@ from pathlib import Path
 import anyio
 
 from rookery.runtimes.tmux.control import (
-    FAREWELL,
+    EXIT_TIMEOUT_SECONDS,
     TmuxFailed,
     TmuxGone,
     TmuxRefused,
     TmuxSilent,
 )
 from rookery.runtimes.tmux.protocol import line
-from rookery.runtimes.tmux.server import DEADLINE, HUB, AnyServer, Site
+from rookery.runtimes.tmux.server import COMMAND_TIMEOUT_SECONDS, HUB, AnyServer, ServerSite
 
 _log = logging.getLogger(__name__)
 
 #: Permissions of others on a folder: tmux itself refuses a folder with any of them.
-_OTHERS = 0o007
+_OTHERS_MODE = 0o007
 
 #: The buffers through which messages are pasted.
 _BUFFER = re.compile(r"words-[0-9a-f]{16}")
@@ -47,7 +47,7 @@ class ForeignServer:
 
     tells_apart = True
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: ServerSite) -> None:
         self.site = site
 
     async def ask(self, *commands: bytes) -> list[tuple[bytes, ...]]:
@@ -75,10 +75,10 @@ class ForeignServer:
         except OSError as error:
             raise TmuxGone(f"{self.site.tmux} cannot be run, {error.strerror}") from error
         try:
-            async with asyncio.timeout(DEADLINE):
+            async with asyncio.timeout(COMMAND_TIMEOUT_SECONDS):
                 said, complaint = await child.communicate()
         except TimeoutError:
-            raise TmuxSilent(DEADLINE) from None
+            raise TmuxSilent(COMMAND_TIMEOUT_SECONDS) from None
         finally:
             await _kill_child(child)
         if child.returncode:
@@ -109,7 +109,7 @@ async def _kill_child(child: Process) -> None:
     with suppress(ProcessLookupError):
         child.kill()
     # Shielded, so that cancellation leaves no child process behind.
-    with anyio.move_on_after(FAREWELL, shield=True):
+    with anyio.move_on_after(EXIT_TIMEOUT_SECONDS, shield=True):
         await child.wait()
 
 
@@ -210,7 +210,7 @@ def _expand(listed: str) -> Path | None:
 def _in_private(folder: Path) -> Iterator[Path]:
     with suppress(OSError):
         found = folder.lstat()
-        is_private = found.st_uid == os.getuid() and not found.st_mode & _OTHERS
+        is_private = found.st_uid == os.getuid() and not found.st_mode & _OTHERS_MODE
         if stat.S_ISDIR(found.st_mode) and is_private:
             yield from folder.iterdir()
 
