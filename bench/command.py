@@ -21,7 +21,7 @@ from bench.histories import write_history
 from bench.homes import a_home, tmux
 from bench.panes import start_tickers
 from bench.sizes import Sizes
-from tests.real.rookery import Rookery
+from tests.support.real.rookery import Rookery
 
 CALLERS = 8
 

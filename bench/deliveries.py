@@ -9,7 +9,7 @@ from itertools import chain
 from time import time
 
 from bench.homes import pause, tmux, until
-from tests.real.rookery import Rookery
+from tests.support.real.rookery import Rookery
 
 #: Seconds between words and Enter, the naive way.
 NAIVE_PAUSE = 1.0

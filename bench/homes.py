@@ -15,7 +15,7 @@ from time import monotonic
 
 import psutil
 
-from tests.real.rookery import Rookery
+from tests.support.real.rookery import Rookery
 
 #: Seconds for anything that should happen at once, on a busy machine.
 SOON = 30.0

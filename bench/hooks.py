@@ -34,7 +34,7 @@ from rookery.agents.catalog import AGENTS
 from rookery.hook_protocol import with_checksum
 from rookery.hook_setup import programs
 from rookery.programs.hook import TAKEN
-from tests.real.rookery import Rookery
+from tests.support.real.rookery import Rookery
 
 CALLERS = 16
 

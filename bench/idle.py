@@ -17,7 +17,7 @@ from bench.homes import a_home, pause, tmux
 from bench.panes import panes_of, poll, start_tickers
 from bench.processes import usage
 from bench.sizes import Sizes
-from tests.real.rookery import Rookery
+from tests.support.real.rookery import Rookery
 
 #: Percent of a core beyond tmux's floor, with panes at rest; MB of memory.
 AT_REST, MEMORY = 2, 150

@@ -17,7 +17,7 @@ from bench.figures import Figure
 from bench.homes import a_home, end_server, scratch, tmux, undisturbed, until
 from bench.panes import live, start_tickers
 from bench.sizes import Sizes
-from tests.real.rookery import Rookery
+from tests.support.real.rookery import Rookery
 
 #: How many times longer than in a bare tmux a flood may take; milliseconds of a live view.
 SLOWED, BEHIND = 1.15, 60

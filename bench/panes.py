@@ -9,7 +9,7 @@ from pathlib import Path
 from time import monotonic
 
 from bench.homes import pause, tmux, until
-from tests.real.rookery import Rookery
+from tests.support.real.rookery import Rookery
 
 #: Prints its clock once a second, at a phase of its own, while the flag is there.
 _TICKER = """

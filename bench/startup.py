@@ -21,7 +21,7 @@ from bench.histories import write_history, write_spool
 from bench.homes import a_home, tmux, until
 from bench.panes import live, panes_of, start_tickers
 from bench.sizes import Sizes
-from tests.real.rookery import Rookery
+from tests.support.real.rookery import Rookery
 
 #: Milliseconds.
 MORE, FIRST, TAKE_OVER, SPOOLED = 200, 300, 1_000, 1_000

@@ -28,10 +28,11 @@ from rookery.store import sessions
 from rookery.store.database import open_file
 from rookery.store.journal import Journal
 from rookery.store.migrations import migrate
-from tests.models.server import ModelServer
-from tests.real.agents import PROGRAMS, configure
-from tests.real.rookery import Rookery
-from tests.sessions import make
+from tests.support.paths import PROGRAMS
+from tests.support.real.agents import configure
+from tests.support.real.rookery import Rookery
+from tests.support.rows import make
+from tests.support.scripted_model.server import ModelServer
 
 #: Milliseconds.
 DEMO, DEMO_P99, REAL = 120, 500, 300

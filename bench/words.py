@@ -25,9 +25,10 @@ from bench.figures import Figure, percentile
 from bench.homes import a_home, until
 from bench.panes import live
 from bench.sizes import Sizes
-from tests.models.server import ModelServer
-from tests.real.agents import PROGRAMS, configure
-from tests.real.rookery import Rookery
+from tests.support.paths import PROGRAMS
+from tests.support.real.agents import configure
+from tests.support.real.rookery import Rookery
+from tests.support.scripted_model.server import ModelServer
 
 #: Milliseconds.
 DEMO, REAL, CROWD = 150, 300, 300

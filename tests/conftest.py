@@ -11,8 +11,8 @@ from hypothesis import settings
 from rookery.store.database import open_file
 from rookery.store.journal import Journal
 from rookery.store.migrations import migrate
-from tests.fakes.clock import FakeClock
-from tests.fakes.database import ObservedDatabase
+from tests.support.fakes.clock import FakeClock
+from tests.support.fakes.database import ObservedDatabase
 
 # An example may take long on a busy machine; how long says nothing about the code.
 settings.register_profile("rookery", deadline=None)

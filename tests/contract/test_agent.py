@@ -19,9 +19,9 @@ from rookery.model.permissions import Outcome, Verdict
 from rookery.model.screens import View, read_styled
 from rookery.model.sessions import NativeId
 from rookery.ports.agent import Agent, LaunchSpec
-from tests.contract.cases import claude, codex, gemini, opencode
-from tests.contract.cases.case import AgentCase, S
-from tests.dialects import hooks_of, screen_of
+from tests.support.contract.agents import claude, codex, gemini, opencode
+from tests.support.contract.agents.case import AgentCase, S
+from tests.support.dialects import hooks_of, screen_of
 
 CASES = (claude.CASE, codex.CASE, gemini.CASE, opencode.CASE)
 

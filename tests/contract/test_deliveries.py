@@ -34,11 +34,11 @@ from rookery.processes import Kernel, Process
 from rookery.runtimes.router import RuntimeRouter
 from rookery.runtimes.tmux.observed import ObservedRuntime
 from rookery.runtimes.tmux.server import ServerSite
-from tests.contract.benches import DEMO, SOON, launch_of, seen, started
-from tests.contract.tmux import holding, site_in
-from tests.fakes.delivery_log import FakeLog
-from tests.fakes.runtime import FakeRuntime
-from tests.fakes.stream_runtime import StreamRuntime
+from tests.support.contract.runtimes import DEMO, SOON, launch_of, seen, started
+from tests.support.contract.tmux import holding, site_in
+from tests.support.fakes.delivery_log import FakeLog
+from tests.support.fakes.runtime import FakeRuntime
+from tests.support.fakes.stream_runtime import StreamRuntime
 
 pytestmark = pytest.mark.anyio
 

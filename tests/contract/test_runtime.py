@@ -30,7 +30,7 @@ from rookery.ports.runtime import (
 from rookery.ports.terminal import Printed
 from rookery.processes import Process
 from rookery.runtimes.tmux.delivery import DeliveryState
-from tests.contract.benches import (
+from tests.support.contract.runtimes import (
     DEMO,
     SOON,
     Bench,
@@ -40,7 +40,7 @@ from tests.contract.benches import (
     seen,
     started,
 )
-from tests.contract.tmux import site_in
+from tests.support.contract.tmux import site_in
 
 pytestmark = pytest.mark.anyio
 

@@ -14,12 +14,12 @@ from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Status
 from rookery.model.sessions import Session
 from rookery.store import sessions
-from tests.fakes.connection import connection
-from tests.fakes.database import ObservedDatabase
-from tests.fakes.fate import Fate, Killed
-from tests.fakes.runtime import Manner
-from tests.house import House, World, running
-from tests.waiting import all_is_said, kinds, steps
+from tests.support.daemon import House, World, running
+from tests.support.fakes.connection import connection
+from tests.support.fakes.database import ObservedDatabase
+from tests.support.fakes.fate import Fate, Killed
+from tests.support.fakes.runtime import Manner
+from tests.support.waiting import all_is_said, kinds, steps
 
 pytestmark = pytest.mark.anyio
 

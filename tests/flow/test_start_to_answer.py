@@ -10,9 +10,9 @@ import pytest
 from rookery.model.sessions import Turn
 from rookery.ports.runtime import FellQuiet
 from rookery.store import turns
-from tests.fakes.database import ObservedDatabase
-from tests.house import World, running
-from tests.waiting import kinds, steps
+from tests.support.daemon import World, running
+from tests.support.fakes.database import ObservedDatabase
+from tests.support.waiting import kinds, steps
 
 pytestmark = pytest.mark.anyio
 

@@ -17,11 +17,11 @@ import pytest
 from rookery.agents.shell import SHELL
 from rookery.model.messages import same_words
 from rookery.ports.agent import Agent
-from tests.models.server import ModelServer
-from tests.real.agents import configure
-from tests.real.rookery import Rookery
 from tests.real.test_agents import prompts
 from tests.real.test_exact_words import AWKWARD, BOXED, ODD, kept, send_many
+from tests.support.real.agents import configure
+from tests.support.real.rookery import Rookery
+from tests.support.scripted_model.server import ModelServer
 
 pytestmark = pytest.mark.prove
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.rookery import Rookery
 from tests.real.test_hook_fuzz import withstand
 from tests.real.test_hook_storms import storm
+from tests.support.real.rookery import Rookery
 
 pytestmark = pytest.mark.prove
 

@@ -16,8 +16,8 @@ from threading import Event, Thread
 import pytest
 
 from rookery.model.errors import RookeryError
-from tests.prove.deaths import Mortal, die_at_every_moment, heard, tmux_of_others
-from tests.real.rookery import Rookery, eventually
+from tests.support.prove.deaths import Mortal, die_at_every_moment, heard, tmux_of_others
+from tests.support.real.rookery import Rookery, eventually
 
 pytestmark = pytest.mark.prove
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from rookery.model.errors import Answered
-from tests.prove.deaths import Mortal, die_at_every_moment
-from tests.real.rookery import eventually
+from tests.support.prove.deaths import Mortal, die_at_every_moment
+from tests.support.real.rookery import eventually
 
 pytestmark = pytest.mark.prove
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.prove.deaths import Mortal, die_at_every_moment, heard, tmux_of_others
-from tests.real.rookery import eventually
+from tests.support.prove.deaths import Mortal, die_at_every_moment, heard, tmux_of_others
+from tests.support.real.rookery import eventually
 
 pytestmark = pytest.mark.prove
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from tests.listeners_machine import ListenersMachine
+from tests.support.listeners_machine import ListenersMachine
 
 STEPS = 100_000
 

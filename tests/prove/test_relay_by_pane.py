@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.prove.delta import LOOK, DeltaRelay
-from tests.real.rookery import Rookery, eventually
-from tests.real.talker import message
 from tests.real.test_relay_by_pane import TALKER, relay, relayed, start_talker
+from tests.support.prove.delta import LOOK, DeltaRelay
+from tests.support.real.rookery import Rookery, eventually
+from tests.support.real.talker import message
 
 pytestmark = pytest.mark.prove
 

@@ -21,12 +21,12 @@ from typing import Any
 
 import pytest
 
-from tests.models.server import ModelServer
-from tests.prove.player import PARTS, Player
-from tests.prove.truth import Figures, Sample
-from tests.real.agents import configure
-from tests.real.rookery import Rookery
 from tests.real.test_more_agents import prepare
+from tests.support.prove.player import PARTS, Player
+from tests.support.prove.truth import Figures, Sample
+from tests.support.real.agents import configure
+from tests.support.real.rookery import Rookery
+from tests.support.scripted_model.server import ModelServer
 
 pytestmark = pytest.mark.prove
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.models.server import ModelServer
-from tests.real.rookery import Rookery
+from tests.support.real.rookery import Rookery
+from tests.support.scripted_model.server import ModelServer
 
 Rookery.is_warm = True
 

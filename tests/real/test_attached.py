@@ -14,7 +14,7 @@ from threading import Thread
 
 import pytest
 
-from tests.real.rookery import Rookery, eventually
+from tests.support.real.rookery import Rookery, eventually
 
 pytestmark = pytest.mark.real
 

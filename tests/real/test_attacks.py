@@ -20,8 +20,8 @@ import pytest
 
 from rookery.model.errors import Answered
 from rookery.store import tokens
-from tests.real.rookery import SOON, Rookery, eventually
 from tests.real.test_doors import badge_of, bearer, port_of, request
+from tests.support.real.rookery import SOON, Rookery, eventually
 
 pytestmark = pytest.mark.real
 

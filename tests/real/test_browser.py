@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from tests.real.rookery import Rookery
 from tests.real.test_doors import port_of
+from tests.support.real.rookery import Rookery
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 

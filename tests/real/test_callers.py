@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.real.rookery import SOON, Rookery, eventually
+from tests.support.real.rookery import SOON, Rookery, eventually
 
 pytestmark = [pytest.mark.real, pytest.mark.spec("K5", "D3", "I2")]
 

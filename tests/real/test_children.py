@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from rookery.model.errors import Answered
-from tests.models.server import ModelServer
-from tests.real.agents import configure
-from tests.real.rookery import SOON, Rookery, eventually
 from tests.real.test_doors import badge_of
+from tests.support.real.agents import configure
+from tests.support.real.rookery import SOON, Rookery, eventually
+from tests.support.scripted_model.server import ModelServer
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 

@@ -17,7 +17,7 @@ import pytest
 
 from rookery.api.servers import SHUTDOWN_TIMEOUT_SECONDS
 from rookery.model.errors import Answered
-from tests.real.rookery import SOON, Rookery, eventually
+from tests.support.real.rookery import SOON, Rookery, eventually
 
 pytestmark = pytest.mark.real
 

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import psutil
 import pytest
 
-from tests.real.rookery import Rookery, eventually
+from tests.support.real.rookery import Rookery, eventually
 
 pytestmark = pytest.mark.real
 

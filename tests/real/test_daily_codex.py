@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from tests.models.server import ModelServer
-from tests.real.agents import configure
-from tests.real.daily import Person, check_failures, draw, make_repository
-from tests.real.rookery import Rookery, eventually
+from tests.support.real.agents import configure
+from tests.support.real.daily import Person, check_failures, draw, make_repository
+from tests.support.real.rookery import Rookery, eventually
+from tests.support.scripted_model.server import ModelServer
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 

@@ -6,10 +6,10 @@ from functools import partial
 
 import pytest
 
-from tests.models.server import ModelServer
-from tests.real.daily import Person, draw, make_repository
-from tests.real.rookery import Rookery, eventually
 from tests.real.test_more_agents import SLOWLY, prepare
+from tests.support.real.daily import Person, draw, make_repository
+from tests.support.real.rookery import Rookery, eventually
+from tests.support.scripted_model.server import ModelServer
 
 pytestmark = [pytest.mark.more_agents, pytest.mark.timeout(600)]
 

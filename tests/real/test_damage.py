@@ -16,8 +16,8 @@ from time import monotonic
 import pytest
 
 from rookery.store.database import open_file
-from tests.real.rookery import SOON, Rookery, eventually
 from tests.real.test_failures import asked_of, pane_pid
+from tests.support.real.rookery import SOON, Rookery, eventually
 
 pytestmark = pytest.mark.real
 

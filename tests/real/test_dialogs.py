@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from rookery.hook_setup import programs
-from tests.models.server import ModelServer
-from tests.real.agents import PROGRAMS, configure
-from tests.real.rookery import Rookery, eventually
+from tests.support.paths import PROGRAMS
+from tests.support.real.agents import configure
+from tests.support.real.rookery import Rookery, eventually
+from tests.support.scripted_model.server import ModelServer
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 

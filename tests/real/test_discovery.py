@@ -13,8 +13,8 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.real.own_tmux import DEMO, OwnTmux
-from tests.real.rookery import Rookery, eventually
+from tests.support.real.own_tmux import DEMO, OwnTmux
+from tests.support.real.rookery import Rookery, eventually
 
 pytestmark = pytest.mark.real
 

@@ -20,7 +20,7 @@ from websockets.typing import Origin
 from rookery.api.streams import STREAMS
 from rookery.model.errors import Answered
 from rookery.operations.catalog import OPERATIONS
-from tests.real.rookery import SOON, Rookery, eventually
+from tests.support.real.rookery import SOON, Rookery, eventually
 
 pytestmark = pytest.mark.real
 

@@ -35,15 +35,16 @@ from rookery.ports.runtime import Launch
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.runtime import TmuxRuntime
 from rookery.runtimes.tmux.server import ServerSite
-from tests.contract.tmux import holding, site_in
-from tests.dialects import screen_of
+from tests.support.contract.tmux import holding, site_in
+from tests.support.dialects import screen_of
+from tests.support.real import raw_reader
 
 pytestmark = pytest.mark.real
 
 #: Seconds for anything that should happen at once, on a busy machine.
 SOON = 20.0
 
-READER = Path(__file__).with_name("raw_reader.py")
+READER = Path(raw_reader.__file__)
 
 #: What is pressed after words, and cannot be among them: all before it has arrived.
 MARK = b"\x03\r"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.rookery import Rookery, eventually
+from tests.support.real.rookery import Rookery, eventually
 
 pytestmark = pytest.mark.real
 

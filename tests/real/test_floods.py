@@ -15,8 +15,8 @@ from rookery.model.facts import SessionId
 from rookery.ports.runtime import FellQuiet, Launch, Skipped
 from rookery.runtimes.tmux import floods
 from rookery.runtimes.tmux.runtime import TmuxRuntime
-from tests.contract.benches import SOON
-from tests.contract.tmux import site_in
+from tests.support.contract.runtimes import SOON
+from tests.support.contract.tmux import site_in
 
 pytestmark = [pytest.mark.real, pytest.mark.anyio, pytest.mark.timeout(240)]
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.rookery import SOON, Rookery, eventually
 from tests.real.test_doors import badge_of
-from tests.real.toolbox import Way, tools
+from tests.support.real.rookery import SOON, Rookery, eventually
+from tests.support.real.toolbox import Way, tools
 
 pytestmark = [pytest.mark.real, pytest.mark.spec("H3", "I5")]
 

@@ -15,8 +15,8 @@ from rookery.runtimes.tmux.control import TmuxFailed, TmuxGone, TmuxRefused, Tmu
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.server import ServerSite
 from rookery.runtimes.tmux.user_servers import ForeignServer, list_panes
-from tests.real.own_tmux import OwnTmux
-from tests.real.rookery import eventually
+from tests.support.real.own_tmux import OwnTmux
+from tests.support.real.rookery import eventually
 
 pytestmark = [pytest.mark.real, pytest.mark.anyio]
 

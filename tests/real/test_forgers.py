@@ -15,11 +15,11 @@ import pytest
 from rookery.agents.demo import EVENTS
 from rookery.agents.shared.claude_style_hooks import hook_settings
 from rookery.hook_setup import programs
-from tests.real.outsiders import Outsider, outsider
-from tests.real.own_tmux import OwnTmux
-from tests.real.rookery import Rookery, eventually
 from tests.real.test_doors import badge_of
 from tests.real.test_hook_storms import call_door
+from tests.support.real.outsiders import Outsider, outsider
+from tests.support.real.own_tmux import OwnTmux
+from tests.support.real.rookery import Rookery, eventually
 
 pytestmark = pytest.mark.real
 

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from rookery.hook_setup import programs
-from tests.models.server import ModelServer
-from tests.real.agents import KEY, PROGRAMS, configure
-from tests.real.outsiders import outsider
-from tests.real.rookery import SOON, Rookery, eventually
+from tests.support.paths import PROGRAMS
+from tests.support.real.agents import KEY, configure
+from tests.support.real.outsiders import outsider
+from tests.support.real.rookery import SOON, Rookery, eventually
+from tests.support.scripted_model.server import ModelServer
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300), pytest.mark.spec("A4", "A8")]
 

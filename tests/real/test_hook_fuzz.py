@@ -24,13 +24,13 @@ from rookery.api.hook_line import LARGEST
 from rookery.hook_protocol import is_whole
 from rookery.processes import Process
 from rookery.programs.hook import TAKEN, WAIT
-from tests.real.outsiders import outsider
-from tests.real.rookery import SOON, Rookery, eventually
 from tests.real.test_forgers import FORGED, listed
+from tests.support.paths import RECORDINGS
+from tests.support.real.outsiders import outsider
+from tests.support.real.rookery import SOON, Rookery, eventually
 
 pytestmark = pytest.mark.real
 
-RECORDINGS = Path(__file__).parents[1] / "recordings"
 
 #: Stands for what no Python value can spell; replaced in the text.
 DEEP = "nested as deep as you like"

@@ -22,7 +22,8 @@ import psutil
 import pytest
 
 from rookery.programs.hook import TAKEN, WAIT
-from tests.real.rookery import ROOT, SOON, Rookery, eventually
+from tests.support.paths import ROOT
+from tests.support.real.rookery import SOON, Rookery, eventually
 
 pytestmark = pytest.mark.real
 

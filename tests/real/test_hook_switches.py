@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.models.server import ModelServer
-from tests.real.agents import PROGRAMS, configure
-from tests.real.rookery import Rookery
+from tests.support.paths import PROGRAMS
+from tests.support.real.agents import configure
+from tests.support.real.rookery import Rookery
+from tests.support.scripted_model.server import ModelServer
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300), pytest.mark.spec("C1", "D1")]
 

@@ -15,10 +15,11 @@ from time import monotonic
 
 import pytest
 
-from tests.models.server import ModelServer
-from tests.real.agents import PROGRAMS, configure
-from tests.real.rookery import SOON, Rookery, eventually
 from tests.real.test_agents import press_until
+from tests.support.paths import PROGRAMS
+from tests.support.real.agents import configure
+from tests.support.real.rookery import SOON, Rookery, eventually
+from tests.support.scripted_model.server import ModelServer
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 

@@ -12,8 +12,8 @@ import pytest
 from websockets.sync.client import connect
 
 from rookery.operations.catalog import OPERATIONS
-from tests.real.rookery import SOON, Rookery
 from tests.real.test_doors import bearer, port_of
+from tests.support.real.rookery import SOON, Rookery
 
 pytestmark = pytest.mark.real
 

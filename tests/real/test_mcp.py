@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from rookery.hook_setup import programs
-from tests.real.rookery import SOON, Rookery, eventually
 from tests.real.test_doors import badge_of, bearer, request
-from tests.real.toolbox import Toolbox, Way, tools
+from tests.support.real.rookery import SOON, Rookery, eventually
+from tests.support.real.toolbox import Toolbox, Way, tools
 
 pytestmark = pytest.mark.real
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.rookery import SOON, Rookery
 from tests.real.test_doors import badge_of
-from tests.real.toolbox import answer_of, tools
+from tests.support.real.rookery import SOON, Rookery
+from tests.support.real.toolbox import answer_of, tools
 
 pytestmark = [pytest.mark.real, pytest.mark.spec("I2", "K3", "A3")]
 

@@ -8,9 +8,9 @@ from contextlib import closing
 import pytest
 
 from rookery.model.scopes import DEEPEST, MOST_CHILDREN
-from tests.real.rookery import Rookery, eventually
 from tests.real.test_doors import badge_of
-from tests.real.toolbox import Toolbox, tools
+from tests.support.real.rookery import Rookery, eventually
+from tests.support.real.toolbox import Toolbox, tools
 
 pytestmark = [pytest.mark.real, pytest.mark.spec("K5", "I2")]
 

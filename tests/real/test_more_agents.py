@@ -16,14 +16,15 @@ from typing import Any
 
 import pytest
 
-from tests.models.asides import Kind
-from tests.models.server import ModelServer
-from tests.real.rookery import Rookery, eventually
 from tests.real.test_doors import badge_of
+from tests.support.paths import MORE_PROGRAMS
+from tests.support.real.rookery import Rookery, eventually
+from tests.support.scripted_model.asides import Kind
+from tests.support.scripted_model.server import ModelServer
 
 pytestmark = [pytest.mark.more_agents, pytest.mark.timeout(300)]
 
-PROGRAMS = Path(__file__).parents[1] / "agents" / "more" / "node_modules" / ".bin"
+PROGRAMS = MORE_PROGRAMS
 
 #: Seconds for a program that needs several to start, while others do so too.
 SLOWLY = 90.0

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.models.server import ModelServer
-from tests.real.rookery import Rookery
 from tests.real.test_more_agents import CASES, SLOWLY, prepare, start
+from tests.support.real.rookery import Rookery
+from tests.support.scripted_model.server import ModelServer
 
 pytestmark = [pytest.mark.more_agents, pytest.mark.timeout(300), pytest.mark.spec("C1", "D1")]
 

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from rookery.hook_setup.programs import mcp_argv
-from tests.models.server import ModelServer
-from tests.real.rookery import Rookery, eventually
 from tests.real.test_more_agents import CASES, PROGRAMS, SLOWLY, Case, prepare
+from tests.support.real.rookery import Rookery, eventually
+from tests.support.scripted_model.server import ModelServer
 
 pytestmark = [pytest.mark.more_agents, pytest.mark.timeout(300)]
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from tests.models.server import ModelServer
-from tests.real.own_tmux import OwnTmux
-from tests.real.rookery import Rookery, eventually
 from tests.real.test_more_agents import CASES, PROGRAMS, SLOWLY, prepare
+from tests.support.real.own_tmux import OwnTmux
+from tests.support.real.rookery import Rookery, eventually
+from tests.support.scripted_model.server import ModelServer
 
 pytestmark = [pytest.mark.more_agents, pytest.mark.timeout(300)]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.models.server import ModelServer
-from tests.real.rookery import Rookery
 from tests.real.test_more_agents import CASES, PROGRAMS, prepare
 from tests.real.test_resume import KNOWN, SECRET, last_answer
+from tests.support.real.rookery import Rookery
+from tests.support.scripted_model.server import ModelServer
 
 pytestmark = [pytest.mark.more_agents, pytest.mark.timeout(300)]
 

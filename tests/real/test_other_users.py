@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rookery.programs.hook import TAKEN
-from tests.real.rookery import Rookery
+from tests.support.real.rookery import Rookery
 
 pytestmark = [
     pytest.mark.real,

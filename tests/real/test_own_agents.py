@@ -13,10 +13,11 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.models.server import ModelServer
-from tests.real.agents import PROGRAMS, configure
-from tests.real.own_tmux import OwnTmux
-from tests.real.rookery import Rookery, eventually
+from tests.support.paths import PROGRAMS
+from tests.support.real.agents import configure
+from tests.support.real.own_tmux import OwnTmux
+from tests.support.real.rookery import Rookery, eventually
+from tests.support.scripted_model.server import ModelServer
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 

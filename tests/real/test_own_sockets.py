@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.rookery import ROOT, Rookery, eventually
+from tests.support.paths import ROOT
+from tests.support.real.rookery import Rookery, eventually
 
 pytestmark = [pytest.mark.real, pytest.mark.spec("K4")]
 

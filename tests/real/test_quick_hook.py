@@ -10,8 +10,8 @@ import pytest
 
 from rookery.agents.catalog import AGENTS
 from rookery.hook_setup import programs, quick_hook
-from tests.real.quick_hooks import is_used
-from tests.real.rookery import Rookery, eventually
+from tests.support.real.quick_hooks import is_used
+from tests.support.real.rookery import Rookery, eventually
 
 pytestmark = [
     pytest.mark.real,

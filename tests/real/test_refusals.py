@@ -20,8 +20,8 @@ import psutil
 import pytest
 
 from rookery.model.errors import Answered
-from tests.real.rookery import SOON, Rookery
 from tests.real.test_doors import request
+from tests.support.real.rookery import SOON, Rookery
 
 pytestmark = pytest.mark.real
 

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from rookery.model.envelopes import attributed
-from tests.real.rookery import Rookery, eventually
-from tests.real.talker import message
+from tests.support.real import talker
+from tests.support.real.rookery import Rookery, eventually
+from tests.support.real.talker import message
 
 pytestmark = pytest.mark.real
 
-TALKER = Path(__file__).with_name("talker.py")
+TALKER = Path(talker.__file__)
 
 
 def start_talker(rookery: Rookery, name: str, *options: str) -> dict[str, Any]:

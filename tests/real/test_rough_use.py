@@ -11,7 +11,7 @@ import pytest
 
 from rookery.store.database import open_file
 from rookery.store.migrations import migrate
-from tests.real.rookery import Rookery
+from tests.support.real.rookery import Rookery
 
 pytestmark = [pytest.mark.real, pytest.mark.spec("I5", "K4")]
 

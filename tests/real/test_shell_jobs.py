@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.real.rookery import Rookery, eventually
+from tests.support.real.rookery import Rookery, eventually
 
 pytestmark = [pytest.mark.real, pytest.mark.spec("A2", "F3")]
 

@@ -12,7 +12,7 @@ from threading import Thread
 import pytest
 
 from rookery.runtimes.tmux.server import CONFIGURATION
-from tests.real.rookery import Rookery, eventually
+from tests.support.real.rookery import Rookery, eventually
 
 pytestmark = [pytest.mark.real, pytest.mark.spec("K2")]
 

@@ -12,9 +12,9 @@ import pytest
 
 from rookery.cli.render import HELD
 from rookery.model.errors import Answered
-from tests.real.rookery import SOON, Rookery, eventually
 from tests.real.test_commands import are_waiting, begun
 from tests.real.test_doors import badge_of
+from tests.support.real.rookery import SOON, Rookery, eventually
 
 pytestmark = pytest.mark.real
 

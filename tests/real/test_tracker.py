@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.real.rookery import SOON, Rookery
+from tests.support.real.rookery import SOON, Rookery
 
 pytestmark = pytest.mark.real
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.models.server import ModelServer
-from tests.real.agents import configure
-from tests.real.rookery import Rookery, eventually
+from tests.support.real.agents import configure
+from tests.support.real.rookery import Rookery, eventually
+from tests.support.scripted_model.server import ModelServer
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.models.server import ModelServer
-from tests.real.rookery import Rookery, eventually
 from tests.real.test_conversations import exchange, relay
 from tests.real.test_more_agents import CASES, PROGRAMS, SLOWLY, is_, prepare, start
+from tests.support.real.rookery import Rookery, eventually
+from tests.support.scripted_model.server import ModelServer
 
 pytestmark = [pytest.mark.more_agents, pytest.mark.timeout(300)]
 

@@ -15,10 +15,11 @@ from rookery.config import load
 from rookery.hook_setup.programs import hook_command, write
 from rookery.model.sessions import NativeId
 from rookery.ports.agent import Agent, LaunchSpec
-from tests.models.server import ModelServer
-from tests.real.agents import PROGRAMS, configure
-from tests.real.by_hand import ByHand
-from tests.real.rookery import Rookery, eventually
+from tests.support.paths import PROGRAMS
+from tests.support.real.agents import configure
+from tests.support.real.by_hand import ByHand
+from tests.support.real.rookery import Rookery, eventually
+from tests.support.scripted_model.server import ModelServer
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 

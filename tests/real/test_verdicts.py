@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.models.server import ModelServer
-from tests.real import asking_server
-from tests.real.agents import configure
-from tests.real.rookery import SOON, Rookery, eventually
 from tests.real.test_agents import CASES, Case, answer
+from tests.support.real import asking_server
+from tests.support.real.agents import configure
+from tests.support.real.rookery import SOON, Rookery, eventually
+from tests.support.scripted_model.server import ModelServer
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 

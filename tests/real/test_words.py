@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from rookery.model.messages import clean
-from tests.real.rookery import Rookery, eventually
+from tests.support.real.rookery import Rookery, eventually
 
 pytestmark = pytest.mark.real
 

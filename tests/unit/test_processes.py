@@ -18,8 +18,8 @@ from rookery.processes import (
     program_of,
     run_as,
 )
-from tests.fakes.processes import FakeTable
-from tests.real.rookery import eventually
+from tests.support.fakes.processes import FakeTable
+from tests.support.real.rookery import eventually
 
 PROGRAMS = {run_as(agent): agent.name for agent in AGENTS.values()}
 

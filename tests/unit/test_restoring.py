@@ -20,8 +20,8 @@ from rookery.store import migrations, senders, sessions, tokens
 from rookery.store.database import open_file
 from rookery.store.journal import Journal
 from rookery.store.migrations import migrate
-from tests.fakes.clock import FakeClock
-from tests.sessions import ANNA, BERT, WORKER, make, settle_in
+from tests.support.fakes.clock import FakeClock
+from tests.support.rows import ANNA, BERT, WORKER, make, settle_in
 
 pytestmark = pytest.mark.spec("K1", "I5")
 

@@ -33,14 +33,14 @@ from rookery.tracking.discovery import Discovery
 from rookery.tracking.session_files import SessionFilesWatch
 from rookery.tracking.transcript_reader import TranscriptReader
 from rookery.tracking.usage import UsageReader
-from tests.fakes.clock import FakeClock
-from tests.fakes.database import ObservedDatabase
-from tests.fakes.processes import FakeTable
-from tests.fakes.runtime import FakeRuntime
-from tests.fakes.servers import FakeHolder
-from tests.house import World, passing_time
-from tests.sessions import make
-from tests.waiting import kinds, until
+from tests.support.daemon import World, passing_time
+from tests.support.fakes.clock import FakeClock
+from tests.support.fakes.database import ObservedDatabase
+from tests.support.fakes.processes import FakeTable
+from tests.support.fakes.runtime import FakeRuntime
+from tests.support.fakes.servers import FakeHolder
+from tests.support.rows import make
+from tests.support.waiting import kinds, until
 
 pytestmark = pytest.mark.anyio
 

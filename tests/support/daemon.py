@@ -1,0 +1,182 @@
+"""A whole daemon with fakes at its ports, for tests of whole paths."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import anyio
+
+from rookery.agents.catalog import AGENTS
+from rookery.daemon import READERS
+from rookery.delivery.dispatcher import Dispatcher
+from rookery.model.facts import SessionId
+from rookery.model.messages import MessageId, clean
+from rookery.model.sessions import Session
+from rookery.permissions.decisions import Permissions
+from rookery.permissions.rules_file import RulesFile
+from rookery.permissions.stop_policy import StopPolicy
+from rookery.ports.agent import Agent
+from rookery.ports.runtime import Runtime
+from rookery.sessions import commands
+from rookery.sessions.commands import MessageSender, StartPlan, StartRequest
+from rookery.sessions.supervisor import Deadlines, LaunchContext, Supervisor
+from rookery.store import sessions as known
+from rookery.store.journal import Journal
+from rookery.tracking.intake import Intake
+from rookery.tracking.screen_watch import ScreenWatch
+from rookery.tracking.transcript_reader import TranscriptReader
+from tests.support.fakes.agents import FakeAgents
+from tests.support.fakes.clock import FakeClock
+from tests.support.fakes.database import ObservedDatabase
+from tests.support.fakes.runtime import FakeRuntime
+
+DEADLINES = Deadlines(start=60.0, quit=5.0, terminate=7.0)
+
+PERMISSION_DEADLINE = timedelta(seconds=300)
+
+#: What is run for every agent: some program that is certainly there.
+PROGRAM = ("/bin/sh",)
+
+
+def no_policy(journal: Journal) -> StopPolicy:
+    return StopPolicy(journal, "off", 2, "error", PERMISSION_DEADLINE)
+
+
+class World:
+    """What is there whether the daemon runs or not."""
+
+    def __init__(self, folder: Path, runtime: type[FakeRuntime] = FakeRuntime) -> None:
+        self.clock = FakeClock()
+        self.runtime = runtime()
+        self.runtime.clock = self.clock
+        self.agents = FakeAgents(self.runtime)
+        self.project, self.sessions, self.artifacts = (
+            folder / name for name in ("project", "sessions", "artifacts")
+        )
+        for each in (self.project, self.sessions, self.artifacts):
+            each.mkdir(parents=True, exist_ok=True)
+        self.rules = folder / "rules.toml"
+
+    def permissions(self, journal: Journal) -> Permissions:
+        return Permissions(journal, RulesFile(self.rules), PERMISSION_DEADLINE)
+
+    def plan(
+        self, prompt: str = "", *, name: str = "", agent: str = "demo", limit: int = 100
+    ) -> StartPlan:
+        """Check a start that asks for no more than what is said here."""
+        wanted = StartRequest(agent=agent, project=str(self.project), name=name, prompt=prompt)
+        return commands.plan(wanted, AGENTS, command=PROGRAM, path="", limit=limit)
+
+    @property
+    def surroundings(self) -> LaunchContext:
+        return LaunchContext(
+            environment=lambda agent, caller: {"AGENT": agent, **caller},
+            hook=("python", "hook.py"),
+            sessions=self.sessions,
+            artifacts=self.artifacts,
+        )
+
+
+class House:
+    """A running daemon, and short ways to ask it for things."""
+
+    def __init__(
+        self, database: ObservedDatabase, supervisor: Supervisor, world: World
+    ) -> None:
+        self.database = database
+        self.journal = supervisor.journal
+        self.supervisor = supervisor
+        self.world = world
+
+    async def start(
+        self, prompt: str = "", *, name: str = "", agent: str = "demo"
+    ) -> SessionId:
+        """Have a session started, and wait until nothing more happens by itself."""
+        session = await self.accept(self.world.plan(prompt, name=name, agent=agent))
+        await self.rest()
+        return session
+
+    async def accept(self, plan: StartPlan) -> SessionId:
+        accept = partial(
+            commands.accept, journal=self.journal, plan=plan, speaker=MessageSender("person")
+        )
+        return (await self.database.write(accept)).id
+
+    async def send(self, recipient: SessionId, words: str) -> MessageId:
+        send = partial(commands.send, journal=self.journal, speaker=MessageSender("person"))
+        return await self.database.write(partial(send, recipient=recipient, words=clean(words)))
+
+    async def end(self, session: SessionId) -> None:
+        end = partial(commands.end, journal=self.journal, session=session, by="person")
+        await self.database.write(end)
+
+    async def session(self, session: SessionId) -> Session:
+        return await self.database.read(partial(known.get, session=session))
+
+    async def rest(self) -> None:
+        """Wait until nothing more happens unless time passes or somebody does something."""
+        await self.database.rest()
+
+    async def pass_time(self, seconds: float) -> None:
+        self.world.clock.advance(seconds)
+        await self.rest()
+
+    @asynccontextmanager
+    async def beside(
+        self, work: Callable[[], Coroutine[None, None, None]]
+    ) -> AsyncIterator[None]:
+        """Have something more run while the block lasts."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(work)
+            yield
+            tasks.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def running(
+    database: ObservedDatabase,
+    world: World,
+    runtime: Runtime | None = None,
+    agents: Mapping[str, Agent] = AGENTS,
+) -> AsyncIterator[House]:
+    """Run what the daemon runs, in the order in which it does."""
+    world.runtime.begin_life()
+    runtime = runtime or world.runtime
+    journal = Journal("here", world.clock, READERS)
+    intake = Intake(database, journal, agents, world.permissions(journal), no_policy(journal))
+    supervisor = Supervisor(database, journal, runtime, agents, DEADLINES, world.surroundings)
+    await journal.catch_up(database)
+    await world.agents.drain(intake)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(world.agents.speak, intake)
+        await supervisor.recover()
+        conversations = TranscriptReader({}, world.clock)
+        tasks.start_soon(
+            ScreenWatch(
+                database, journal, runtime, agents, conversations, intake.permissions
+            ).watch
+        )
+        tasks.start_soon(supervisor.run)
+        tasks.start_soon(Dispatcher(database, journal, runtime, agents).deliver)
+        yield House(database, supervisor, world)
+        tasks.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def passing_time(database: ObservedDatabase, clock: FakeClock) -> AsyncIterator[None]:
+    """Let time pass whenever nothing else can happen."""
+
+    async def pass_on() -> None:
+        while True:
+            await clock.someone_sleeps()
+            await database.rest()
+            clock.skip()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(pass_on)
+        yield
+        tasks.cancel_scope.cancel()

@@ -1,0 +1,338 @@
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from rookery.cli import render
+from rookery.cli.messages import print_turns
+from rookery.cli.render import ago, at_deadline, complain, plain, reply, say, show_json
+from rookery.cli.session_table import show_sessions
+from rookery.cli.tables import folded
+from rookery.client.answers import read
+from rookery.client.sessions import SessionInfo, TurnInfo, WaitingInfo
+from rookery.model.reasons import first_line
+from tests.support.cli import session
+
+EVIL = "\x1b]0;owned\x07\x1b[2Jred\x9b31m\r"
+
+
+@pytest.fixture(autouse=True)
+def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+
+
+def shown(capsys: pytest.CaptureFixture[str], *sessions: SessionInfo) -> list[str]:
+    show_sessions(sessions)
+    return capsys.readouterr().out.splitlines()
+
+
+def test_no_sessions_are_an_invitation(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "rookery start" in shown(capsys)[0]
+
+
+def test_a_table_says_who_where_and_what(capsys: pytest.CaptureFixture[str]) -> None:
+    head, row = shown(capsys, session("builder", reason="May it\nrun?", activity="permission"))
+
+    assert head.split() == ["NAME", "AGENT", "STATE", "SINCE", "PROJECT", "WHAT"]
+    assert row.split() == ["builder", "demo", "permission", "0s", "/repo", "May", "it", "run?"]
+
+
+def test_who_waits_for_a_person_comes_first(capsys: pytest.CaptureFixture[str]) -> None:
+    states = ("working", "idle", "question", "permission")
+    sessions = [
+        session("over", status="failed", activity=None),
+        session("starting", status="starting", activity=None),
+        *(session(state, activity=state) for state in states),
+    ]
+
+    rows = shown(capsys, *sessions)[1:]
+
+    assert [row.split()[0] for row in rows] == [
+        *("permission", "question", "idle", "working", "starting", "over"),
+    ]
+
+
+@pytest.mark.spec("I5")
+def test_a_tree_has_each_below_the_one_that_started_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    sessions = [
+        session("worker", parent="anna", activity="working"),
+        session("anna", parent=None),
+        session("asking", parent="anna", activity="question"),
+        session("helper", parent="worker"),
+        session("orphan", parent="long-gone", activity="question"),
+    ]
+
+    show_sessions(sessions, as_tree=True)
+
+    names = [row.split("  demo")[0].rstrip() for row in capsys.readouterr().out.splitlines()]
+    assert names[1:] == ["orphan", "anna", "  asking", "  worker", "    helper"]
+
+
+@pytest.mark.parametrize("columns", [80, 100, 200])
+def test_a_table_fits(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    long = "/very/long/path" * 10
+
+    lines = shown(capsys, session("builder", project_path=long, title="言葉 " * 60))
+
+    assert all(
+        sum(2 if ord(each) > 0x2FFF else 1 for each in line) <= columns for line in lines
+    )
+    assert lines[1].count("…") == 2
+
+
+@pytest.mark.spec("I5")
+def test_a_table_fits_a_phone(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+
+    lines = shown(capsys, session("fix-parser-tests", activity="permission"))
+
+    assert max(map(len, lines)) <= 40
+
+
+@pytest.mark.spec("I5")
+@pytest.mark.parametrize(
+    ("columns", "titles"),
+    [
+        (100, ["NAME", "AGENT", "STATE", "SINCE", "PROJECT", "WHAT"]),
+        (60, ["NAME", "AGENT", "STATE", "SINCE", "WHAT"]),
+        (55, ["NAME", "STATE", "SINCE", "WHAT"]),
+        (48, ["NAME", "STATE", "WHAT"]),
+        (20, ["NAME", "STATE"]),
+    ],
+)
+def test_a_narrow_table_keeps_names_and_states_whole(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    columns: int,
+    titles: list[str],
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    one = session("fix-parser-tests", activity="permission", reason="May it use Bash? ls")
+
+    head, row = shown(capsys, one)
+
+    assert head.split() == titles
+    assert row.startswith("fix-parser-tests")
+    assert "permission" in row
+
+
+@pytest.mark.spec("I5")
+def test_a_failed_turn_comes_after_who_waits_and_before_who_rests(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    sessions = [
+        session("resting"),
+        session("failing", reason="failed"),
+        session("asking", activity="question", reason="Which?"),
+    ]
+
+    show_sessions(sessions, failures={"failing": "No luck\nat all"})
+
+    rows = capsys.readouterr().out.splitlines()[1:]
+    assert [row.split()[0] for row in rows] == ["asking", "failing", "resting"]
+    assert rows[1].endswith("failed: No luck at all")
+
+
+@pytest.mark.spec("I5")
+@pytest.mark.parametrize(
+    ("activity", "why", "told"),
+    [
+        ("working", "it is working", "Build it; 2 messages wait"),
+        ("idle", "", "Build it"),
+        ("idle", "a draft is there.", "2 messages wait: a draft is there."),
+        ("permission", "", "May it?; 2 messages wait"),
+    ],
+)
+def test_words_that_wait_are_counted(
+    capsys: pytest.CaptureFixture[str], activity: str, why: str, told: str
+) -> None:
+    reason = "May it?" if activity == "permission" else ""
+    one = session("a", activity=activity, reason=reason)
+
+    show_sessions([one], kept={"a": WaitingInfo(messages=2, why=why, obstacle=why)})
+
+    assert capsys.readouterr().out.splitlines()[1].endswith(told)
+
+
+@pytest.mark.parametrize(
+    ("reason", "line"),
+    [
+        ("it exited with status 7; it said last:\nOh no\n", "it exited with status 7"),
+        ("it did not come up; its screen shows:\n…", "it did not come up"),
+        ("its tmux pane is gone", "its tmux pane is gone"),
+        ("", ""),
+    ],
+)
+def test_a_reason_without_its_screen_is_one_line(reason: str, line: str) -> None:
+    assert first_line(reason) == line
+
+
+@pytest.mark.spec("I5")
+def test_there_is_no_colour_where_nobody_wants_any(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    coloured = render.is_colourful()
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    assert coloured
+    assert not render.is_colourful()
+
+
+def test_ones_own_home_is_short(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/home/anna")
+
+    inside = shown(capsys, session("a", project_path="/home/anna/repo"))
+    beside = shown(capsys, session("a", project_path="/home/annabel"))
+
+    assert "~/repo" in inside[1]
+    assert "/home/annabel" in beside[1]
+
+
+@pytest.mark.spec("K2")
+def test_what_agents_say_is_shown_and_never_obeyed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    say(EVIL)
+    complain(EVIL)
+    show_sessions([session("a", title=EVIL, project_path=EVIL)])
+
+    told = capsys.readouterr()
+    assert not set(told.out + told.err) & set("\x1b\x07\x9b\r")
+    assert "red" in told.out
+    assert plain("tab\tand\nline") == "tab\tand\nline"
+
+
+@pytest.mark.spec("K2")
+def test_a_prompt_is_shown_and_never_obeyed(capsys: pytest.CaptureFixture[str]) -> None:
+    turn = TurnInfo(prompt=EVIL, answer=EVIL, ended_at="now", how="finished")
+
+    print_turns([turn], session("a"))
+
+    assert not set(capsys.readouterr().out) & set("\x1b\x07\x9b\r")
+
+
+def test_json_comes_back_as_it_was(capsys: pytest.CaptureFixture[str]) -> None:
+    value = {"words": EVIL, "more": ["ü", 1, None]}
+
+    show_json(value)
+
+    assert json.loads(capsys.readouterr().out) == value
+
+
+@pytest.mark.spec("I5")
+def test_a_program_gets_every_field_that_the_daemon_sent(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    sent = {"name": "a", "mood": ["good"], "id": "1"}
+
+    reply(read(SessionInfo, sent), "It is a.", as_json=True)
+
+    assert capsys.readouterr().out == json.dumps(sent, indent=2) + "\n"
+
+
+@pytest.mark.spec("K2")
+def test_json_is_never_obeyed_either(capsys: pytest.CaptureFixture[str]) -> None:
+    show_json({"words": EVIL})
+
+    assert not set(capsys.readouterr().out) & set("\x1b\x07\x9b\r")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [(-5, "0s"), (0, "0s"), (59, "59s"), (60, "1m"), (3_700, "1h"), (90_000, "1d")],
+)
+def test_a_time_is_told_as_people_do(seconds: int, told: str) -> None:
+    moment = datetime.now(UTC) - timedelta(seconds=seconds)
+
+    assert ago(moment.isoformat()) == told
+
+
+@pytest.mark.spec("K2")
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("", [""]),
+        ("abcdef", ["abcd", "ef"]),
+        ("ab\n\nabcde", ["ab", "", "abcd", "e"]),
+        ("漢字漢", ["漢字", "漢"]),
+        ("a漢字b", ["a漢", "字b"]),
+    ],
+)
+def test_lines_are_broken_where_they_would_leave_the_terminal(
+    text: str, rows: list[str]
+) -> None:
+    assert folded(text, 4).split("\n") == rows
+
+
+@pytest.mark.spec("K2")
+def test_what_would_turn_a_line_round_is_taken_out() -> None:
+    assert plain("safe \u202etxt.exe\u2066!") == "safe txt.exe!"
+
+
+#: What a terminal would obey, or would show otherwise than it is: C0, C1, and bidi controls.
+OBEYED = "".join(
+    map(chr, [*range(9), *range(11, 32), *range(0x7F, 0xA0), 0x61C, 0x200E, 0x200F])
+)
+OBEYED += "".join(map(chr, [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]))
+
+
+@pytest.mark.spec("K2")
+def test_json_has_nothing_that_a_terminal_obeys_and_means_the_same(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    show_json({"words": OBEYED})
+    printed = capsys.readouterr().out
+
+    assert not set(printed) & set(OBEYED)
+    assert json.loads(printed) == {"words": OBEYED}
+
+
+@pytest.mark.spec("K2")
+def test_no_text_has_anything_that_a_terminal_obeys() -> None:
+    assert plain(OBEYED) == ""
+
+
+@pytest.mark.spec("K2")
+def test_a_line_break_in_a_cell_begins_no_row(capsys: pytest.CaptureFixture[str]) -> None:
+    for end in ("\n", "\r\n", "\v", "\x85", "\u2028"):
+        forged = f"/repo{end}forged  demo  idle"
+        lines = shown(capsys, session("builder", project_path=forged, title=f"a{end}b"))
+
+        assert len(lines) == 2, repr(end)
+        assert "forged" in lines[1]
+
+
+@pytest.mark.spec("K2")
+def test_a_line_that_is_said_stays_one(capsys: pytest.CaptureFixture[str]) -> None:
+    render.say_line("a\nb\rc\x85d\u2028e\tf\x1bg")
+
+    assert capsys.readouterr().out == "a b c d e fg\n"
+
+
+@pytest.mark.spec("D3", "D6")
+@pytest.mark.parametrize(
+    ("on_timeout", "fallback", "said"),
+    [
+        ("terminal", "dialog", "its terminal takes over in 0s"),
+        ("terminal", "denial", "denies itself in 0s"),
+        ("deny", "dialog", "denies itself in 0s"),
+        ("terminal", "stop", "it is let stop in 0s"),
+        ("deny", "stop", "it is let stop in 0s"),
+    ],
+)
+def test_what_happens_at_a_deadline_is_said(on_timeout: str, fallback: str, said: str) -> None:
+    now = datetime.now(UTC).isoformat()
+
+    assert at_deadline(now, on_timeout, fallback) == said

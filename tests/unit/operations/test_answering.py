@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import asyncio
+import secrets
+from functools import partial
+from sqlite3 import Connection
+
+import pytest
+
+from rookery.model.errors import CommandRefused, RequestAmbiguous
+from rookery.model.facts import SessionId
+from rookery.model.permissions import Call, Request, RequestId
+from rookery.model.screens import Dialog
+from rookery.permissions.screen_dialogs import note
+from rookery.store import dialogs, requests, sessions
+from rookery.store.database import Database
+from rookery.store.journal import Journal
+from rookery.store.requests import Asking
+from tests.support.fakes.clock import FakeClock
+from tests.support.operations import Desk
+
+pytestmark = pytest.mark.anyio
+
+WORKER = SessionId("worker")
+
+
+@pytest.fixture
+async def desk(database: Database, clock: FakeClock) -> Desk:
+    desk = Desk(database, Journal("here", clock, readers={}))
+    await desk.settle(WORKER)
+    return desk
+
+
+async def ask(desk: Desk, command: str, *, is_exact: bool = True) -> RequestId:
+    """Have the worker ask for a command; its hook waits for the answer."""
+    asking = Asking(desk.journal.clock.now(), None, secrets.token_hex(8))
+
+    def add(db: Connection) -> RequestId:
+        call = Call("Bash", {"command": command}, is_exact=is_exact)
+        return requests.add(db, WORKER, call, asking)
+
+    return await desk.database.write(add)
+
+
+@pytest.mark.spec("D2", "D5")
+@pytest.mark.parametrize("decision", ["allow", "deny"])
+async def test_a_session_that_asks_for_several_things_is_no_name_for_one_of_them(
+    desk: Desk, decision: str
+) -> None:
+    first, second = await ask(desk, "touch alpha"), await ask(desk, "rm -rf f1")
+
+    with pytest.raises(RequestAmbiguous) as refused:
+        await desk.ask("answer_permission", permission=WORKER, decision=decision)
+    done = await desk.ask("answer_permission", permission=second, decision=decision)
+    rest = await desk.ask("answer_permission", permission=WORKER, decision=decision)
+
+    for shown in (first, second, "touch alpha", "rm -rf f1"):
+        assert shown in str(refused.value)
+    assert (done.id, rest.id) == (second, first)
+
+
+@pytest.mark.spec("D2")
+async def test_a_session_that_asks_for_the_same_twice_is_a_name_for_the_first(
+    desk: Desk, clock: FakeClock
+) -> None:
+    first = await ask(desk, "make")
+    clock.advance(1)
+    await ask(desk, "make")
+
+    done = await desk.ask("answer_permission", permission=WORKER, decision="allow")
+
+    assert done.id == first
+
+
+@pytest.mark.spec("D2")
+async def test_clients_that_wait_for_a_session_hear_that_its_hook_was_told(desk: Desk) -> None:
+    request = await ask(desk, "make")
+    await desk.ask("answer_permission", permission=request, decision="allow")
+    bell = desk.database.bells.of_sessions([WORKER])
+
+    await desk.database.write(partial(desk.context.permissions.note_told, request=request))
+
+    async with asyncio.timeout(30):
+        await bell.wait()
+        found = await desk.ask("permission", permission=request, timeout=600)
+    assert found.delivery == "none"
+
+
+@pytest.mark.spec("D1", "D2")
+async def test_that_a_call_is_allowed_this_once_only_is_said(desk: Desk) -> None:
+    request = await ask(desk, "cat \ufffd", is_exact=False)
+
+    done = await desk.ask(
+        "answer_permission", permission=request, decision="allow", for_session=True
+    )
+
+    assert "this once only" in done.note
+
+
+@pytest.mark.spec("D2", "D5", "B0")
+@pytest.mark.parametrize("decision", ["allow", "answer", "deny"])
+async def test_a_dialog_known_in_part_only_is_not_allowed_from_elsewhere(
+    desk: Desk, decision: str
+) -> None:
+    shown = Dialog("permission", "w20 w21 Do you want to proceed?", ("Yes", "No"), is_cut=True)
+
+    def see(db: Connection) -> Request:
+        note(db, desk.context.permissions, sessions.get(db, WORKER), shown)
+        return requests.open_of(db, WORKER)[0]
+
+    seen = await desk.database.write(see)
+    asked = desk.ask("answer_permission", permission=seen.id, decision=decision, answers=("1",))
+
+    assert "shows only a part" in seen.message
+    if decision == "deny":
+        assert (await asked).outcome == "denied"
+        return
+    with pytest.raises(CommandRefused, match="rookery attach"):
+        await asked
+
+
+@pytest.mark.spec("D3")
+@pytest.mark.parametrize("source", ["hook", "screen"])
+async def test_the_answer_to_a_call_that_was_missed_counts_as_having_seen_it(
+    desk: Desk, source: str
+) -> None:
+    missed, other = await ask(desk, "make"), await ask(desk, "make clean")
+
+    def leave_to_its_dialog(db: Connection) -> None:
+        for each in (missed, other):
+            dialogs.miss(db, each)
+            desk.context.permissions.withdraw(db, each)
+        if source == "screen":
+            shown = Dialog("permission", "Bash make", ("Yes", "No"), subjects=("make",))
+            note(db, desk.context.permissions, sessions.get(db, WORKER), shown)
+
+    await desk.database.write(leave_to_its_dialog)
+    if source == "hook":
+        await ask(desk, "make")
+    await desk.ask("answer_permission", permission=WORKER, decision="deny")
+
+    assert await desk.database.read(dialogs.missed) == [other]
