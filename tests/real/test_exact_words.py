@@ -37,14 +37,14 @@ from rookery.runtimes.tmux.runtime import TmuxRuntime
 from rookery.runtimes.tmux.server import ServerSite
 from tests.support.contract.tmux import holding, site_in
 from tests.support.dialects import screen_of
-from tests.support.real import raw_reader
+from tests.support.paths import SUPPORT
 
 pytestmark = pytest.mark.real
 
 #: Seconds for anything that should happen at once, on a busy machine.
 SOON = 20.0
 
-READER = Path(raw_reader.__file__)
+READER = SUPPORT / "real" / "raw_reader.py"
 
 #: What is pressed after words, and cannot be among them: all before it has arrived.
 MARK = b"\x03\r"

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rookery.model.envelopes import attributed
-from tests.support.real import talker
+from tests.support.paths import SUPPORT
 from tests.support.real.rookery import Rookery, eventually
 from tests.support.real.talker import message
 
 pytestmark = pytest.mark.real
 
-TALKER = Path(talker.__file__)
+TALKER = SUPPORT / "real" / "talker.py"
 
 
 def start_talker(rookery: Rookery, name: str, *options: str) -> dict[str, Any]:
