@@ -29,10 +29,10 @@ from rookery.store.journal import Journal
 from tests.support.daemon import World, running
 from tests.support.fakes.database import ObservedDatabase
 from tests.support.fakes.runtime import FakeRuntime
+from tests.support.relays import LIMITS, answer, heard, talk
 from tests.support.rows import ANNA, BERT, WORKER, make
 from tests.support.team import Office
 from tests.support.waiting import steps
-from tests.unit.coordination.test_relays import LIMITS, answer, heard, talk
 
 pytestmark = pytest.mark.spec("E8")
 

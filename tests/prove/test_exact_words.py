@@ -17,9 +17,9 @@ import pytest
 from rookery.agents.shell import SHELL
 from rookery.model.messages import same_words
 from rookery.ports.agent import Agent
-from tests.real.test_agents import prompts
-from tests.real.test_exact_words import AWKWARD, BOXED, ODD, kept, send_many
+from tests.support.real.agent_cases import prompts
 from tests.support.real.agents import configure
+from tests.support.real.exact_words import AWKWARD, BOXED, ODD, kept, send_many
 from tests.support.real.rookery import Rookery
 from tests.support.scripted_model.server import ModelServer
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.test_hook_fuzz import withstand
-from tests.real.test_hook_storms import storm
+from tests.support.real.hook_fuzz import withstand
+from tests.support.real.hook_storms import storm
 from tests.support.real.rookery import Rookery
 
 pytestmark = pytest.mark.prove

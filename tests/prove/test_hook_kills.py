@@ -11,7 +11,7 @@ import random
 
 import pytest
 
-from tests.real.test_hook_storms import Restless, restless, tell_while_it_dies
+from tests.support.real.hook_storms import Restless, restless, tell_while_it_dies
 
 __all__ = ["restless"]
 

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.test_relay_by_pane import TALKER, relay, relayed, start_talker
 from tests.support.prove.delta import LOOK, DeltaRelay
 from tests.support.real.rookery import Rookery, eventually
 from tests.support.real.talker import message
+from tests.support.real.talkers import TALKER, relay, relayed, start_talker
 
 pytestmark = pytest.mark.prove
 

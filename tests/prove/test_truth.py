@@ -21,10 +21,11 @@ from typing import Any
 
 import pytest
 
-from tests.real.test_more_agents import prepare
 from tests.support.prove.player import PARTS, Player
+from tests.support.prove.rounds import ROUNDS
 from tests.support.prove.truth import Figures, Sample
 from tests.support.real.agents import configure
+from tests.support.real.more_agents import prepare
 from tests.support.real.rookery import Rookery
 from tests.support.scripted_model.server import ModelServer
 
@@ -32,8 +33,6 @@ pytestmark = pytest.mark.prove
 
 SEED = int(os.environ.get("ROOKERY_SEED", "0")) or random.SystemRandom().randrange(10**6)
 
-#: Who plays beside whom, and how many hands of twenty turns: the machine may have two cores.
-ROUNDS = [{"claude": 6, "codex": 6}, {"gemini": 2, "opencode": 2}]
 HANDS = int(os.environ.get("ROOKERY_HANDS", "0"))  #: instead of those, to try it
 
 #: In so many samples of a hundred it must be so.

@@ -2,46 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.real.test_doors import badge_of, command_lines_with
 from tests.support.paths import PROGRAMS
+from tests.support.real.agent_cases import CASES, Case, answer, press_until, prompts
 from tests.support.real.agents import configure
+from tests.support.real.http import badge_of, command_lines_with
 from tests.support.real.rookery import SOON, Rookery, eventually
 from tests.support.scripted_model.server import ModelServer
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
-
-ESCALATED = json.dumps(
-    {"cmd": "touch made", "sandbox_permissions": "require_escalated", "justification": "why"}
-)
-
-
-#: What stands on the screen once a key would answer it: a little after the hook has told.
-DIALOG = re.compile(r"Do you want to proceed|Would you like to run")
-
-
-@dataclass(frozen=True)
-class Case:
-    """What differs between the two, in how a test makes them ask."""
-
-    agent: str
-    asking: str  #: a prompt that opens a permission dialog
-    yes: str
-    no: str
-
-
-CASES = [
-    Case("claude", "bash: touch made;; say: allowed", "1", "escape"),
-    Case("codex", f"tool: exec_command {ESCALATED};; say: allowed", "y", "escape"),
-]
 
 
 @pytest.fixture
@@ -56,34 +30,6 @@ def case(request: pytest.FixtureRequest) -> Case:
     found: Case = request.param
     assert (PROGRAMS / found.agent).exists(), "make agents installs it"
     return found
-
-
-def prompts(rookery: Rookery, name: str) -> list[str]:
-    turns = rookery.client.get("sessions", name, "turns")["turns"]
-    return [turn["prompt"] for turn in turns]
-
-
-def answer(rookery: Rookery, key: str) -> None:
-    """Press a key until the dialog is gone: Claude takes none in its first moments."""
-    press_until(rookery, key, lambda screen: not DIALOG.search(screen), after=DIALOG.search)
-
-
-def press_until(
-    rookery: Rookery,
-    key: str,
-    has_worked: Callable[[str], object],
-    *,
-    after: Callable[[str], object],
-) -> None:
-    """Press a key once its time has come; again only if it has had no effect for a while."""
-    eventually(lambda: after(rookery.screen("it")))
-    for _ in range(6):
-        rookery.client.post("sessions", "it", "keys", keys=[key])
-        with suppress(AssertionError):
-            # Long, because a key that was only slow and is pressed twice answers otherwise.
-            eventually(lambda: has_worked(rookery.screen("it")), within=5.0)
-            return
-    pytest.fail(f"{key} has no effect")
 
 
 @contextmanager

@@ -20,7 +20,7 @@ import pytest
 
 from rookery.model.errors import Answered
 from rookery.store import tokens
-from tests.real.test_doors import badge_of, bearer, port_of, request
+from tests.support.real.http import badge_of, bearer, port_of, request
 from tests.support.real.rookery import SOON, Rookery, eventually
 
 pytestmark = pytest.mark.real

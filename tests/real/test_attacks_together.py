@@ -12,10 +12,10 @@ import pytest
 
 from rookery.hook_setup import programs
 from rookery.model.errors import Answered
-from tests.real.test_doors import badge_of
-from tests.real.test_together import turns
+from tests.support.real.http import badge_of
 from tests.support.real.outsiders import outsider
 from tests.support.real.rookery import SOON, Rookery, eventually
+from tests.support.real.turns import turns
 
 pytestmark = pytest.mark.real
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.real.test_doors import port_of
+from tests.support.real.http import port_of
 from tests.support.real.rookery import Rookery
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rookery.model.errors import Answered
-from tests.real.test_doors import badge_of
 from tests.support.real.agents import configure
+from tests.support.real.http import badge_of
 from tests.support.real.rookery import SOON, Rookery, eventually
 from tests.support.scripted_model.server import ModelServer
 

@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from time import monotonic
 from typing import Any
 
@@ -18,39 +18,9 @@ import pytest
 from rookery.api.servers import SHUTDOWN_TIMEOUT_SECONDS
 from rookery.model.errors import Answered
 from tests.support.real.rookery import SOON, Rookery, eventually
+from tests.support.real.typed import REMOVE, are_waiting, begun, is_doing
 
 pytestmark = pytest.mark.real
-
-REMOVE = "permission: Bash rm -r build;; say: Gone."
-
-
-@contextmanager
-def begun(rookery: Rookery, *words: str) -> Iterator[subprocess.Popen[str]]:
-    """Type a command that takes its time, and leave it alone."""
-    with subprocess.Popen(
-        [sys.executable, "-m", "rookery", *words],
-        env=rookery.environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=rookery.project,
-    ) as command:
-        try:
-            yield command
-        finally:
-            command.kill()
-
-
-def are_waiting(rookery: Rookery, number: int) -> bool:
-    """Whether so many wait at the door for an answer; also at a second look, and a third."""
-    return all(_callers(rookery) == number for _ in range(5))
-
-
-def _callers(rookery: Rookery) -> int:
-    listed = subprocess.run(["ss", "-xH"], capture_output=True, text=True, check=True).stdout
-    door = f"{rookery.home.door} "
-    return sum(door in line and "ESTAB" in line for line in listed.splitlines())
 
 
 def until_the_end(events: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
@@ -61,10 +31,6 @@ def until_the_end(events: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
         yield event
         if event.get("kind") == "session-ended":
             return
-
-
-def is_doing(rookery: Rookery, activity: str, name: str = "worker") -> bool:
-    return bool(rookery.session(name)["activity"] == activity)
 
 
 def working(rookery: Rookery) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.real.agents import configure
+from tests.support.real.relayed import exchange, relay
 from tests.support.real.rookery import Rookery, eventually
 from tests.support.scripted_model.server import ModelServer
 
@@ -27,18 +28,6 @@ def rookery(cold: Rookery) -> Iterator[Rookery]:
 def nested(depth: int) -> str:
     """Write words whose answer is the same with one less: so each in a conversation is new."""
     return "say: " * depth + "the end"
-
-
-def relay(rookery: Rookery, *names: str, **limits: int) -> str:
-    members = [{"session": name} for name in names]
-    return str(rookery.client.post("relays", members=members, **limits)["id"])
-
-
-def exchange(rookery: Rookery, relay: str) -> list[tuple[str, str]]:
-    """Return who said what, as it was relayed."""
-    shown = rookery.client.get("relays", relay)
-    names = {each["session"]: each["name"] for each in shown["relay"]["members"]}
-    return [(names[each["session"]], each["words"]) for each in shown["said"]]
 
 
 def is_said(rookery: Rookery, relay: str, count: int) -> bool:

@@ -6,8 +6,8 @@ from functools import partial
 
 import pytest
 
-from tests.real.test_more_agents import SLOWLY, prepare
 from tests.support.real.daily import Person, draw, make_repository
+from tests.support.real.more_agents import SLOWLY, prepare
 from tests.support.real.rookery import Rookery, eventually
 from tests.support.scripted_model.server import ModelServer
 

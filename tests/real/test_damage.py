@@ -16,7 +16,7 @@ from time import monotonic
 import pytest
 
 from rookery.store.database import open_file
-from tests.real.test_failures import asked_of, pane_pid
+from tests.support.real.panes import asked_of, pane_pid
 from tests.support.real.rookery import SOON, Rookery, eventually
 
 pytestmark = pytest.mark.real

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.real.panes import asked_of, pane_pid
 from tests.support.real.rookery import Rookery, eventually
 
 pytestmark = pytest.mark.real
@@ -72,18 +73,8 @@ def disk(cold: Rookery) -> Iterator[Disk]:
         umount(folder)
 
 
-def asked_of(rookery: Rookery, name: str) -> list[str]:
-    """Return what a session was ever asked."""
-    return [turn["prompt"] for turn in rookery.json("output", name)["turns"]]
-
-
 def names(rookery: Rookery) -> list[str]:
     return [each["name"] for each in rookery.json("ls", "--all")["sessions"]]
-
-
-def pane_pid(rookery: Rookery, name: str) -> int:
-    pane = rookery.session(name)["tmux_pane"]
-    return int(rookery.tmux("display-message", "-p", "-t", pane, "#{pane_pid}"))
 
 
 @pytest.mark.spec("K4", "A3")

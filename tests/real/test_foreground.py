@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.test_doors import badge_of
+from tests.support.real.http import badge_of
 from tests.support.real.rookery import SOON, Rookery, eventually
 from tests.support.real.toolbox import Way, tools
 

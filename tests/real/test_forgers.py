@@ -15,26 +15,15 @@ import pytest
 from rookery.agents.demo import EVENTS
 from rookery.agents.shared.claude_style_hooks import hook_settings
 from rookery.hook_setup import programs
-from tests.real.test_doors import badge_of
-from tests.real.test_hook_storms import call_door
+from tests.support.real.forged import FORGED, listed
+from tests.support.real.hook_storms import call_door
+from tests.support.real.http import badge_of
 from tests.support.real.outsiders import Outsider, outsider
 from tests.support.real.own_tmux import OwnTmux
 from tests.support.real.rookery import Rookery, eventually
 
 pytestmark = pytest.mark.real
 
-#: What would move a session, end it, or have something decided for it.
-FORGED: tuple[Mapping[str, object], ...] = (
-    {"hook_event_name": "SessionStart", "model": "forged"},
-    {"hook_event_name": "UserPromptSubmit", "prompt": "forged"},
-    {"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {}},
-    {"hook_event_name": "Stop", "last_assistant_message": "forged"},
-    {"hook_event_name": "Notification", "message": "forged"},
-    {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {}},
-    {"hook_event_name": "PermissionRequest", "tool_name": "Bash", "tool_input": {}},
-    {"hook_event_name": "SessionEnd", "reason": "clear"},
-    {"hook_event_name": "SessionEnd", "reason": "other"},
-)
 
 #: Its victims may do all, and nobody else may.
 #: All that the victims do is allowed; by their folders those that Rookery did not start.
@@ -202,11 +191,6 @@ def test_an_agent_in_somebodys_own_pane_speaks_for_itself(
         eventually(lambda: answers(cold, session["id"]) == ["It is me."])
     finally:
         own.clear_away()
-
-
-def listed(rookery: Rookery) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = rookery.client.get("sessions")["sessions"]
-    return found
 
 
 def answers(rookery: Rookery, session: str) -> list[str]:

@@ -16,11 +16,11 @@ import pytest
 
 from rookery.agents.claude.hooks import EVENTS
 from rookery.agents.shared import jsonc_edit
-from tests.real.test_more_agents import PROGRAMS as MORE_PROGRAMS
-from tests.real.test_more_agents import seed_gemini, seed_opencode
 from tests.support.paths import PROGRAMS
 from tests.support.real.agents import configure, seed_claude, seed_codex
 from tests.support.real.by_hand import ByHand
+from tests.support.real.more_agents import PROGRAMS as MORE_PROGRAMS
+from tests.support.real.more_agents import seed_gemini, seed_opencode
 from tests.support.real.rookery import Rookery, eventually
 from tests.support.scripted_model.server import ModelServer
 

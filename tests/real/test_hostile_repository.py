@@ -15,8 +15,8 @@ from time import monotonic
 
 import pytest
 
-from tests.real.test_agents import press_until
 from tests.support.paths import PROGRAMS
+from tests.support.real.agent_cases import press_until
 from tests.support.real.agents import configure
 from tests.support.real.rookery import SOON, Rookery, eventually
 from tests.support.scripted_model.server import ModelServer

@@ -12,7 +12,7 @@ import pytest
 from websockets.sync.client import connect
 
 from rookery.operations.catalog import OPERATIONS
-from tests.real.test_doors import bearer, port_of
+from tests.support.real.http import bearer, port_of
 from tests.support.real.rookery import SOON, Rookery
 
 pytestmark = pytest.mark.real

@@ -6,9 +6,9 @@ import pytest
 
 from rookery.cli.render import HELD
 from rookery.model.errors import Answered
-from tests.real.test_commands import REMOVE, begun, is_doing
-from tests.real.test_doors import badge_of
+from tests.support.real.http import badge_of
 from tests.support.real.rookery import Rookery, eventually
+from tests.support.real.typed import REMOVE, begun, is_doing
 
 pytestmark = pytest.mark.real
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rookery.hook_setup import programs
-from tests.real.test_doors import badge_of, bearer, request
+from tests.support.real.http import badge_of, bearer, request
 from tests.support.real.rookery import SOON, Rookery, eventually
 from tests.support.real.toolbox import Toolbox, Way, tools
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.test_doors import badge_of
+from tests.support.real.http import badge_of
 from tests.support.real.rookery import SOON, Rookery
 from tests.support.real.toolbox import answer_of, tools
 

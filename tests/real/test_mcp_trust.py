@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from rookery.model.scopes import DEEPEST, MOST_CHILDREN
-from tests.real.test_doors import badge_of
+from tests.support.real.http import badge_of
 from tests.support.real.rookery import Rookery, eventually
 from tests.support.real.toolbox import Toolbox, tools
 

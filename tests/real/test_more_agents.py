@@ -8,53 +8,28 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.real.test_doors import badge_of
-from tests.support.paths import MORE_PROGRAMS
+from tests.support.real.http import badge_of
+from tests.support.real.more_agents import (
+    CASES,
+    PROGRAMS,
+    SLOWLY,
+    Case,
+    is_,
+    prepare,
+    start,
+    waits_at,
+)
 from tests.support.real.rookery import Rookery, eventually
 from tests.support.scripted_model.asides import Kind
 from tests.support.scripted_model.server import ModelServer
 
 pytestmark = [pytest.mark.more_agents, pytest.mark.timeout(300)]
 
-PROGRAMS = MORE_PROGRAMS
-
-#: Seconds for a program that needs several to start, while others do so too.
-SLOWLY = 90.0
-
-
-@dataclass(frozen=True)
-class Case:
-    """What differs between the two."""
-
-    agent: str
-    model: str
-    dialog: str  #: stands on the screen while it asks
-    yes: str
-    no: str
-    shell: str  #: its tool that runs commands
-    question: str  #: its tool that asks its person
-    #: What its screen says of the Escape key while it works, and then before each further one.
-    escapes: tuple[str, ...]
-
-
-CASES = [
-    Case(
-        *("gemini", "gemini-2.5-flash", "Allow once", "enter", "escape"),
-        *("run_shell_command", "ask_user", ("(esc to cancel",)),
-    ),
-    Case(
-        *("opencode", "fake/fake-model", "Permission required", "enter", "escape"),
-        *("bash", "question", ("esc interrupt", "esc again")),
-    ),
-]
 
 COLOUR = {
     "question": "Which colour?",
@@ -81,90 +56,6 @@ def rookery(cold: Rookery, models: ModelServer) -> Rookery:
     return cold
 
 
-def prepare(cold: Rookery, models: ModelServer) -> None:
-    """Let a Rookery know both, each with a home of its own."""
-    gemini, opencode = cold.folder / "gemini", cold.folder / "opencode"
-    seed_gemini(gemini, cold.project)
-    seed_opencode(opencode, models.url)
-    cold.configure(
-        agent_settings(
-            "gemini",
-            {
-                "HOME": str(gemini),
-                "GEMINI_API_KEY": "x",
-                "GOOGLE_GEMINI_BASE_URL": models.url,
-                "GEMINI_CLI_NO_RELAUNCH": "true",
-            },
-        )
-        + agent_settings(
-            "opencode",
-            {
-                "HOME": str(opencode),
-                "XDG_CONFIG_HOME": str(opencode / "config"),
-                "XDG_DATA_HOME": str(opencode / "data"),
-                "XDG_STATE_HOME": str(opencode / "state"),
-                "XDG_CACHE_HOME": str(opencode / "cache"),
-                "OPENCODE_DISABLE_AUTOUPDATE": "1",
-                "OPENCODE_DISABLE_MODELS_FETCH": "1",
-                "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
-            },
-        )
-    )
-
-
-def agent_settings(agent: str, environment: Mapping[str, str]) -> str:
-    lines = [f"[agents.{agent}]", f"command = [{json.dumps(str(PROGRAMS / agent))}]"]
-    lines.append(f"[agents.{agent}.environment]")
-    lines += [f"{name} = {json.dumps(value)}" for name, value in environment.items()]
-    return "\n".join(lines) + "\n"
-
-
-def seed_gemini(home: Path, project: Path) -> None:
-    """Answer beforehand what Gemini CLI asks at its first start, for this folder only."""
-    folder = home / ".gemini"
-    folder.mkdir(parents=True)
-    settings = {
-        "security": {
-            "auth": {"selectedType": "gemini-api-key"},
-            "folderTrust": {"enabled": True},
-        },
-        "general": {"disableAutoUpdate": True, "enableAutoUpdate": False},
-        "privacy": {"usageStatisticsEnabled": False},
-        "telemetry": {"enabled": False},
-        "ide": {"enabled": False, "hasSeenNudge": True},
-    }
-    (folder / "settings.json").write_text(json.dumps(settings))
-    trusted = {str(project.resolve()): "TRUST_FOLDER"}
-    (folder / "trustedFolders.json").write_text(json.dumps(trusted))
-
-
-def seed_opencode(home: Path, models: str) -> None:
-    folder = home / "config" / "opencode"
-    folder.mkdir(parents=True)
-    provider = {
-        "npm": "@ai-sdk/openai-compatible",
-        "name": "fake",
-        "options": {"baseURL": f"{models}/v1", "apiKey": "x"},
-        "models": {
-            "fake-model": {
-                "name": "Fake",
-                "tool_call": True,
-                "limit": {"context": 200_000, "output": 8_000},
-                "cost": {"input": 3, "output": 15},
-            }
-        },
-    }
-    settings = {
-        "model": "fake/fake-model",
-        "small_model": "fake/fake-model",
-        "autoupdate": False,
-        "share": "disabled",
-        "provider": {"fake": provider},
-        "permission": {"bash": "ask", "edit": "ask"},
-    }
-    (folder / "opencode.json").write_text(json.dumps(settings))
-
-
 @pytest.fixture
 def hooked(rookery: Rookery, case: Case) -> Rookery:
     """Have Gemini's user install our hooks; OpenCode has them anyway."""
@@ -172,16 +63,6 @@ def hooked(rookery: Rookery, case: Case) -> Rookery:
         settings = str(rookery.folder / "gemini" / ".gemini")
         rookery.json("hooks", "install", "--agent", "gemini", "--config-dir", settings, "--yes")
     return rookery
-
-
-def start(rookery: Rookery, case: Case, **more: object) -> dict[str, object]:
-    """Start it and wait until it is up."""
-    given = {"agent": case.agent, "name": "it", "model": case.model, **more}
-    rookery.client.post("sessions", **{"project": str(rookery.project), **given})
-    found: dict[str, object] = rookery.client.get(
-        "sessions", "it", "wait", until="up", timeout=SLOWLY
-    )
-    return found
 
 
 def heard(models: ModelServer) -> list[str]:
@@ -192,15 +73,6 @@ def heard(models: ModelServer) -> list[str]:
         for plan in plans
         if plan and plan.kind is Kind.SCRIPT and plan.response == 0
     ]
-
-
-def waits_at(models: ModelServer, gate: str) -> bool:
-    return any(record.gate == gate for record in models.log)
-
-
-def is_(rookery: Rookery, activity: str) -> bool:
-    (listed,) = rookery.json("ls")["sessions"]
-    return bool(listed["activity"] == activity)
 
 
 def asked(rookery: Rookery) -> list[dict[str, Any]]:

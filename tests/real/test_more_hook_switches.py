@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.test_more_agents import CASES, SLOWLY, prepare, start
+from tests.support.real.more_agents import CASES, SLOWLY, prepare, start
 from tests.support.real.rookery import Rookery
 from tests.support.scripted_model.server import ModelServer
 

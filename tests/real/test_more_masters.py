@@ -7,7 +7,7 @@ import json
 import pytest
 
 from rookery.hook_setup.programs import mcp_argv
-from tests.real.test_more_agents import CASES, PROGRAMS, SLOWLY, Case, prepare
+from tests.support.real.more_agents import CASES, PROGRAMS, SLOWLY, Case, prepare
 from tests.support.real.rookery import Rookery, eventually
 from tests.support.scripted_model.server import ModelServer
 

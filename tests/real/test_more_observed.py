@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.real.test_more_agents import CASES, PROGRAMS, SLOWLY, prepare
+from tests.support.real.more_agents import CASES, PROGRAMS, SLOWLY, prepare
 from tests.support.real.own_tmux import OwnTmux
 from tests.support.real.rookery import Rookery, eventually
 from tests.support.scripted_model.server import ModelServer

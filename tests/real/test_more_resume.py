@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.real.test_more_agents import CASES, PROGRAMS, prepare
-from tests.real.test_resume import KNOWN, SECRET, last_answer
+from tests.support.real.more_agents import CASES, PROGRAMS, prepare
+from tests.support.real.resumed import KNOWN, SECRET, last_answer
 from tests.support.real.rookery import Rookery
 from tests.support.scripted_model.server import ModelServer
 

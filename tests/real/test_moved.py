@@ -20,9 +20,9 @@ from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.ports.runtime import Exited, Vanished
 from rookery.processes import Process, is_running
-from tests.real.test_failures import pane_pid
 from tests.support.contract.runtimes import SOON, TmuxBench, started
 from tests.support.contract.tmux import site_in
+from tests.support.real.panes import pane_pid
 from tests.support.real.rookery import Rookery, eventually
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(240)]

@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from rookery.model.errors import Answered
-from tests.real.test_doors import badge_of
+from tests.support.real.http import badge_of
 from tests.support.real.rookery import SOON, Rookery, eventually
 
 pytestmark = pytest.mark.real

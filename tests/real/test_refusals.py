@@ -20,7 +20,7 @@ import psutil
 import pytest
 
 from rookery.model.errors import Answered
-from tests.real.test_doors import request
+from tests.support.real.http import request
 from tests.support.real.rookery import SOON, Rookery
 
 pytestmark = pytest.mark.real

@@ -2,42 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Any
-
 import pytest
 
 from rookery.model.envelopes import attributed
-from tests.support.paths import SUPPORT
 from tests.support.real.rookery import Rookery, eventually
 from tests.support.real.talker import message
+from tests.support.real.talkers import relay, relayed, start_talker
 
 pytestmark = pytest.mark.real
-
-TALKER = SUPPORT / "real" / "talker.py"
-
-
-def start_talker(rookery: Rookery, name: str, *options: str) -> dict[str, Any]:
-    command = [sys.executable, "-I", str(TALKER), name, *options]
-    session = rookery.start(name, agent="shell", command=command)
-    eventually(lambda: "[0 done] >" in rookery.screen(name))
-    return session
-
-
-def relay(rookery: Rookery, *names: str) -> None:
-    members = [{"session": name} for name in names]
-    body = {"members": members, "max_hops": 100, "max_a_minute": 1_000}
-    status, answer = rookery.post("/v1/relays", body)
-    assert status == 200, answer
-
-
-def relayed(rookery: Rookery) -> list[tuple[str, str]]:
-    """Return what was relayed, in its order, and how far it has come."""
-    with rookery.database() as db:
-        rows = db.execute(
-            "select words, step from messages where relay is not null order by id"
-        )
-        return [(row[0], row[1]) for row in rows]
 
 
 def said(name: str, *numbers: int) -> list[str]:

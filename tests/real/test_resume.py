@@ -6,13 +6,12 @@ import pytest
 
 from tests.support.paths import PROGRAMS
 from tests.support.real.agents import configure
+from tests.support.real.resumed import KNOWN, SECRET, last_answer
 from tests.support.real.rookery import Rookery
 from tests.support.scripted_model.server import ModelServer
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 
-#: It finds the words in what was said before, and not in the question itself.
-SECRET, KNOWN = "the word is heron", "saw: word is he[r]on"
 #: What was said in a branch.
 ASIDE, OVERHEARD = "the aside is plover", "saw: aside is pl[o]ver"
 
@@ -29,11 +28,6 @@ def agent(request: pytest.FixtureRequest) -> str:
     found: str = request.param
     assert (PROGRAMS / found).exists(), "make agents installs it"
     return found
-
-
-def last_answer(rookery: Rookery, name: str) -> str:
-    answer: str = rookery.client.get("sessions", name, "turns")["turns"][-1]["answer"]
-    return answer
 
 
 def knows(rookery: Rookery, name: str, question: str) -> bool:

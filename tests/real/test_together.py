@@ -6,15 +6,15 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from rookery.cli.render import HELD
 from rookery.model.errors import Answered
-from tests.real.test_commands import are_waiting, begun
-from tests.real.test_doors import badge_of
+from tests.support.real.http import badge_of
 from tests.support.real.rookery import SOON, Rookery, eventually
+from tests.support.real.turns import turns
+from tests.support.real.typed import are_waiting, begun
 
 pytestmark = pytest.mark.real
 
@@ -27,11 +27,6 @@ def three(rookery: Rookery) -> Rookery:
     for name in ("anna", "bert", "cleo"):
         rookery.start(name)
     return rookery
-
-
-def turns(rookery: Rookery, name: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = rookery.client.get("sessions", name, "turns")["turns"]
-    return found
 
 
 def prompts(rookery: Rookery, name: str) -> list[str]:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.real.test_conversations import exchange, relay
-from tests.real.test_more_agents import CASES, PROGRAMS, SLOWLY, is_, prepare, start
+from tests.support.real.more_agents import CASES, PROGRAMS, SLOWLY, is_, prepare, start
+from tests.support.real.relayed import exchange, relay
 from tests.support.real.rookery import Rookery, eventually
 from tests.support.scripted_model.server import ModelServer
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.real.test_agents import CASES, Case, answer
 from tests.support.real import asking_server
+from tests.support.real.agent_cases import CASES, Case, answer
 from tests.support.real.agents import configure
 from tests.support.real.rookery import SOON, Rookery, eventually
 from tests.support.scripted_model.server import ModelServer

@@ -7,9 +7,9 @@ import pytest
 from rookery.agents.claude.agent import CLAUDE
 from rookery.model.errors import Answered
 from rookery.model.messages import same_words
-from tests.real.test_agents import prompts
-from tests.real.test_more_agents import waits_at
+from tests.support.real.agent_cases import prompts
 from tests.support.real.agents import configure
+from tests.support.real.more_agents import waits_at
 from tests.support.real.rookery import Rookery, eventually
 from tests.support.scripted_model.server import ModelServer
 

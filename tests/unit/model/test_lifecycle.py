@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rookery.model import facts
-from rookery.model.facts import Fact, SessionId
+from rookery.model.facts import Fact
 from rookery.model.lifecycle import (
     Activity,
     SessionState,
@@ -14,8 +14,8 @@ from rookery.model.lifecycle import (
     as_lifecycle,
     as_state,
 )
+from tests.support.facts import FACTS, S
 
-S = SessionId("s1")
 STARTING = SessionState()
 WORKING = SessionState(Status.RUNNING, Activity.WORKING)
 IDLE = SessionState(Status.RUNNING, Activity.IDLE)
@@ -25,53 +25,6 @@ ASKED = SessionState(Status.RUNNING, Activity.QUESTION, "Which?")
 CLOSING = SessionState(Status.CLOSING, None, "asked to end by anna")
 DONE = SessionState(Status.COMPLETED, None, "exit")
 
-FACTS: tuple[Fact, ...] = (
-    facts.SessionRequested(S, "anna"),
-    facts.SessionStarted(S),
-    facts.SessionFound(S),
-    facts.SessionRecovered(S),
-    facts.TranscriptFound(S, "/path"),
-    facts.OutputMissed(S, "too fast"),
-    facts.MessageWritten(S, "anna"),
-    facts.DeliveryWaited(S, "a draft"),
-    facts.DeliveryDoubted(S, 1),
-    facts.CommandTaken(S, 1),
-    facts.KeysPressed(S, "enter", "anna"),
-    facts.KeysWithheld(S, "r1", "its dialog changed"),
-    facts.AnswerTaken(S, "r1"),
-    facts.InputLeft(S, "r1", "its hook is gone"),
-    facts.SessionRenamed(S, "other"),
-    facts.TurnStarted(S, "go"),
-    facts.PromptFound(S, "go"),
-    facts.QueueTaken(S),
-    facts.TurnPaused(S, "half", "t1", subagents=1),
-    facts.BackgroundEnded(S),
-    facts.InputAsked(S, "permission", "May it?"),
-    facts.InputAsked(S, "question", "Which?"),
-    facts.InputSettled(S),
-    facts.CallDecided(S, "Bash", "deny", "rule"),
-    facts.ToolCalled(S, "Bash"),
-    facts.ToolUsed(S, "Bash"),
-    facts.Noted(S, "Notification"),
-    facts.UsageReported(S, 1, 2),
-    facts.EvidenceDisagreed(S, "registry", "idle", "working"),
-    facts.SessionLabelled(S, "api"),
-    facts.ModelChosen(S, "sonnet"),
-    facts.TurnEnded(S),
-    facts.TurnEnded(S, "", "interrupted"),
-    facts.ConversationLeft(S, "clear"),
-    facts.RingClosed(S, "one → two → one"),
-    facts.WaitExpired(S, "two"),
-    facts.RelayJoined(S, "r1", "one", 1),
-    facts.RelayLeft(S, "r1", "closed"),
-    facts.ForegroundEntered(S, "terminal", "anna"),
-    facts.ForegroundLeft(S, "terminal", "anna"),
-    facts.DeliveriesHeld(S, "anna"),
-    facts.DeliveriesReleased(S, "anna"),
-    facts.EndRequested(S, "anna"),
-    facts.SessionEnded(S, "exit"),
-    facts.SessionEnded(S, "signal 9", "failed"),
-)
 
 #: What is worth knowing, and says nothing of where a session stands.
 REMARKS = (

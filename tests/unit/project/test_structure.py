@@ -7,8 +7,10 @@ from collections import defaultdict
 from pathlib import Path
 
 import rookery
+from tests.support.paths import ROOT
 
 SOURCE = Path(rookery.__file__).parent
+TESTS = ROOT / "tests"
 
 
 def test_no_two_classes_have_the_same_name() -> None:
@@ -46,3 +48,26 @@ def test_docstrings_and_comments_say_who_acts() -> None:
         ]
 
     assert len(found) <= MAX_VAGUE, found
+
+
+def test_no_test_imports_another_test() -> None:
+    found = []
+    for file in [*TESTS.rglob("test_*.py"), *(TESTS / "support").rglob("*.py")]:
+        if "node_modules" in file.parts:
+            continue
+        found += [
+            f"{file.relative_to(TESTS)}: {node.module}"
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+            if isinstance(node, ast.ImportFrom)
+            and (node.module or "").rpartition(".")[2].startswith("test_")
+        ]
+
+    assert found == []
+
+
+def test_unit_tests_are_in_folders_named_like_the_packages() -> None:
+    packages = {each.name for each in SOURCE.iterdir() if (each / "__init__.py").exists()}
+    folders = {each.name for each in (TESTS / "unit").iterdir() if any(each.glob("test_*.py"))}
+
+    # ``project`` is about the project's own files, ``support`` about helpers of tests.
+    assert folders - packages == {"project", "support"}

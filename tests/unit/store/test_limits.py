@@ -15,9 +15,9 @@ from rookery.store import limits
 from rookery.store import relays as known
 from rookery.store.journal import Journal
 from rookery.store.limits import StoredLimits
+from tests.support.relays import LIMITS, answer, heard, talk
 from tests.support.rows import ANNA, BERT, WORKER
 from tests.support.team import Office
-from tests.unit.coordination.test_relays import LIMITS, answer, heard, talk
 
 pytestmark = pytest.mark.spec("K5")
 

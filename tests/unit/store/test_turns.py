@@ -23,9 +23,9 @@ from rookery.store import messages, turn_changes, turns
 from rookery.store import sessions as known
 from rookery.store.journal import Journal
 from rookery.tracking import stop_hooks
+from tests.support.facts import FACTS
 from tests.support.fakes.clock import FakeClock
 from tests.support.rows import ANNA, WORKER, settle_in
-from tests.unit.model.test_lifecycle import FACTS
 
 
 @pytest.fixture(autouse=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.prove.test_truth import ROUNDS
 from tests.support.prove.player import PARTS
+from tests.support.prove.rounds import ROUNDS
 from tests.support.prove.truth import Figures, Sample, Timeline
 
 
