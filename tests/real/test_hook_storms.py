@@ -18,11 +18,14 @@ from tests.support.real.hook_storms import (
     Restless,
     heard,
     payload_of,
+    restless,
     run_hook,
     storm,
     tell_while_it_dies,
 )
 from tests.support.real.rookery import SOON, Rookery, eventually
+
+__all__ = ["restless"]
 
 pytestmark = pytest.mark.real
 
