@@ -17,6 +17,7 @@ from rookery.cli import exit_codes
 from rookery.cli.root import rookery
 from rookery.config import Settings
 from rookery.model.facts import KINDS
+from rookery.model.obstacles import BlockedReason
 from rookery.operations.catalog import OPERATIONS
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
@@ -99,6 +100,13 @@ def api() -> Iterator[str]:
         yield f"| {each.name} | `{each.method} {each.path}` | {each.need} | {summary} |"
     yield "| events | `GET /v1/events` | read | Server-sent events or a WebSocket: a snapshot, then every fact; both go on after the entry that the header `Last-Event-ID` or `?after=N` names. With `until_now=true` what is kept of the past, and then it ends. |"
     yield "| frames | `GET /v1/sessions/{session}/frames` | read | A session's screen, as it changes. |"
+    yield "\n## Why a message waits\n\nA message that waits, in every answer that has one, has the field `blocked`:"
+    yield "`{code, detail}`, or null. The detail is a text for people; programs use the code."
+    yield "An error `occupied` has the code in `details.blocked`.\n"
+    yield "| code | meaning |\n|---|---|"
+    source = inspect.getsource(BlockedReason)
+    for code, meaning in re.findall(r' = "(.*?)"  #: (.*)', source):
+        yield f"| `{code}` | {meaning} |"
     yield "\n## Facts\n\n| kind | fields |\n|---|---|"
     for name, fact in KINDS.items():
         fields = (CALLED.get(each, each) for each in fact.__match_args__)

@@ -21,6 +21,7 @@ from rookery.model.errors import RuntimeFailed, SessionOver
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity
 from rookery.model.messages import Parcel, clean
+from rookery.model.obstacles import BlockedReason, Obstacle
 from rookery.ports.runtime import FellQuiet, Sighting
 from rookery.runtimes.tmux.delivery import LOST_AFTER_S
 from rookery.sessions.commands import MessageSender, send
@@ -283,7 +284,8 @@ async def test_words_behind_others_that_are_under_way_say_so(
         kept = await database.read(kept_words)
 
     why = "words before them are on their way"
-    assert kept == {worker: QueuedWords(1, why, obstacle=why)}
+    blocked = Obstacle(BlockedReason.QUEUED, why)
+    assert kept == {worker: QueuedWords(1, why, obstacle=why, blocked=blocked)}
 
 
 @pytest.mark.spec("B2")

@@ -79,7 +79,9 @@ def test_a_wait_with_queued_words_is_over_when_a_dialog_is_open(rookery: Rookery
     (asked,) = rookery.client.get("permissions")["requests"]
     assert f"rookery allow {asked['id']}  |  rookery deny {asked['id']}" in waited.stdout
     why = "it asks for permission"
-    assert [*kept.values()] == [{"messages": 1, "why": why, "obstacle": why}]
+    blocked = {"code": "permission", "detail": why}
+    (found,) = kept.values()
+    assert found == {"messages": 1, "why": why, "obstacle": why, "blocked": blocked}
 
 
 @pytest.mark.spec("A2", "E6")

@@ -25,6 +25,7 @@ from rookery.model.facts import (
 )
 from rookery.model.lifecycle import Activity
 from rookery.model.messages import Parcel, Step
+from rookery.model.obstacles import BlockedReason, Obstacle
 from rookery.model.sessions import Session
 from rookery.permissions.project_files import require_own_command
 from rookery.ports.agent import Agent
@@ -48,6 +49,8 @@ RETRY_SECONDS = 1.0
 
 #: Seconds after its start for an agent to list Rookery's tools; then messages stop waiting.
 TOOLS_TIMEOUT_S = 15.0
+
+_NO_TOOLS = Obstacle(BlockedReason.NO_TOOLS, "its tools are not connected yet.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +109,8 @@ class Dispatcher:
                 await self._wait_for_proof(parcel, is_last=is_final)
             case LeftInput():
                 await self._wait_for_proof(parcel, is_last=True)
-            case Blocked(reason, is_typed):
-                await self._note_blocked(parcel, reason, is_typed=is_typed)
+            case Blocked():
+                await self._note_blocked(parcel, delivery)
             case Refused(reason, is_in_input=True):
                 await self.database.write(
                     partial(messages.refuse, parcel=parcel, reason=reason)
@@ -135,8 +138,7 @@ class Dispatcher:
         left = TOOLS_TIMEOUT_S - (now - (session.started_at or now)).total_seconds()
         if left <= 0 or await self.database.read(has_tools):
             return False
-        reason = "its tools are not connected yet."
-        explain = partial(messages.explain, recipient=session.id, reason=reason)
+        explain = partial(messages.explain, recipient=session.id, obstacle=_NO_TOOLS)
         await self.database.write(explain)
         await waiting.until(self.database, has_tools, seconds=left, clock=self._clock)
         return True
@@ -179,16 +181,19 @@ class Dispatcher:
             sessions=(parcel.recipient,),
         )
 
-    async def _note_blocked(self, parcel: Parcel, reason: str, *, is_typed: bool) -> None:
-        note = messages.note_blocked if is_typed else messages.release
+    async def _note_blocked(self, parcel: Parcel, blocked: Blocked) -> None:
+        def note(db: Connection) -> None:
+            if not blocked.is_typed and not messages.release(db, parcel):
+                return
+            text = blocked.text or (obstacle.detail if obstacle else "")
+            if messages.note_blocked(db, parcel, obstacle, text=text) and obstacle:
+                waited = DeliveryWaited(parcel.recipient, text, obstacle.code)
+                self.journal.append(db, waited)
 
-        def write(db: Connection) -> None:
-            if note(db, parcel, reason=reason) and reason:
-                self.journal.append(db, DeliveryWaited(parcel.recipient, reason))
-
-        if reason or not is_typed:
-            await self.database.write(write)
-        if reason:
+        obstacle = blocked.obstacle
+        if obstacle or not blocked.is_typed:
+            await self.database.write(note)
+        if obstacle:
             await self._clock.sleep(RETRY_SECONDS)
 
     async def _fail(self, parcel: Parcel, reason: str) -> None:

@@ -47,6 +47,8 @@ RookeryError
 
 from __future__ import annotations
 
+from rookery.model.obstacles import BlockedReason, Obstacle
+
 
 class RookeryError(Exception):
     """Something went wrong in Rookery."""
@@ -209,6 +211,10 @@ class TmuxUnusable(RuntimeFailed):
 
 class Occupied(RookeryError):
     """Nothing was typed, because"""
+
+    def __init__(self, code: BlockedReason, detail: str) -> None:
+        super().__init__(detail, blocked=code)
+        self.obstacle = Obstacle(code, detail)
 
 
 class NotRunning(RookeryError):

@@ -67,9 +67,10 @@ class MessageWritten(_Fact, frozen=True):
 
 
 class DeliveryWaited(_Fact, frozen=True):
-    """The delivery of a message is delayed, for this reason."""
+    """The delivery of a message is delayed, or has failed, for this reason."""
 
     reason: str
+    code: str = ""  #: a ``BlockedReason``, if it is delayed
 
 
 class DeliveryDoubted(_Fact, frozen=True):

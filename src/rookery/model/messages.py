@@ -12,8 +12,9 @@ from operator import itemgetter
 from typing import NewType
 
 from rookery.model.actors import Actor, ActorKind
-from rookery.model.errors import Occupied, WordsRefused
+from rookery.model.errors import WordsRefused
 from rookery.model.facts import SessionId
+from rookery.model.obstacles import Obstacle
 from rookery.model.rewriting import essence, from_first_visible
 
 MessageId = NewType("MessageId", int)
@@ -92,6 +93,7 @@ class Message:
     waits_for: str = ""  #: why it was not sent yet
     listening: bool = False  #: its author now listens for the outcome
     obstacle: str = ""  #: ``waits_for`` without the introduction of the error
+    blocked: Obstacle | None = None  #: what keeps it from being delivered
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +134,6 @@ def clean(text: str) -> Words:
     if not kept.strip():
         raise WordsRefused("there is nothing in them.")
     return Words(kept, removed)
-
-
-def obstacle_in(waits_for: str) -> str:
-    """Return what keeps a message from being typed, without the error's introduction."""
-    return waits_for.removeprefix(f"{Occupied.__doc__} ")
 
 
 def join(pieces: Iterable[tuple[str, str]]) -> str:

@@ -11,6 +11,7 @@ from typing import Protocol, TypeAlias
 
 from rookery.model.facts import Fact, SessionId
 from rookery.model.messages import Parcel
+from rookery.model.obstacles import Obstacle
 from rookery.ports.agent import Agent
 from rookery.ports.terminal import Terminal
 
@@ -102,8 +103,9 @@ class LeftInput:
 class Blocked:
     """The message cannot be delivered now."""
 
-    reason: str = ""  #: empty if a retry may follow at once
+    obstacle: Obstacle | None = None  #: ``None`` if a retry may follow at once
     is_typed: bool = False  #: its text is already in the input
+    text: str = ""  #: the sentence for the user, if it is more than the obstacle's detail
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from sqlite3 import Connection, Row
+from typing import Any
 
 from rookery.model.facts import SessionId
-from rookery.model.messages import Step, obstacle_in
+from rookery.model.messages import Step
+from rookery.model.obstacles import BlockedReason, Obstacle
 from rookery.store import flags
+from rookery.store.messages import obstacle_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,9 +21,10 @@ class QueuedWords:
     messages: int
     why: str  #: what they wait for; empty only until the first delivery attempt
     obstacle: str = ""  #: ``why`` without the introduction of the error
+    blocked: Obstacle | None = None  #: the same as a code with a detail
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Unheard:
     """Words that did not arrive, or are not known to have."""
 
@@ -29,62 +33,68 @@ class Unheard:
     waits_for: str
     written_at: datetime
     obstacle: str = ""  #: ``waits_for`` without the introduction of the error
+    blocked: Obstacle | None = None  #: the same as a code with a detail
 
 
-@dataclass(frozen=True, slots=True)
-class Letter:
-    """Words that were not heard, or are not known to have been, in the list of all of them."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Letter(Unheard):
+    """Such words in the list of all sessions."""
 
     message: int
     session: SessionId
     author: str
-    words: str
-    step: Step
-    waits_for: str
-    written_at: datetime
-    obstacle: str = ""  #: ``waits_for`` without the introduction of the error
 
 
 #: Why messages wait for a session that is not idle.
 _BUSY = {
-    "starting": "it is starting",
-    "working": "it is working",
-    "permission": "it asks for permission",
-    "question": "it asks a question",
+    "starting": Obstacle(BlockedReason.STARTING, "it is starting"),
+    "working": Obstacle(BlockedReason.WORKING, "it is working"),
+    "permission": Obstacle(BlockedReason.PERMISSION, "it asks for permission"),
+    "question": Obstacle(BlockedReason.QUESTION, "it asks a question"),
 }
+
+_HELD = Obstacle(BlockedReason.HELD, "words are held")
+_QUEUED = Obstacle(BlockedReason.QUEUED, "words before them are on their way")
 
 
 def kept_words(db: Connection) -> dict[SessionId, QueuedWords]:
     """Return the number of messages that wait for each session, and why they wait."""
     rows = db.execute(
-        "select recipient, count(*) as number, max(waits_for) as why,"
+        "select recipient, count(*) as number, max(waits_for) as why, blocked_code,"
+        " blocked_detail,"
         " coalesce(activity, status) as state, exists (select 1 from messages as before"
         " where before.recipient = kept.recipient and before.id = before.parcel"
         " and before.step in ('sending', 'pasted', 'submitted')) as is_behind from ("
-        " select recipient, waits_for from messages where step = 'pending' union all"
-        " select recipient, waits_for from messages where waits_for <> ''"
-        " and step in ('sending', 'pasted', 'submitted', 'unsure') and step <> 'unsure')"
+        " select recipient, waits_for, blocked_code, blocked_detail from messages"
+        " where step = 'pending' union all"
+        " select recipient, waits_for, blocked_code, blocked_detail from messages"
+        " where waits_for <> '' and step <> 'unsure'"
+        " and step in ('sending', 'pasted', 'submitted', 'unsure'))"
         " as kept join sessions on sessions.id = recipient group by recipient"
     ).fetchall()
-    held = "words are held" if rows and flags.is_holding(db) else ""
+    held = _HELD if rows and flags.is_holding(db) else None
     return {SessionId(row["recipient"]): _kept(row, held) for row in rows}
 
 
-def _kept(row: Row, held: str) -> QueuedWords:
+def _kept(row: Row, held: Obstacle | None) -> QueuedWords:
     """Return why messages wait: the global hold, then the session's state, then an obstacle."""
-    behind = "words before them are on their way" if row["is_behind"] else ""
-    why = held or _BUSY.get(row["state"], "") or row["why"] or behind
-    return QueuedWords(row["number"], why, obstacle_in(why))
+    if not (blocked := held or _BUSY.get(row["state"])) and row["why"]:
+        blocked, why = obstacle_in(row), row["why"]
+    else:
+        blocked = blocked or (_QUEUED if row["is_behind"] else None)
+        why = blocked.detail if blocked else ""
+    return QueuedWords(row["number"], why, blocked.detail if blocked else why, blocked)
 
 
 def unheard(db: Connection, session: SessionId) -> list[Unheard]:
     """Return the messages to a session that wait, failed, or may not have arrived."""
     rows = db.execute(
-        "select substr(words, 1, 2000) as words, step, waits_for, written_at from messages"
+        "select substr(words, 1, 2000) as words, step, waits_for, blocked_code,"
+        " blocked_detail, written_at from messages"
         " where recipient = ? and step in ('pending', 'unsure', 'failed') order by id",
         (session,),
     )
-    return [Unheard(**row, obstacle=obstacle_in(row["waits_for"])) for row in rows]
+    return [Unheard(**_state(row)) for row in rows]
 
 
 def letters(
@@ -92,19 +102,29 @@ def letters(
 ) -> list[Letter]:
     """Return the messages that are not acknowledged, oldest first."""
     rows = db.execute(
-        "select id as message, recipient as session, author, substr(words, 1, 2000) as words,"
-        " step, waits_for, written_at from messages where step <> 'acknowledged'"
+        "select id, recipient, author, substr(words, 1, 2000) as words, step, waits_for,"
+        " blocked_code, blocked_detail, written_at from messages where step <> 'acknowledged'"
         " and (?1 is null or recipient = ?1) order by id desc limit ?2",
         (recipient, last),
     ).fetchall()
     return [
         Letter(
-            **{
-                **row,
-                "step": Step(row["step"]),
-                "written_at": datetime.fromisoformat(row["written_at"]),
-                "obstacle": obstacle_in(row["waits_for"]),
-            }
+            message=row["id"],
+            session=SessionId(row["recipient"]),
+            author=row["author"],
+            **_state(row),
         )
         for row in rows[::-1]
     ]
+
+
+def _state(row: Row) -> dict[str, Any]:
+    blocked = obstacle_in(row)
+    return {
+        "words": row["words"],
+        "step": Step(row["step"]),
+        "waits_for": row["waits_for"],
+        "written_at": datetime.fromisoformat(row["written_at"]),
+        "obstacle": blocked.detail if blocked else row["waits_for"],
+        "blocked": blocked,
+    }

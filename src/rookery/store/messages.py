@@ -20,9 +20,9 @@ from rookery.model.messages import (
     Step,
     Words,
     join,
-    obstacle_in,
     same_words,
 )
+from rookery.model.obstacles import BlockedReason, Obstacle
 from rookery.model.sessions import HEADLESS
 
 #: Text that an agent takes for a command, if it is alone in the input box.
@@ -111,6 +111,7 @@ def get(db: Connection, message: MessageId) -> Message | None:
     row = db.execute("select * from messages where id = ?", (message,)).fetchone()
     if row is None:
         return None
+    blocked = obstacle_in(row)
     return Message(
         id=MessageId(row["id"]),
         recipient=SessionId(row["recipient"]),
@@ -118,8 +119,15 @@ def get(db: Connection, message: MessageId) -> Message | None:
         removed=row["removed"],
         changed=row["changed"],
         waits_for=row["waits_for"],
-        obstacle=obstacle_in(row["waits_for"]),
+        obstacle=blocked.detail if blocked else row["waits_for"],
+        blocked=blocked,
     )
+
+
+def obstacle_in(row: Row) -> Obstacle | None:
+    """Return what keeps the message of a row from being delivered."""
+    code = row["blocked_code"]
+    return Obstacle(BlockedReason(code), row["blocked_detail"]) if code else None
 
 
 def owed(db: Connection) -> list[SessionId]:
@@ -213,41 +221,45 @@ def is_by_session(db: Connection, parcel: Parcel) -> bool:
     return db.execute(query, (parcel.id,)).fetchone() is not None
 
 
-def release(db: Connection, parcel: Parcel, *, reason: str) -> bool:
-    """Undo ``take_up``, only if the runtime guarantees that it did nothing.
+def release(db: Connection, parcel: Parcel) -> bool:
+    """Undo ``claim``, only if the runtime guarantees that it did nothing.
 
-    True if the reason for waiting has changed.
+    False if the parcel was typed or is settled.
     """
     returned = db.execute(
         "update messages set step = 'pending', parcel = null"
         " where parcel = ? and step = 'sending'",
         (parcel.id,),
     )
-    return returned.rowcount > 0 and note_blocked(db, parcel, reason=reason)
+    return returned.rowcount > 0
 
 
-def note_blocked(db: Connection, parcel: Parcel, *, reason: str) -> bool:
-    """Record why messages wait. True if the reason has changed."""
+def note_blocked(
+    db: Connection, parcel: Parcel, obstacle: Obstacle | None, *, text: str
+) -> bool:
+    """Record why messages wait, with a text for the user. True if that has changed."""
+    code, detail = (obstacle.code, obstacle.detail) if obstacle else ("", "")
     changed = db.execute(
-        "update messages set waits_for = ? where waits_for <> ? and (parcel = ?"
-        " or (recipient = ? and step = 'pending'))",
-        (reason, reason, parcel.id, parcel.recipient),
+        "update messages set waits_for = ?1, blocked_code = ?2, blocked_detail = ?3"
+        " where waits_for <> ?1 and (parcel = ?4 or (recipient = ?5 and step = 'pending'))",
+        (text, code, detail, parcel.id, parcel.recipient),
     )
     return changed.rowcount > 0
 
 
-def explain(db: Connection, recipient: SessionId, *, reason: str) -> None:
+def explain(db: Connection, recipient: SessionId, obstacle: Obstacle) -> None:
     """Record why the delivery of pending messages to a session has not begun."""
     db.execute(
-        "update messages set waits_for = ? where recipient = ? and step = 'pending'",
-        (reason, recipient),
+        "update messages set waits_for = ?1, blocked_code = ?2, blocked_detail = ?1"
+        " where recipient = ?3 and step = 'pending'",
+        (obstacle.detail, obstacle.code, recipient),
     )
 
 
 def fail(db: Connection, parcel: Parcel, *, reason: str) -> bool:
     """Mark a parcel as failed: the agent will never get it. False if it is settled already."""
     failed = db.execute(
-        "update messages set step = 'failed', parcel = null, waits_for = ?"
+        "update messages set step = 'failed', parcel = null, waits_for = ?, blocked_code = ''"
         " where parcel = ? and step in ('sending', 'pasted', 'submitted')",
         (reason, parcel.id),
     )
@@ -279,7 +291,7 @@ def last_typed(db: Connection, recipient: SessionId) -> Parcel | None:
 def move(db: Connection, parcel: Parcel, step: Step) -> bool:
     """Set the step of a parcel. False if it is settled: a proof may arrive during delivery."""
     moved = db.execute(
-        "update messages set step = ?, waits_for = '' where parcel = ?"
+        "update messages set step = ?, waits_for = '', blocked_code = '' where parcel = ?"
         " and step in ('sending', 'pasted', 'submitted')",
         (step, parcel.id),
     )
@@ -299,13 +311,14 @@ def project(db: Connection, seq: int, fact: facts.Fact) -> int | None:
             if parcel := next(same, None):
                 db.execute(
                     "update messages set step = 'acknowledged', acknowledged_by = ?,"
-                    " waits_for = '' where parcel = ?",
+                    " waits_for = '', blocked_code = '' where parcel = ?",
                     (seq, parcel.id),
                 )
                 return parcel.id
         case facts.CommandTaken(_, parcel_id):
             db.execute(
-                "update messages set step = 'acknowledged', acknowledged_by = ?, waits_for = ''"
+                "update messages set step = 'acknowledged', acknowledged_by = ?,"
+                " waits_for = '', blocked_code = ''"
                 " where parcel = ? and step in ('sending', 'pasted', 'submitted', 'unsure')",
                 (seq, parcel_id),
             )

@@ -66,8 +66,9 @@ def disarm(db: Connection, readers: Iterable[str], *, at: datetime) -> list[Sess
 
 #: Stops all deliveries, key presses, open requests, relays and readings of transcripts.
 _CHANGES = """
-update messages set step = 'failed', waits_for = :reason where step = 'pending';
-update messages set step = 'unsure', waits_for = :reason
+update messages set step = 'failed', waits_for = :reason, blocked_code = ''
+    where step = 'pending';
+update messages set step = 'unsure', waits_for = :reason, blocked_code = ''
     where step in ('sending', 'pasted', 'submitted');
 update requests set keys = 'none' where keys = 'due';
 update requests set outcome = 'gone', answered_by = 'restore', answered_at = :at

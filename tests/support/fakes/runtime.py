@@ -9,6 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from rookery.model.errors import Occupied, RuntimeFailed, WordsRefused
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel
+from rookery.model.obstacles import BlockedReason
 from rookery.model.screens import Dialog, Press, View
 from rookery.model.sessions import tmux_name
 from rookery.ports.agent import Agent
@@ -96,12 +97,13 @@ class Program:
         return self.launch is not None and self.launch.agent.screen is not None
 
     @property
-    def occupied(self) -> str:
+    def occupied(self) -> Occupied | None:
         """Why nothing may be typed now."""
         if self.is_over:
-            return "its input box cannot be seen."
-        shown = self.dialog or (self.asks.text if self.asks else "")
-        return f"a dialog is open: {shown}" if shown else ""
+            return Occupied(BlockedReason.NO_INPUT, "its input box cannot be seen.")
+        if shown := self.dialog or (self.asks.text if self.asks else ""):
+            return Occupied(BlockedReason.DIALOG, f"a dialog is open: {shown}")
+        return None
 
 
 @dataclass(frozen=True)
@@ -227,8 +229,10 @@ class FakeRuntime:
     async def paste(self, parcel: Parcel) -> None:
         program = self._find(parcel.recipient)
         self.check(parcel.recipient, parcel.words)
-        if reason := program.occupied or (program.box and "somebody's draft stands there."):
-            raise Occupied(reason)
+        if program.occupied:
+            raise program.occupied
+        if program.box:
+            raise Occupied(BlockedReason.DRAFT, "somebody's draft stands there.")
         self.pasted.append((parcel.recipient, parcel.words))
         program.box, program.pasted = parcel.words, parcel.receipt
         program.mark = max(len(program.screen) - 1, 0)
@@ -238,7 +242,8 @@ class FakeRuntime:
     async def submit(self, parcel: Parcel) -> None:
         program = self._find(parcel.recipient)
         if program.occupied or await self.look(parcel) is not DeliveryState.IN_BOX:
-            raise Occupied(program.occupied or "something else is there.")
+            other = Occupied(BlockedReason.OTHER_TEXT, "something else is there.")
+            raise program.occupied or other
         if program.entered != parcel.receipt:
             program.enters = 0
         elif program.manner.keeps == parcel.words:
@@ -260,7 +265,7 @@ class FakeRuntime:
     async def clear(self, parcel: Parcel) -> bool:
         program = self._find(parcel.recipient)
         if program.occupied:
-            raise Occupied(program.occupied)
+            raise program.occupied
         if program.pasted != parcel.receipt or program.box != parcel.words:
             return False
         program.box = ""
@@ -387,8 +392,10 @@ class FakeRuntime:
     @_mortal
     async def quit(self, session: SessionId) -> None:
         program = self._find(session)
-        if reason := program.occupied or program.box:
-            raise Occupied(reason)
+        if program.occupied:
+            raise program.occupied
+        if program.box:
+            raise Occupied(BlockedReason.DRAFT, program.box)
         self._ask_to_leave(session, "quit", code=0)
 
     @_mortal

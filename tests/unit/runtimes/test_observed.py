@@ -15,6 +15,7 @@ from rookery.agents.demo import DEMO
 from rookery.model.errors import Occupied, RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel, Step
+from rookery.model.obstacles import BlockedReason
 from rookery.model.sessions import PaneRef
 from rookery.ports.runtime import Blocked, Launch, Place, StopMethod, Vanished
 from rookery.processes import Kernel, Process, ancestors, is_running
@@ -155,10 +156,12 @@ async def test_a_signal_reaches_the_agent_and_what_it_started_and_nobody_else(
 
 @pytest.mark.spec("B0")
 @pytest.mark.parametrize(
-    ("is_in_front", "why"), [(False, "put into the background"), (None, "has ended")]
+    ("is_in_front", "why"),
+    [(False, BlockedReason.BACKGROUND), (None, BlockedReason.ENDED)],
+    ids=["put into the background", "has ended"],
 )
 async def test_nothing_is_typed_where_keys_would_reach_a_shell(
-    tmp_path: Path, clock: FakeClock, is_in_front: bool | None, why: str
+    tmp_path: Path, clock: FakeClock, is_in_front: bool | None, why: BlockedReason
 ) -> None:
     table = FakeTable()
     runtime = ObservedRuntime("tmux", tmp_path, clock, table, typing=2.0)
@@ -171,6 +174,8 @@ async def test_nothing_is_typed_where_keys_would_reach_a_shell(
     blocked = await runtime.deliver(parcel, FakeLog(), is_new=True)
 
     assert isinstance(blocked, Blocked)
-    assert why in blocked.reason
-    with pytest.raises(Occupied, match=why):
+    assert blocked.obstacle
+    assert blocked.obstacle.code is why
+    with pytest.raises(Occupied) as refused:
         await runtime.terminal(IT).press("enter")
+    assert refused.value.obstacle == blocked.obstacle

@@ -8,12 +8,15 @@ import pytest
 from rookery.model.actors import Actor
 from rookery.model.facts import SessionEnded, SessionId, TurnEnded, TurnStarted
 from rookery.model.messages import Message, MessageId, Origin, Parcel, Step, Words
+from rookery.model.obstacles import BlockedReason, Obstacle
 from rookery.sessions import commands
 from rookery.sessions.commands import MessageSender
 from rookery.store import messages, sessions
 from rookery.store.journal import Journal
 from tests.support.rows import ANNA, BERT, WORKER, settle_in
 from tests.support.waiting import steps, waits_for
+
+DRAFT = Obstacle(BlockedReason.DRAFT, "a draft.")
 
 
 @pytest.fixture(autouse=True)
@@ -161,8 +164,9 @@ def test_nobody_carries_words_to_a_headless_session(db: Connection, journal: Jou
 def test_what_was_put_back_waits_and_says_why(db: Connection, journal: Journal) -> None:
     parcel = claim(db, journal, "Build it.")
 
-    assert messages.release(db, parcel, reason="a draft")
-    assert (steps(db), waits_for(db)) == (["pending"], ["a draft"])
+    assert messages.release(db, parcel)
+    assert messages.note_blocked(db, parcel, DRAFT, text="not typed: a draft.")
+    assert (steps(db), waits_for(db)) == (["pending"], ["not typed: a draft."])
     assert messages.claim(db, WORKER, journal.clock.now())
 
 
@@ -170,7 +174,7 @@ def test_what_may_have_been_pasted_cannot_be_put_back(db: Connection, journal: J
     parcel = claim(db, journal, "Build it.")
     messages.move(db, parcel, Step.PASTED)
 
-    assert not messages.release(db, parcel, reason="a draft")
+    assert not messages.release(db, parcel)
     assert steps(db) == ["pasted"]
 
 
@@ -178,7 +182,7 @@ def test_a_reason_to_wait_is_news_only_once(db: Connection, journal: Journal) ->
     parcel = claim(db, journal, "Build it.")
     messages.move(db, parcel, Step.PASTED)
 
-    news = [messages.note_blocked(db, parcel, reason=reason) for reason in ("a", "a", "b", "a")]
+    news = [messages.note_blocked(db, parcel, DRAFT, text=text) for text in "aaba"]
 
     assert news == [True, False, True, True]
 
@@ -187,11 +191,33 @@ def test_words_put_back_twice_for_the_same_reason_are_news_only_once(
     db: Connection, journal: Journal
 ) -> None:
     first = claim(db, journal, "Build it.")
-    messages.release(db, first, reason="a draft")
+    messages.release(db, first)
+    messages.note_blocked(db, first, DRAFT, text="a draft")
     again = messages.claim(db, WORKER, journal.clock.now())
     assert again
 
-    assert not messages.release(db, again, reason="a draft")
+    assert messages.release(db, again)
+    assert not messages.note_blocked(db, again, DRAFT, text="a draft")
+
+
+@pytest.mark.spec("B2")
+def test_what_keeps_a_message_back_is_a_code_with_a_detail(
+    db: Connection, journal: Journal
+) -> None:
+    message = send(db, journal, "Build it.")
+    parcel = messages.claim(db, WORKER, journal.clock.now())
+    assert parcel
+    messages.note_blocked(db, parcel, DRAFT, text="not typed: a draft.")
+
+    blocked = messages.get(db, message)
+    messages.move(db, parcel, Step.SUBMITTED)
+    submitted = messages.get(db, message)
+
+    assert blocked
+    assert submitted
+    assert (blocked.blocked, blocked.obstacle) == (DRAFT, "a draft.")
+    assert blocked.waits_for == "not typed: a draft."
+    assert (submitted.blocked, submitted.waits_for, submitted.obstacle) == (None, "", "")
 
 
 def test_words_that_can_never_leave_fail_and_say_why(db: Connection, journal: Journal) -> None:

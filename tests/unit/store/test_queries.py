@@ -10,6 +10,7 @@ import pytest
 from rookery.model import facts
 from rookery.model.facts import SessionId
 from rookery.model.messages import MessageId, Step, Words
+from rookery.model.obstacles import BlockedReason, Obstacle
 from rookery.model.sessions import Badge, NativeId, Sender
 from rookery.operations.daemon import find_trouble
 from rookery.sessions import commands
@@ -39,7 +40,8 @@ def test_no_question_reads_all_there_ever_was(db: Connection, journal: Journal) 
     messages.is_owed(db, WORKER)
     parcel = messages.claim(db, WORKER, now)
     assert parcel
-    messages.release(db, parcel, reason="a draft")
+    messages.release(db, parcel)
+    messages.note_blocked(db, parcel, Obstacle(BlockedReason.DRAFT, "a draft"), text="a draft")
     messages.claim(db, WORKER, now)
     messages.move(db, parcel, Step.PASTED)
     journal.append(db, facts.TurnStarted(WORKER, "Build it."), facts.TurnEnded(WORKER))

@@ -12,6 +12,7 @@ from typing import Protocol, assert_never
 
 from rookery.model.errors import Occupied, WordsRefused
 from rookery.model.messages import Parcel, Step
+from rookery.model.obstacles import BlockedReason, Obstacle
 from rookery.ports.clock import Clock
 from rookery.ports.runtime import (
     Blocked,
@@ -29,6 +30,10 @@ LOST_AFTER_S = 600.0
 
 #: Seconds for pasted text to appear in the input box.
 APPEARANCE_TIMEOUT_S = 2.0
+
+_HIDDEN = Obstacle(BlockedReason.HIDDEN, "something else is on its screen.")
+_NOT_SHOWN = Obstacle(BlockedReason.NOT_SHOWN, "its box does not show them yet.")
+_REFUSED = Obstacle(BlockedReason.REFUSED, "its box still shows words that it refused.")
 
 
 class DeliveryState(Enum):
@@ -95,7 +100,8 @@ class TypedDelivery:
         try:
             await self.typing.paste(parcel)
         except Occupied as occupied:
-            return Blocked("" if await self._clear_previous(log) else str(occupied))
+            is_cleared = await self._clear_previous(log)
+            return Blocked() if is_cleared else _blocked(occupied)
         except WordsRefused as refused:
             return Refused(str(refused))
         await log.note_typed()
@@ -120,7 +126,7 @@ class TypedDelivery:
             case DeliveryState.HIDDEN if parcel.is_command and parcel.step is Step.SUBMITTED:
                 return LeftInput()  # the command has opened a dialog of its own
             case DeliveryState.HIDDEN:
-                return Blocked("something else is on its screen.", is_typed=True)
+                return Blocked(_HIDDEN, is_typed=True)
             case DeliveryState.IN_BOX:
                 if parcel.step is Step.SENDING:
                     await log.note_typed()
@@ -139,7 +145,7 @@ class TypedDelivery:
         try:
             await self.typing.submit(parcel)
         except Occupied as occupied:
-            return Blocked(str(occupied), is_typed=True)
+            return _blocked(occupied, is_typed=True)
         except WordsRefused as refused:
             return Refused(" ".join(map(str, refused.args)), is_in_input=True)
         return Submitted(pressed_at)
@@ -149,7 +155,7 @@ class TypedDelivery:
         if self._age_s(parcel) > LOST_AFTER_S:
             return Unknown()
         is_shown = await self.typing.is_shown(parcel, within=APPEARANCE_TIMEOUT_S)
-        return Blocked("" if is_shown else "its box does not show them yet.", is_typed=True)
+        return Blocked(None if is_shown else _NOT_SHOWN, is_typed=True)
 
     async def _settle_removed(self, parcel: Parcel) -> Delivery:
         """Settle a message that a person has submitted or cleared by hand.
@@ -175,10 +181,14 @@ class TypedDelivery:
             await self.typing.clear(parcel)
             is_in_box = await self.typing.look(parcel) is DeliveryState.IN_BOX
         except Occupied as occupied:
-            return Blocked(str(occupied), is_typed=True)
+            return _blocked(occupied, is_typed=True)
         if is_in_box and self._age_s(parcel) < LOST_AFTER_S:
-            return Blocked("its box still shows words that it refused.", is_typed=True)
+            return Blocked(_REFUSED, is_typed=True)
         return Refused(parcel.refused)
 
     def _age_s(self, parcel: Parcel) -> float:
         return (self.clock.now() - parcel.since).total_seconds()
+
+
+def _blocked(occupied: Occupied, *, is_typed: bool = False) -> Blocked:
+    return Blocked(occupied.obstacle, is_typed=is_typed, text=str(occupied))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from rookery.model.errors import Occupied, RuntimeFailed, WordsRefused
 from rookery.model.messages import MAX_LINE_BYTES, Parcel, folded
+from rookery.model.obstacles import BlockedReason
 from rookery.model.permissions import shortened
 from rookery.model.screens import View
 from rookery.runtimes.tmux.captures import (
@@ -53,29 +54,31 @@ KEYS = {
 #: Characters of a dialog that are quoted in the reason why a message waits.
 SHOWN_CHARACTERS = 160
 
-#: The user's own tmux may have synchronized panes, which all receive the same keys.
-SYNCHRONIZED = "what is typed there goes to other panes, too"
 
-
-def why_occupied(around: PaneSnapshot, view: View | None, *, typing_since: float) -> str:
-    """Return why no key may be pressed now; empty if one may.
+def require_free(around: PaneSnapshot, view: View | None, *, typing_since: float) -> None:
+    """Raise ``Occupied`` if a key pressed now could do harm.
 
     ``typing_since``: a key that a person pressed after this moment means that they are typing.
     """
     if around.in_mode:
-        return "somebody scrolls in the pane"
+        raise Occupied(BlockedReason.SCROLLING, "somebody scrolls in the pane.")
     if around.is_synchronized:
-        return SYNCHRONIZED
+        raise synchronized()
     if around.typed_at > typing_since:
-        return "somebody typed there just now"
-    return _why_hidden(view) if view else ""
+        raise Occupied(BlockedReason.TYPING, "somebody typed there just now.")
+    if view:
+        _require_visible_box(view)
 
 
-def _why_hidden(view: View) -> str:
-    """Return what keeps keys from the input box; empty if nothing does."""
+def _require_visible_box(view: View) -> None:
+    """Raise ``Occupied`` if keys would not reach the input box."""
     if view.dialog:
-        return f"a dialog is open: {shortened(view.dialog.text, SHOWN_CHARACTERS)}"
-    return view.obstacle or ("its input box cannot be seen" if view.box is None else "")
+        text = shortened(view.dialog.text, SHOWN_CHARACTERS)
+        raise Occupied(BlockedReason.DIALOG, f"a dialog is open: {text}.")
+    if view.obstacle:
+        raise Occupied(BlockedReason.OVERLAY, f"{view.obstacle}.")
+    if view.box is None:
+        raise Occupied(BlockedReason.NO_INPUT, "its input box cannot be seen.")
 
 
 def check_words(pane: Pane, words: str) -> None:
@@ -131,7 +134,7 @@ async def paste(
         line("if-shell", *if_dead, f"{dropped} ; {told}", f"{typed} ; {noted}"),
     )
     if has_ended:
-        raise occupied("its program has ended")
+        raise program_ended()
 
 
 async def note_shown(server: AnyServer, pane: str, *, receipt: str) -> None:
@@ -157,8 +160,14 @@ async def press(server: AnyServer, pane: str, *keys: str) -> None:
     )
 
 
-def occupied(reason: str) -> Occupied:
-    return Occupied(f"{reason}.")
+def synchronized() -> Occupied:
+    """Return the error for a pane in the user's own tmux that shares its keys with others."""
+    text = "what is typed there goes to other panes, too."
+    return Occupied(BlockedReason.SYNCHRONIZED, text)
+
+
+def program_ended() -> Occupied:
+    return Occupied(BlockedReason.ENDED, "its program has ended.")
 
 
 def written(folder: Path, words: str) -> Path:

@@ -16,9 +16,10 @@ import anyio
 import psutil
 
 from rookery import supervise
-from rookery.model.errors import RuntimeFailed
+from rookery.model.errors import Occupied, RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel
+from rookery.model.obstacles import BlockedReason
 from rookery.model.sessions import PaneRef
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
@@ -94,7 +95,7 @@ class ObservedTerminal(PaneTerminal):
     async def _require_reachable(self) -> None:
         self.typist.require_reachable()
         if (await captures.look_around(self._server, self._name)).is_synchronized:
-            raise inputs.occupied(inputs.SYNCHRONIZED)
+            raise inputs.synchronized()
 
 
 class ObservedRuntime:
@@ -232,9 +233,9 @@ class ObservedRuntime:
     def _require_in_front(self, seat: ObservedPane) -> None:
         """Raise ``Occupied`` if keys would reach a shell instead of the agent."""
         if (seen := self._find_process(seat)) is None:
-            raise inputs.occupied("its program has ended")
+            raise inputs.program_ended()
         if not seen.is_in_front:
-            raise inputs.occupied("it was put into the background")
+            raise Occupied(BlockedReason.BACKGROUND, "it was put into the background.")
 
     def _find_process(self, seat: ObservedPane) -> SeenProcess | None:
         seen = self._table.look(seat.process.pid)

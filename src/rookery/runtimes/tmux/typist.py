@@ -9,8 +9,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from rookery.model.errors import WordsRefused
+from rookery.model.errors import Occupied, WordsRefused
 from rookery.model.messages import Parcel, Step
+from rookery.model.obstacles import BlockedReason
 from rookery.model.rewriting import essence
 from rookery.model.screens import View
 from rookery.ports.clock import Clock
@@ -51,7 +52,7 @@ class Typist:
             around, view = await self._survey()
             self._require_free_pane(around, view)
             if view and view.box:
-                raise inputs.occupied("somebody's draft stands in its box")
+                raise Occupied(BlockedReason.DRAFT, "somebody's draft stands in its box.")
             mark = "" if view else await self._mark(fitted)
             words = _typed(pane.agent.input.rewriting.typed(fitted), view)
             name, receipt = pane.place.tmux_pane, parcel.receipt
@@ -64,7 +65,7 @@ class Typist:
             around, view = await self._survey()
             self._require_free_pane(around, view)
             if self._state(parcel, around, view) is not DeliveryState.IN_BOX:
-                raise inputs.occupied("something else stands in its box")
+                raise Occupied(BlockedReason.OTHER_TEXT, "something else stands in its box.")
             if view and view.instead:
                 name, typed = pane.agent.name, view.box
                 raise WordsRefused(f"{name} has no {typed}; Enter would take {view.instead}.")
@@ -115,7 +116,8 @@ class Typist:
         parcel = Parcel(0, self.pane.session, agent.quit, Step.SENDING, datetime.now(UTC))
         await self.paste(parcel)
         if not await self.is_shown(parcel, within=APPEARANCE_TIMEOUT_S):
-            raise inputs.occupied("its box does not show what was typed")
+            text = "its box does not show what was typed."
+            raise Occupied(BlockedReason.NOT_SHOWN, text)
         await self.clock.sleep(agent.pause)
         await self.submit(parcel)
 
@@ -170,8 +172,7 @@ class Typist:
     def _require_free_pane(self, around: PaneSnapshot, view: View | None) -> None:
         """Raise ``Occupied`` if a key pressed now could do harm."""
         since = self.clock.now().timestamp() - self.typing
-        if reason := inputs.why_occupied(around, view, typing_since=since):
-            raise inputs.occupied(reason)
+        inputs.require_free(around, view, typing_since=since)
 
     def _may_list_more(self, view: View, parcel: Parcel) -> bool:
         """Return whether the command list may still match only a part of the typed text."""
