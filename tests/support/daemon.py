@@ -11,7 +11,6 @@ from pathlib import Path
 import anyio
 
 from rookery.agents.catalog import AGENTS
-from rookery.daemon import READERS
 from rookery.delivery.dispatcher import Dispatcher
 from rookery.model.facts import SessionId
 from rookery.model.messages import MessageId, clean
@@ -24,6 +23,7 @@ from rookery.ports.runtime import Runtime
 from rookery.sessions import commands
 from rookery.sessions.commands import MessageSender, StartPlan, StartRequest
 from rookery.sessions.supervisor import Deadlines, LaunchContext, Supervisor
+from rookery.startup.readers import READERS
 from rookery.store import sessions as known
 from rookery.store.journal import Journal
 from rookery.tracking.intake import Intake

@@ -17,7 +17,6 @@ from rookery.agents.catalog import AGENTS
 from rookery.agents.claude.agent import CLAUDE
 from rookery.agents.claude.session_files import SESSION_FILES
 from rookery.config import Settings
-from rookery.daemon import folders_of
 from rookery.delivery.dialog_answers import DialogAnswers
 from rookery.model.errors import CommitFailed, RuntimeFailed, SessionUnknown
 from rookery.model.evidence import Evidence
@@ -28,6 +27,7 @@ from rookery.runtimes.tmux.user_servers import find_sockets
 from rookery.store import evidence, sessions
 from rookery.store.journal import Journal
 from rookery.supervise import Reconciler
+from rookery.tracking.agent_folders import folders_of
 from rookery.tracking.corrections import Corrections
 from rookery.tracking.discovery import Discovery
 from rookery.tracking.session_files import SessionFilesWatch

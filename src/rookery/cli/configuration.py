@@ -35,9 +35,9 @@ def config(*, what: str, as_json: bool) -> None:
 
     settings = load(file)
     if what == "check":
-        from rookery.daemon import check_agents  # noqa: PLC0415 - loads slowly
+        from rookery.agents.catalog import require_known  # noqa: PLC0415 - loads slowly
 
-        check_agents(settings)
+        require_known(settings.agents)
         right = f"{file} is right." if file.exists() else f"There is no {file}: defaults hold."
         reply({"file": str(file), "exists": file.exists()}, right, as_json=as_json)
         return

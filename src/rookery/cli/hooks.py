@@ -48,14 +48,16 @@ def hooks() -> None:
 def install(*, trust: bool, where: HookTarget, consent: Consent) -> None:
     """Add our hooks to the settings of agents; nothing else there is touched."""
     from rookery.cli import hook_changes  # noqa: PLC0415 - loads slowly
-    from rookery.daemon import lay_hooks  # noqa: PLC0415 - loads slowly
+    from rookery.startup.manual_hooks import (  # noqa: PLC0415 - loads slowly
+        write_hook_programs,
+    )
 
     here = home()
     plan = hook_changes.plan_install(here, where, trust=trust)
     if not hook_changes.is_agreed(plan, consent):
         return
     here.prepare()
-    lay_hooks(here)
+    write_hook_programs(here)
     hook_changes.carry_out(here, plan, consent)
     if not consent.as_json:
         _say_next({change.agent for change in plan.changes}, trusted=trust)

@@ -109,10 +109,11 @@ def _with_version(found: CheckupInfo, daemon_version: str) -> CheckupInfo:
 
 def _checked_here() -> CheckupInfo:
     # Imported here because they take half a second to load.
-    from rookery.daemon import check_agents  # noqa: PLC0415
+    from rookery.agents.catalog import require_known  # noqa: PLC0415
     from rookery.doctor import examine_alone  # noqa: PLC0415
 
-    checks = [asdict(each) for each in examine_alone(home(), check_agents)]
+    found = examine_alone(home(), lambda settings: require_known(settings.agents))
+    checks = [asdict(each) for each in found]
     return read(CheckupInfo, {"ok": False, "checks": checks, "environment": {}})
 
 
@@ -178,7 +179,7 @@ def restore(*, file: Path, as_json: bool) -> None:
     # Imported here because they take half a second to load.
     from rookery import restoring  # noqa: PLC0415
     from rookery.clock import WallClock  # noqa: PLC0415
-    from rookery.daemon import READERS  # noqa: PLC0415
+    from rookery.startup.readers import READERS  # noqa: PLC0415
 
     here = home()
     here.prepare()

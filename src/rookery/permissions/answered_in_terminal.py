@@ -17,7 +17,7 @@ from rookery.model.facts import (
 from rookery.model.permissions import Outcome, RequestId, Verdict
 from rookery.store import requests, sessions
 from rookery.store.dialogs import interrupted_by, outlives_turn, waits_before_tool
-from rookery.store.journal import Entry
+from rookery.store.journal import Entry, Reader
 from rookery.store.requests import Decided
 
 #: The decider of an answer at the keyboard; and what ended a request without a decision.
@@ -43,6 +43,14 @@ def close(db: Connection, entry: Entry) -> None:
         if isinstance(entry.fact, InputSettled) and waits_before_tool(db, request.id):
             continue  # another dialog was settled; this call has not shown one
         settle_in_terminal(db, request.id, at=entry.at, decision=decision, reason=reason)
+
+
+READER = Reader(
+    frozenset(
+        {InputSettled, TurnStarted, TurnEnded, SessionStarted, EndRequested, SessionEnded}
+    ),
+    close,
+)
 
 
 def _ending(fact: Fact) -> tuple[str, str]:

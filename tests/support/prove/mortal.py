@@ -17,6 +17,7 @@ from pathlib import Path
 from rookery import daemon
 from rookery.home import find_home
 from rookery.runtimes.tmux.server import Server
+from rookery.startup.parts import Factories
 from rookery.store.database import Database
 
 #: What changes something in tmux. Looking does not.
@@ -56,26 +57,24 @@ def main() -> None:
             super().commit()
             fate.moment("after commit")
 
-    ask = Server.ask
+    class MortalServer(Server):
+        async def ask(self, *commands: bytes) -> list[tuple[bytes, ...]]:
+            done = [each for each in ACTIONS if any(each in line for line in commands)]
+            name = b" ".join(done).decode()
+            if done:
+                fate.moment(f"before {name}")
+            answer = await super().ask(*commands)
+            if done:
+                fate.moment(f"after {name}")
+            return answer
 
-    async def mortal_ask(self: Server, *commands: bytes) -> list[tuple[bytes, ...]]:
-        done = [each for each in ACTIONS if any(each in line for line in commands)]
-        name = b" ".join(done).decode()
-        if done:
-            fate.moment(f"before {name}")
-        answer = await ask(self, *commands)
-        if done:
-            fate.moment(f"after {name}")
-        return answer
-
-    Server.ask = mortal_ask  # type: ignore[method-assign]
-    vars(daemon)["Database"] = partial(Database, connection=Mortal)
+    factories = Factories(partial(Database, connection=Mortal), MortalServer)
 
     def ready() -> None:
         fate.has_begun = True
         print("Stop it with Ctrl-C", flush=True)  # noqa: T201 - what whoever started us waits for
 
-    daemon.run(find_home(os.environ), ready=ready)
+    daemon.run(find_home(os.environ), ready=ready, factories=factories)
 
 
 main()

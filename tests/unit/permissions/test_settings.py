@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from rookery import config, daemon
+from rookery import config
 from rookery.agents.catalog import AGENTS
 from rookery.clock import WallClock
 from rookery.coordination.listeners import Listeners
-from rookery.home import Home, find_home
+from rookery.home import find_home
 from rookery.hook_setup.programs import HookPrograms
 from rookery.model import relays
 from rookery.operations.links import limits_of
@@ -25,13 +25,15 @@ from rookery.runtimes.tmux.observed import ObservedRuntime
 from rookery.runtimes.tmux.runtime import TmuxRuntime
 from rookery.sessions.expiry import ExpirySpans
 from rookery.sessions.supervisor import Deadlines
+from rookery.startup import store_settings
+from rookery.startup.parts import Parts
 from rookery.store import limits
 from rookery.store.journal import Journal
 from tests.support.fakes.database import ObservedDatabase
 from tests.support.fakes.runtime import FakeRuntime
 from tests.support.operations import Desk
 
-# The functions that build the daemon's parts are private, and so is what some parts keep.
+# What some parts keep is private.
 # ruff: noqa: SLF001
 
 pytestmark = pytest.mark.anyio
@@ -80,11 +82,10 @@ READ_IN_PLACE = {
 
 
 @dataclass(frozen=True)
-class Parts:
-    """What the daemon is made of, for some settings."""
+class Reached:
+    """Where settings can arrive."""
 
-    home: Home
-    settings: config.Settings
+    built: Parts
     journal: Journal
     kept: limits.StoredLimits  #: in the store
     talk: relays.RelayLimits
@@ -92,52 +93,54 @@ class Parts:
 
 
 @pytest.fixture
-async def parts(database: ObservedDatabase, journal: Journal, tmp_path: Path) -> Parts:
+async def parts(database: ObservedDatabase, journal: Journal, tmp_path: Path) -> Reached:
     home = find_home({"ROOKERY_HOME": str(tmp_path / "home")})
     home.prepare()
     home.settings.write_text(CONFIGURATION)
     settings = config.load(home.settings)
-    await daemon._take_up(home, settings, WallClock(), database)
+    await store_settings.prepare(settings, WallClock(), database)
     talk = limits_of(Desk(database, journal, settings).context)
-    return Parts(home, settings, journal, await database.read(limits.get), talk, database)
+    kept = await database.read(limits.get)
+    return Reached(Parts(home, settings, {}), journal, kept, talk, database)
 
 
-def tmux(parts: Parts) -> TmuxRuntime:
-    return daemon._runtime(parts.home, parts.settings, WallClock())
+def tmux(parts: Reached) -> TmuxRuntime:
+    return parts.built.runtimes(WallClock()).own
 
 
-def observed(parts: Parts) -> ObservedRuntime:
-    return daemon._observed(parts.home, parts.settings, WallClock())
+def observed(parts: Reached) -> ObservedRuntime:
+    return parts.built.runtimes(WallClock()).observed
 
 
-def deadlines(parts: Parts) -> Deadlines:
-    held = (parts.database, parts.journal, FakeRuntime())
-    programs = HookPrograms(parts.home, AGENTS)
-    return daemon._keeper(parts.home, parts.settings, {}, held, programs).deadlines
+def deadlines(parts: Reached) -> Deadlines:
+    programs = HookPrograms(parts.built.home, AGENTS)
+    runtime = FakeRuntime()
+    made = parts.built.supervisor(parts.database, parts.journal, runtime, programs)
+    return made.deadlines
 
 
-def spans(parts: Parts) -> ExpirySpans:
-    return daemon._spans(parts.settings)
+def spans(parts: Reached) -> ExpirySpans:
+    return parts.built.expiry_spans()
 
 
-def listeners(parts: Parts) -> Listeners:
-    return daemon._listeners(parts.settings, parts.journal)
+def listeners(parts: Reached) -> Listeners:
+    return parts.built.listeners(parts.journal)
 
 
-def permissions(parts: Parts) -> Permissions:
-    return daemon._permissions(parts.home, parts.settings, parts.journal)
+def permissions(parts: Reached) -> Permissions:
+    return parts.built.permissions(parts.journal)
 
 
-def stops(parts: Parts) -> StopPolicy:
-    return daemon._stops(parts.settings, parts.journal)
+def stops(parts: Reached) -> StopPolicy:
+    return parts.built.stop_policy(parts.journal)
 
 
-def offline_answers(parts: Parts) -> OfflineAnswers:
-    return daemon._absence(parts.home, parts.settings, permissions(parts).rules_file)
+def offline_answers(parts: Reached) -> OfflineAnswers:
+    return parts.built.offline_answers(permissions(parts).rules_file)
 
 
 #: What a setting must lead to, and where.
-REACHED: dict[str, tuple[Callable[[Parts], object], object]] = {
+REACHED: dict[str, tuple[Callable[[Reached], object], object]] = {
     "limits.start_deadline": (lambda parts: deadlines(parts).start, 11),
     "limits.queued_messages": (lambda parts: parts.kept.queued_messages, 12),
     "limits.queued_kb": (lambda parts: parts.kept.queued_bytes, 13_000),
@@ -174,7 +177,7 @@ REACHED: dict[str, tuple[Callable[[Parts], object], object]] = {
 
 
 @pytest.mark.parametrize("key", REACHED)
-async def test_a_setting_reaches_the_part_that_obeys_it(parts: Parts, key: str) -> None:
+async def test_a_setting_reaches_the_part_that_obeys_it(parts: Reached, key: str) -> None:
     found, expected = REACHED[key]
 
     assert found(parts) == expected

@@ -8,7 +8,6 @@ from sqlite3 import Connection, OperationalError, connect
 import anyio
 import pytest
 
-from rookery.daemon import READERS
 from rookery.model.facts import (
     NO_SESSION,
     DeliveriesHeld,
@@ -19,6 +18,7 @@ from rookery.model.facts import (
     TurnEnded,
     TurnStarted,
 )
+from rookery.startup.readers import READERS
 from rookery.store import sessions, waiting
 from rookery.store.bells import QUIET, Bells
 from rookery.store.database import Database

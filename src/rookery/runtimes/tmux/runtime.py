@@ -74,7 +74,13 @@ Chore: TypeAlias = Callable[[], Coroutine[None, None, None]]
 
 class TmuxRuntime:
     def __init__(
-        self, site: ServerSite, clock: Clock, *, ring_size: int, typing: float
+        self,
+        site: ServerSite,
+        clock: Clock,
+        *,
+        ring_size: int,
+        typing: float,
+        server: type[Server] = Server,
     ) -> None:
         self._clock = clock
         self._ring_size = ring_size
@@ -85,7 +91,7 @@ class TmuxRuntime:
         self._sweeping: asyncio.TimerHandle | None = None
         self._chores: asyncio.Queue[Chore] = asyncio.Queue()
         self._looks_for_cut_off = False
-        self.server = Server(site, clock, hear=self._hear, adopt_session=self._relink_panes)
+        self.server = server(site, clock, hear=self._hear, adopt_session=self._relink_panes)
         self._typing = typing
 
     async def keep(self) -> None:

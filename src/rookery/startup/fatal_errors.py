@@ -1,0 +1,38 @@
+"""Explain to the user why the daemon ended."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from rookery.home import Home
+from rookery.model.errors import CommitFailed, DiskFull, HomeUnusable, StoreBroken
+
+#: The errors that end the daemon, and that ``user_error`` explains.
+FATAL = (OSError, StoreBroken, CommitFailed, sqlite3.Error, ExceptionGroup)
+
+#: SQLite errors of a file that neither waiting nor free disk space can repair.
+DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def user_error(error: Exception, home: Home) -> Exception:
+    """Return an error that tells the user why the daemon ended."""
+    while isinstance(error, ExceptionGroup):  # the other tasks ended because of the first error
+        error = error.exceptions[0]
+    if isinstance(error, OSError):
+        return HomeUnusable(f"{error.filename or home.state}: {error.strerror}")
+    cause = error if isinstance(error, sqlite3.Error) else error.__cause__
+    if isinstance(cause, sqlite3.Error) and not isinstance(error, DiskFull):
+        said = error.args[0] if isinstance(error, StoreBroken) else f"{home.database}: {cause}"
+        if _is_damage(cause):
+            advice = "Take a backup back:  rookery restore FILE"
+            return StoreBroken(f"{said}. {advice}", remedy="restore")
+        return StoreBroken(said)
+    return error
+
+
+def _is_damage(error: BaseException | None) -> bool:
+    """Return whether an error means that the database file is damaged."""
+    if isinstance(error, sqlite3.DatabaseError):
+        # Some of Python's own errors have no code.
+        return getattr(error, "sqlite_errorcode", None) in DAMAGED
+    return isinstance(error, UnicodeDecodeError)

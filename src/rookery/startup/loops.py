@@ -1,0 +1,54 @@
+"""Start the loops that run as long as the daemon."""
+
+from __future__ import annotations
+
+from anyio.abc import TaskGroup
+
+from rookery.agents.catalog import AGENTS
+from rookery.delivery.dialog_answers import DialogAnswers
+from rookery.delivery.dispatcher import Dispatcher
+from rookery.operations.table import Context
+from rookery.permissions.lost_hooks import LostHooks
+from rookery.permissions.screen_dialogs import DialogWatch
+from rookery.sessions.expiry import Expiry
+from rookery.sessions.headless import HeadlessWatch
+from rookery.startup.parts import Parts
+from rookery.tracking.attention import Attention
+from rookery.tracking.corrections import Corrections
+from rookery.tracking.screen_watch import ScreenWatch
+from rookery.tracking.session_files import SessionFilesWatch
+from rookery.tracking.usage import UsageReader
+
+
+def start_loops(context: Context, parts: Parts, tasks: TaskGroup) -> None:
+    database, journal, runtime = context.database, context.journal, context.runtime
+    decider, conversations, clock = context.permissions, context.conversations, journal.clock
+    for loop in (
+        ScreenWatch(database, journal, runtime, AGENTS, conversations, decider).watch,
+        Attention(database, runtime, clock).keep,
+        DialogWatch(database, runtime, AGENTS, decider).watch,
+        context.discovery.run,
+        HeadlessWatch(database, journal).watch,
+        LostHooks(database, decider).watch,
+        DialogAnswers(database, journal, runtime, AGENTS, decider).press,
+        Dispatcher(database, journal, runtime, AGENTS).deliver,
+        UsageReader(database, journal, context.settings.prices).follow,
+        Expiry(database, journal, runtime, parts.expiry_spans(), context.home.artifacts).run,
+    ):
+        tasks.start_soon(loop)
+    tasks.start_soon(decider.keep_time, database)
+    tasks.start_soon(parts.listeners(journal).keep_time, database)
+    tasks.start_soon(parts.offline_answers(decider.rules_file).keep, database, clock)
+    _watch_session_files(context, tasks)
+
+
+def _watch_session_files(context: Context, tasks: TaskGroup) -> None:
+    """Watch the files in which agents describe their running sessions."""
+    database, journal, conversations = context.database, context.journal, context.conversations
+    corrections = Corrections(database, journal, conversations)
+    for agent in AGENTS.values():
+        if agent.transcript and (files := agent.transcript.session_files):
+            registry = SessionFilesWatch(
+                database, journal, conversations, corrections, agent.name, files
+            )
+            tasks.start_soon(registry.watch, conversations.folders[agent.name])

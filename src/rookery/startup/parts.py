@@ -1,0 +1,200 @@
+"""Build the parts of the daemon from its home, its settings and the login environment."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from rookery.agents.catalog import AGENTS
+from rookery.api.hook_socket import HookSocket
+from rookery.config import Settings
+from rookery.coordination.listeners import Listeners
+from rookery.environment import session_environment
+from rookery.home import Home
+from rookery.hook_setup import programs
+from rookery.hook_setup.programs import HookPrograms
+from rookery.model.facts import SessionId
+from rookery.operations.table import Context
+from rookery.permissions.decisions import Permissions
+from rookery.permissions.offline_answers import OfflineAnswers
+from rookery.permissions.rules_file import RulesFile
+from rookery.permissions.stop_policy import StopPolicy
+from rookery.ports.clock import Clock
+from rookery.ports.runtime import Runtime
+from rookery.processes import Kernel
+from rookery.runtimes.router import RuntimeRouter
+from rookery.runtimes.tmux.observed import ObservedRuntime
+from rookery.runtimes.tmux.runtime import TmuxRuntime
+from rookery.runtimes.tmux.server import Server, ServerSite
+from rookery.runtimes.tmux.user_servers import find_sockets
+from rookery.sessions.expiry import ExpirySpans
+from rookery.sessions.supervisor import Deadlines, LaunchContext, Supervisor
+from rookery.store.database import Database
+from rookery.store.journal import Journal
+from rookery.tracking.agent_folders import folders_of
+from rookery.tracking.discovery import Discovery
+from rookery.tracking.intake import Intake
+from rookery.tracking.transcript_reader import TranscriptReader
+
+
+@dataclass(frozen=True, slots=True)
+class Factories:
+    """How the daemon makes what a test replaces."""
+
+    database: Callable[[Path], Database] = Database
+    tmux_server: type[Server] = Server
+
+
+USUAL_FACTORIES = Factories()
+
+
+@dataclass(frozen=True, slots=True)
+class Runtimes:
+    own: TmuxRuntime  #: Rookery's own tmux server
+    observed: ObservedRuntime  #: the user's panes
+    router: RuntimeRouter  #: all of them
+
+    def holder_of(self, lineage: Sequence[str]) -> SessionId | None:
+        return self.own.holder_of(lineage) or self.observed.holder_of(lineage)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    home: Home
+    settings: Settings
+    login: Mapping[str, str]  #: the environment of the user's login shell
+    factories: Factories = USUAL_FACTORIES
+
+    def database(self) -> Database:
+        return self.factories.database(self.home.database)
+
+    def runtimes(self, clock: Clock) -> Runtimes:
+        home, limits = self.home, self.settings.limits
+        own = TmuxRuntime(
+            ServerSite("tmux", home.tmux, home.run, limits.scrollback_lines),
+            clock,
+            ring_size=limits.live_ring_kb * 1024,
+            typing=limits.typing_seconds,
+            server=self.factories.tmux_server,
+        )
+        observed = ObservedRuntime(
+            "tmux", home.run, clock, Kernel(), typing=limits.typing_seconds
+        )
+        return Runtimes(own, observed, RuntimeRouter(observed, starting=own))
+
+    def context(
+        self, database: Database, journal: Journal, runtimes: Runtimes, stop: Callable[[], None]
+    ) -> Context:
+        # Isolated: files in the working directory must not be imported as modules.
+        demo = (sys.executable, "-I", "-m", "rookery.programs.demo")
+        folders = {
+            name: [*folders_of(agent, self.settings, self.login)]
+            for name, agent in AGENTS.items()
+        }
+        return Context(
+            database=database,
+            journal=journal,
+            runtime=runtimes.router,
+            holder_of=runtimes.holder_of,
+            agents=AGENTS,
+            discovery=self._discovery(database, journal, runtimes.observed),
+            conversations=TranscriptReader(folders, journal.clock),
+            permissions=self.permissions(journal),
+            commands={"demo": demo, "shell": (self.login.get("SHELL", "/bin/sh"),)},
+            settings=self.settings,
+            home=self.home,
+            login=self.login,
+            started_at=journal.clock.now(),
+            stop=stop,
+        )
+
+    def supervisor(
+        self, database: Database, journal: Journal, runtime: Runtime, hooks: HookPrograms
+    ) -> Supervisor:
+        home, settings, limits = self.home, self.settings, self.settings.limits
+
+        def environment(agent: str, caller: Mapping[str, str]) -> Mapping[str, str]:
+            own = {**settings.environment, **settings.agent(agent).environment}
+            return {**session_environment(self.login, caller, own), **home.environment}
+
+        return Supervisor(
+            database,
+            journal,
+            runtime,
+            agents=AGENTS,
+            deadlines=Deadlines(
+                start=limits.start_deadline,
+                quit=limits.quit_seconds,
+                terminate=limits.terminate_seconds,
+            ),
+            surroundings=LaunchContext(
+                environment=environment,
+                hook=programs.write(home, AGENTS),
+                sessions=home.sessions,
+                artifacts=home.artifacts,
+                door=home.hook_door,
+                spool=home.spool,
+                tools=programs.mcp_argv(home) if settings.tools.enabled else (),
+                restore_hooks=hooks.restore,
+            ),
+        )
+
+    def hook_socket(self, context: Context) -> HookSocket:
+        intake = Intake(
+            context.database,
+            context.journal,
+            AGENTS,
+            context.permissions,
+            self.stop_policy(context.journal),
+            conversations=context.conversations,
+        )
+        offline_answers = self.offline_answers(context.permissions.rules_file)
+        home, clock = self.home, context.journal.clock
+        return HookSocket(intake, home.hook_door, home.spool, clock, offline_answers)
+
+    def permissions(self, journal: Journal) -> Permissions:
+        limits = self.settings.permissions
+        deadline = timedelta(seconds=limits.deadline_seconds)
+        return Permissions(journal, RulesFile(self.home.rules), deadline, limits.on_timeout)
+
+    def stop_policy(self, journal: Journal) -> StopPolicy:
+        stops = self.settings.stops
+        deadline = timedelta(seconds=self.settings.permissions.deadline_seconds)
+        return StopPolicy(journal, stops.policy, stops.retries, stops.pattern, deadline)
+
+    def listeners(self, journal: Journal) -> Listeners:
+        spans = self.settings.listeners
+        check, stale = spans.check_seconds, spans.stale_minutes
+        return Listeners(journal, timedelta(seconds=check), timedelta(minutes=stale))
+
+    def offline_answers(self, rules_file: RulesFile) -> OfflineAnswers:
+        when_away = self.settings.permissions.when_away
+        return OfflineAnswers(self.home.offline_answers, AGENTS, rules_file, when_away)
+
+    def expiry_spans(self) -> ExpirySpans:
+        limits = self.settings.limits
+        return ExpirySpans(
+            inactive=timedelta(hours=limits.inactive_hours),
+            retention=timedelta(days=limits.retention_days),
+            kept_sessions=limits.kept_sessions,
+        )
+
+    def _discovery(
+        self, database: Database, journal: Journal, observed: ObservedRuntime
+    ) -> Discovery:
+        own, discovery = self.home.tmux, self.settings.discovery
+        # As tmux itself does it.
+        named = os.environ.get("TMUX_TMPDIR") or self.login.get("TMUX_TMPDIR")
+        root = os.path.realpath(named or "/tmp")  # noqa: S108
+        folder = Path(root, f"tmux-{os.getuid()}")
+
+        def sockets() -> list[Path]:
+            if not discovery.enabled:
+                return []
+            return find_sockets(folder, listed=discovery.tmux_sockets, own=own)
+
+        return Discovery(database, journal, AGENTS, observed, Kernel(), sockets, own)

@@ -1,0 +1,32 @@
+"""Prepare the store for a new daemon: its settings, and what the last one left."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from rookery.config import Settings
+from rookery.ports.clock import Clock
+from rookery.startup.readers import READERS
+from rookery.store import families, flags, limits
+from rookery.store.database import Database
+from rookery.store.journal import Journal
+from rookery.store.listeners import forget_all
+
+
+async def prepare(settings: Settings, clock: Clock, database: Database) -> Journal:
+    """Write the settings to the store, and let the readers of the journal catch up."""
+    journal = Journal(settings.computer, clock, READERS)
+    stored = limits.StoredLimits(
+        queued_messages=settings.limits.queued_messages,
+        queued_bytes=settings.limits.queued_kb * 1_000,
+        headless_sessions=settings.limits.headless_sessions,
+    )
+    await database.write(partial(limits.put, limits=stored))
+    trusts_all = settings.trust.sessions == "all"
+    await database.write(partial(families.trust_all, on=trusts_all))
+    await journal.catch_up(database)
+    if not settings.listeners.survive_restart:
+        await database.write(forget_all)
+    may = settings.permissions.parents_may_answer
+    await database.write(partial(flags.let_parents_answer, on=may))
+    return journal
