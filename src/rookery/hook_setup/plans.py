@@ -12,7 +12,7 @@ from rookery.home import Home
 from rookery.hook_setup import files, programs, trust_lists
 from rookery.hook_setup.files import Change, StagedFiles
 from rookery.hook_setup.places import HookPlace
-from rookery.hook_setup.record import InstalledFile, InstallRecord
+from rookery.hook_setup.record import InstalledFile, InstallRecord, digest
 from rookery.model.errors import BadInput, CommandRefused, ConfigBroken
 from rookery.ports.settings import (
     FoundHook,
@@ -185,19 +185,21 @@ class _Planner:
             self.remarks.append(_TWO_HOMES.format(file))
         if standing == "outdated":
             self._warn(place, file, settings)
-            text = self._without_ours(text, file, language)
+            text = hook_settings.remove(text, language, self._is_ours)
+            self._write(place.agent, file, text)
         else:
             self.record.entries.pop(file, None)
         self._record_before(place, file)
-        text, fragments = hook_settings.add(text, language, shape.groups(command))
-        self.staged.write(place.agent, file, text)
-        entry = self.record.entries[file]
-        self.record.entries[file] = replace(entry, fragments=fragments)
+        text = hook_settings.add(text, language, shape.groups(command))
+        self._write(place.agent, file, text)
 
-    def _without_ours(self, text: str, file: Path, language: SettingsLanguage) -> str:
-        entry = self.record.entries.get(file)
-        fragments = entry.fragments if entry else ()
-        return hook_settings.take_out(text, language, self._is_ours, fragments)
+    def _write(self, agent: str, file: Path, text: str) -> None:
+        """Stage a text, and record whether only we have written the file so far."""
+        if entry := self.record.entries.get(file):
+            is_ours = entry.written == digest(self.staged.read(file))
+            written = digest(text) if is_ours else ""
+            self.record.entries[file] = replace(entry, written=written)
+        self.staged.write(agent, file, text)
 
     def _warn(self, place: HookPlace, file: Path, settings: SettingsValues) -> None:
         if place.trust and hook_settings.comes_before_others(settings, self._is_ours):
@@ -205,16 +207,19 @@ class _Planner:
 
     def _record_before(self, place: HookPlace, file: Path) -> None:
         """Record how a file was before our first change."""
+        entry = self.record.entries.get(file)
+        if entry and entry.written != digest(entry.before):
+            return
         text = self.staged.read(file)
-        entry = InstalledFile(
+        self.record.entries[file] = InstalledFile(
             place.agent,
             str(place.folder),
             str(place.user_folder),
             made=text is None,
             folders=tuple(map(str, files.missing_folders(file))),
-            trusts=file != place.trust or trust_lists.of_place(place).has_head(text or ""),
+            before=text or "",
+            written=digest(text),
         )
-        self.record.entries.setdefault(file, entry)
 
     def _remove(
         self, place: HookPlace, file: Path, language: SettingsLanguage
@@ -228,7 +233,8 @@ class _Planner:
         if not found:
             return {}
         self._warn(place, file, settings)
-        self.staged.write(place.agent, file, self._without_ours(text, file, language))
+        left = hook_settings.remove(text, language, self._is_ours)
+        self._write(place.agent, file, left)
         return trust_lists.hashes(place, file, found) if place.trust else {}
 
     def _forget(self, place: HookPlace) -> None:
@@ -243,32 +249,25 @@ class _Planner:
     def _drop(self, file: Path) -> None:
         if entry := self.record.entries.pop(file, None):
             text = self.staged.read(file)
-            if entry.made and text is not None and "".join(text.split()) in {"", "{}"}:
-                self.staged.write(entry.agent, file, None)
+            if text is not None:
+                left = entry.before if entry.written == digest(text) else text
+                is_empty = "".join(left.split()) in {"", "{}"}
+                self.staged.write(entry.agent, file, None if entry.made and is_empty else left)
             self.folders += map(Path, entry.folders)
 
     def _grant(
         self, place: HookPlace, kept: Path, file: Path, language: SettingsLanguage
     ) -> None:
-        text, entry = self.staged.read(kept) or "", self.record.entries[kept]
         found = list(self._ours(language.parse(self.staged.read(file) or "")))
         with files.named_in_errors(kept):
-            text, fragments = trust_lists.of_place(place).grant(
-                text, trust_lists.hashes(place, file, found)
-            )
-        self.staged.write(place.agent, kept, text)
-        still = [each for each in entry.trust if each in text]
-        self.record.entries[kept] = replace(entry, trust=(*still, *fragments))
+            hashes = trust_lists.hashes(place, file, found)
+            text = self.staged.read(kept) or ""
+            self._write(place.agent, kept, trust_lists.of_place(place).grant(text, hashes))
 
     def _withdraw(self, place: HookPlace, kept: Path, hashes: Mapping[str, str]) -> None:
-        text, entry = self.staged.read(kept), self.record.entries.get(kept)
-        if text is None:
-            return
-        trust = trust_lists.of_place(place)
-        text = trust.withdraw(text, hashes, entry.trust if entry else ())
-        if entry and not entry.trusts:
-            text = trust.withdraw_head(text)
-        self.staged.write(place.agent, kept, text)
+        if (text := self.staged.read(kept)) is not None:
+            left = trust_lists.of_place(place).withdraw(text, hashes)
+            self._write(place.agent, kept, left)
 
     def _install_plugin(self, place: HookPlace, file: Path) -> None:
         standing, wanted = self._plugin(place, file)

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-import json
+import hashlib
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from rookery.agents.names import WITH_SETTINGS
 from rookery.home import Home
 from rookery.hook_setup.files import put_private
 from rookery.hook_setup.places import HookPlace
-from rookery.ports.settings import Fragments
 
 
 @dataclass(frozen=True, slots=True)
 class InstalledFile:
-    """What Rookery has installed in one file."""
+    """What Rookery has installed in one file.
+
+    ``before`` can be restored while only Rookery has written the file since, that is, while its
+    text has the digest ``written``.
+    """
 
     agent: str
     folder: str
     user_folder: str
-    fragments: Fragments = ()  #: the text that was inserted
     made: bool = False  #: the file did not exist before
     folders: tuple[str, ...] = ()  #: that did not exist before, the innermost first
-    trusts: bool = True  #: the file already had a list of trusted hooks
-    trust: tuple[str, ...] = ()  #: the trust entries that were inserted
+    before: str = ""  #: the text before Rookery's first change
+    written: str = ""  #: empty if something else has changed the file
 
     def is_of(self, place: HookPlace) -> bool:
         """Return whether the file belongs to the same agent and user."""
@@ -47,25 +50,27 @@ class InstallRecord:
         yield from dict.fromkeys(entry.place for entry in known)
 
 
+def digest(text: str | None) -> str:
+    return hashlib.sha256((text or "").encode()).hexdigest()
+
+
 def load(home: Home) -> InstallRecord:
-    """Read the record; an unreadable one is empty, and hooks are found by their command."""
+    """Read the record; an unreadable one is empty, and hooks are found by their command.
+
+    Fields of other versions are ignored. Without ``written`` nothing is restored.
+    """
     try:
-        entries = json.loads(_file(home).read_bytes())
-        return InstallRecord({Path(file): _entry(each) for file, each in entries.items()})
-    except (OSError, ValueError, TypeError, AttributeError):
+        text = _file(home).read_bytes()
+        entries = msgspec.json.decode(text, type=dict[str, InstalledFile])
+    except (OSError, msgspec.DecodeError):
         return InstallRecord()
+    return InstallRecord({Path(file): entry for file, entry in entries.items()})
 
 
 def save(home: Home, record: InstallRecord) -> None:
-    entries = {str(file): asdict(entry) for file, entry in record.entries.items()}
-    put_private(_file(home), json.dumps(entries, indent=1))
+    entries = {str(file): entry for file, entry in record.entries.items()}
+    put_private(_file(home), msgspec.json.format(msgspec.json.encode(entries)).decode())
 
 
 def _file(home: Home) -> Path:
     return home.state / "installed.json"
-
-
-def _entry(found: dict[str, Any]) -> InstalledFile:
-    fragments = tuple((event, fragment) for event, fragment in found["fragments"])
-    lists = {name: tuple(found[name]) for name in ("folders", "trust")}
-    return InstalledFile(**{**found, **lists, "fragments": fragments})

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
 
 SettingsValues: TypeAlias = Mapping[str, Any]
-
-#: The text that was inserted for each event, in order.
-Fragments: TypeAlias = Sequence[tuple[str, str]]
 
 #: Whether the agent's user trusts Rookery's hooks; ``off``: the user has disabled them.
 TrustStanding = Literal["trusted", "untrusted", "changed", "off"]
@@ -59,11 +56,8 @@ class SettingsLanguage(Protocol):
     def parse(self, text: str) -> dict[str, Any]:
         """Parse settings. Raises ``ConfigBroken``."""
 
-    def add(self, text: str, event: str, group: Mapping[str, Any]) -> tuple[str, str]:
-        """Return the new text and the inserted fragment."""
-
-    def cut(self, text: str, found: FoundHook, fragment: str) -> str | None:
-        """Return the text without the fragment that added the hook; ``None`` if it changed."""
+    def add(self, text: str, event: str, group: Mapping[str, Any]) -> str:
+        """Return the text with the group at the end of the event's list."""
 
     def remove(self, text: str, found: FoundHook) -> str:
         """Return the text without the hook and without containers that become empty."""
@@ -83,17 +77,11 @@ class TrustList(Protocol):
 
     def best(self, found: Iterable[TrustStanding]) -> TrustStanding: ...
 
-    def grant(self, text: str, trusted: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
-        """Return the text that trusts these, and what was inserted. Raises ``ConfigBroken``."""
+    def grant(self, text: str, trusted: Mapping[str, str]) -> str:
+        """Return the text that trusts these hooks. Raises ``ConfigBroken``."""
 
-    def withdraw(self, text: str, keys: Collection[str], fragments: Sequence[str]) -> str:
-        """Return the text without the entries of these hooks."""
-
-    def has_head(self, text: str) -> bool:
-        """Return whether the list exists, even if it is empty."""
-
-    def withdraw_head(self, text: str) -> str:
-        """Return the text without the heading of an empty list."""
+    def withdraw(self, text: str, keys: Collection[str]) -> str:
+        """Return the text without the entries of these hooks, or a list that becomes empty."""
 
 
 @dataclass(frozen=True, slots=True)

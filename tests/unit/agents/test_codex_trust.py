@@ -27,12 +27,25 @@ BY_CODEX = "\n[hooks.state]\n" + "".join(
 
 
 @pytest.mark.spec("C1")
-@given(files.as_toml())
-def test_what_we_grant_can_be_withdrawn_to_the_byte(text: str) -> None:
-    new, fragments = trust.grant(text, TRUSTED)
+@given(files.as_toml(trusts=False))
+def test_what_we_grant_can_be_withdrawn_to_the_byte(before: str) -> None:
+    text = before + "\n[notice]\n"
+
+    new = trust.grant(text, TRUSTED)
 
     assert trust.standing(new, TRUSTED) == "trusted"
-    assert trust.withdraw(new, TRUSTED, fragments) == text
+    assert trust.withdraw(new, TRUSTED) == text
+
+
+@pytest.mark.spec("C1")
+@given(files.as_toml())
+def test_what_we_grant_leaves_no_setting_behind(text: str) -> None:
+    left = toml_edit.parse(trust.withdraw(trust.grant(text, TRUSTED), TRUSTED))
+    before = toml_edit.parse(text)
+
+    for each in (left, before):
+        each.get("hooks", {}).pop("state", None) or each.get("hooks") or each.pop("hooks", None)
+    assert left == before
 
 
 @pytest.mark.spec("C1")
@@ -40,15 +53,15 @@ def test_what_we_grant_can_be_withdrawn_to_the_byte(text: str) -> None:
 def test_what_codex_wrote_can_be_withdrawn_to_the_byte(before: str, later: str) -> None:
     text = before.replace("\r\n", "\n") + "\n"
 
-    left = trust.withdraw(text + BY_CODEX + later, TRUSTED, ())
+    left = trust.withdraw(text + BY_CODEX + later, TRUSTED)
 
-    assert trust.withdraw_head(left) == text + later
+    assert left == text + later
 
 
 def test_a_head_stays_that_something_stands_below() -> None:
     text = BY_CODEX + '\n[hooks.state."mine"]\ntrusted_hash = "x"\n'
 
-    left = trust.withdraw_head(trust.withdraw(text, TRUSTED, ()))
+    left = trust.withdraw(text, TRUSTED)
 
     assert left == '\n[hooks.state]\n\n[hooks.state."mine"]\ntrusted_hash = "x"\n'
 
@@ -73,7 +86,7 @@ def test_what_was_trusted_otherwise_is_trusted_anew_and_what_is_off_stays_off() 
     text = f'[hooks.state."{old}"]\ntrusted_hash = "sha256:0"\n\n'
     text += f'[hooks.state."{off}"]\nenabled = false\n'
 
-    new, _ = trust.grant(text, {old: "sha256:1", off: "sha256:2"})
+    new = trust.grant(text, {old: "sha256:1", off: "sha256:2"})
 
     state = toml_edit.parse(new)["hooks"]["state"]
     assert state == {off: {"enabled": False}, old: {"trusted_hash": "sha256:1"}}

@@ -14,9 +14,9 @@ from tests.support import files
 @pytest.mark.spec("C1")
 @given(files.as_toml())
 def test_tables_are_added_after_all_that_is_there(text: str) -> None:
-    new, addition = toml_edit.append(text, "[ours]\na = 1\n")
+    new = toml_edit.append(text, "[ours]\na = 1\n")
 
-    assert new == text + addition
+    assert new.startswith(text)
     assert toml_edit.parse(new) == {**toml_edit.parse(text), "ours": {"a": 1}}
 
 
@@ -31,7 +31,7 @@ def test_every_string_can_be_written(value: str) -> None:
     [("a = 1", "a = 1\n\n[b]\n"), ("a = 1\r\n", "a = 1\r\n\r\n[b]\r\n"), ("", "[b]\n")],
 )
 def test_lines_end_as_they_do_there(text: str, ended: str) -> None:
-    assert toml_edit.append(text, "[b]\n")[0] == ended
+    assert toml_edit.append(text, "[b]\n") == ended
 
 
 def test_tables_are_found_with_their_keys_and_nothing_more() -> None:

@@ -6,8 +6,11 @@ import json
 import os
 import stat
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rookery.agents.catalog import AGENTS
 from rookery.agents.names import WITH_SETTINGS
@@ -18,7 +21,11 @@ from rookery.hook_setup.files import Change
 from rookery.hook_setup.places import HookPlace
 from rookery.hook_setup.plans import HookState, SetupPlan
 from rookery.model.errors import BadInput, CommandRefused, ConfigBroken
+from tests import written
 from tests.support.dialects import shape_of
+
+#: The record and the settings after an installation by an earlier version.
+RECORDINGS = Path(__file__).parents[1] / "recordings" / "installed"
 
 USERS = """{
     "model": "opus",
@@ -111,6 +118,93 @@ def test_settings_are_the_same_byte_for_byte_after_install_and_uninstall(
     assert file.read_bytes() == text.encode()
     assert [each.name for each in file.parent.iterdir()] == [name]
     assert setting.look(agent).standing == "absent"
+
+
+@pytest.mark.spec("C1")
+@settings(max_examples=25)  # each writes and syncs about ten files
+@given(st.data(), st.booleans(), st.booleans())
+def test_whatever_is_written_there_is_restored_byte_for_byte(
+    drawn: st.DataObject, again: bool, trust: bool
+) -> None:
+    agent = drawn.draw(st.sampled_from(["claude", "gemini", "codex"]))
+    if agent == "codex":
+        name, text = "config.toml", drawn.draw(written.as_toml())
+    else:
+        look = written.as_json(drawn.draw(written.settings()), comments=agent == "gemini")
+        name, text = "settings.json", drawn.draw(look)
+    with TemporaryDirectory() as folder:
+        setting = Setting(Path(folder))
+        file = setting.seed(agent, name, text)
+
+        apply.apply_plan(setting.home, setting.plan(agent, trust=trust and not again))
+        installed = file.read_bytes()
+        apply.apply_plan(setting.home, setting.plan(agent, trust=trust))
+        setting.uninstall(agent)
+
+        assert installed != text.encode() or agent == "codex"
+        assert file.read_bytes() == text.encode()
+
+
+@pytest.mark.spec("C1")
+def test_what_an_earlier_version_installed_is_removed(setting: Setting) -> None:
+    """Its record has the inserted fragments, and no text to restore."""
+    gemini = '{ // mine\n  "ui": {} /* yes */\n}\n'
+    before = {"claude/settings.json": USERS, "gemini/settings.json": gemini}
+    before["codex/config.toml"] = TABLES
+    for file in ("home/installed.json", *before):
+        text = (RECORDINGS / file.replace("/", "-")).read_text()
+        folder, _, name = file.partition("/")
+        setting.seed(folder, name, text.replace("@folder@", str(setting.folder)))
+    kept = list(record.load(setting.home).places())
+
+    setting.uninstall("claude", "gemini", "codex")
+
+    left = {file: (setting.folder / file).read_text() for file in before}
+    # A list without hooks means nothing; it goes with the hook that was added to it.
+    before["claude/settings.json"] = USERS.replace(',\n        "PreToolUse": []', "")
+    assert kept == [setting.place(each) for each in ("claude", "gemini", "codex")]
+    assert left == before
+    assert record.load(setting.home).entries == {}
+
+
+@pytest.mark.spec("C1")
+@pytest.mark.parametrize("agent", ["claude", "codex"])
+def test_settings_that_were_changed_meanwhile_only_lose_our_hooks(
+    setting: Setting, agent: str
+) -> None:
+    name, text = ("config.toml", TABLES) if agent == "codex" else ("settings.json", USERS)
+    file = setting.seed(agent, name, text)
+    setting.install(agent, trust=True)
+    file.write_text(file.read_text().replace('"model"', '"mine": 1,\n    "model"') + "\n")
+
+    setting.uninstall(agent)
+
+    without_empty_list = text.replace(',\n        "PreToolUse": []', "")
+    changed = without_empty_list.replace('"model"', '"mine": 1,\n    "model"') + "\n"
+    assert file.read_text() == changed
+
+
+@pytest.mark.spec("C1")
+def test_trust_for_a_project_is_restored_byte_for_byte_after_the_users(
+    setting: Setting,
+) -> None:
+    file = setting.seed("user/.codex", "config.toml", 'model = "x"')
+    environment = {"HOME": str(setting.folder / "user")}
+    user = places.of_user("codex", environment)
+    project = places.of_project("codex", setting.folder, environment)
+    for place in (user, project):
+        plan = plans.install(setting.home, record.load(setting.home), [place], trust=True)
+        apply.apply_plan(setting.home, plan)
+
+    texts = []
+    for place in (user, project):
+        plan = plans.uninstall(setting.home, record.load(setting.home), [place])
+        apply.apply_plan(setting.home, plan)
+        texts.append(file.read_text())
+
+    assert str(project.folder) in texts[0]
+    assert f"{user.folder}/" not in texts[0]
+    assert texts[1] == 'model = "x"'
 
 
 @pytest.mark.spec("C1")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from rookery.agents.codex.hooks import EVENTS
@@ -22,6 +22,8 @@ _ORDER: tuple[TrustStanding, ...] = ("off", "changed", "untrusted", "trusted")
 #: Seconds that it gives a hook without a timeout, and the most that it gives some events.
 _DEFAULT_TIMEOUT_S, _SHORT_TIMEOUT_S = 600, 3
 
+#: The table that holds the list.
+_LIST = ("hooks", "state")
 
 #: The keys of ``hooks.json``. With another one at its top, Codex ignores the whole file.
 _FILE_KEYS = frozenset({"description", "hooks"})
@@ -75,10 +77,10 @@ def _standing(kept: object, wanted: str) -> TrustStanding:
             return "untrusted"
 
 
-def grant(text: str, trusted: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
-    """Add hooks to the list, without those that are switched off.
+def grant(text: str, trusted: Mapping[str, str]) -> str:
+    """Add hooks to the list, except those that are switched off.
 
-    Returns also what was put in, in order. Raises ``ConfigBroken`` if nothing can be added.
+    Raises ``ConfigBroken`` if nothing can be added.
     """
     kept = _state(toml_edit.parse(text))
     new = {
@@ -86,66 +88,46 @@ def grant(text: str, trusted: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
         for each, wanted in trusted.items()
         if _standing(kept.get(each), wanted) in {"untrusted", "changed"}
     }
-    text = withdraw(text, new, ())
-    fragments = []
+    text = _without(text, {(*_LIST, each) for each in new})
     for each, wanted in new.items():
         table = f"[hooks.state.{toml_edit.string(each)}]\n"
         trust = f"trusted_hash = {toml_edit.string(wanted)}\n"
-        text, fragment = toml_edit.append(text, table + trust)
-        fragments.append(fragment)
+        text = toml_edit.append(text, table + trust)
     try:
         toml_edit.parse(text)
     except ConfigBroken as error:
         raise ConfigBroken("what is trusted cannot be added; let Codex ask for it") from error
-    return text, tuple(fragments)
+    return text
 
 
-def withdraw(text: str, keys: Collection[str], fragments: Sequence[str]) -> str:
-    """Take hooks out of the list: what we put in, or tables as Codex writes them."""
-    wanted = {("hooks", "state", each) for each in keys}
-    tables = [each for each in toml_edit.tables(text) if each.path in wanted]
-    left = text
-    for fragment in reversed(fragments):
-        left = "".join(left.rsplit(fragment, 1))
-    expected = _expected(text, tables)
-    return left if _is_same(left, expected) else _without(text, tables)
+def withdraw(text: str, keys: Collection[str]) -> str:
+    """Remove hooks from the list, and the head of the list if it becomes empty."""
+    left = _without(text, {(*_LIST, each) for each in keys})
+    is_emptied = left != text and not _state(toml_edit.parse(left))
+    return _without(left, {_LIST}) if is_emptied else left
 
 
-def has_head(text: str) -> bool:
-    """Return whether there is a list, be it empty."""
-    return any(table.path == ("hooks", "state") for table in toml_edit.tables(text))
+def _without(text: str, paths: Collection[toml_edit.Path]) -> str:
+    """Remove these tables, but nothing that only looks like one, such as a line of a string."""
+    for table in reversed(list(toml_edit.tables(text))):
+        if table.path in paths:
+            left = toml_edit.without_lines(text, table.start, table.end)
+            text = left if _lacks_only(table.path, text, left) else text
+    return text
 
 
-def withdraw_head(text: str) -> str:
-    """Take out the head of the list, if nothing is in it."""
-    heads = [table for table in toml_edit.tables(text) if table.path == ("hooks", "state")]
-    return _without(text, heads)
-
-
-def _without(text: str, tables: Collection[toml_edit.TomlTable]) -> str:
-    left = text
-    for table in sorted(tables, key=lambda each: each.start, reverse=True):
-        left = toml_edit.without_lines(left, table.start, table.end)
-    # What only looked like a table, inside a text of several lines, is left alone.
-    return left if _is_same(left, _expected(text, tables)) else text
-
-
-def _expected(text: str, tables: Iterable[toml_edit.TomlTable]) -> dict[str, Any]:
+def _lacks_only(path: toml_edit.Path, text: str, left: str) -> bool:
+    """Return whether a text that is left has all settings of the other but the table."""
     expected = toml_edit.parse(text)
-    for table in tables:
-        _forget(expected, table.path)
-    return expected
-
-
-def _is_same(text: str, expected: dict[str, Any]) -> bool:
     try:
-        found = toml_edit.parse(text)
+        found = toml_edit.parse(left)
     except ConfigBroken:
         return False
+    _forget(expected, path)
     for each in (found, expected):
-        for path in (("hooks", "state"), ("hooks",)):
-            if not _at(each, path):
-                _forget(each, path)
+        for parent in (_LIST, _LIST[:1]):
+            if not _at(each, parent):
+                _forget(each, parent)
     return found == expected
 
 
@@ -163,5 +145,5 @@ def _forget(settings: dict[str, Any], path: tuple[str, ...]) -> None:
 
 
 def _state(settings: Mapping[str, Any]) -> Mapping[str, object]:
-    found = _at(settings, ("hooks", "state"))
+    found = _at(settings, _LIST)
     return found if isinstance(found, dict) else {}

@@ -12,13 +12,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from rookery.agents.shared import jsonc_edit, toml_edit
 from rookery.model.errors import ConfigBroken
-from rookery.ports.settings import (
-    FoundHook,
-    Fragments,
-    HookShape,
-    SettingsLanguage,
-    SettingsValues,
-)
+from rookery.ports.settings import FoundHook, HookShape, SettingsLanguage, SettingsValues
 
 #: The name of the program that our hooks run, in every Rookery home.
 PROGRAM = "rookery-hook"
@@ -42,15 +36,9 @@ class Json:
             raise ConfigBroken("line 1: all of it should be an object")
         return found
 
-    def add(self, text: str, event: str, group: Mapping[str, Any]) -> tuple[str, str]:
-        path = ("hooks", event)
-        if not text.strip():
-            new, _ = jsonc_edit.append("{}\n", path, group)
-            return text + new, new
-        return jsonc_edit.append(text, path, group, comments=self.comments)
-
-    def cut(self, text: str, found: FoundHook, fragment: str) -> str | None:
-        return jsonc_edit.cut(text, found.path[:3], fragment, comments=self.comments)
+    def add(self, text: str, event: str, group: Mapping[str, Any]) -> str:
+        whole = text if text.strip() else text + "{}\n"
+        return jsonc_edit.append(whole, ("hooks", event), group, comments=self.comments)
 
     def remove(self, text: str, found: FoundHook) -> str:
         settings, path = self.parse(text), found.path
@@ -71,7 +59,7 @@ class Toml:
     def parse(self, text: str) -> dict[str, Any]:
         return toml_edit.parse(text)
 
-    def add(self, text: str, event: str, group: Mapping[str, Any]) -> tuple[str, str]:
+    def add(self, text: str, event: str, group: Mapping[str, Any]) -> str:
         lines = [f"[[hooks.{event}]]"]
         for hook in group["hooks"]:
             lines.append(f"[[hooks.{event}.hooks]]")
@@ -80,10 +68,6 @@ class Toml:
                 for name, value in hook.items()
             ]
         return toml_edit.append(text, "\n".join(lines) + "\n")
-
-    def cut(self, text: str, found: FoundHook, fragment: str) -> str | None:
-        before, is_there, after = text.rpartition(fragment)
-        return before + after if is_there else None
 
     def remove(self, text: str, found: FoundHook) -> str:
         """Remove the hook's tables; hooks in another notation stay."""
@@ -127,18 +111,14 @@ def standing(
     return "installed" if sorted(there) == sorted(wanted) else "outdated"
 
 
-def add(
-    text: str, language: SettingsLanguage, groups: Mapping[str, Mapping[str, Any]]
-) -> tuple[str, Fragments]:
-    """Append each group to the list of its event. Returns the text and the parts inserted.
+def add(text: str, language: SettingsLanguage, groups: Mapping[str, Mapping[str, Any]]) -> str:
+    """Append each group to the list of its event.
 
     Raises ``ConfigBroken`` if that would change anything else.
     """
     expected = language.parse(text)
-    fragments = []
     for event, group in groups.items():
-        text, fragment = language.add(text, event, group)
-        fragments.append((event, fragment))
+        text = language.add(text, event, group)
     try:
         found = language.parse(text)
     except ConfigBroken as error:
@@ -147,26 +127,23 @@ def add(
         expected.setdefault("hooks", {}).setdefault(event, []).append(group)
     if found != expected:
         raise ConfigBroken(language.advice)
-    return text, tuple(fragments)
+    return text
 
 
-def take_out(
-    text: str, language: SettingsLanguage, is_ours: IsOurs, fragments: Fragments
-) -> str:
-    """Remove our hooks: exactly the inserted text or, if that was edited, only the hooks.
+def remove(text: str, language: SettingsLanguage, is_ours: IsOurs) -> str:
+    """Remove our hooks, and the lists of hooks that become empty.
 
     Raises ``ConfigBroken`` if our hooks cannot be separated from others.
     """
-    expected = _pruned(_without(language.parse(text), is_ours))
-    left = _cut(text, language, is_ours, fragments)
-    if left is not None and _parses_to(language, left, expected):
-        return left
-    while found := next(filter(is_ours, find(language.parse(text))), None):
-        left = language.remove(text, found)
-        if left == text:
-            break
-        text = left
-    if not _parses_to(language, text, expected):
+    settings = language.parse(text)
+    # From the last to the first, so that the positions of the others do not change.
+    for found in reversed(list(filter(is_ours, find(settings)))):
+        text = language.remove(text, found)
+    try:
+        is_exact = _pruned(language.parse(text)) == _pruned(_without(settings, is_ours))
+    except ConfigBroken:
+        is_exact = False
+    if not is_exact:
         raise ConfigBroken(f"our hooks cannot be told from others; look for {PROGRAM}")
     return text
 
@@ -198,30 +175,6 @@ def comes_before_others(settings: SettingsValues, is_ours: IsOurs) -> bool:
         for event, group, hook, _ in _hooks(settings)
         if ("hooks", event, group, "hooks", hook) not in mine
     )
-
-
-def _parses_to(language: SettingsLanguage, text: str, expected: Mapping[str, Any]) -> bool:
-    try:
-        return _pruned(language.parse(text)) == expected
-    except ConfigBroken:
-        return False
-
-
-def _cut(
-    text: str, language: SettingsLanguage, is_ours: IsOurs, fragments: Fragments
-) -> str | None:
-    """Remove the inserted texts, the last first: an earlier one may enclose a later one."""
-    for event, fragment in reversed(fragments):
-        try:
-            found = [each for each in find(language.parse(text)) if is_ours(each)]
-        except ConfigBroken:
-            return None
-        there = [each for each in found if each.event == event]
-        left = language.cut(text, there[-1], fragment) if there else None
-        if left is None:
-            return None
-        text = left
-    return text if fragments else None
 
 
 def _without(settings: dict[str, Any], is_ours: IsOurs) -> dict[str, Any]:

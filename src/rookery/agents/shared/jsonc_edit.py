@@ -31,13 +31,11 @@ def parse_table(text: str) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def append(
-    text: str, path: Sequence[str], value: object, *, comments: bool = False
-) -> tuple[str, str]:
+def append(text: str, path: Sequence[str], value: object, *, comments: bool = False) -> str:
     """Append ``value`` to the list at ``path``, which is created if missing.
 
-    Returns the new text and the inserted text, which is one piece in the surrounding layout.
-    Raises ``ConfigBroken`` for a text that is not JSON or that has another type at ``path``.
+    The inserted text is one piece in the surrounding layout. Raises ``ConfigBroken`` for a text
+    that is not JSON or that has another type at ``path``.
     """
     page = _open(text, comments=comments)
     _read(page.bare)
@@ -47,25 +45,7 @@ def append(
         for name in reversed(missing[1:]):
             value = {name: value}
     at, addition = _addition(page, opening, missing[0] if missing else None, value)
-    return text[:at] + addition + text[at:], addition
-
-
-def cut(
-    text: str, path: Sequence[str | int], addition: str, *, comments: bool = False
-) -> str | None:
-    """Remove the inserted text ``addition`` that created the value at ``path``.
-
-    Returns None if the text there is not exactly as inserted.
-    """
-    page = _open(text, comments=comments)
-    opening = page.skip(0)
-    for name in path:
-        part = _named(page.parts(opening), name)
-        opening = part.value
-    # The same text may occur elsewhere, too: locate it by the value that it contains.
-    start = part.value - addition.rfind(text[part.value : part.end])
-    end = start + len(addition)
-    return text[:start] + text[end:] if text[start:end] == addition else None
+    return text[:at] + addition + text[at:]
 
 
 def remove(text: str, path: Sequence[str | int], *, comments: bool = False) -> str:
@@ -81,13 +61,24 @@ def remove(text: str, path: Sequence[str | int], *, comments: bool = False) -> s
         comma = page.bare.index(",", part.end)
         rest = text[comma + 1 :].lstrip(" \t\r\n")
         return text[: part.start] + text[part.end : comma] + rest
-    before = text[: part.start].rstrip(" \t\r\n")
-    if before[-1] != page.bare[len(before) - 1]:  # a comment, which may need its newline
-        before = text[: part.start]
+    rest = text[part.end :]
+    before = _stripped(page, part.start, rest)
     if number:
         comma = page.bare.index(",", parts[number - 1].end)
-        before = before[:comma] + before[comma + 1 :]
-    return before + text[part.end :]
+        between = before[comma + 1 :]  # a comment, or nothing
+        before = before[:comma] + between if between else _stripped(page, comma, rest)
+    return before + rest
+
+
+def _stripped(page: _Source, end: int, rest: str) -> str:
+    """Return the text before ``end`` without its blanks, unless a comment needs the newline."""
+    before = page.text[:end].rstrip(" \t\r\n")
+    is_in_line_comment = any(
+        found[0].startswith("//") and found.start() < len(before) <= found.end()
+        for found in _STRING_OR_COMMENT.finditer(page.text)
+    )
+    has_newline = rest.lstrip(" \t\r").startswith("\n")
+    return page.text[:end] if is_in_line_comment and not has_newline else before
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,13 +30,12 @@ def parse(text: str) -> dict[str, Any]:
         raise ConfigBroken(f"line 1: {error}") from error
 
 
-def append(text: str, tables: str) -> tuple[str, str]:
-    """Append whole tables. Returns the new text and the inserted text, which is one piece."""
+def append(text: str, tables: str) -> str:
+    """Append whole tables, after an empty line."""
     newline = "\r\n" if "\r\n" in text else "\n"
     ended = "" if not text or text.endswith("\n") else newline
-    apart = newline if text.strip() else ""
-    addition = ended + apart + tables.replace("\n", newline)
-    return text + addition, addition
+    apart = newline if text else ""
+    return text + ended + apart + tables.replace("\n", newline)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +48,10 @@ class TomlTable:
 
 
 def tables(text: str) -> Iterator[TomlTable]:
-    """Find the tables with one line per key. Others may be wrong; the caller must check."""
+    """Find the tables. If a key has several lines, the end is wrong; the caller must check."""
     lines = _LINE.findall(text)
     for number, line in enumerate(lines):
-        if path := _path(line.removeprefix(_MARK)):
+        if (path := _path(line.removeprefix(_MARK))) and _is_whole("".join(lines[:number])):
             end = number + 1
             while end < len(lines) and _is_key(lines[end]):
                 end += 1
@@ -75,6 +74,15 @@ def string(value: str) -> str:
 
 def _is_key(line: str) -> bool:
     return bool(line.strip()) and line.lstrip()[0] not in "#["
+
+
+def _is_whole(text: str) -> bool:
+    """Return whether a part of a text ends outside of strings and lists of several lines."""
+    try:
+        parse(text)
+    except ConfigBroken:
+        return False
+    return True
 
 
 def _path(line: str) -> Path:
