@@ -1,13 +1,12 @@
 """Send one hook call of an agent to the daemon, and print the daemon's answer for the agent.
 
 Run as ``python -I -S hook.py SOCKET SPOOL AGENT``, with the payload on standard input. Where
-there is a C compiler, ``hook.c`` runs instead and starts this program only when it is needed.
-It then appends the key of the call and the daemon's answer so far, and this program does not
-send the call again. Without a daemon the hook is quick and harmless: whatever goes wrong, it
-exits with 0 and prints nothing, unless the call needed a decision (see ``_offline_answer``).
-For such a call every error leads to an answer: the strictest offline answer stored for it. If
-the file with the offline answers is missing or damaged, it prints the answer that the wrapper
-script passes in its environment (see ``_undecided_answer``).
+there is a C compiler, ``hook.c`` runs instead. It starts this program only when needed, with
+the key of the call and the daemon's answer so far; then the call is not sent again.
+
+Without a daemon the hook is quick and harmless: it exits with 0 and prints nothing, unless the
+call needed a decision. Then every error leads to the strictest offline answer stored for the
+call or, if that file is missing or damaged, to the answer in the wrapper script's environment.
 """
 
 # No "from __future__ import annotations": that import alone takes 2 % of a call.
@@ -78,19 +77,19 @@ def _deliver(door: str, spool: str, agent: str, payload: bytes, told: "list[str]
         return answer[len(TAKEN) :]
     if answer.startswith(WAIT):
         return insist(door, call, answer, over)
-    # The daemon would refuse this payload, so only the first line is spooled: it names the
-    # caller and the payload's length.
-    _spool(spool, key, call[: len(call) - len(payload)] if _is_too_large(payload) else call)
+    if len(payload) > MAX_PAYLOAD_BYTES:
+        # The daemon would refuse it. The first line names the caller and the payload's length.
+        call = call[: len(call) - len(payload)]
+    _spool(spool, key, call)
     return _offline_answer(spool, agent, payload)
 
 
 def _call(key: str, agent: str, payload: bytes) -> bytes:
     """Return one line that identifies the caller, followed by the payload unchanged.
 
-    The key identifies this call, so that a call sent twice (because a daemon died before it
-    could answer) is processed once. The key begins with the time, which the facts then carry.
-    The line gives the payload's length, so the connection can stay open after the payload:
-    the daemon then notices when the agent kills this program.
+    A call that is sent twice, because a daemon died, has the same key and is processed once.
+    The key begins with the time, which the facts then carry. The payload's length lets the
+    connection stay open: the daemon then notices when the agent kills this program.
     """
     badge, pane = posix.environ.get(b"ROOKERY_BADGE"), posix.environ.get(b"TMUX_PANE")
     server = posix.environ.get(b"TMUX", b"").rsplit(b",", 2)[0].replace(b"\n", b"")
@@ -99,15 +98,8 @@ def _call(key: str, agent: str, payload: bytes) -> bytes:
     return b" ".join(words) + b"\n" + payload
 
 
-def _is_too_large(payload: bytes) -> bool:
-    return len(payload) > MAX_PAYLOAD_BYTES
-
-
 def _ancestors() -> bytes:
-    """Return the ancestor processes, the nearest first, each as pid and start time.
-
-    They may have exited when a spooled call is read; then only this list identifies its sender.
-    """
+    """Return the ancestors' pids and start times, which identify a sender that has exited."""
     found: list[bytes] = []
     pid = posix.getppid()
     while pid > 1 and len(found) < MAX_ANCESTORS:
@@ -187,7 +179,7 @@ def _offline_answer(spool: str, agent: str, payload: bytes) -> bytes:
     try:
         return _find_answer(verified(_read(home + "/" + ABSENCE)), agent, payload)
     except Exception:  # noqa: BLE001 - missing or damaged in any way: no rule is known
-        return _undecided_answer(payload) if _exists(home) else b""
+        return _undecided_answer(home, payload)
 
 
 def verified(stored: bytes) -> bytes:
@@ -201,41 +193,37 @@ def verified(stored: bytes) -> bytes:
     return stored
 
 
-def _undecided_answer(payload: bytes) -> bytes:
+def _undecided_answer(home: str, payload: bytes) -> bytes:
     """Return the agent's "ask" or "deny" for a call before a tool runs, whatever the tool."""
     event = posix.environ.get(b"ROOKERY_HOOK_EVENT", b"")
-    is_known = b'"hook_event_name"' in payload
-    is_meant = event and (not is_known or b'"%s"' % event in payload)
+    is_installed = posix.access(home, posix.F_OK)
+    is_meant = is_installed and event and _may_be(event, payload)
     return posix.environ.get(b"ROOKERY_HOOK_ANSWER", b"") if is_meant else b""
 
 
-def _exists(folder: str) -> bool:
-    try:
-        posix.stat(folder)
-    except OSError:
-        return False
-    return True
+def _may_be(event: bytes, payload: bytes) -> bool:
+    """Return whether a payload may be of this event; parsing it would be slow."""
+    return b'"hook_event_name"' not in payload or b'"%s"' % event in payload
 
 
 def _find_answer(words: bytes, agent: str, payload: bytes) -> bytes:
     # Search the bytes first: most calls are for other events and need no JSON parsing.
     events = {each.partition(b'"')[0] for each in words.split(b'"event": "')[1:]}
-    is_known = b'"hook_event_name"' in payload
-    meant = {each.decode() for each in events if not is_known or b'"%s"' % each in payload}
+    meant = {each.decode() for each in events if _may_be(each, payload)}
     if not meant:
         return b""
     left = [each for each in _parse_json(words).get(agent, ()) if each["event"] in meant]
     try:
         told = _parse_json(payload)
         event, tool = told.get("hook_event_name", ""), told.get("tool_name", "")
-        left = [each for each in left if each["event"] == event and _is_for(each, tool)]
+        left = [
+            each
+            for each in left
+            if each["event"] == event and any(fits(glob, tool) for glob in each["tools"])
+        ]
     except Exception:  # noqa: BLE001, S110 - an unreadable payload still gets an answer
         pass
     return str(left[0]["say"]).encode() if left else b""
-
-
-def _is_for(left: "dict[str, Any]", tool: str) -> bool:
-    return any(fits(glob, tool) for glob in left["tools"])
 
 
 def fits(glob: str, text: str) -> bool:
@@ -286,29 +274,18 @@ def _spool(spool: str, key: str, call: bytes) -> None:
     # The name sorts by time, and the rename makes the file appear complete or not at all.
     name = f"{spool}/{key}"
     try:
-        _write(name + ".part", call)
+        _write(name + ".part", posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL, call)
         posix.rename(name + ".part", name)
-        _sync(spool)
+        _write(spool, posix.O_RDONLY)  # a rename is durable only once its folder is synced
     except OSError:  # the disk is full
-        try:
-            posix.unlink(name + ".part")
-        except OSError:
-            return
+        posix.unlink(name + ".part")  # if that fails, too, ``main`` still answers
 
 
-def _sync(folder: str) -> None:
-    # A rename is durable only once its folder is synced.
-    number = posix.open(folder, posix.O_RDONLY)
+def _write(name: str, flags: int, content: bytes = b"") -> None:
+    """Write a file, or a folder's entries, to disk."""
+    file = posix.open(name, flags, 0o600)
     try:
-        posix.fsync(number)
-    finally:
-        posix.close(number)
-
-
-def _write(name: str, call: bytes) -> None:
-    file = posix.open(name, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL, 0o600)
-    try:
-        rest = memoryview(call)
+        rest = memoryview(content)
         while rest:
             rest = rest[posix.write(file, rest) :]
         posix.fsync(file)

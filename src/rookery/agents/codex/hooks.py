@@ -7,17 +7,14 @@ from collections.abc import Iterable, Mapping
 from msgspec import structs
 
 from rookery.agents.codex import NAME
+from rookery.agents.shared.claude_style_answers import UNDECIDED, answers_as_reason
 from rookery.agents.shared.claude_style_hooks import (
     DECISION_TIMEOUT_S,
     HOOK_TIMEOUT_S,
-    UNDECIDED,
     ClaudeStyleHooks,
-    answers_as_reason,
-    identified,
-    question,
 )
 from rookery.model.facts import Fact, SessionId, ToolUsed
-from rookery.model.permissions import Call, Outcome, Verdict
+from rookery.model.permissions import Outcome, Verdict
 from rookery.ports.agent import HookTraits, Payload
 
 #: Each event, its name in Codex's list of trusted hooks, and the timeout in seconds.
@@ -40,18 +37,6 @@ class CodexHooks(ClaudeStyleHooks):
             is_use = isinstance(fact, ToolUsed)
             yield structs.replace(fact, folder=payload["cwd"]) if is_use else fact
 
-    def read_call(self, payload: Payload) -> Call | None:
-        match payload:
-            case {
-                "hook_event_name": "PreToolUse",
-                "tool_name": "request_user_input" as tool,
-                "tool_input": {"questions": [_, *_] as questions} as given,
-            }:
-                asked = Call(tool, given, tuple(question(each) for each in questions))
-                return identified(asked, payload)
-            case _:
-                return super().read_call(payload)
-
     def answer(self, payload: Payload, verdict: Verdict | None) -> str:
         """Write a decision. Codex runs the tool at an answer that it does not know."""
         if payload["hook_event_name"] != "PreToolUse":
@@ -66,6 +51,7 @@ class CodexHooks(ClaudeStyleHooks):
 
 HOOKS = CodexHooks(
     agent=NAME,
+    question=("PreToolUse", "request_user_input"),
     traits=HookTraits(
         before_tool="PreToolUse", permission="PermissionRequest", doubles_hooks=True
     ),

@@ -8,14 +8,13 @@ from pathlib import PurePath
 from typing import Any
 
 from rookery.agents.gemini import NAME
+from rookery.agents.shared.claude_style_answers import answers_as_reason, denial_reason
 from rookery.agents.shared.claude_style_hooks import (
     DECISION_TIMEOUT_S,
     HOOK_TIMEOUT_S,
     MAX_NAME_CHARS,
     ClaudeStyleHooks,
-    answers_as_reason,
-    denial_reason,
-    question,
+    read_question,
 )
 from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
@@ -83,7 +82,7 @@ class GeminiHooks(ClaudeStyleHooks):
                 "tool_name": "ask_user",
                 "tool_input": {"questions": [_, *_] as questions} as given,
             }:
-                asked = tuple(question(each) for each in questions)
+                asked = tuple(read_question(each) for each in questions)
                 return Call(ASKING, given, asked, mark=_mark(payload))
             case {"hook_event_name": "BeforeTool", "tool_name": str(tool)}:
                 given = _input(payload)

@@ -5,23 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
 
 from rookery.agents.opencode import NAME
-from rookery.agents.shared.claude_style_hooks import (
-    UNDECIDED,
-    ClaudeStyleHooks,
-    denial_reason,
-    identified,
-    question,
-)
+from rookery.agents.shared.claude_style_answers import UNDECIDED, denial_reason
+from rookery.agents.shared.claude_style_hooks import ClaudeStyleHooks, read_question
 from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import (
     INEXACT,
     Call,
     Outcome,
-    Question,
     Stop,
     Verdict,
     digest,
@@ -43,19 +36,10 @@ class OpenCodeHooks(ClaudeStyleHooks):
                 return super().read(payload, session)
 
     def read_call(self, payload: Payload) -> Call | None:
-        match payload:
-            case {
-                "hook_event_name": "PermissionRequest",
-                "tool_name": "question",
-                "tool_input": {"questions": [_, *_] as questions} as given,
-            }:
-                asked = Call(ASKING, given, tuple(map(_question, questions)))
-                return identified(asked, payload)
-            case {"is_partial": True}:
-                call = super().read_call(payload)
-                return call and replace(call, mark=f"{INEXACT}{digest(call.tool, call.input)}")
-            case _:
-                return super().read_call(payload)
+        call = super().read_call(payload)
+        if call is None or call.questions or payload.get("is_partial") is not True:
+            return call
+        return replace(call, mark=f"{INEXACT}{digest(call.tool, call.input)}")
 
     def answer(self, payload: Payload, verdict: Verdict | None) -> str:
         """Write a decision in the words that our plugin reads."""
@@ -91,15 +75,10 @@ def _denial(verdict: Verdict) -> dict[str, object]:
     return {"decision": "deny", "reason": denial_reason(verdict)}
 
 
-def _question(asked: Any) -> Question:  # noqa: ANN401 - JSON of others
-    several = isinstance(asked, dict) and bool(asked.get("multiple"))
-    return replace(question(asked), takes_several=several)
-
-
 def _answers(payload: Payload, verdict: Verdict) -> list[list[str]]:
     """Return the answers to each question; "No answer." where the person gave none."""
     none = ("No answer.", verdict.reason)
-    asked = (question(each).text for each in payload["tool_input"]["questions"])
+    asked = (read_question(each).text for each in payload["tool_input"]["questions"])
     return [list(verdict.answers.get(text, [" ".join(none).strip()])) for text in asked]
 
 
@@ -124,5 +103,6 @@ def _usage(payload: Payload, session: SessionId) -> Iterator[Fact]:
 
 HOOKS = OpenCodeHooks(
     agent=NAME,
+    question=("PermissionRequest", ASKING),
     traits=HookTraits(before_tool="PreToolUse", permission="PermissionRequest"),
 )

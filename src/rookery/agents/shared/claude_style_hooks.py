@@ -8,10 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rookery.agents.shared import background
+from rookery.agents.shared.claude_style_answers import (
+    decision_before_tool,
+    permission_decision,
+)
 from rookery.model import facts
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import SessionId
-from rookery.model.permissions import PLAN, Call, Outcome, Question, Stop, Verdict, digest
+from rookery.model.permissions import Call, Outcome, Question, Stop, Verdict, digest
 from rookery.model.sessions import NativeId, Sender
 from rookery.ports.agent import HookTraits, Payload
 
@@ -30,9 +34,6 @@ MAX_NAME_CHARS = 200
 
 #: The answer recorded for a command that reduces the conversation to a summary.
 COMPACTED = "The conversation was compacted."
-
-#: The answer to an undecided call, for agents whose hooks cannot make them ask the user.
-UNDECIDED = Verdict(Outcome.DENIED, "nobody", "Nobody was there to decide this.")
 
 #: Reasons of a ``SessionEnd`` after which the same process starts a new conversation.
 NOT_AN_END = frozenset({"clear", "resume"})
@@ -64,6 +65,8 @@ class ClaudeStyleHooks:
     agent: str
     traits: HookTraits
     tells_mode: bool = False  #: whether its payloads name the session's permission mode
+    #: The event and the tool by which it asks the user a question.
+    question: tuple[str, str] = ("PermissionRequest", "AskUserQuestion")
 
     def identify(self, payload: Payload) -> Sender:
         match payload:
@@ -123,11 +126,11 @@ class ClaudeStyleHooks:
     def read_call(self, payload: Payload) -> Call | None:
         match payload:
             case {
-                "hook_event_name": "PermissionRequest",
-                "tool_name": "AskUserQuestion" as tool,
+                "hook_event_name": event,
+                "tool_name": str(tool),
                 "tool_input": {"questions": [_, *_] as questions} as given,
-            }:
-                asked = Call(tool, given, tuple(question(each) for each in questions))
+            } if (event, tool) == self.question:
+                asked = Call(tool, given, tuple(map(read_question, questions)))
                 return identified(asked, payload)
             case {
                 "hook_event_name": "PreToolUse" | "PermissionRequest" as event,
@@ -143,11 +146,11 @@ class ClaudeStyleHooks:
     def answer(self, payload: Payload, verdict: Verdict | None) -> str:
         event = payload["hook_event_name"]
         if event == "PreToolUse":
-            said = _decision_before_tool(verdict)
+            said = decision_before_tool(verdict)
         elif verdict is None or verdict.outcome is Outcome.GONE:
             return ""  # the agent's dialog is on the screen already
         else:
-            said = {"decision": _permission_decision(payload, verdict)}
+            said = {"decision": permission_decision(payload, verdict)}
         whole = {"hookSpecificOutput": {"hookEventName": event, **said}}
         return json.dumps(whole) if said else ""
 
@@ -210,42 +213,7 @@ def _read_end(reason: str, session: SessionId) -> facts.Fact:
     )
 
 
-def _decision_before_tool(verdict: Verdict | None) -> dict[str, object]:
-    if verdict is None or verdict.outcome is Outcome.GONE:
-        # An empty answer would let the call run, although the request has no decision.
-        return {"permissionDecision": "ask"}
-    if verdict.outcome is Outcome.ALLOWED:
-        why = {"permissionDecisionReason": verdict.reason} if verdict.reason else {}
-        return {"permissionDecision": "allow", **why}
-    return {"permissionDecision": "deny", "permissionDecisionReason": denial_reason(verdict)}
-
-
-def denial_reason(verdict: Verdict) -> str:
-    """Return the reason of a denial, which is never empty.
-
-    Codex treats a denial without a reason as a broken hook, and runs the call.
-    """
-    return verdict.reason.strip() or "It was denied."
-
-
-def _permission_decision(payload: Payload, verdict: Verdict) -> dict[str, object]:
-    match verdict.outcome:
-        case Outcome.ALLOWED if payload.get("tool_name") == PLAN and _has_input(payload):
-            # Without an updated input, Claude ignores the answer and the dialog stays open.
-            return {"behavior": "allow", "updatedInput": payload["tool_input"]}
-        case Outcome.ALLOWED:
-            return {"behavior": "allow"}
-        case Outcome.ANSWERED:
-            answers = {text: ", ".join(given) for text, given in verdict.answers.items()}
-            return {
-                "behavior": "allow",
-                "updatedInput": {**payload["tool_input"], "answers": answers},
-            }
-        case _:
-            return {"behavior": "deny", "message": denial_reason(verdict)}
-
-
-def question(asked: Any) -> Question:  # noqa: ANN401 - foreign JSON
+def read_question(asked: Any) -> Question:  # noqa: ANN401 - foreign JSON
     match asked:
         case {"question": str(text), "options": [*options]}:
             labelled = [
@@ -253,7 +221,7 @@ def question(asked: Any) -> Question:  # noqa: ANN401 - foreign JSON
                 for each in options
                 if isinstance(each, dict) and isinstance(each.get("label"), str)
             ]
-            several = bool(asked.get("multiSelect"))
+            several = bool(asked.get("multiSelect") or asked.get("multiple"))
             named = tuple(each["label"][:MAX_TEXT_CHARS] for each in labelled)
             described = tuple(_text(each, "description")[:MAX_TEXT_CHARS] for each in labelled)
             return Question(
@@ -263,12 +231,6 @@ def question(asked: Any) -> Question:  # noqa: ANN401 - foreign JSON
             return Question(text[:MAX_TEXT_CHARS])
         case _:
             return Question("It asks something that cannot be read.")
-
-
-def answers_as_reason(verdict: Verdict) -> str:
-    """Return a person's answers as the reason of a denial, for hooks that can only deny."""
-    said = (f"{text} {', '.join(given)}" for text, given in verdict.answers.items())
-    return f"The person has answered: {'; '.join(said)}"
 
 
 def _call_id(payload: Payload) -> str:
