@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,18 @@ from rookery.api.mcp.server import LISTED
 from rookery.api.mcp.tools import TOOLS
 from rookery.model.facts import SessionId
 from rookery.model.scopes import Identity, Scope
+
+#: The tools as agents read them. Agents and their instructions rely on every word of it.
+LISTING = Path(__file__).with_name("mcp_tools.json")
+
+
+@pytest.mark.spec("I2")
+def test_the_tools_are_listed_as_before() -> None:
+    read = {"name", "description", "input_schema", "annotations"}
+
+    listed = [each.model_dump(mode="json", include=read) for each in LISTED.values()]
+
+    assert listed == json.loads(LISTING.read_text(encoding="utf-8"))
 
 
 @pytest.mark.spec("I2")
