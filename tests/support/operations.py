@@ -15,8 +15,8 @@ from rookery.model.facts import SessionFound, SessionId
 from rookery.model.scopes import Identity, Scope
 from rookery.model.sessions import Session
 from rookery.operations.catalog import OPERATIONS
+from rookery.operations.context import Context
 from rookery.operations.idempotency import ask
-from rookery.operations.table import Context
 from rookery.permissions.decisions import Permissions
 from rookery.permissions.rules_file import RulesFile
 from rookery.store import sessions

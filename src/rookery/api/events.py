@@ -18,7 +18,8 @@ from sse_starlette import ServerSentEvent
 from rookery.model.facts import KINDS, SessionId
 from rookery.model.scopes import Need
 from rookery.model.sessions import Session
-from rookery.operations.table import Caller, Context, reach
+from rookery.operations.access import reach
+from rookery.operations.context import Caller, Context
 from rookery.store import entries, sessions
 from rookery.store.database import Database
 

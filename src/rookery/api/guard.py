@@ -16,7 +16,7 @@ from rookery.api.callers import Callers
 from rookery.model.errors import Forbidden, RuntimeFailed, StoreBroken
 from rookery.model.facts import SessionId
 from rookery.model.scopes import Identity
-from rookery.operations.table import Context
+from rookery.operations.context import Context
 from rookery.store import tokens
 
 #: Bytes of one request: the longest message in JSON's longest encoding.

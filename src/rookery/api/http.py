@@ -22,9 +22,10 @@ from rookery.api.streams import stream_routes
 from rookery.model import errors
 from rookery.model.errors import RookeryError, StoreBroken
 from rookery.operations.catalog import OPERATIONS
+from rookery.operations.context import Context
 from rookery.operations.idempotency import ask
 from rookery.operations.parameters import one_method, read_key, read_parameters
-from rookery.operations.table import Context, Operation, shape_of
+from rookery.operations.table import Operation, shape_of
 from rookery.supervise import first_of
 
 T = TypeVar("T")

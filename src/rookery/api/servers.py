@@ -20,7 +20,7 @@ from rookery.api.http import build_app
 from rookery.api.own_sockets import OwnSocket
 from rookery.api.peers import OurPeers
 from rookery.http_port import forget
-from rookery.operations.table import Context
+from rookery.operations.context import Context
 from rookery.ports.clock import Clock
 
 #: Seconds for open requests to finish when the daemon stops.

@@ -21,8 +21,9 @@ from rookery.api.events import RecentEvents, StreamEvent, follow, recall
 from rookery.model.errors import BadInput
 from rookery.model.facts import Fact, RelayLeft, SessionEnded, SessionId
 from rookery.model.scopes import Need
+from rookery.operations.access import has_access, require, target
+from rookery.operations.context import Caller, Context
 from rookery.operations.parameters import one_method, read_query
-from rookery.operations.table import Caller, Context, has_access, require, target
 
 T = TypeVar("T")
 

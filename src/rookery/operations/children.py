@@ -12,7 +12,7 @@ from rookery.model.confusables import looks_like
 from rookery.model.errors import Forbidden, LimitReached, NameTaken, RateExceeded
 from rookery.model.scopes import DEEPEST, MOST_CHILDREN
 from rookery.model.sessions import Session
-from rookery.operations.table import Caller, Context
+from rookery.operations.context import Caller, Context
 from rookery.sessions.commands import StartPlan
 from rookery.store import families, senders, sessions
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from sqlite3 import Connection
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
@@ -19,18 +19,12 @@ from rookery.model.lifecycle import ASKING, Activity
 from rookery.model.messages import Message, Step, Words, clean
 from rookery.model.scopes import Need
 from rookery.model.sessions import Session, Turn
+from rookery.operations.access import reach, target
+from rookery.operations.context import Caller, Context
+from rookery.operations.idempotency import once
 from rookery.operations.links import Link, link
-from rookery.operations.sessions import ONE, ScreenParams, require_alive, screen
-from rookery.operations.table import (
-    Caller,
-    Context,
-    Nothing,
-    OfSession,
-    Operation,
-    once,
-    reach,
-    target,
-)
+from rookery.operations.sessions import ScreenParams, require_alive, screen
+from rookery.operations.table import Nothing, OfSession
 from rookery.permissions.project_files import require_own_command
 from rookery.ports.transcript import Passage
 from rookery.sessions import commands
@@ -231,13 +225,3 @@ async def _shown(context: Context, caller: Caller, session: Session, room: int) 
     except (CommandRefused, RuntimeFailed):  # it has no pane, or not any more
         return ""
     return end_of("\n".join(line.rstrip() for line in lines).strip("\n"), room)
-
-
-OPERATIONS: tuple[Operation[Any, Any], ...] = (
-    Operation("data", Need.READ, "GET", f"{ONE}/data", DataParams, SessionData, show_data),
-    Operation("command", Need.END, "POST", f"{ONE}/commands", CommandParams, Message, command),
-    Operation(
-        "computers", Need.READ, "GET", "/v1/computers", Nothing, Computers, list_computers
-    ),
-    Operation("projects", Need.READ, "GET", "/v1/projects", Nothing, Projects, list_projects),
-)

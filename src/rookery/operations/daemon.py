@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
-from typing import Any
 
 import anyio
 from pydantic import Field
@@ -25,16 +24,10 @@ from rookery.model.lifecycle import ASKING
 from rookery.model.scopes import Need, Scope
 from rookery.model.sessions import Session
 from rookery.operations import lost_terminals
-from rookery.operations.table import (
-    Caller,
-    Context,
-    Nothing,
-    Operation,
-    Params,
-    family_of,
-    once,
-    reach,
-)
+from rookery.operations.access import family_of, reach
+from rookery.operations.context import Caller, Context
+from rookery.operations.idempotency import once
+from rookery.operations.table import Nothing, Params
 from rookery.permissions.project_files import hooks_switched_off, in_thread
 from rookery.store import flags, limits, retention, sessions, statistics, tokens, troubles
 from rookery.store.database import open_file
@@ -304,18 +297,3 @@ async def revoke(context: Context, caller: Caller, params: RevokeParams) -> Done
     revoked = await context.database.read(partial(tokens.digest_of, word=params.token))
     context.streams.close(revoked)
     return done
-
-
-OPERATIONS: tuple[Operation[Any, Any], ...] = (
-    Operation("status", Need.READ, "GET", "/v1/status", Nothing, DaemonStatus, status),
-    Operation("stats", Need.READ, "GET", "/v1/stats", Nothing, Statistics, count),
-    Operation("stop", Need.OWN, "POST", "/v1/stop", Nothing, DaemonStatus, stop),
-    Operation("doctor", Need.OWN, "GET", "/v1/doctor", Nothing, Checkup, check_up),
-    Operation("prune", Need.OWN, "POST", "/v1/prune", PruneParams, Pruned, prune),
-    Operation("backup", Need.OWN, "POST", "/v1/backup", BackupParams, BackedUp, back_up),
-    Operation("mint", Need.OWN, "POST", "/v1/tokens", MintParams, Minted, mint),
-    Operation("tokens", Need.OWN, "GET", "/v1/tokens", Nothing, TokenList, list_tokens),
-    Operation(
-        "revoke", Need.OWN, "POST", "/v1/tokens/{token}/revoke", RevokeParams, Done, revoke
-    ),
-)

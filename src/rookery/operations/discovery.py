@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from sqlite3 import Connection
-from typing import Any
 
 from rookery.model.errors import CommandRefused
-from rookery.model.scopes import Need
 from rookery.model.sessions import OBSERVED, Session
-from rookery.operations.table import Caller, Context, Nothing, Operation
+from rookery.operations.context import Caller, Context
+from rookery.operations.table import Nothing
 from rookery.runtimes.tmux.user_servers import ListedPane
 from rookery.store import sessions
 
@@ -73,9 +72,3 @@ async def discover(context: Context, caller: Caller, params: Nothing) -> Discove
 
 def _observed(db: Connection) -> list[Session]:
     return [each for each in sessions.live(db) if each.runtime == OBSERVED]
-
-
-OPERATIONS: tuple[Operation[Any, Any], ...] = (
-    Operation("panes", Need.OWN, "GET", "/v1/panes", Nothing, Panes, list_panes),
-    Operation("discover", Need.OWN, "POST", "/v1/discover", Nothing, Discovered, discover),
-)

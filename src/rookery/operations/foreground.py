@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from sqlite3 import Connection
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 from pydantic import Field
 
@@ -14,17 +14,10 @@ from rookery.model.facts import ForegroundEntered, ForegroundLeft, SessionId
 from rookery.model.names import SHOWN_NAME_CHARACTERS
 from rookery.model.scopes import Need, Scope
 from rookery.model.sessions import Session, Turn
-from rookery.operations.sessions import ONE
-from rookery.operations.table import (
-    Caller,
-    Context,
-    OfSession,
-    Operation,
-    Params,
-    once,
-    reach,
-    target,
-)
+from rookery.operations.access import reach, target
+from rookery.operations.context import Caller, Context
+from rookery.operations.idempotency import once
+from rookery.operations.table import OfSession, Params
 from rookery.store import entries, foregrounds
 from rookery.store import sessions as known
 from rookery.store.foregrounds import InFront
@@ -211,20 +204,3 @@ def _require_may_mark_seen(caller: Caller, seen: int | None) -> None:
     """Refuse an agent that marks turns as shown: it could hide them. Raises ``Forbidden``."""
     if seen is not None and caller.identity.scope is not Scope.OWNER:
         raise Forbidden("what a person has seen is for those to say who have shown it.")
-
-
-OPERATIONS: tuple[Operation[Any, Any], ...] = (
-    Operation(
-        *("foreground", Need.SPEAK, "POST", f"{ONE}/foreground"),
-        *(ForegroundParams, Foreground, foreground),
-    ),
-    Operation("shown", Need.OWN, "POST", f"{ONE}/shown", ShownParams, Shown, shown),
-    Operation(
-        *("background", Need.SPEAK, "POST", f"{ONE}/background"),
-        *(BackgroundParams, Background, background),
-    ),
-    Operation(
-        *("foregrounds", Need.READ, "GET", "/v1/foregrounds"),
-        *(ForegroundsParams, Foregrounds, list_foregrounds),
-    ),
-)

@@ -12,7 +12,8 @@ from rookery.model.facts import SessionId
 from rookery.model.listeners import Listener
 from rookery.model.messages import MessageId
 from rookery.model.relays import RelayLimits
-from rookery.operations.table import Caller, Context, family_of
+from rookery.operations.access import family_of
+from rookery.operations.context import Caller, Context
 from rookery.sessions.commands import MessageSender
 from rookery.store import sessions
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from sqlite3 import Connection
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -15,17 +15,10 @@ from rookery.model.facts import NO_SESSION, DeliveriesHeld, DeliveriesReleased, 
 from rookery.model.listeners import Listener, Until
 from rookery.model.scopes import Need
 from rookery.model.sessions import Session
-from rookery.operations.table import (
-    Caller,
-    Context,
-    Nothing,
-    Operation,
-    Params,
-    once,
-    reach,
-    require_own,
-    target,
-)
+from rookery.operations.access import reach, require_own, target
+from rookery.operations.context import Caller, Context
+from rookery.operations.idempotency import once
+from rookery.operations.table import Nothing, Params
 from rookery.operations.waits import MAX_AWAITED_SESSIONS, Number, enough
 from rookery.store import backlog, flags, sessions
 from rookery.store import listeners as waiting
@@ -221,17 +214,3 @@ async def _switch(context: Context, caller: Caller, *, on: bool) -> Holding:
         return Holding(on)
 
     return await context.database.write(write)
-
-
-OPERATIONS: tuple[Operation[Any, Any], ...] = (
-    Operation("listen", Need.SPEAK, "POST", "/v1/listeners", ListenParams, Listenings, listen),
-    Operation(
-        "unlisten", Need.SPEAK, "POST", "/v1/listeners/stop", UnlistenParams, Stopped, unlisten
-    ),
-    Operation(
-        "listeners", Need.READ, "GET", "/v1/listeners", Nothing, KnownListeners, list_listeners
-    ),
-    Operation("inbox", Need.READ, "GET", "/v1/inbox", InboxParams, Inbox, inbox),
-    Operation("hold", Need.OWN, "POST", "/v1/hold", Nothing, Holding, hold),
-    Operation("release", Need.OWN, "POST", "/v1/release", Nothing, Holding, release),
-)

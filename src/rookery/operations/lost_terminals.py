@@ -6,7 +6,7 @@ from rookery.doctor import Check
 from rookery.model.errors import RuntimeFailed
 from rookery.model.lifecycle import Status
 from rookery.model.sessions import Session
-from rookery.operations.table import Context
+from rookery.operations.context import Context
 from rookery.store import sessions
 
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from sqlite3 import Connection
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -22,24 +22,16 @@ from rookery.model.lifecycle import Activity
 from rookery.model.messages import Message, MessageId, Step, clean
 from rookery.model.scopes import Need
 from rookery.model.sessions import Session, Turn
+from rookery.operations.access import reach, target
+from rookery.operations.context import Caller, Context
+from rookery.operations.idempotency import once
 from rookery.operations.links import Link, link, speaker_of
-from rookery.operations.sessions import ONE, doing, require_alive
-from rookery.operations.table import (
-    Caller,
-    Context,
-    OfSession,
-    Operation,
-    Params,
-    once,
-    reach,
-    target,
-    until,
-)
+from rookery.operations.sessions import doing, require_alive
+from rookery.operations.table import OfSession, Params
+from rookery.operations.waiting import until
 from rookery.sessions import commands
 from rookery.store import flags, messages, turns
 from rookery.store import sessions as known
-
-MESSAGE = "/v1/messages/{message}"
 
 #: Steps at which a message may not have reached the agent yet.
 NOT_LEFT = frozenset({Step.PENDING, Step.SENDING, Step.PASTED})
@@ -211,10 +203,3 @@ def _why(session: Session, message: Message) -> str:
     if message.waits_for:
         return f"the words for {session.name} wait: {message.waits_for}"
     return f"{session.name} {doing(session)}. {hint}"
-
-
-OPERATIONS: tuple[Operation[Any, Any], ...] = (
-    Operation("send", Need.SPEAK, "POST", f"{ONE}/messages", SendParams, Message, send),
-    Operation("message", Need.READ, "GET", MESSAGE, MessageParams, Delivery, show_message),
-    Operation("answer", Need.READ, "GET", f"{MESSAGE}/answer", AnswerParams, Turn, answer),
-)

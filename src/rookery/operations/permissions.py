@@ -33,18 +33,12 @@ from rookery.model.permissions import (
 )
 from rookery.model.rules import Circumstances, Decision, decide, path_fields
 from rookery.model.scopes import Need, Scope
+from rookery.operations.access import find, reach
+from rookery.operations.context import Caller, Context
 from rookery.operations.given_answers import given_answers, listed, spoken_answers
-from rookery.operations.table import (
-    Caller,
-    Context,
-    Nothing,
-    Operation,
-    Params,
-    find,
-    once,
-    reach,
-    until,
-)
+from rookery.operations.idempotency import once
+from rookery.operations.table import Nothing, Params
+from rookery.operations.waiting import until
 from rookery.permissions import same_dialog
 from rookery.permissions.path_resolver import PathResolver
 from rookery.permissions.screen_dialogs import call_of
@@ -53,8 +47,6 @@ from rookery.store import dialogs, families, flags, requests
 from rookery.store import sessions as known
 from rookery.store.flags import Mode
 from rookery.store.requests import Decided
-
-ONE = "/v1/permissions/{permission}"
 
 
 class RequestsParams(Params):
@@ -424,48 +416,3 @@ async def audit(context: Context, caller: Caller, params: AuditParams) -> Audit:
         return Audit(requests.decided(db, limit=params.limit, session=session))
 
     return await context.database.read(read)
-
-
-OPERATIONS: tuple[Operation[Any, Any], ...] = (
-    Operation(
-        "permissions",
-        Need.READ,
-        "GET",
-        "/v1/permissions",
-        RequestsParams,
-        RequestList,
-        list_requests,
-    ),
-    Operation(
-        "answer_permission",
-        Need.DECIDE,
-        "POST",
-        f"{ONE}/answer",
-        PermissionAnswerParams,
-        Request,
-        answer,
-    ),
-    Operation("permission", Need.READ, "GET", ONE, OneParams, Request, show_request),
-    Operation(
-        "answer_question",
-        Need.SPEAK,
-        "POST",
-        f"{ONE}/words",
-        WordsParams,
-        Request,
-        answer_question,
-    ),
-    Operation(
-        "see_missed",
-        Need.OWN,
-        "POST",
-        "/v1/permissions/seen",
-        SeenParams,
-        SeenRequests,
-        see_missed,
-    ),
-    Operation("test_rules", Need.OWN, "POST", "/v1/rules/test", TestParams, Tested, test_rules),
-    Operation("mode", Need.READ, "GET", "/v1/mode", Nothing, InMode, show_mode),
-    Operation("set_mode", Need.OWN, "POST", "/v1/mode", ModeParams, InMode, set_mode),
-    Operation("audit", Need.OWN, "GET", "/v1/audit", AuditParams, Audit, audit),
-)

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from sqlite3 import Connection
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
@@ -15,13 +15,14 @@ from rookery.model.errors import BadInput, Forbidden, RelayUnknown
 from rookery.model.facts import SessionId
 from rookery.model.relays import Relay, RelayLimits
 from rookery.model.scopes import Need, Scope
+from rookery.operations.access import family_of, target
+from rookery.operations.context import Caller, Context
+from rookery.operations.idempotency import once
 from rookery.operations.links import limits_of, require_family
-from rookery.operations.table import Caller, Context, Operation, Params, family_of, once, target
+from rookery.operations.table import Params
 from rookery.store import relays as known
 from rookery.store import sessions
 from rookery.store.relays import RelayedWords
-
-ONE = "/v1/relays/{relay}"
 
 #: Hops (answers to answers) that a session may allow in a relay without a person.
 MAX_HOPS = 50
@@ -197,13 +198,3 @@ def _require(db: Connection, context: Context, caller: Caller, word: str) -> Rel
         if own in {each.session for each in relay.members if each.left_at in stayed}:
             return relay
     raise Forbidden(f"the relay {word[:40]} is not the caller's, or there is none.")
-
-
-OPERATIONS: tuple[Operation[Any, Any], ...] = (
-    Operation("relay", Need.SPEAK, "POST", "/v1/relays", RelayParams, Relay, create),
-    Operation("relays", Need.READ, "GET", "/v1/relays", RelaysParams, RelayList, list_relays),
-    Operation("relay_show", Need.READ, "GET", ONE, ShowParams, Exchange, show),
-    Operation("relay_join", Need.SPEAK, "POST", f"{ONE}/join", MemberParams, Relay, join),
-    Operation("relay_leave", Need.SPEAK, "POST", f"{ONE}/leave", MemberParams, Relay, leave),
-    Operation("relay_close", Need.SPEAK, "POST", f"{ONE}/close", OfRelay, Relay, close),
-)

@@ -11,8 +11,10 @@ from pydantic import Field
 from rookery.model.errors import BadInput, CommandRefused, Forbidden, SessionUnknown
 from rookery.model.scopes import Need, Scope
 from rookery.model.sessions import NativeId, Session
-from rookery.operations.sessions import ONE, StartParams, begin
-from rookery.operations.table import Caller, Context, OfSession, Operation, target
+from rookery.operations.access import target
+from rookery.operations.context import Caller, Context
+from rookery.operations.sessions import StartParams, begin
+from rookery.operations.table import OfSession
 from rookery.sessions.commands import Conversation
 
 #: The ids of agents' conversations. They go on a command line, so nothing else is accepted.
@@ -76,8 +78,3 @@ async def _resume_unknown(context: Context, caller: Caller, params: ResumeParams
 
 def _as_asked(params: ResumeParams) -> dict[str, Any]:
     return params.model_dump(include={"prompt", "name", "listen", "environment"})
-
-
-OPERATIONS: tuple[Operation[Any, Any], ...] = (
-    Operation("resume", Need.START, "POST", f"{ONE}/resume", ResumeParams, Session, resume),
-)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from sqlite3 import Connection
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -29,30 +29,19 @@ from rookery.model.names import checked
 from rookery.model.reasons import first_line
 from rookery.model.scopes import Need, Scope
 from rookery.model.sessions import Session, Turn
+from rookery.operations.access import reach, target
 from rookery.operations.children import as_child
+from rookery.operations.context import Caller, Context
+from rookery.operations.idempotency import begin_acting, finish_acting, once
 from rookery.operations.links import Link, link, speaker_of
-from rookery.operations.table import (
-    Caller,
-    Context,
-    Nothing,
-    OfSession,
-    Operation,
-    Params,
-    begin_acting,
-    finish_acting,
-    once,
-    reach,
-    target,
-    until,
-)
+from rookery.operations.table import Nothing, OfSession, Params
+from rookery.operations.waiting import until
 from rookery.ports.agent import Agent
 from rookery.sessions import commands
 from rookery.store import backlog, flags, messages, turn_changes, turns
 from rookery.store import dialogs as asked_now
 from rookery.store import sessions as known
 from rookery.store.dialogs import PendingRequest
-
-ONE = "/v1/sessions/{session}"
 
 #: Sessions that may be requested by their ids at once.
 MAX_IDS = 1_000
@@ -460,17 +449,3 @@ async def _interrupt_turn(
             context, caller, has_moved, INTERRUPT_TIMEOUT_S, sessions=[session.id]
         ):
             return
-
-
-OPERATIONS: tuple[Operation[Any, Any], ...] = (
-    Operation("start", Need.START, "POST", "/v1/sessions", StartParams, Session, start),
-    Operation("list", Need.READ, "GET", "/v1/sessions", ListParams, Sessions, list_sessions),
-    Operation("end_all", Need.OWN, "POST", "/v1/sessions/end", Nothing, Ended, end_all),
-    Operation("show", Need.READ, "GET", f"{ONE}", OfSession, Session, show),
-    Operation("turns", Need.READ, "GET", f"{ONE}/turns", TurnsParams, Turns, show_turns),
-    Operation("screen", Need.READ, "GET", f"{ONE}/screen", ScreenParams, ScreenLines, screen),
-    Operation("end", Need.END, "POST", f"{ONE}/end", EndParams, Session, end),
-    Operation("interrupt", Need.END, "POST", f"{ONE}/interrupt", OfSession, Session, interrupt),
-    Operation("keys", Need.OWN, "POST", f"{ONE}/keys", KeysParams, Session, press),
-    Operation("rename", Need.OWN, "POST", f"{ONE}/name", RenameParams, Session, rename),
-)

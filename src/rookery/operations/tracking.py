@@ -5,23 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import partial
 from sqlite3 import Connection
-from typing import Any
 
 from rookery.hook_setup.programs import find_problem
 from rookery.model.evidence import Confidence, Evidence, confidence
 from rookery.model.lifecycle import as_lifecycle, as_state
 from rookery.model.scopes import Need
 from rookery.model.sessions import HEADLESS, Session
+from rookery.operations.access import reach, target
+from rookery.operations.context import Caller, Context
 from rookery.operations.lost_terminals import without_terminal
-from rookery.operations.table import (
-    Caller,
-    Context,
-    Nothing,
-    OfSession,
-    Operation,
-    reach,
-    target,
-)
+from rookery.operations.table import Nothing, OfSession
 from rookery.permissions.project_files import hooks_switched_off, in_thread
 from rookery.store import evidence
 from rookery.store import sessions as known
@@ -115,9 +108,3 @@ def _tracked(session: Session) -> Tracked:
         name=session.name,
         lifecycle=as_lifecycle(session.status, headless=session.runtime == HEADLESS),
     )
-
-
-OPERATIONS: tuple[Operation[Any, Any], ...] = (
-    Operation("why", Need.READ, "GET", "/v1/sessions/{session}/why", OfSession, Grounds, why),
-    Operation("track", Need.READ, "GET", "/status", Nothing, AllTracked, track),
-)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from sqlite3 import Connection
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -13,16 +13,11 @@ from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
 from rookery.model.scopes import Need
 from rookery.model.sessions import Session
-from rookery.operations.sessions import ONE, doing
-from rookery.operations.table import (
-    Caller,
-    Context,
-    OfSession,
-    Operation,
-    Params,
-    target,
-    until,
-)
+from rookery.operations.access import target
+from rookery.operations.context import Caller, Context
+from rookery.operations.sessions import doing
+from rookery.operations.table import OfSession, Params
+from rookery.operations.waiting import until
 from rookery.store import backlog, flags, messages
 from rookery.store import sessions as known
 
@@ -136,12 +131,3 @@ def _why_not(db: Connection, session: SessionId, goal: Goal) -> str:
         typed = kept.obstacle.removesuffix(".")
         why = f"; words for it wait: {typed}" if typed else ""
     return f"{now.name} {doing(now)}{why}"
-
-
-OPERATIONS: tuple[Operation[Any, Any], ...] = (
-    Operation("wait", Need.READ, "GET", f"{ONE}/wait", WaitParams, Session, wait),
-    Operation(
-        *("wait_several", Need.READ, "GET", "/v1/wait"),
-        *(WaitForSeveralParams, Gathered, wait_for_several),
-    ),
-)

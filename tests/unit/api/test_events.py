@@ -24,7 +24,7 @@ from rookery.api.events import (
 )
 from rookery.model.facts import KINDS, InputAsked, Noted, RelayJoined
 from rookery.model.scopes import Identity
-from rookery.operations.table import Caller
+from rookery.operations.context import Caller
 from rookery.store.journal import Journal
 from tests.support.fakes.database import ObservedDatabase
 from tests.support.operations import PERSON, Desk, session_caller

@@ -20,7 +20,7 @@ from rookery.api.servers import opened
 from rookery.config import Http, Settings
 from rookery.home import find_home
 from rookery.model.facts import SessionId, TurnEnded
-from rookery.operations.table import Context, Streams
+from rookery.operations.context import Context, Streams
 from rookery.store import tokens
 from rookery.store.journal import Journal
 from tests.support.fakes.database import ObservedDatabase

@@ -15,9 +15,10 @@ from rookery.config import Settings
 from rookery.model.errors import BadInput, Forbidden
 from rookery.model.facts import SessionEnded, SessionId, TurnEnded, TurnStarted
 from rookery.model.scopes import Identity, Scope
-from rookery.operations.foreground import MAX_MISSED_TURNS, OPERATIONS
+from rookery.operations.catalog import OPERATIONS
+from rookery.operations.context import Context
+from rookery.operations.foreground import MAX_MISSED_TURNS
 from rookery.operations.idempotency import ask
-from rookery.operations.table import Context
 from rookery.store import foregrounds, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal

@@ -13,8 +13,9 @@ from rookery.model.errors import BadInput
 from rookery.model.facts import SessionId
 from rookery.model.scopes import Identity, Need
 from rookery.operations.catalog import OPERATIONS
+from rookery.operations.context import Context
 from rookery.operations.idempotency import ask
-from rookery.operations.table import Context, Params
+from rookery.operations.table import Params
 
 #: The name of a computer for all callers on it.
 LOCAL = "local"

@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 from rookery.model.scopes import Identity
 from rookery.model.scopes import Scope as Reach
-from rookery.operations.table import Context
+from rookery.operations.context import Context
 
 #: Takes about a second to import, which only requests for tools have to wait for.
 SERVER = "rookery.api.mcp.server"

@@ -33,7 +33,9 @@ from rookery.api.mcp.context import ToolContext
 from rookery.api.mcp.listing import note_listing
 from rookery.model.errors import BadInput, RookeryError, StoreBroken
 from rookery.model.scopes import MAY, Identity, Need
-from rookery.operations.table import Caller, Context, misshapen, require, shape_of
+from rookery.operations.access import require
+from rookery.operations.context import Caller, Context
+from rookery.operations.table import misshapen, shape_of
 
 _log = logging.getLogger(__name__)
 
