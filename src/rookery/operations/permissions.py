@@ -1,69 +1,47 @@
-"""Operations on permissions: list and answer requests, test rules, set the mode, audit."""
+"""Operations on requests for permission: list, show and answer them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from sqlite3 import Connection
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from rookery.agents.names import DEFAULT
 from rookery.model.errors import (
     BadInput,
-    CommandRefused,
     Forbidden,
     RequestAmbiguous,
     RequestUnknown,
     SessionUnknown,
 )
-from rookery.model.folders import named_folders
 from rookery.model.names import SHOWN_NAME_CHARACTERS
-from rookery.model.permissions import (
-    DIALOG,
-    STOP,
-    Call,
-    Outcome,
-    Request,
-    RequestId,
-    Verdict,
-)
-from rookery.model.rules import Circumstances, Decision, decide, path_fields
+from rookery.model.permissions import DIALOG, STOP, Outcome, Request, RequestId, Verdict
 from rookery.model.scopes import Need, Scope
 from rookery.operations.access import find, reach
 from rookery.operations.context import Caller, Context
-from rookery.operations.given_answers import given_answers, listed, spoken_answers
+from rookery.operations.given_answers import spoken_answers
 from rookery.operations.idempotency import once
-from rookery.operations.table import Nothing, Params
+from rookery.operations.table import Params
+from rookery.operations.verdicts import (
+    PermissionAnswerParams,
+    keys_of,
+    require_keys,
+    verdict_of,
+    with_note,
+    with_text_support,
+)
 from rookery.operations.waiting import until
 from rookery.permissions import same_dialog
-from rookery.permissions.path_resolver import PathResolver
 from rookery.permissions.screen_dialogs import call_of
-from rookery.ports.agent import KeyDialect
 from rookery.store import dialogs, families, flags, requests
 from rookery.store import sessions as known
 from rookery.store.flags import Mode
-from rookery.store.requests import Decided
 
 
 class RequestsParams(Params):
     all: bool = False
-
-
-class PermissionAnswerParams(Params):
-    permission: str = Field(
-        description="the id of a request, or the session that asks for it alone"
-    )
-    decision: Literal["allow", "deny", "answer"]
-    for_session: bool = False
-    reason: Annotated[str, Field(max_length=10_000)] = ""
-    answers: tuple[Annotated[str, Field(max_length=10_000)], ...] = ()
-    own_words: bool = Field(
-        False, description="the answers are free text, not options of the question"
-    )
 
 
 class OneParams(Params):
@@ -87,24 +65,6 @@ class SeenParams(Params):
     )
 
 
-class TestParams(Params):
-    tool: str
-    input: dict[str, Any] = Field(default_factory=dict)
-    agent: str = DEFAULT
-    project: str = ""
-    session: str = ""
-    folder: str = Field("", description="that the call is made in; without, the project's")
-
-
-class ModeParams(Params):
-    mode: Mode
-
-
-class AuditParams(Params):
-    session: str = Field("", description="of this one only")
-    limit: Annotated[int, Field(ge=1, le=10_000)] = 100
-
-
 @dataclass(frozen=True, slots=True)
 class RequestList:
     mode: Mode
@@ -116,25 +76,8 @@ class RequestList:
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
-    decision: Decision
-    rule: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class SeenRequests:
     count: int
-
-
-@dataclass(frozen=True, slots=True)
-class InMode:
-    mode: Mode
-
-
-@dataclass(frozen=True, slots=True)
-class Audit:
-    decisions: list[Decided]
 
 
 async def list_requests(
@@ -148,7 +91,7 @@ async def list_requests(
         allowed = reach(context, db, caller, Need.READ)
         found = requests.listed(db, limit=1_000, only_open=not params.all)
         seen = [
-            _with_ways(context, db, each)
+            with_text_support(context, db, each)
             for each in found
             if allowed is None or each.session in allowed
         ]
@@ -159,55 +102,20 @@ async def list_requests(
     return await context.database.read(read)
 
 
-def _with_ways(context: Context, db: Connection, request: Request) -> Request:
-    """Add whether free text is accepted: not every agent's own dialog takes it."""
-    if not request.by_keys or not request.questions:
-        return request
-    free = {each.text: (f"not {' '.join(each.options)}",) for each in request.questions}
-    keys = _keys_of(context, db, request)
-    takes_text = keys is not None and keys.takes(call_of(request), free)
-    return replace(request, takes_text=takes_text)
-
-
 async def answer(context: Context, caller: Caller, params: PermissionAnswerParams) -> Request:
     """Answer what an agent asks. The first answer is the one."""
 
     def write(db: Connection) -> Request:
         request = _find(context, db, caller, params.permission)
         _require_may_answer(context, db, caller, request)
-        keys = _keys_of(context, db, request)
-        verdict = _verdict(request, params, keys=keys, by=caller.name)
+        keys = keys_of(context, db, request)
+        verdict = verdict_of(request, params, keys=keys, by=caller.name)
         context.permissions.answer(db, request, verdict)
         if caller.identity.scope is not Scope.SESSION:
             same_dialog.note_seen(db, request)
-        return _noted(requests.get(db, request.id), keys, params)
+        return with_note(requests.get(db, request.id), keys, params)
 
     return await once(context, caller, Request, write)
-
-
-#: The note when a call cannot be allowed for its session: other calls look the same.
-ONCE_ONLY = (
-    "It is allowed this once only, because the call was not told exactly or not as a whole,"
-    " and other calls would look the same."
-)
-
-
-def _keys_of(context: Context, db: Connection, request: Request) -> KeyDialect | None:
-    """Return the key dialect of a request's agent; ``None`` if keys answer no dialog of it."""
-    agent = context.agents.get(known.get(db, request.session).agent)
-    return agent.screen.keys if agent and agent.screen else None
-
-
-def _noted(
-    request: Request, keys: KeyDialect | None, params: PermissionAnswerParams
-) -> Request:
-    """Add what the person must know about the effect of the answer."""
-    if params.for_session and not request.is_exact:
-        return replace(request, note=ONCE_ONLY)
-    is_lost = request.by_keys and request.outcome is Outcome.DENIED and request.reason
-    if not is_lost or keys is None:
-        return request
-    return replace(request, note=keys.reason_note(call_of(request)))
 
 
 async def show_request(context: Context, caller: Caller, params: OneParams) -> Request:
@@ -218,7 +126,7 @@ async def show_request(context: Context, caller: Caller, params: OneParams) -> R
         allowed = reach(context, db, caller, Need.READ)
         if allowed is not None and request.session not in allowed:
             raise RequestUnknown(f"{params.permission!r}.")
-        return _with_ways(context, db, request)
+        return with_text_support(context, db, request)
 
     def is_delivered(db: Connection) -> bool:
         return read(db).delivery != "due"
@@ -236,9 +144,9 @@ async def answer_question(context: Context, caller: Caller, params: WordsParams)
         request = requests.get(db, RequestId(params.permission))
         _require_told(context, db, caller, request)
         _require_asker(db, request, params.session)
-        keys = _keys_of(context, db, request)
+        keys = keys_of(context, db, request)
         answers = spoken_answers(request, params.words)
-        _require_keys(request, keys, answers)
+        require_keys(request, keys, answers)
         verdict = Verdict(Outcome.ANSWERED, caller.name, answers=answers)
         context.permissions.answer(db, request, verdict)
         return requests.get(db, request.id)
@@ -321,98 +229,3 @@ def _require_may_answer(
         raise Forbidden("sessions answer no requests (permissions.parents_may_answer).")
     if request.session not in families.descendants(db, caller.identity.session):
         raise Forbidden("a session answers at most for those that it started.")
-
-
-def _verdict(
-    request: Request, params: PermissionAnswerParams, *, keys: KeyDialect | None, by: str
-) -> Verdict:
-    is_dialog = request.tool == DIALOG
-    if is_dialog and request.input.get("is_cut") and params.decision != "deny":
-        raise CommandRefused(
-            "its screen shows only a part of what it asks, and no hook has told the rest."
-            " Look at all of it and answer there:  rookery attach NAME"
-        )
-    if params.decision == "answer":
-        if request.kind == "permission" and not is_dialog:
-            raise BadInput("it asks for permission: allow or deny it.")
-        answers = given_answers(request, params.answers, own_words=params.own_words)
-        _require_keys(request, keys, answers)
-        return Verdict(Outcome.ANSWERED, by, answers=answers)
-    if is_dialog and request.kind == "question":
-        raise BadInput(f"it asks a question; choose one of: {listed(request.questions[0])}")
-    if params.decision == "deny":
-        return Verdict(Outcome.DENIED, by, params.reason)
-    if request.kind == "question":
-        raise BadInput("it asks a question; answer it:  rookery answer NAME WORDS")
-    return Verdict(Outcome.ALLOWED, by, for_session=params.for_session and request.is_exact)
-
-
-def _require_keys(
-    request: Request, keys: KeyDialect | None, answers: Mapping[str, tuple[str, ...]]
-) -> None:
-    """Refuse an answer that keys cannot give. Raises ``CommandRefused``."""
-    if not request.by_keys or (keys and keys.takes(call_of(request), answers)):
-        return
-    options = "; ".join(listed(each) for each in request.questions if each.options)
-    raise CommandRefused(
-        f"in its own terminal it takes one of its options: {options}. For free text:"
-        " rookery attach NAME"
-        if options
-        else "it cannot be answered from here; use:  rookery attach NAME"
-    )
-
-
-#: The reason that is given for a call that no rule matches.
-NO_RULE = "No rule matches: the agent's own permission mode decides whether it asks."
-
-
-async def test_rules(context: Context, caller: Caller, params: TestParams) -> Tested:
-    """Say which rule would decide about a call, without making it."""
-    rules_file = context.permissions.rules_file
-    await rules_file.refresh(context.database, context.journal.clock)
-    fields = path_fields(rules_file.rules)
-    call = Call(params.tool, params.input, folder=params.folder or params.project)
-    paths = PathResolver()
-    if params.folder or named_folders(params.input):
-        call = await paths.resolve_folders(call, folder=call.folder)
-    call = await paths.resolve(call, folder=call.folder, fields=fields)
-    where = await context.database.read(partial(_circumstances, params=params))
-    rule = decide(rules_file.rules, call, where)
-    if rule is None:
-        return Tested("ask", "", NO_RULE)
-    return Tested(rule.decision, rule.name, rule.reason)
-
-
-def _circumstances(db: Connection, params: TestParams) -> Circumstances:
-    """Return the circumstances of a tested call, with a live session's ancestors."""
-    where = Circumstances(params.agent, params.project, params.session)
-    session = known.called(db, params.session)
-    if session is None:
-        return where
-    found = families.circumstances(db, session)
-    return replace(where, ancestors=found.ancestors, is_named=found.is_named)
-
-
-async def show_mode(context: Context, caller: Caller, params: Nothing) -> InMode:
-    """Say who asks for permissions: each agent in its terminal, or Rookery."""
-    return InMode(await context.database.read(flags.mode))
-
-
-async def set_mode(context: Context, caller: Caller, params: ModeParams) -> InMode:
-    """Have each agent ask in its own terminal (local), or Rookery ask (remote)."""
-
-    def write(db: Connection) -> InMode:
-        flags.set_mode(db, params.mode)
-        return InMode(params.mode)
-
-    return await once(context, caller, InMode, write)
-
-
-async def audit(context: Context, caller: Caller, params: AuditParams) -> Audit:
-    """List what was decided about tool calls: by whom or what, of what, when."""
-
-    def read(db: Connection) -> Audit:
-        session = known.resolve(db, params.session).id if params.session else None
-        return Audit(requests.decided(db, limit=params.limit, session=session))
-
-    return await context.database.read(read)

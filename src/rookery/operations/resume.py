@@ -13,7 +13,7 @@ from rookery.model.scopes import Need, Scope
 from rookery.model.sessions import NativeId, Session
 from rookery.operations.access import target
 from rookery.operations.context import Caller, Context
-from rookery.operations.sessions import StartParams, begin
+from rookery.operations.start import StartParams, start
 from rookery.operations.table import OfSession
 from rookery.sessions.commands import Conversation
 
@@ -51,14 +51,14 @@ async def resume(context: Context, caller: Caller, params: ResumeParams) -> Sess
     conversation = Conversation(
         native_id=old.native_id, is_branch=params.fork, session=old.id, name=old.name
     )
-    start = StartParams(
+    wanted = StartParams(
         agent=old.agent,
         project=str(Path(old.project_path, old.subdir)),
         model=old.model,
         permission_mode=old.permission_mode,
         **_as_asked(params),
     )
-    return await begin(context, caller, start, conversation)
+    return await start(context, caller, wanted, conversation)
 
 
 async def _resume_unknown(context: Context, caller: Caller, params: ResumeParams) -> Session:
@@ -72,8 +72,8 @@ async def _resume_unknown(context: Context, caller: Caller, params: ResumeParams
         )
     native_id = NativeId(params.session)
     conversation = Conversation(native_id=native_id, is_branch=params.fork)
-    start = StartParams(agent=params.agent, project=params.project, **_as_asked(params))
-    return await begin(context, caller, start, conversation)
+    wanted = StartParams(agent=params.agent, project=params.project, **_as_asked(params))
+    return await start(context, caller, wanted, conversation)
 
 
 def _as_asked(params: ResumeParams) -> dict[str, Any]:

@@ -51,15 +51,10 @@ class Gathered:
 
 async def wait(context: Context, caller: Caller, params: WaitParams) -> Session:
     """Wait until a session is up, stops (or needs somebody), or ends."""
-    session = await target(context, caller, params.session, Need.READ)
-
-    def is_there(db: Connection) -> bool:
-        return _reached(db, session.id, params.until)
-
-    if not await until(context, caller, is_there, params.timeout, sessions=[session.id]):
-        why = await context.database.read(lambda db: _why_not(db, session.id, params.until))
-        raise StillWorking(f"{why}.")
-    return await context.database.read(lambda db: known.get(db, session.id))
+    several = WaitForSeveralParams(
+        sessions=(params.session,), until=params.until, timeout=params.timeout
+    )
+    return (await wait_for_several(context, caller, several)).there[0]
 
 
 async def wait_for_several(
@@ -80,17 +75,14 @@ async def wait_for_several(
     in_time = await until(context, caller, are_enough, params.timeout, sessions=wanted)
 
     def read(db: Connection) -> Gathered:
-        others = (each for each in wanted if each not in there)
+        others = [each for each in wanted if each not in there]
+        if not in_time:
+            why = ", ".join(_why_not(db, each, params.until) for each in others)
+            raise StillWorking(f"{why}.")
         return Gathered(
             [known.get(db, each) for each in there], [known.get(db, each) for each in others]
         )
 
-    def why_not(db: Connection) -> str:
-        others = (each for each in wanted if each not in there)
-        return ", ".join(_why_not(db, each, params.until) for each in others)
-
-    if not in_time:
-        raise StillWorking(f"{await context.database.read(why_not)}.")
     return await context.database.read(read)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.operations.daemon import _copy_apart
+from rookery.operations.maintenance import _copy_apart
 from rookery.store.database import open_file
 from rookery.store.migrations import migrate
 

@@ -20,7 +20,7 @@ from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
 from rookery.model.permissions import Outcome, Verdict
 from rookery.model.sessions import Session
-from rookery.operations.daemon import find_trouble
+from rookery.operations.maintenance import find_trouble
 from rookery.permissions.decisions import Permissions, WaitForAnswer
 from rookery.permissions.rules_file import RulesFile
 from rookery.processes import Process

@@ -12,7 +12,7 @@ from rookery.model.facts import SessionId
 from rookery.model.messages import MessageId, Step, Words
 from rookery.model.obstacles import BlockedReason, Obstacle
 from rookery.model.sessions import Badge, NativeId, Sender
-from rookery.operations.daemon import find_trouble
+from rookery.operations.maintenance import find_trouble
 from rookery.sessions import commands
 from rookery.sessions.commands import MessageSender
 from rookery.store import messages, retention, sessions, turns

@@ -1,0 +1,89 @@
+"""The operation that starts a session, in a new conversation or an earlier one."""
+
+from __future__ import annotations
+
+import os
+from sqlite3 import Connection
+
+from pydantic import Field
+
+from rookery.environment import session_environment
+from rookery.model.errors import Forbidden
+from rookery.model.scopes import Scope
+from rookery.model.sessions import Session
+from rookery.operations.children import as_child
+from rookery.operations.context import Caller, Context
+from rookery.operations.idempotency import once
+from rookery.operations.links import Link, link, speaker_of
+from rookery.operations.table import Params
+from rookery.sessions import commands
+from rookery.store import messages
+
+
+class StartParams(Params):
+    agent: str
+    project: str
+    name: str = ""
+    prompt: str = ""
+    model: str = ""
+    permission_mode: str = ""
+    runtime: str = "tmux"
+    command: tuple[str, ...] = ()
+    environment: dict[str, str] = Field(default_factory=dict)
+    listen: bool = Field(False, description="tell the session that asks when it is done")
+    tools: bool = Field(True, description="let it ask things of Rookery itself, by MCP")
+
+
+async def start(
+    context: Context,
+    caller: Caller,
+    params: StartParams,
+    conversation: commands.Conversation | None = None,
+) -> Session:
+    """Start an agent; accepted once it is written down."""
+    params = _without_agents_environment(caller, params)
+    _require_owner_for_shell(caller, params)
+    what = params.model_dump(exclude={"listen"})
+    own = caller.identity.session
+    wanted = commands.StartRequest(**what, parent=own, conversation=conversation)
+    set_here = context.settings.agent(params.agent)
+    environment = session_environment(
+        context.login, params.environment, context.settings.environment
+    )
+    command = set_here.command or context.commands.get(params.agent, ())
+    plan = commands.plan(
+        wanted,
+        context.agents,
+        command=(*command, *set_here.arguments) if command else (),
+        path=environment.get("PATH", os.defpath),
+        limit=context.settings.limits.tmux_sessions,
+    )
+
+    def accept(db: Connection) -> Session:
+        child = as_child(db, context, caller, plan)
+        session = commands.accept(db, context.journal, child, speaker=speaker_of(caller))
+        first = messages.first_for(db, session.id)
+        link(db, context, caller, Link(session.id, first, direct=False, listen=params.listen))
+        return session
+
+    return await once(context, caller, Session, accept)
+
+
+def _without_agents_environment(caller: Caller, params: StartParams) -> StartParams:
+    """Drop the environment that a command sends when a session runs it.
+
+    The command cannot always detect that an agent runs it: an agent that was started by hand
+    has no badge in its environment.
+    """
+    identity = caller.identity
+    is_session = identity.scope is Scope.SESSION and identity.door == "unix"
+    return params.model_copy(update={"environment": {}}) if is_session else params
+
+
+def _require_owner_for_shell(caller: Caller, params: StartParams) -> None:
+    """Allow shells and environments only to the owner on this computer's own socket."""
+    if caller.identity.scope is not Scope.OWNER or caller.identity.door != "unix":
+        if params.agent == "shell":
+            raise Forbidden("a shell is for the owner on this computer's own socket.")
+        if params.environment:
+            raise Forbidden("an environment is for the owner on this computer's own socket.")

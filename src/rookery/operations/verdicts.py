@@ -1,0 +1,106 @@
+"""Make a verdict of the answer to a request, if its agent can take it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from sqlite3 import Connection
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from rookery.model.errors import BadInput, CommandRefused
+from rookery.model.permissions import DIALOG, Outcome, Request, Verdict
+from rookery.operations.context import Context
+from rookery.operations.given_answers import given_answers, listed
+from rookery.operations.table import Params
+from rookery.permissions.screen_dialogs import call_of
+from rookery.ports.agent import KeyDialect
+from rookery.store import sessions as known
+
+
+class PermissionAnswerParams(Params):
+    permission: str = Field(
+        description="the id of a request, or the session that asks for it alone"
+    )
+    decision: Literal["allow", "deny", "answer"]
+    for_session: bool = False
+    reason: Annotated[str, Field(max_length=10_000)] = ""
+    answers: tuple[Annotated[str, Field(max_length=10_000)], ...] = ()
+    own_words: bool = Field(
+        False, description="the answers are free text, not options of the question"
+    )
+
+
+#: The note when a call cannot be allowed for its session: other calls look the same.
+ONCE_ONLY = (
+    "It is allowed this once only, because the call was not told exactly or not as a whole,"
+    " and other calls would look the same."
+)
+
+
+def keys_of(context: Context, db: Connection, request: Request) -> KeyDialect | None:
+    """Return the key dialect of a request's agent; ``None`` if keys answer no dialog of it."""
+    agent = context.agents.get(known.get(db, request.session).agent)
+    return agent.screen.keys if agent and agent.screen else None
+
+
+def with_text_support(context: Context, db: Connection, request: Request) -> Request:
+    """Add whether free text is accepted: not every agent's own dialog takes it."""
+    if not request.by_keys or not request.questions:
+        return request
+    free = {each.text: (f"not {' '.join(each.options)}",) for each in request.questions}
+    keys = keys_of(context, db, request)
+    takes_text = keys is not None and keys.takes(call_of(request), free)
+    return replace(request, takes_text=takes_text)
+
+
+def with_note(
+    request: Request, keys: KeyDialect | None, params: PermissionAnswerParams
+) -> Request:
+    """Add what the person must know about the effect of the answer."""
+    if params.for_session and not request.is_exact:
+        return replace(request, note=ONCE_ONLY)
+    is_lost = request.by_keys and request.outcome is Outcome.DENIED and request.reason
+    if not is_lost or keys is None:
+        return request
+    return replace(request, note=keys.reason_note(call_of(request)))
+
+
+def verdict_of(
+    request: Request, params: PermissionAnswerParams, *, keys: KeyDialect | None, by: str
+) -> Verdict:
+    is_dialog = request.tool == DIALOG
+    if is_dialog and request.input.get("is_cut") and params.decision != "deny":
+        raise CommandRefused(
+            "its screen shows only a part of what it asks, and no hook has told the rest."
+            " Look at all of it and answer there:  rookery attach NAME"
+        )
+    if params.decision == "answer":
+        if request.kind == "permission" and not is_dialog:
+            raise BadInput("it asks for permission: allow or deny it.")
+        answers = given_answers(request, params.answers, own_words=params.own_words)
+        require_keys(request, keys, answers)
+        return Verdict(Outcome.ANSWERED, by, answers=answers)
+    if is_dialog and request.kind == "question":
+        raise BadInput(f"it asks a question; choose one of: {listed(request.questions[0])}")
+    if params.decision == "deny":
+        return Verdict(Outcome.DENIED, by, params.reason)
+    if request.kind == "question":
+        raise BadInput("it asks a question; answer it:  rookery answer NAME WORDS")
+    return Verdict(Outcome.ALLOWED, by, for_session=params.for_session and request.is_exact)
+
+
+def require_keys(
+    request: Request, keys: KeyDialect | None, answers: Mapping[str, tuple[str, ...]]
+) -> None:
+    """Refuse an answer that keys cannot give. Raises ``CommandRefused``."""
+    if not request.by_keys or (keys and keys.takes(call_of(request), answers)):
+        return
+    options = "; ".join(listed(each) for each in request.questions if each.options)
+    raise CommandRefused(
+        f"in its own terminal it takes one of its options: {options}. For free text:"
+        " rookery attach NAME"
+        if options
+        else "it cannot be answered from here; use:  rookery attach NAME"
+    )
