@@ -10,7 +10,7 @@ from time import monotonic
 import pytest
 
 from rookery.agents.catalog import AGENTS
-from rookery.api.mcp.views import seen_all
+from rookery.api.mcp.views import view_all
 from rookery.coordination import relays
 from rookery.coordination.listeners import listen_to_several
 from rookery.delivery.dispatcher import RETRY_SECONDS
@@ -401,7 +401,7 @@ def test_a_list_of_all_sessions_that_are_kept_takes_no_time(journal: Journal) ->
     listed = [make(journal, f"s{number}", parent=f"s{number // 2}") for number in range(10_000)]
     began = monotonic()
 
-    shown = seen_all(listed, listed, None)
+    shown = view_all(listed, listed, None)
 
     assert monotonic() - began < 2
     assert shown[7].children == ["s14", "s15"]

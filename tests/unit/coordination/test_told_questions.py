@@ -9,12 +9,8 @@ from sqlite3 import Connection
 import pytest
 
 from rookery.api.mcp.context import ToolContext as Tools
-from rookery.api.mcp.word_tools import (
-    AnswerArguments,
-    SendArguments,
-    answer_permission,
-    send_message,
-)
+from rookery.api.mcp.tools import TOOLS
+from rookery.api.mcp.word_tools import AnswerArguments, SendArguments, send_message
 from rookery.config import PermissionSettings, Settings
 from rookery.coordination import listeners
 from rookery.model.errors import BadInput, Forbidden
@@ -164,7 +160,9 @@ async def test_a_parent_that_may_decide_says_whether_it_shall_go_on(
 
     tool, given = named_tool(await told(desk))
     tools = Tools(desk.context, session_caller(ANNA))
-    await answer_permission(tools, AnswerArguments(**given, decision="answer", answers=("1",)))
+    (answer_permission,) = (each for each in TOOLS if each.name == "answer_permission")
+    given_answer = AnswerArguments(**given, decision="answer", answers=("1",))
+    await answer_permission.run(tools, given_answer)
 
     assert tool == "answer_permission"
     assert await outcome(desk, request) == (Verdicts.ANSWERED, [(GO_ON,)])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from types import MappingProxyType
+from typing import Any, Generic, TypeVar, get_type_hints
 
 from pydantic import Field
 
@@ -64,14 +65,36 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Tool(Generic[A, T]):
-    """A tool. Its description, which agents read, is the docstring of ``run``."""
+    """A tool. Agents read its description."""
 
     name: str
+    description: str
     need: Need
+    run: Callable[[ToolContext, A], Awaitable[T]]
     asks: type[A]
     answers: type[T]
-    run: Callable[[ToolContext, A], Awaitable[T]]
 
-    @property
-    def description(self) -> str:
-        return inspect.getdoc(self.run) or ""
+
+def written(need: Need, run: Callable[[ToolContext, A], Awaitable[T]]) -> Tool[A, T]:
+    """Return the tool that a function implements; its docstring is the description."""
+    types = get_type_hints(run)
+    description = inspect.getdoc(run) or ""
+    return Tool(run.__name__, description, need, run, types["params"], types["return"])
+
+
+def declared(
+    name: str,
+    description: str,
+    asks: type[A],
+    operation: str,
+    renamed: Mapping[str, str] = MappingProxyType({}),
+) -> Tool[A, Any]:
+    """Return a tool that passes its arguments, some of them ``renamed``, to an operation."""
+
+    async def run(context: ToolContext, params: A) -> Any:  # noqa: ANN401 - what it answers
+        given = params.model_dump(exclude={"computer"})
+        words = {renamed.get(name, name): value for name, value in given.items()}
+        return await context.ask(operation, **words)
+
+    found = _BY_NAME[operation]
+    return Tool(name, description, found.need, run, asks, found.answers)

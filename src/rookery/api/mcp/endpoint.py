@@ -21,7 +21,7 @@ class McpEndpoint:
     """Stateless streamable HTTP: each request is independent and is answered directly."""
 
     def __init__(self, context: Context) -> None:
-        self._house = context
+        self._context = context
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":  # there is no stream to GET, no session to DELETE
@@ -29,7 +29,7 @@ class McpEndpoint:
             return
         server = await anyio.to_thread.run_sync(importlib.import_module, SERVER)
         scope["identity"] = as_caller(scope["identity"])
-        await server.serve(self._house, scope, receive, send)
+        await server.serve(self._context, scope, receive, send)
 
 
 def as_caller(identity: Identity) -> Identity:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from rookery.api.mcp.context import OnSession, Tool, ToolContext
+from rookery.api.mcp.context import OnSession, ToolContext
 from rookery.model.facts import SessionId
-from rookery.model.scopes import Need
 from rookery.operations.foreground import Background, Foreground
 
 #: The advice after a session was brought to the foreground.
@@ -55,9 +53,3 @@ async def background(context: ToolContext, params: OnSession) -> PutBackward:
     put: Background = await context.ask("background", session=params.session_id)
     advice = "It goes on unseen; your person sees what was missed with `rookery fg`."
     return PutBackward(put.session, put.channel, put.was_in_front, advice)
-
-
-TOOLS: tuple[Tool[Any, Any], ...] = (
-    Tool("foreground", Need.SPEAK, OnSession, BroughtForward, foreground),
-    Tool("background", Need.SPEAK, OnSession, PutBackward, background),
-)

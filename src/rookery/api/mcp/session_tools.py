@@ -4,25 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
-from rookery.api.mcp.context import OnComputer, OnSession, Tool, ToolContext
-from rookery.api.mcp.views import NOT_TOLD, TOLD, SeenSession, seen, seen_all
+from rookery.api.mcp.context import OnComputer, OnSession, ToolContext
+from rookery.api.mcp.views import NOT_TOLD, TOLD, SessionView, view_all, view_one
 from rookery.model.errors import BadInput
 from rookery.model.facts import SessionId
-from rookery.model.scopes import Need
 from rookery.model.sessions import Session, Turn
-from rookery.operations.conversation_data import (
-    DEFAULT_TAIL_CHARACTERS,
-    Computers,
-    Projects,
-    SessionData,
-)
+from rookery.operations.conversation_data import DEFAULT_TAIL_CHARACTERS, SessionData
 from rookery.operations.sessions import Sessions
 from rookery.ports.transcript import Passage
-from rookery.store.statistics import Statistics
 
 
 class ListArguments(OnComputer):
@@ -53,7 +46,7 @@ class DataArguments(OnSession):
 
 @dataclass(frozen=True, slots=True)
 class ListedSessions:
-    sessions: list[SeenSession]
+    sessions: list[SessionView]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,24 +60,12 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    session: SeenSession
+    session: SessionView
     turns: list[Turn]  #: oldest first; the first one may be cut to its end
     omitted: int  #: how many earlier turns did not fit
     transcript: list[Passage]  #: what else was said and done, oldest first: tools, text
     screen: str  #: while the session asks something, or if nothing was recorded
     transcript_path: str  #: the agent's own record of all of it
-
-
-async def list_computers(context: ToolContext, params: OnComputer) -> Computers:
-    """List the computers where sessions can be, and the agents that can be started there."""
-    found: Computers = await context.ask("computers")
-    return found
-
-
-async def list_projects(context: ToolContext, params: OnComputer) -> Projects:
-    """List the folders in which sessions work or worked, to start another in one of them."""
-    found: Projects = await context.ask("projects")
-    return found
 
 
 async def list_sessions(context: ToolContext, params: ListArguments) -> ListedSessions:
@@ -99,7 +80,7 @@ async def list_sessions(context: ToolContext, params: ListArguments) -> ListedSe
     if params.parent:
         parent: Session = await context.ask("show", session=params.parent)
         wanted = [each for each in listed if each.parent == parent.id]
-    return ListedSessions(seen_all(wanted, listed, context.own))
+    return ListedSessions(view_all(wanted, listed, context.own))
 
 
 async def start_session(context: ToolContext, params: StartArguments) -> Started:
@@ -150,7 +131,7 @@ async def get_session_data(context: ToolContext, params: DataArguments) -> Data:
     words = params.model_dump(include={"since", "until", "tail_chars"})
     found: SessionData = await context.ask("data", session=params.session_id, **words)
     listed: Sessions = await context.ask("list", all=False)
-    (session,) = seen_all([found.session], listed.sessions, context.own)
+    (session,) = view_all([found.session], listed.sessions, context.own)
     return Data(
         session=session,
         turns=found.turns,
@@ -161,35 +142,14 @@ async def get_session_data(context: ToolContext, params: DataArguments) -> Data:
     )
 
 
-async def end_session(context: ToolContext, params: OnSession) -> SeenSession:
+async def end_session(context: ToolContext, params: OnSession) -> SessionView:
     """End a session that you started (or that one of yours did). Its work stays in its folder.
 
     Twice does nothing. Do not end one that you still want to ask something.
     """
-    ended: Session = await context.ask("end", session=params.session_id)
-    return seen(ended, [], context.own)
+    return view_one(await context.ask("end", session=params.session_id), [], context.own)
 
 
-async def interrupt_session(context: ToolContext, params: OnSession) -> SeenSession:
+async def interrupt_session(context: ToolContext, params: OnSession) -> SessionView:
     """Stop the turn that a session of yours is in; it stays, and waits for words."""
-    stopped: Session = await context.ask("interrupt", session=params.session_id)
-    return seen(stopped, [], context.own)
-
-
-async def session_stats(context: ToolContext, params: OnComputer) -> Statistics:
-    """Count sessions, turns, tokens and cost (in micro-dollars): all, by day, by agent."""
-    found: Statistics = await context.ask("stats")
-    return found
-
-
-TOOLS: tuple[Tool[Any, Any], ...] = (
-    Tool("list_computers", Need.READ, OnComputer, Computers, list_computers),
-    Tool("list_projects", Need.READ, OnComputer, Projects, list_projects),
-    Tool("list_sessions", Need.READ, ListArguments, ListedSessions, list_sessions),
-    Tool("start_session", Need.START, StartArguments, Started, start_session),
-    Tool("resume_session", Need.START, ResumeArguments, Started, resume_session),
-    Tool("get_session_data", Need.READ, DataArguments, Data, get_session_data),
-    Tool("interrupt_session", Need.END, OnSession, SeenSession, interrupt_session),
-    Tool("end_session", Need.END, OnSession, SeenSession, end_session),
-    Tool("session_stats", Need.READ, OnComputer, Statistics, session_stats),
-)
+    return view_one(await context.ask("interrupt", session=params.session_id), [], context.own)

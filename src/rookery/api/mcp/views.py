@@ -28,7 +28,7 @@ TALK = "What it answers is sent to you here as it comes. End your turn now; do n
 
 
 @dataclass(frozen=True, slots=True)
-class SeenSession:
+class SessionView:
     """One session."""
 
     session_id: SessionId
@@ -47,17 +47,17 @@ class SeenSession:
     is_you: bool
 
 
-def seen_all(
+def view_all(
     wanted: Sequence[Session], listed: Sequence[Session], own: SessionId | None
-) -> list[SeenSession]:
+) -> list[SessionView]:
     children: dict[SessionId | None, list[SessionId]] = {}
     for each in listed:
         children.setdefault(each.parent, []).append(each.id)
-    return [seen(each, children.get(each.id, []), own) for each in wanted]
+    return [view_one(each, children.get(each.id, []), own) for each in wanted]
 
 
-def seen(session: Session, children: list[SessionId], own: SessionId | None) -> SeenSession:
-    return SeenSession(
+def view_one(session: Session, children: list[SessionId], own: SessionId | None) -> SessionView:
+    return SessionView(
         session_id=session.id,
         name=session.name,
         title=session.title,

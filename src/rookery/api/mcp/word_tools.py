@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from rookery.api.mcp.context import OnComputer, OnSession, Tool, ToolContext
+from rookery.api.mcp.context import OnComputer, OnSession, ToolContext
 from rookery.api.mcp.views import NOT_TOLD, TALK, TOLD, WAITS_ALREADY
 from rookery.coordination.relays import MAX_MEMBERS
 from rookery.model.errors import BadInput
@@ -16,9 +16,7 @@ from rookery.model.lifecycle import Activity
 from rookery.model.messages import Message
 from rookery.model.permissions import Request
 from rookery.model.relays import Relay
-from rookery.model.scopes import Need
 from rookery.model.sessions import Session
-from rookery.operations.listeners import Stopped
 from rookery.operations.relays import RelayList
 from rookery.operations.table import Params
 
@@ -164,14 +162,6 @@ async def run_agent_command(context: ToolContext, params: CommandArguments) -> S
     return _sent(context, sent, TOLD)
 
 
-async def stop_notifications(context: ToolContext, params: StopParams) -> Stopped:
-    """Be told no more of a session, which goes on. False if you were not waiting for it."""
-    stopped: Stopped = await context.ask(
-        "unlisten", target=params.session_id, caller=params.caller_session_id
-    )
-    return stopped
-
-
 async def create_relay(context: ToolContext, params: RelayArguments) -> Relay:
     """Let sessions talk with one another and with you: what one answers reaches every other.
 
@@ -190,38 +180,3 @@ async def _ids(context: ToolContext, params: RelayArguments) -> set[SessionId]:
         await context.ask("show", session=each.session_id) for each in params.participants
     ]
     return {each.id for each in found}
-
-
-async def close_relay(context: ToolContext, params: RelayIdArguments) -> Relay:
-    """End a relay that you are in; the others are told, and go on by themselves."""
-    closed: Relay = await context.ask("relay_close", relay=params.relay_id)
-    return closed
-
-
-async def list_relays(context: ToolContext, params: RelaysArguments) -> RelayList:
-    """List the relays that you may see: who talks with whom, and which limit stopped one."""
-    found: RelayList = await context.ask(
-        "relays", session=params.session_id, all=params.include_closed
-    )
-    return found
-
-
-async def answer_permission(context: ToolContext, params: AnswerArguments) -> Request:
-    """Answer what a session that you started asks: allow or deny a tool call, or a question.
-
-    Only where your person lets sessions do so; never for yourself or for who started you.
-    """
-    words = params.model_dump(exclude={"computer"})
-    answered: Request = await context.ask("answer_permission", **words)
-    return answered
-
-
-TOOLS: tuple[Tool[Any, Any], ...] = (
-    Tool("send_message", Need.SPEAK, SendArguments, Sent, send_message),
-    Tool("run_agent_command", Need.END, CommandArguments, Sent, run_agent_command),
-    Tool("stop_notifications", Need.SPEAK, StopParams, Stopped, stop_notifications),
-    Tool("create_relay", Need.SPEAK, RelayArguments, Relay, create_relay),
-    Tool("close_relay", Need.SPEAK, RelayIdArguments, Relay, close_relay),
-    Tool("list_relays", Need.READ, RelaysArguments, RelayList, list_relays),
-    Tool("answer_permission", Need.DECIDE, AnswerArguments, Request, answer_permission),
-)
