@@ -30,8 +30,8 @@ from rookery.environment import Login, ask_login_shell
 from rookery.home import Home
 from rookery.hook_setup.programs import HookPrograms
 from rookery.logs import logged, warned
-from rookery.permissions.offline_answers import STEP
 from rookery.operations.context import Context
+from rookery.permissions.offline_answers import STEP
 from rookery.runtimes.tmux.runtime import TmuxRuntime
 from rookery.runtimes.tmux.server import version_of
 from rookery.sessions.supervisor import Supervisor

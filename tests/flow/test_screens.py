@@ -8,17 +8,15 @@ import pytest
 
 from rookery.model import facts
 from rookery.model.errors import CommitFailed, ScreenUnread
-from rookery.model.facts import Fact, SessionId
+from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
 from rookery.model.screens import Dialog, View
 from rookery.ports.runtime import Changed, Exited, FellQuiet, Reported, Skipped, Vanished
 from rookery.store import turns
-from rookery.store.journal import Journal
-from rookery.tracking.screen_watch import ERROR_BACKOFF_S, how_it_ended, seen
+from rookery.tracking.screen_watch import ERROR_BACKOFF_S, how_it_ended
 from tests.support.daemon import House, World, running
 from tests.support.fakes.database import ObservedDatabase
 from tests.support.fakes.runtime import FakeRuntime, Manner
-from tests.support.rows import make
 from tests.support.waiting import kinds
 
 S = SessionId("s")
@@ -29,64 +27,6 @@ TRUST = Dialog("permission", "Trust?")
 @pytest.fixture
 def world(tmp_path: Path) -> World:
     return World(tmp_path)
-
-
-@pytest.mark.spec("A3", "C8")
-@pytest.mark.parametrize(
-    ("status", "activity", "view", "told"),
-    [
-        (Status.STARTING, None, View(), []),
-        (Status.STARTING, None, View(box=""), [facts.SessionStarted(S)]),
-        (Status.STARTING, None, View(box="draft"), [facts.SessionStarted(S)]),
-        (
-            Status.STARTING,
-            None,
-            View(dialog=TRUST),
-            [facts.InputAsked(S, "question", "Trust?")],
-        ),
-        (Status.RUNNING, Activity.QUESTION, View(dialog=TRUST), []),
-        (Status.RUNNING, Activity.QUESTION, View(box=""), [facts.SessionStarted(S)]),
-        (Status.CLOSING, None, View(box=""), []),
-        (Status.FAILED, None, View(dialog=TRUST), []),
-    ],
-)
-def test_a_screen_tells_that_it_is_up_or_asks_something_first(
-    journal: Journal, status: Status, activity: Activity | None, view: View, told: list[Fact]
-) -> None:
-    session = make(journal, S, status=status, activity=activity)
-
-    assert seen(session, view) == told
-
-
-@pytest.mark.spec("C8")
-@pytest.mark.parametrize(
-    ("activity", "view", "told"),
-    [
-        (Activity.IDLE, View(box=""), []),
-        (Activity.IDLE, View(dialog=DIALOG), [facts.InputAsked(S, "permission", "May it?")]),
-        (
-            Activity.WORKING,
-            View(dialog=DIALOG, is_working=True),
-            [facts.InputAsked(S, "permission", "May it?")],
-        ),
-        (Activity.WORKING, View(box="", is_working=True), []),
-        (Activity.WORKING, View(box=""), [facts.TurnEnded(S)]),
-        (Activity.WORKING, View(), []),
-        (Activity.PERMISSION, View(dialog=DIALOG), []),
-        (Activity.PERMISSION, View(box=""), [facts.InputSettled(S)]),
-        (Activity.QUESTION, View(is_working=True), [facts.InputSettled(S)]),
-        (Activity.QUESTION, View(), []),
-        (None, View(dialog=DIALOG), []),
-    ],
-)
-def test_a_screen_tells_what_is_not_known_yet(
-    journal: Journal, activity: Activity | None, view: View, told: list[Fact]
-) -> None:
-    status = Status.RUNNING if activity else Status.CLOSING
-    started = journal.clock.now()
-    session = make(journal, S, status=status, activity=activity, started_at=started)
-
-    assert seen(session, view) == told
 
 
 @pytest.mark.spec("B4")

@@ -14,6 +14,7 @@ from functools import partial
 from sqlite3 import Connection
 from typing import assert_never
 
+from rookery.model import beliefs
 from rookery.model.errors import Forbidden
 from rookery.model.facts import (
     CommandTaken,
@@ -31,7 +32,7 @@ from rookery.permissions.project_files import require_own_command
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
 from rookery.ports.runtime import Blocked, LeftInput, Refused, Runtime, Submitted, Unknown
-from rookery.store import flags, messages, observed, sessions, waiting
+from rookery.store import evidence, flags, messages, sessions, waiting
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.supervise import Reconciler
@@ -158,10 +159,10 @@ class Dispatcher:
 
         def confirm(db: Connection) -> None:
             moved = messages.move(db, parcel, Step.SUBMITTED)
-            now = sessions.get(db, parcel.recipient)
-            if moved and not (agent.hooks and observed.tells_turns(db, now, agent.abilities)):
+            known = evidence.known(db, sessions.get(db, parcel.recipient), agent)
+            if moved and not beliefs.hooks_report_turns(known):
                 self.journal.append(db, TurnStarted(parcel.recipient, parcel.words))
-                if observed.has_rested(db, now.id, since=entered_at):
+                if beliefs.has_rested(known, since=entered_at):
                     # The turn was so short that its end was reported before this recorded its
                     # start.
                     self.journal.append(db, TurnEnded(parcel.recipient))

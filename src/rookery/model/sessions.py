@@ -106,6 +106,11 @@ class Session:
         return TRAITS[self.runtime].has_terminal
 
     @property
+    def is_in_user_pane(self) -> bool:
+        """Return whether it runs in a pane of a tmux server that is not Rookery's."""
+        return self.tmux_server is not None
+
+    @property
     def can_receive(self) -> bool:
         """Return whether messages can be delivered to it."""
         return TRAITS[self.runtime].can_receive

@@ -7,7 +7,8 @@ from functools import partial
 from sqlite3 import Connection
 
 from rookery.hook_setup.programs import find_problem
-from rookery.model.evidence import Confidence, Evidence, confidence
+from rookery.model.beliefs import Confidence, confidence
+from rookery.model.evidence import Evidence
 from rookery.model.lifecycle import as_lifecycle, as_state
 from rookery.model.scopes import Need
 from rookery.model.sessions import HEADLESS, Session
@@ -43,10 +44,9 @@ async def why(context: Context, caller: Caller, params: OfSession) -> Grounds:
 
     def read(db: Connection) -> Grounds:
         now = known.get(db, session.id)
-        found = evidence.of_session(db, session.id)
+        told = evidence.known(db, now)
         shared = [] if now.status.is_over else known.sharing_conversation(db, now)
-        sure = confidence(now.state, found)
-        return Grounds(now, sure, found, hooks_off, shared)
+        return Grounds(now, confidence(told), list(told.said.values()), hooks_off, shared)
 
     grounds = await context.database.read(read)
     cut_off = {each.id for each in await without_terminal(context)}

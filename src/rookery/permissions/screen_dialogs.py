@@ -13,6 +13,7 @@ from functools import partial
 from sqlite3 import Connection
 
 from rookery.agents.shared.subjects import is_about
+from rookery.model.beliefs import hooks_report_turns
 from rookery.model.facts import InputAsked, SessionId, TurnEnded
 from rookery.model.lifecycle import Activity
 from rookery.model.permissions import (
@@ -30,7 +31,7 @@ from rookery.permissions.decisions import Permissions
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
 from rookery.ports.runtime import Runtime
-from rookery.store import dialogs, evidence, observed, requests, sessions, turn_changes, waiting
+from rookery.store import dialogs, evidence, requests, sessions, turn_changes, waiting
 from rookery.store.database import Database
 from rookery.store.requests import Asking
 from rookery.supervise import Reconciler
@@ -220,7 +221,7 @@ class DialogWatch:
         return (
             is_working
             and session.agent in self._without_permission_hook
-            and observed.tells_turns(db, session, self.agents[session.agent].abilities)
+            and hooks_report_turns(evidence.known(db, session, self.agents[session.agent]))
         )
 
     def _gone(self, db: Connection, session: SessionId, view: View) -> list[RequestId]:

@@ -213,3 +213,8 @@ class Agent:
     screen: ScreenDialect | None = None
     transcript: TranscriptDialect | None = None
     settings: SettingsDialect | None = None
+
+    @property
+    def sets_hooks(self) -> bool:
+        """Return whether its hooks are set at launch; else its user has to install them."""
+        return self.hooks is not None and not self.abilities.needs_installed_hooks

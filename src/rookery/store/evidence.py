@@ -5,8 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 from sqlite3 import Connection
 
+from rookery.model.beliefs import KnownSession
 from rookery.model.evidence import SOURCES, Evidence, Source
 from rookery.model.facts import SessionId
+from rookery.model.sessions import Session
+from rookery.ports.agent import Agent
 from rookery.store.times import stamp
 
 
@@ -52,6 +55,7 @@ def of_session(db: Connection, session: SessionId) -> list[Evidence]:
     return sorted(found, key=lambda each: SOURCES.index(each.source))
 
 
-def last(db: Connection, session: SessionId, source: str) -> Evidence | None:
-    found = (each for each in of_session(db, session) if each.source == source)
-    return next(found, None)
+def known(db: Connection, session: Session, agent: Agent | None = None) -> KnownSession:
+    """Return a session with its evidence; ``agent`` is needed to ask if hooks report turns."""
+    said = {each.source: each for each in of_session(db, session.id)}
+    return KnownSession(session, said, sets_hooks=agent is not None and agent.sets_hooks)

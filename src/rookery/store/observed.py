@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-from datetime import datetime
 from sqlite3 import Connection
 
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity
 from rookery.model.sessions import OBSERVED, NativeId, PaneRef, Sender, Session
-from rookery.ports.agent import Abilities
-from rookery.store import evidence
 from rookery.store.sessions import LIVE, read_session
 
 
@@ -64,45 +61,11 @@ def has_ended(db: Connection, process: str) -> bool:
     return db.execute(query, (process,)).fetchone() is not None
 
 
-def tells_turns(db: Connection, session: Session, abilities: Abilities) -> bool:
-    """Return whether hooks report its prompts and stops: set at its start, or seen before."""
-    is_given = session.runtime != OBSERVED and not abilities.needs_installed_hooks
-    return is_given or evidence.last(db, session.id, "hook") is not None
-
-
-def has_better_word(db: Connection, session: Session) -> bool:
-    """Return whether the agent's file, not the screen, tells what an observed session does.
-
-    The file does not report a turn that was over at once.
-    """
-    told = evidence.last(db, session.id, "registry")
-    if session.runtime != OBSERVED or told is None:
-        return False
-    return told.claim == session.activity or told.at >= session.since
-
-
-def may_stop_untold(db: Connection, session: Session) -> bool:
-    """Return whether a turn runs in a user's pane whose end only the screen may show.
-
-    The hooks of some agents report neither interruptions nor refused calls.
-    """
-    is_busy = session.activity not in {None, Activity.IDLE}
-    is_theirs = session.runtime == OBSERVED and session.tmux_server is not None
-    return is_theirs and is_busy and not has_better_word(db, session)
-
-
-def stopping_untold(db: Connection) -> list[SessionId]:
-    """Return the live sessions of which ``may_stop_untold`` is true."""
+def busy_in_user_panes(db: Connection) -> list[Session]:
+    """Return the live sessions in the user's own panes that are not idle."""
     rows = db.execute(
         f"select * from sessions where {LIVE} and runtime = ? and tmux_server is not null"
         " and activity is not null and activity <> ?",
         (OBSERVED, Activity.IDLE),
     )
-    found = [read_session(row) for row in rows]
-    return [each.id for each in found if may_stop_untold(db, each)]
-
-
-def has_rested(db: Connection, session: SessionId, *, since: datetime) -> bool:
-    """Return whether the agent's file has reported since a time that it is idle."""
-    told = evidence.last(db, session, "registry")
-    return told is not None and told.claim == Activity.IDLE and told.at > since
+    return [read_session(row) for row in rows]

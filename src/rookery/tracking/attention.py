@@ -9,19 +9,21 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from sqlite3 import Connection
 
+from rookery.model.beliefs import may_end_unreported
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.ports.clock import Clock
 from rookery.ports.runtime import Runtime
-from rookery.store import observed
+from rookery.store import evidence, observed
 from rookery.store.database import Database
 from rookery.supervise import Reconciler
 
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """Enables the reports; ``Watch`` disables them once hooks report everything again."""
+    """Enables the reports; ``ScreenWatch`` disables them once hooks report everything."""
 
     database: Database
     runtime: Runtime
@@ -32,7 +34,7 @@ class Attention:
         await Reconciler(
             name="Attending to screens",
             clock=self.clock,
-            pending=partial(self.database.read, observed.stopping_untold),
+            pending=partial(self.database.read, _may_end_unreported),
             step=self._attend,
             changed=self.database.bells.of_work,
         ).run()
@@ -41,3 +43,8 @@ class Attention:
         with suppress(RuntimeFailed):  # the session is gone
             self.runtime.terminal(session).report_changes(wanted=True)
         return False
+
+
+def _may_end_unreported(db: Connection) -> list[SessionId]:
+    busy = observed.busy_in_user_panes(db)
+    return [each.id for each in busy if may_end_unreported(evidence.known(db, each))]

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from hashlib import sha256
 from sqlite3 import Connection
-from typing import NamedTuple, TypeAlias, TypeGuard
-
-from msgspec import structs
+from typing import NamedTuple, TypeAlias
 
 from rookery.hook_protocol import Hook, require_tool
 from rookery.lineage import agent_in_lineage
+from rookery.model.answers import (
+    NO_ANSWER,
+    Answer,
+    contains_in_order,
+    explained,
+    is_unexplained,
+)
+from rookery.model.beliefs import is_end_believed
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import (
     Fact,
@@ -58,7 +64,7 @@ from rookery.tracking.hook_senders import (
     identify,
     may_change_conversations,
 )
-from rookery.tracking.transcript_reader import NOTHING, Answer, TranscriptReader
+from rookery.tracking.transcript_reader import TranscriptReader
 
 #: A duplicate of a hook call arrives within this time.
 ECHO = timedelta(seconds=5)
@@ -151,7 +157,7 @@ class Intake:
                 return self._repeat(db, session, call)
             if held := self._hold(db, hooks, hook, session):
                 return held
-            told = [_explain(fact, ending) for fact in hooks.read(hook.payload, session)]
+            told = [explained(fact, ending) for fact in hooks.read(hook.payload, session)]
             for fact in told:
                 self._write(db, fact, at=at)
             self.permissions.ask_again(db, session)
@@ -231,21 +237,25 @@ class Intake:
             or self.conversations is None
             or sender.event != hooks.traits.silent_stop
         ):
-            return NOTHING
+            return NO_ANSWER
         session = await self.database.read(partial(sessions.known, sender=sender))
         told = hooks.read(hook.payload, session) if session else ()
         ended = next((fact for fact in told if isinstance(fact, TurnEnded)), None)
         if session is None or ended is None:
-            return NOTHING
-        if not _is_unexplained(ended):
+            return NO_ANSWER
+        if not is_unexplained(ended):
             said = await self.conversations.words_of_turn(
                 self.database, session, tries=MAX_TRANSCRIPT_TRIES
             )
-            return Answer("\n".join(said)) if _has_in_order(ended.last_words, said) else NOTHING
+            return (
+                Answer("\n".join(said))
+                if contains_in_order(ended.last_words, said)
+                else NO_ANSWER
+            )
         found = await self.conversations.answer(
             self.database, session, tries=MAX_TRANSCRIPT_TRIES
         )
-        return found or NOTHING
+        return found or NO_ANSWER
 
     def _consider(
         self,
@@ -365,8 +375,7 @@ class Intake:
             rename_after_prompt(db, self.journal, fact, at=at)
             if isinstance(fact, ToolUsed):
                 self.permissions.note_use(db, fact)
-        elif not sessions.get(db, fact.session).is_ours:
-            # For sessions that we run, the exit of the program is reported, with its cause.
+        elif is_end_believed(sessions.get(db, fact.session), "hook"):
             outcome, reason = fact.outcome, fact.reason
             endings.end(db, self.journal, fact.session, outcome=outcome, reason=reason, at=at)
 
@@ -398,36 +407,6 @@ def _is_revived(sending: Sending, hook: Hook, hooks: HookDialect, call: Call | N
     if sending.is_live or hook.pid is None:
         return False
     return call is not None or _is_prompt(hooks.read(hook.payload, sending.session))
-
-
-def _is_unexplained(fact: Fact) -> TypeGuard[TurnEnded]:
-    return isinstance(fact, TurnEnded) and fact.how == "failed" and not fact.last_words
-
-
-def _has_in_order(told: str, said: Sequence[str]) -> bool:
-    """Return whether a hook reports what a transcript says, perhaps with parts repeated.
-
-    Gemini 0.61 repeats every chunk but the first after the text that they form together.
-    """
-    if not said or not told.startswith(said[0]):
-        return False
-    at = 0
-    for words in said:
-        at = told.find(words, at) + len(words)
-        if at < len(words):
-            return False
-    return True
-
-
-def _explain(fact: Fact, ending: Answer) -> Fact:
-    """Add to the end of a turn how it ended, if that is missing, or its exact text."""
-    if not isinstance(fact, TurnEnded):
-        return fact
-    if not _is_unexplained(fact):
-        return structs.replace(fact, last_words=ending.words or fact.last_words)
-    if ending.how == "finished":
-        return fact
-    return structs.replace(fact, last_words=ending.words, how=ending.how)
 
 
 def _is_prompt(told: Iterable[Fact]) -> bool:

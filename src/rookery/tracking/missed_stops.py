@@ -11,12 +11,13 @@ from datetime import datetime
 from functools import partial
 from sqlite3 import Connection
 
-from rookery.model.facts import Fact, PromptFound, SessionId, TurnEnded
+from rookery.model.answers import Answer
+from rookery.model.facts import Fact, SessionId, TurnEnded
 from rookery.model.sessions import Turn
 from rookery.store import turn_changes, turns
 from rookery.store.attribution import OpenTurn
 from rookery.store.database import Database
-from rookery.tracking.transcript_reader import FINAL, TranscriptReader
+from rookery.tracking.transcript_reader import TranscriptReader
 
 #: Attempts to read the transcript, with a pause between: its last line may come late.
 MAX_TRANSCRIPT_TRIES = 2
@@ -37,13 +38,10 @@ class MissedStops:
         last = await self.conversations.said_last(
             self.database, session, until=until, tries=MAX_TRANSCRIPT_TRIES
         )
-        found = [PromptFound(session, last.prompt)] if last and last.prompt else []
-        if last is None or last.passage is None or not last.is_final:
-            # There is no answer: Claude then returns the prompt to the user's input box.
-            return (*found, TurnEnded(session, "", "interrupted"))
-        how = FINAL[last.passage.kind]
-        words = "" if how == "interrupted" else last.passage.text
-        return (*found, TurnEnded(session, words, how))
+        # Without an answer it was interrupted: Claude then returns the prompt to the input box.
+        interrupted = Answer(how="interrupted")
+        answer = last.answer(unfinished="interrupted") if last else interrupted
+        return tuple(answer.added_to([TurnEnded(session)]))
 
 
 @dataclass(frozen=True, slots=True)

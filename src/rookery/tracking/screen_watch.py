@@ -17,7 +17,9 @@ import anyio
 
 from rookery import supervise, terminal_jobs
 from rookery.agents import shell
-from rookery.model import facts
+from rookery.model import beliefs, facts
+from rookery.model.answers import NO_ANSWER, Answer
+from rookery.model.beliefs import KnownSession
 from rookery.model.errors import (
     CommitFailed,
     RuntimeFailed,
@@ -27,7 +29,6 @@ from rookery.model.errors import (
 )
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
-from rookery.model.permissions import MAX_SUMMARY_CHARACTERS, shortened
 from rookery.model.screens import Dialog, View, tail
 from rookery.model.sessions import Session
 from rookery.permissions import screen_dialogs
@@ -44,11 +45,11 @@ from rookery.ports.runtime import (
     Vanished,
 )
 from rookery.sessions import endings
-from rookery.store import evidence, observed, sessions, turn_changes, turns
+from rookery.store import evidence, sessions, turn_changes, turns
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.tracking.missed_stops import MissedStops
-from rookery.tracking.transcript_reader import NOTHING, Answer, TranscriptReader
+from rookery.tracking.transcript_reader import TranscriptReader
 
 _log = logging.getLogger(__name__)
 
@@ -135,7 +136,7 @@ class ScreenWatch:
 
     def _end(self, db: Connection, sighting: Exited | Vanished) -> None:
         session = sessions.get(db, sighting.session)
-        if session.tmux_server is not None:
+        if session.is_in_user_pane:
             # The exit status of a program that Rookery did not start cannot be read.
             has_pane = isinstance(sighting, Exited)
             gone = "its program ended" if has_pane else "its pane is gone"
@@ -157,26 +158,24 @@ class ScreenWatch:
 
     async def _read_screen(self, session_id: SessionId) -> None:
         """Read from the screen what no hook reports: that it is up, or that it asks first."""
-        session, word = await self.database.read(
-            partial(_look_up, session=session_id, agents=self.agents)
-        )
-        agent = self.agents[session.agent]
-        if _tells_all_without_screen(session, agent, word):
-            self.runtime.terminal(session_id).report_changes(wanted=False)
-        elif session.started_at and agent.hooks and word.of_hooks:
-            pass  # its hooks report what it does; only an idle screen would add to that
-        elif agent.screen and not word.of_file:
-            view = await self.runtime.terminal(session_id).view()
-            # A visible box may not accept input yet: the agent's own start hook is better.
-            if (
-                view.dialog
-                or session.started_at
-                or not agent.hooks
-                or not agent.hooks.traits.tells_start
-            ):
+        known, agent = await self._look_up(session_id)
+        terminal = self.runtime.terminal(session_id)
+        if beliefs.needs_no_screen(known, has_screen=agent.screen is not None):
+            terminal.report_changes(wanted=False)
+        elif not beliefs.is_changing_screen_believed(known):
+            pass  # it is read again once it is quiet
+        elif agent.screen is None:
+            if tail(await terminal.read()):
+                await self._record_view(session_id, PRINTED)
+        else:
+            view = await terminal.view()
+            has_start_hook = agent.hooks is not None and agent.hooks.traits.tells_start
+            if beliefs.is_view_believed(known.session, view, has_start_hook=has_start_hook):
                 await self._record_view(session_id, view)
-        elif agent.screen is None and tail(await self.runtime.terminal(session_id).read()):
-            await self._record_view(session_id, PRINTED)
+
+    async def _look_up(self, session: SessionId) -> tuple[KnownSession, Agent]:
+        known = await self.database.read(partial(_known, session=session, agents=self.agents))
+        return known, self.agents[known.session.agent]
 
     async def _record_view(self, session: SessionId, view: View) -> None:
         if view.dialog and await self._is_lingering(session, view.dialog):
@@ -199,7 +198,7 @@ class ScreenWatch:
         found = await self.database.read(partial(sessions.get, session=session))
         screen = self.agents[found.agent].screen
         if screen is None or (speech := screen.speech) is None:
-            return NOTHING
+            return NO_ANSWER
         last = await self.database.read(partial(turns.of_session, session=session, last=1))
         lines = await self.runtime.terminal(session).read(history=True)
         is_asked = bool(last and last[0].prompt)
@@ -212,13 +211,14 @@ class ScreenWatch:
     ) -> bool:
         """Record what a screen shows. True if the caller must first read the turn's answer."""
         now = sessions.get(db, session)
-        told = seen(now, view, began=self._is_known_to_work(db, now, view))
+        was_working = self._is_known_to_work(db, now, view)
+        told = beliefs.shown_facts(now, view, was_working=was_working)
         if answer is None and any(isinstance(each, facts.TurnEnded) for each in told):
             return True
         if view.dialog and now.status in ASKABLE:
             screen_dialogs.note(db, self.permissions, now, view.dialog)
             return False
-        self.journal.append(db, *(answer or NOTHING).added_to(told))
+        self.journal.append(db, *(answer or NO_ANSWER).added_to(told))
         if told:
             shown = "its input box" if view.is_resting else "its screen"
             at = self.journal.clock.now()
@@ -233,18 +233,16 @@ class ScreenWatch:
         return bool(last) and self.at_work.get(session.id) == last[0].started_at
 
     async def _note_quiet(self, session_id: SessionId) -> None:
-        session, word = await self.database.read(
-            partial(_look_up, session=session_id, agents=self.agents)
-        )
-        agent = self.agents[session.agent]
-        if _tells_all_without_screen(session, agent, word):
+        known, agent = await self._look_up(session_id)
+        session = known.session
+        if beliefs.needs_no_screen(known, has_screen=agent.screen is not None):
             self.runtime.terminal(session_id).report_changes(wanted=False)
         if agent.screen is None:
             if session.activity in {None, Activity.WORKING}:
                 await self._end_quiet_turn(session)
         elif session.started_at is None:
             await self._record_view(session_id, await self.runtime.terminal(session_id).view())
-        elif session.activity is not None and not word.of_file:
+        elif session.activity is not None and not beliefs.file_reports_activity(known):
             # The screen of a working agent changes all the time. A quiet one was interrupted at
             # the keyboard, which Claude's hooks do not report, or it asks something.
             view = await self.runtime.terminal(session_id).view()
@@ -252,9 +250,10 @@ class ScreenWatch:
                 # Its hook was lost, or never sent.
                 await self._record_view(session_id, view)
             elif view.is_resting and session.activity is not Activity.IDLE:
-                answer = NOTHING if word.of_hooks else await self._answer(session_id)
+                is_hooked = beliefs.hooks_report_turns(known)
+                answer = NO_ANSWER if is_hooked else await self._answer(session_id)
                 missed = MissedStops(self.database, self.conversations)
-                ending = await missed.ending(session_id) if word.of_hooks else ()
+                ending = await missed.ending(session_id) if is_hooked else ()
                 end = partial(
                     self._end_turn, session=session_id, view=view, answer=answer, ending=ending
                 )
@@ -268,18 +267,12 @@ class ScreenWatch:
         answer: Answer,
         ending: Sequence[facts.Fact],
     ) -> None:
-        now = sessions.get(db, session)
         if self._has_just_begun(db, session) or turn_changes.is_paused(db, session):
             return  # a prompt has just come, or background subagents work unseen
-        if now.status is not Status.RUNNING or now.activity is Activity.IDLE:
-            return
-        agent = self.agents[now.agent]
-        if agent.hooks and observed.tells_turns(db, now, agent.abilities):
-            interrupted = facts.TurnEnded(session, "", "interrupted")
-            self.journal.append(db, *(ending or [interrupted]))
-        elif not view.box or self._is_known_to_work(db, now, view):
-            # Else the text is still in the box, and about to be submitted.
-            self.journal.append(db, *answer.added_to([facts.TurnEnded(session)]))
+        known = _known(db, session, self.agents)
+        was_working = self._is_known_to_work(db, known.session, view)
+        if ended := beliefs.end_on_quiet_screen(known, view, was_working=was_working):
+            self.journal.append(db, *(ending or answer.added_to([ended])))
 
     def _has_just_begun(self, db: Connection, session: SessionId) -> bool:
         last = turns.of_session(db, session, last=1)
@@ -314,30 +307,9 @@ class ScreenWatch:
         return await asyncio.to_thread(terminal_jobs.is_at_work, place.pid, front)
 
 
-@dataclass(frozen=True, slots=True)
-class ActivitySources:
-    """Which sources report a session's activity, so that its screen need not be read."""
-
-    of_hooks: bool
-    of_file: bool  #: a file of its agent, for now
-    may_stop_untold: bool  #: a turn in a user's pane may end without a hook
-
-
-def _look_up(
-    db: Connection, session: SessionId, agents: Mapping[str, Agent]
-) -> tuple[Session, ActivitySources]:
+def _known(db: Connection, session: SessionId, agents: Mapping[str, Agent]) -> KnownSession:
     found = sessions.get(db, session)
-    abilities, file = agents[found.agent].abilities, observed.has_better_word(db, found)
-    hooks = observed.tells_turns(db, found, abilities)
-    return found, ActivitySources(hooks, file, observed.may_stop_untold(db, found))
-
-
-def _tells_all_without_screen(session: Session, agent: Agent, word: ActivitySources) -> bool:
-    """Return whether screen changes add nothing to what is reported otherwise."""
-    if session.status.is_over:
-        return True
-    is_hooked = bool(agent.hooks) and word.of_hooks and not word.may_stop_untold
-    return session.started_at is not None and (is_hooked or agent.screen is None)
+    return evidence.known(db, found, agents[found.agent])
 
 
 #: The minimum duration of a turn whose end is observed, not reported.
@@ -345,41 +317,6 @@ YOUNGEST = timedelta(seconds=0.5)
 
 #: The view of a program without an input box once it has printed something.
 PRINTED = View(box="")
-
-
-def seen(session: Session, view: View, *, began: bool = True) -> list[facts.Fact]:
-    """Return the facts that a screen shows beyond what is known of its session.
-
-    ``began``: the current turn was seen running; before that, an idle screen is no end.
-    """
-    if session.started_at is None:
-        return _seen_at_start(session, view)
-    match session.activity:
-        case Activity.WORKING | Activity.IDLE if view.dialog:
-            return [facts.InputAsked(session.id, view.dialog.kind, _line(view.dialog))]
-        case Activity.PERMISSION | Activity.QUESTION if view.has_no_dialog:
-            return [facts.InputSettled(session.id)]
-        case Activity.WORKING if view.is_resting and began and not view.box:
-            return [facts.TurnEnded(session.id)]
-        case Activity.IDLE if view.is_working:
-            # A person has typed in the pane, or it was idle so long that the turn seemed over.
-            return [facts.TurnStarted(session.id, "")]
-        case _:
-            return []
-
-
-def _line(dialog: Dialog) -> str:
-    """Return the text of a dialog for a list, with a mark if it is shortened."""
-    return shortened(dialog.text, MAX_SUMMARY_CHARACTERS)
-
-
-def _seen_at_start(session: Session, view: View) -> list[facts.Fact]:
-    """Return whether it is up, as facts; a dialog that comes first is left to a person."""
-    if session.status not in {Status.STARTING, Status.RUNNING}:
-        return []
-    if view.dialog and session.activity is None:
-        return [facts.InputAsked(session.id, "question", _line(view.dialog))]
-    return [facts.SessionStarted(session.id)] if view.box is not None else []
 
 
 #: Statuses in which a person can answer a dialog of the session.

@@ -10,7 +10,6 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
@@ -20,15 +19,12 @@ from anyio.abc import TaskGroup
 from watchfiles import awatch
 
 from rookery import supervise
-from rookery.model.evidence import Claim, Evidence
-from rookery.model.facts import (
-    BackgroundEnded,
-    Outcome,
-    SessionFound,
-    SessionId,
-)
+from rookery.model import beliefs
+from rookery.model.answers import NO_ANSWER, Answer
+from rookery.model.beliefs import FileReport
+from rookery.model.evidence import Evidence
+from rookery.model.facts import BackgroundEnded, Outcome, SessionFound, SessionId
 from rookery.model.lifecycle import Activity
-from rookery.model.sessions import Session
 from rookery.ports.transcript import SessionEntry, SessionFiles
 from rookery.processes import Process, is_running
 from rookery.sessions import adopt, endings
@@ -36,8 +32,8 @@ from rookery.sessions.adopt import Arrival
 from rookery.store import evidence, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
-from rookery.tracking.corrections import LATE, Corrections, FileDoubt
-from rookery.tracking.transcript_reader import NOTHING, Answer, TranscriptReader
+from rookery.tracking.corrections import LATE, Corrections, missed_facts
+from rookery.tracking.transcript_reader import TranscriptReader
 
 _log = logging.getLogger(__name__)
 
@@ -108,10 +104,10 @@ class SessionFilesWatch:
                 if self.files.name.fullmatch(path.name) and (entry := await self._read(path)):
                     answer = await self._answer(entry)
                     take_in = partial(self._record, entry=entry, answer=answer)
-                    doubt = await self.database.write(take_in)
+                    unsettled = await self.database.write(take_in)
                     self.entries[path] = entry
-                    if doubt:
-                        tasks.start_soon(self.corrections.settle, doubt)
+                    if unsettled:
+                        tasks.start_soon(self.corrections.settle, unsettled)
             except (ValueError, ArithmeticError) as error:
                 _log.warning("%s makes no sense: %s", path, error)
 
@@ -132,41 +128,35 @@ class SessionFilesWatch:
         """Return the answer of a turn that is over according to its file, without hooks."""
         session = await self.database.read(partial(_find_unhooked, entry=entry))
         if session is None:
-            return NOTHING
+            return NO_ANSWER
         until = entry.claim.at + LATE if entry.claim else None
         answer = await self.conversations.answer(
             self.database, session, until=until, tries=MAX_ANSWER_LOOKS
         )
-        return answer or NOTHING
+        return answer or NO_ANSWER
 
-    def _record(self, db: Connection, entry: SessionEntry, answer: Answer) -> FileDoubt | None:
-        """Record what a file says. Returns a doubt to settle a moment later, if any."""
+    def _record(self, db: Connection, entry: SessionEntry, answer: Answer) -> FileReport | None:
+        """Record what a file says. Returns a report to settle a moment later, if any."""
         session = sessions.get(db, self._find(db, entry))
         if entry.claim is None or session.status.is_over:
             return None
-        before, hook = (evidence.last(db, session.id, each) for each in ("registry", "hook"))
+        known, claim = evidence.known(db, session), entry.claim
+        before = known.file
         said = Activity(before.claim) if before else None
         was_menu = before is not None and before.detail == self.files.menu
-        doubt = FileDoubt(session.id, entry.claim, said, was_menu)
-        if before and before.at == entry.claim.at:
+        report = FileReport(session.id, claim, said, was_menu)
+        if before and before.at == claim.at:
             # A daemon that died before it settled this leaves it to the next one.
-            is_unsettled = hook and entry.claim.activity is Activity.IDLE
-            return doubt if is_unsettled and self.corrections.of(db, doubt) else None
-        told = Evidence("registry", entry.claim.activity, entry.claim.at, entry.claim.detail)
+            is_unsettled = known.hook and claim.activity is Activity.IDLE
+            return report if is_unsettled and missed_facts(db, report) else None
+        told = Evidence("registry", claim.activity, claim.at, claim.detail)
         evidence.put(db, session.id, told)
-        if hook:
-            self._note_background(db, session, entry.claim, hooked=hook.at)
-            return doubt if self.corrections.of(db, doubt) else None
-        self.corrections.correct(db, doubt, answer.added_to)
-        return None
-
-    def _note_background(
-        self, db: Connection, session: Session, claim: Claim, *, hooked: datetime
-    ) -> None:
-        """Record that no command runs any more: no hook reports one that a person stops."""
-        has_none = claim.activity is Activity.IDLE and not claim.runs_commands
-        if session.background and has_none and claim.at > hooked:
+        if known.hook is None:
+            self.corrections.correct(db, report, answer.added_to)
+            return None
+        if beliefs.has_background_ended(known, claim):
             self.journal.append(db, BackgroundEnded(session.id))
+        return report if missed_facts(db, report) else None
 
     def _find(self, db: Connection, entry: SessionEntry) -> SessionId:
         """Return the session of a process; a new one if the process is unknown."""
@@ -196,8 +186,10 @@ class SessionFilesWatch:
 
     def _end(self, db: Connection, process: Process, *, was_killed: bool) -> None:
         session = sessions.holder_of_process(db, process.word)
-        if session is None or sessions.get(db, session).is_ours:
-            return  # the exit of a program that Rookery started is reported, with its status
+        if session is None or not beliefs.is_end_believed(
+            sessions.get(db, session), "registry"
+        ):
+            return
         outcome: Outcome = "failed" if was_killed else "completed"
         reason = "its program was killed" if was_killed else "its program ended"
         endings.end(db, self.journal, session, outcome=outcome, reason=reason)
@@ -208,15 +200,10 @@ def _find_unhooked(db: Connection, entry: SessionEntry) -> SessionId | None:
     if entry.claim is None:
         return None
     session = sessions.holder_of_process(db, Process(entry.pid, entry.started).word)
-    if session is None or evidence.last(db, session, "hook"):
+    if session is None:
         return None
-    changes = (sessions.get(db, session).activity, entry.claim.activity)
-    return session if changes in _BEGINNINGS or changes == _END else None
-
-
-#: A tool may ask for permission so soon that nothing shows the work before it.
-_BEGINNINGS = {(Activity.IDLE, Activity.WORKING), (Activity.IDLE, Activity.PERMISSION)}
-_END = (Activity.WORKING, Activity.IDLE)
+    known = evidence.known(db, sessions.get(db, session))
+    return session if beliefs.needs_transcript(known, entry.claim) else None
 
 
 def _listed(folder: Path) -> list[Path]:

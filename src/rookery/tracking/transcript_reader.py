@@ -12,18 +12,10 @@ from sqlite3 import Connection
 from typing import TypeVar
 
 import anyio
-from msgspec import structs
 
 from rookery.agents.transcripts import is_named_after, is_of_subagent, place_of
-from rookery.model.facts import (
-    Fact,
-    How,
-    PromptFound,
-    SessionId,
-    TranscriptFound,
-    TurnEnded,
-    TurnStarted,
-)
+from rookery.model.answers import Answer
+from rookery.model.facts import How, SessionId
 from rookery.model.sessions import Session
 from rookery.ports.clock import Clock
 from rookery.ports.transcript import Kind, Passage
@@ -60,36 +52,6 @@ class TranscriptRange:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """The answer of a turn, read from the transcript."""
-
-    words: str = ""
-    path: str = ""  #: of the transcript, if it was unknown before
-    how: How = "finished"
-    prompt: str = ""  #: the prompt, if no hook has reported it
-
-    def added_to(self, told: Iterable[Fact]) -> list[Fact]:
-        """Add the texts to the facts about a turn that was only observed."""
-        found = list[Fact]()
-        for fact in told:
-            if isinstance(fact, TurnStarted) and not fact.prompt:
-                found.append(structs.replace(fact, prompt=self.prompt))
-                continue
-            if isinstance(fact, TurnEnded) and self.prompt:
-                found.append(PromptFound(fact.session, self.prompt))
-            if not isinstance(fact, TurnEnded) or fact.how != "finished":
-                found.append(fact)
-                continue
-            if self.path:
-                found.append(TranscriptFound(fact.session, self.path))
-            found.append(structs.replace(fact, last_words=self.words, how=self.how))
-        return found
-
-
-NOTHING = Answer()
-
-
-@dataclass(frozen=True, slots=True)
 class LastEntry:
     """The last entry of a transcript."""
 
@@ -102,6 +64,13 @@ class LastEntry:
     def is_final(self) -> bool:
         """Whether the entry shows how the turn ended."""
         return self.passage is not None and self.passage.kind in FINAL
+
+    def answer(self, *, unfinished: How) -> Answer:
+        """Return the texts of the turn. ``unfinished``: the outcome if the entry shows none."""
+        if (last := self.passage) is None:
+            return Answer(how=unfinished, prompt=self.prompt)
+        words = last.text if last.kind in {"words", "error"} else ""
+        return Answer(words, how=FINAL.get(last.kind, unfinished), prompt=self.prompt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +99,9 @@ class TranscriptReader:
         said = await self.said_last(database, session, until=until, tries=tries)
         if said is None:
             return None
-        last = said.passage
-        words = last.text if last and last.kind in {"words", "error"} else ""
         # A turn whose last entry is a tool has no answer, but has ended all the same.
-        how = FINAL.get(last.kind, "finished") if last else "finished"
-        return Answer(words, said.path if said.is_new_path else "", how, said.prompt)
+        answer = said.answer(unfinished="finished")
+        return replace(answer, path=said.path) if said.is_new_path else answer
 
     async def said_last(
         self,

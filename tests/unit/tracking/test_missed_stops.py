@@ -11,6 +11,7 @@ from sqlite3 import Connection, OperationalError
 import anyio
 import pytest
 
+from rookery.model.beliefs import BETWEEN_TURNS_S, GRACE_S, PROMPT_HOOK_S, FileReport
 from rookery.model.evidence import Claim, Evidence
 from rookery.model.facts import (
     Fact,
@@ -27,13 +28,7 @@ from rookery.model.lifecycle import Activity
 from rookery.model.sessions import NativeId
 from rookery.store import evidence, sessions, turns
 from rookery.store.journal import Journal
-from rookery.tracking.corrections import (
-    BETWEEN_TURNS_S,
-    GRACE_S,
-    PROMPT_HOOK_S,
-    Corrections,
-    FileDoubt,
-)
+from rookery.tracking.corrections import Corrections
 from rookery.tracking.missed_stops import MissedStops
 from rookery.tracking.transcript_reader import TranscriptReader
 from tests.support.daemon import passing_time
@@ -198,29 +193,29 @@ async def test_a_prompt_after_which_nothing_came_was_taken_in_by_the_turn_before
     assert await desk.turns() == [("One.", "Both.", "finished"), ("Two.", "Both.", "finished")]
 
 
-def rests(desk: Desk, *, was_menu: bool = False) -> FileDoubt:
-    return FileDoubt(S, Claim(Activity.IDLE, desk.clock.now()), Activity.WORKING, was_menu)
+def rests(desk: Desk, *, was_menu: bool = False) -> FileReport:
+    return FileReport(S, Claim(Activity.IDLE, desk.clock.now()), Activity.WORKING, was_menu)
 
 
-async def believe(desk: Desk, doubt: FileDoubt) -> None:
+async def believe(desk: Desk, report: FileReport) -> None:
     """Let Claude's file say what no hook has told."""
-    await note(desk, doubt)
-    await settle(desk, doubt)
+    await note(desk, report)
+    await settle(desk, report)
 
 
-async def note(desk: Desk, doubt: FileDoubt) -> None:
+async def note(desk: Desk, report: FileReport) -> None:
     def put(db: Connection) -> None:
-        before = doubt.claim.at - timedelta(seconds=1)
+        before = report.claim.at - timedelta(seconds=1)
         evidence.put(db, S, Evidence("hook", "working", before))
-        evidence.put(db, S, Evidence("registry", doubt.claim.activity, doubt.claim.at))
+        evidence.put(db, S, Evidence("registry", report.claim.activity, report.claim.at))
 
     await desk.database.write(put)
 
 
-async def settle(desk: Desk, doubt: FileDoubt) -> None:
+async def settle(desk: Desk, report: FileReport) -> None:
     corrections = Corrections(desk.database, desk.journal, desk.conversations)
     async with passing_time(desk.database, desk.clock):
-        await corrections.settle(doubt)
+        await corrections.settle(report)
 
 
 @pytest.mark.spec("C8", "K4")
@@ -250,12 +245,12 @@ async def test_an_agent_that_rests_before_it_goes_on_by_itself_ends_nothing(
 ) -> None:
     await desk.tell(TurnStarted(S, "One.", "a"), *told)
     desk.clock.advance(1)
-    doubt = rests(desk)
-    await note(desk, doubt)
+    report = rests(desk)
+    await note(desk, report)
     corrections = Corrections(desk.database, desk.journal, desk.conversations)
 
     async with passing_time(desk.database, desk.clock), anyio.create_task_group() as tasks:
-        tasks.start_soon(corrections.settle, doubt)
+        tasks.start_soon(corrections.settle, report)
         await desk.clock.sleep(BETWEEN_TURNS_S / 2)
         works = Evidence("registry", "working", desk.clock.now())
         await desk.database.write(lambda db: evidence.put(db, S, works))
@@ -268,13 +263,13 @@ async def test_an_agent_that_rests_before_it_goes_on_by_itself_ends_nothing(
 async def test_an_agent_that_seems_to_work_while_it_clears_begins_no_turn(desk: Desk) -> None:
     await desk.tell(TurnStarted(S, "One.", "a"), TurnEnded(S, "Yes.", turn="a"))
     desk.clock.advance(1)
-    doubt = FileDoubt(S, Claim(Activity.WORKING, desk.clock.now()), Activity.IDLE)
-    await note(desk, doubt)
+    report = FileReport(S, Claim(Activity.WORKING, desk.clock.now()), Activity.IDLE)
+    await note(desk, report)
     corrections = Corrections(desk.database, desk.journal, desk.conversations)
 
     with anyio.fail_after(40):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(corrections.settle, doubt)
+            tasks.start_soon(corrections.settle, report)
             await desk.clock.someone_sleeps()
             desk.clock.advance(GRACE_S)
             await desk.clock.someone_sleeps()  # for the hook of a prompt
@@ -301,7 +296,7 @@ async def test_a_permission_that_is_asked_at_once_begins_a_turn(desk: Desk) -> N
     desk.clock.advance(1)
     claim = Claim(Activity.PERMISSION, desk.clock.now(), "approve Bash")
 
-    await believe(desk, FileDoubt(S, claim, Activity.IDLE))
+    await believe(desk, FileReport(S, claim, Activity.IDLE))
 
     found = await desk.database.read(lambda db: sessions.get(db, S))
     assert (found.activity, found.reason) == ("permission", "approve Bash")
@@ -312,7 +307,7 @@ async def test_a_permission_that_is_asked_at_once_begins_a_turn(desk: Desk) -> N
 async def test_a_file_that_says_it_works_begins_a_turn_with_what_was_typed(desk: Desk) -> None:
     desk.write(SHELL)
     desk.clock.advance(1)
-    works = FileDoubt(S, Claim(Activity.WORKING, desk.clock.now()), Activity.IDLE)
+    works = FileReport(S, Claim(Activity.WORKING, desk.clock.now()), Activity.IDLE)
 
     await believe(desk, works)
 
@@ -324,7 +319,7 @@ async def test_a_program_that_works_without_a_prompt_begins_no_turn(desk: Desk) 
     desk.write(PROMPT, WORDS)
     await desk.tell(TurnStarted(S, "Go.", "a"), TurnEnded(S, "Done.", turn="a"))
     desk.clock.advance(1)
-    works = FileDoubt(S, Claim(Activity.WORKING, desk.clock.now()), Activity.IDLE)
+    works = FileReport(S, Claim(Activity.WORKING, desk.clock.now()), Activity.IDLE)
 
     await believe(desk, works)
 
@@ -350,11 +345,11 @@ async def test_what_a_file_tells_is_written_down_once_there_is_room(
         await desk.tell(TurnStarted(S, "Go.", "a"))
         desk.write(PROMPT, WORDS)
         desk.clock.advance(1)
-        doubt = rests(desk)
-        await note(desk, doubt)
+        report = rests(desk)
+        await note(desk, report)
         is_full = True
 
-        await settle(desk, doubt)
+        await settle(desk, report)
 
         assert await desk.turns() == [("Go.", "Done.", "finished")]
         assert next(refusals, None) is None

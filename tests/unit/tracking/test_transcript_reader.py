@@ -17,6 +17,7 @@ import pytest
 from rookery.agents.shared.transcript_lines import MAX_RESULT_CHARS
 from rookery.agents.transcripts import place_of, read_line
 from rookery.model import facts
+from rookery.model.answers import Answer
 from rookery.model.facts import SessionId
 from rookery.model.sessions import NativeId
 from rookery.ports.transcript import Passage
@@ -26,7 +27,6 @@ from rookery.tracking.session_files import MAX_ANSWER_LOOKS
 from rookery.tracking.transcript_files import ALL, BLOCK_BYTES, MAX_LINE_BYTES, TimeSpan
 from rookery.tracking.transcript_reader import (
     PASSAGE_OVERHEAD_CHARACTERS,
-    Answer,
     TranscriptRange,
     TranscriptReader,
     read,

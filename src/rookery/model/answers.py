@@ -1,0 +1,79 @@
+"""Complete the facts about a turn with the texts of its transcript or its screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeGuard
+
+from msgspec import structs
+
+from rookery.model.facts import (
+    Fact,
+    How,
+    PromptFound,
+    TranscriptFound,
+    TurnEnded,
+    TurnStarted,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The texts of a turn, read from its transcript or its screen."""
+
+    words: str = ""
+    path: str = ""  #: of the transcript, if it was unknown before
+    how: How = "finished"
+    prompt: str = ""  #: the prompt, if no hook has reported it
+
+    def added_to(self, told: Iterable[Fact]) -> list[Fact]:
+        """Add the texts to the facts about a turn that was only observed."""
+        found = list[Fact]()
+        for fact in told:
+            if isinstance(fact, TurnStarted) and not fact.prompt:
+                found.append(structs.replace(fact, prompt=self.prompt))
+                continue
+            if isinstance(fact, TurnEnded) and self.prompt:
+                found.append(PromptFound(fact.session, self.prompt))
+            if not isinstance(fact, TurnEnded) or fact.how != "finished":
+                found.append(fact)
+                continue
+            if self.path:
+                found.append(TranscriptFound(fact.session, self.path))
+            found.append(structs.replace(fact, last_words=self.words, how=self.how))
+        return found
+
+
+NO_ANSWER = Answer()
+
+
+def is_unexplained(fact: Fact) -> TypeGuard[TurnEnded]:
+    """Return whether a stop hook omits why a turn failed."""
+    return isinstance(fact, TurnEnded) and fact.how == "failed" and not fact.last_words
+
+
+def contains_in_order(told: str, said: Sequence[str]) -> bool:
+    """Return whether a hook reports what a transcript says, perhaps with parts repeated.
+
+    Gemini 0.61 repeats every chunk but the first after the text that they form together.
+    """
+    if not said or not told.startswith(said[0]):
+        return False
+    at = 0
+    for words in said:
+        at = told.find(words, at) + len(words)
+        if at < len(words):
+            return False
+    return True
+
+
+def explained(fact: Fact, answer: Answer) -> Fact:
+    """Add to the end of a turn how it ended, if its hook omits that, or its exact text."""
+    if not isinstance(fact, TurnEnded):
+        return fact
+    if not is_unexplained(fact):
+        return structs.replace(fact, last_words=answer.words or fact.last_words)
+    if answer.how == "finished":
+        return fact
+    return structs.replace(fact, last_words=answer.words, how=answer.how)
