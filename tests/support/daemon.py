@@ -27,6 +27,7 @@ from rookery.startup.readers import READERS
 from rookery.store import sessions as known
 from rookery.store.journal import Journal
 from rookery.tracking.intake import Intake
+from rookery.tracking.screen_reader import ScreenReader
 from rookery.tracking.screen_watch import ScreenWatch
 from rookery.tracking.transcript_reader import TranscriptReader
 from tests.support.fakes.agents import FakeAgents
@@ -155,11 +156,9 @@ async def running(
         tasks.start_soon(world.agents.speak, intake)
         await supervisor.recover()
         conversations = TranscriptReader({}, world.clock)
-        tasks.start_soon(
-            ScreenWatch(
-                database, journal, runtime, agents, conversations, intake.permissions
-            ).watch
-        )
+        held = (database, journal, runtime)
+        screens = ScreenReader(*held, agents, conversations, intake.permissions)
+        tasks.start_soon(ScreenWatch(*held, screens).watch)
         tasks.start_soon(supervisor.run)
         tasks.start_soon(Dispatcher(database, journal, runtime, agents).deliver)
         yield House(database, supervisor, world)

@@ -7,7 +7,7 @@ from anyio.abc import TaskGroup
 from rookery.agents.catalog import AGENTS
 from rookery.delivery.dialog_answers import DialogAnswers
 from rookery.delivery.dispatcher import Dispatcher
-from rookery.operations.table import Context
+from rookery.operations.context import Context
 from rookery.permissions.lost_hooks import LostHooks
 from rookery.permissions.screen_dialogs import DialogWatch
 from rookery.sessions.expiry import Expiry
@@ -15,6 +15,7 @@ from rookery.sessions.headless import HeadlessWatch
 from rookery.startup.parts import Parts
 from rookery.tracking.attention import Attention
 from rookery.tracking.corrections import Corrections
+from rookery.tracking.screen_reader import ScreenReader
 from rookery.tracking.screen_watch import ScreenWatch
 from rookery.tracking.session_files import SessionFilesWatch
 from rookery.tracking.usage import UsageReader
@@ -23,8 +24,9 @@ from rookery.tracking.usage import UsageReader
 def start_loops(context: Context, parts: Parts, tasks: TaskGroup) -> None:
     database, journal, runtime = context.database, context.journal, context.runtime
     decider, conversations, clock = context.permissions, context.conversations, journal.clock
+    screens = ScreenReader(database, journal, runtime, AGENTS, conversations, decider)
     for loop in (
-        ScreenWatch(database, journal, runtime, AGENTS, conversations, decider).watch,
+        ScreenWatch(database, journal, runtime, screens).watch,
         Attention(database, runtime, clock).keep,
         DialogWatch(database, runtime, AGENTS, decider).watch,
         context.discovery.run,

@@ -1,0 +1,211 @@
+"""Read from an agent's screen what no better source reports: starts, dialogs, ends of turns."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
+from sqlite3 import Connection
+
+from rookery import terminal_jobs
+from rookery.agents import shell
+from rookery.model import beliefs
+from rookery.model.answers import NO_ANSWER, Answer
+from rookery.model.beliefs import KnownSession
+from rookery.model.errors import RuntimeFailed
+from rookery.model.facts import Fact, How, SessionId, SessionStarted, TurnEnded
+from rookery.model.lifecycle import Activity, Status
+from rookery.model.screens import Dialog, View, tail
+from rookery.model.sessions import Session
+from rookery.permissions import screen_dialogs
+from rookery.permissions.decisions import Permissions
+from rookery.ports.agent import Agent
+from rookery.ports.runtime import Runtime
+from rookery.store import evidence, sessions, turn_changes, turns
+from rookery.store.database import Database
+from rookery.store.journal import Journal
+from rookery.tracking.missed_stops import MissedStops
+from rookery.tracking.transcript_reader import TranscriptReader
+
+#: The minimum duration of a turn whose end is observed, not reported.
+MIN_OBSERVED_TURN = timedelta(seconds=0.5)
+
+#: The view of a program without an input box once it has printed something.
+PRINTED = View(box="")
+
+#: Statuses in which a person can answer a dialog of the session.
+ASKABLE = frozenset({Status.STARTING, Status.RUNNING})
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenReader:
+    database: Database
+    journal: Journal
+    runtime: Runtime
+    agents: Mapping[str, Agent]
+    conversations: TranscriptReader
+    permissions: Permissions
+    #: The start of the turn in which each session was last seen working.
+    at_work: dict[SessionId, datetime] = field(default_factory=dict)
+
+    def request_report(self, session: SessionId) -> None:
+        """Have the runtime report a session's screen once more."""
+        with suppress(RuntimeFailed):
+            self.runtime.terminal(session).report_changes(wanted=True, again=True)
+
+    async def read_changed(self, session_id: SessionId) -> None:
+        """Read a screen that has changed: the agent may be up, or it asks something first."""
+        known, agent = await self._look_up(session_id)
+        terminal = self.runtime.terminal(session_id)
+        if beliefs.needs_no_screen(known, has_screen=agent.screen is not None):
+            terminal.report_changes(wanted=False)
+        elif not beliefs.is_changing_screen_believed(known):
+            pass  # it is read again once it is quiet
+        elif agent.screen is None:
+            if tail(await terminal.read()):
+                await self._record_view(session_id, PRINTED)
+        else:
+            view = await terminal.view()
+            has_start_hook = agent.hooks is not None and agent.hooks.traits.tells_start
+            if beliefs.is_view_believed(known.session, view, has_start_hook=has_start_hook):
+                await self._record_view(session_id, view)
+
+    async def _look_up(self, session: SessionId) -> tuple[KnownSession, Agent]:
+        known = await self.database.read(partial(self._known, session=session))
+        return known, self.agents[known.session.agent]
+
+    def _known(self, db: Connection, session: SessionId) -> KnownSession:
+        found = sessions.get(db, session)
+        return evidence.known(db, found, self.agents[found.agent])
+
+    async def _record_view(self, session: SessionId, view: View) -> None:
+        if view.dialog and await self._is_lingering(session, view.dialog):
+            # If it is a new dialog that looks the same, the next check still finds it.
+            self.request_report(session)
+            return
+        tell = partial(self._write_view, session=session, view=view)
+        if await self.database.write(tell):
+            await self.database.write(partial(tell, answer=await self._answer(session)))
+
+    async def _is_lingering(self, session: SessionId, dialog: Dialog) -> bool:
+        now = self.journal.clock.now()
+        look = partial(screen_dialogs.is_lingering, session=session, dialog=dialog, now=now)
+        return await self.database.read(look)
+
+    async def _answer(self, session: SessionId) -> Answer:
+        """Return a turn's answer that no hook reports: from the transcript, or the screen."""
+        if answer := await self.conversations.answer(self.database, session):
+            return answer
+        found = await self.database.read(partial(sessions.get, session=session))
+        screen = self.agents[found.agent].screen
+        if screen is None or (speech := screen.speech) is None:
+            return NO_ANSWER
+        last = await self.database.read(partial(turns.of_session, session=session, last=1))
+        lines = await self.runtime.terminal(session).read(history=True)
+        is_asked = bool(last and last[0].prompt)
+        prompt = "" if is_asked else speech.last_prompt(lines)
+        how: How = "interrupted" if speech.shows_interruption(lines) else "finished"
+        return Answer(speech.last_answer(lines), how=how, prompt=prompt)
+
+    def _write_view(
+        self, db: Connection, session: SessionId, view: View, answer: Answer | None = None
+    ) -> bool:
+        """Record what a screen shows. True if the caller must first read the turn's answer."""
+        now = sessions.get(db, session)
+        was_working = self._is_known_to_work(db, now, view)
+        told = beliefs.shown_facts(now, view, was_working=was_working)
+        if answer is None and any(isinstance(each, TurnEnded) for each in told):
+            return True
+        if view.dialog and now.status in ASKABLE:
+            screen_dialogs.note(db, self.permissions, now, view.dialog)
+            return False
+        self.journal.append(db, *(answer or NO_ANSWER).added_to(told))
+        if told:
+            shown = "its input box" if view.is_resting else "its screen"
+            at = self.journal.clock.now()
+            evidence.note_state(db, session, "screen", at=at, detail=shown)
+        return False
+
+    def _is_known_to_work(self, db: Connection, session: Session, view: View) -> bool:
+        """Return whether the current turn was seen running; right after Enter it was not."""
+        last = turns.of_session(db, session.id, last=1)
+        if last and session.activity is not Activity.IDLE and (view.is_working or view.dialog):
+            self.at_work[session.id] = last[0].started_at
+        return bool(last) and self.at_work.get(session.id) == last[0].started_at
+
+    async def read_quiet(self, session_id: SessionId) -> None:
+        """Read a screen that has stopped changing: the agent may be idle, or it asks."""
+        known, agent = await self._look_up(session_id)
+        session = known.session
+        if beliefs.needs_no_screen(known, has_screen=agent.screen is not None):
+            self.runtime.terminal(session_id).report_changes(wanted=False)
+        if agent.screen is None:
+            if session.activity in {None, Activity.WORKING}:
+                await self._end_quiet_turn(session)
+        elif session.started_at is None:
+            await self._record_view(session_id, await self.runtime.terminal(session_id).view())
+        elif session.activity is not None and not beliefs.file_reports_activity(known):
+            # The screen of a working agent changes all the time. A quiet one was interrupted at
+            # the keyboard, which Claude's hooks do not report, or it asks something.
+            view = await self.runtime.terminal(session_id).view()
+            if view.dialog:
+                # Its hook was lost, or never sent.
+                await self._record_view(session_id, view)
+            elif view.is_resting and session.activity is not Activity.IDLE:
+                await self._end_turn(known, view)
+
+    async def _end_turn(self, known: KnownSession, view: View) -> None:
+        """End the turn of a session whose quiet screen shows that it is idle."""
+        session, answer = known.session.id, NO_ANSWER
+        ending: Sequence[Fact] = ()
+        if beliefs.hooks_report_turns(known):
+            missed = MissedStops(self.database, self.conversations)
+            ending = await missed.ending(session)
+        else:
+            answer = await self._answer(session)
+
+        def end(db: Connection) -> None:
+            if self._has_just_begun(db, session) or turn_changes.is_paused(db, session):
+                return  # a prompt has just come, or background subagents work unseen
+            now = self._known(db, session)
+            was_working = self._is_known_to_work(db, now.session, view)
+            if ended := beliefs.end_on_quiet_screen(now, view, was_working=was_working):
+                self.journal.append(db, *(ending or answer.added_to([ended])))
+
+        await self.database.write(end)
+
+    def _has_just_begun(self, db: Connection, session: SessionId) -> bool:
+        last = turns.of_session(db, session, last=1)
+        return bool(last) and self.journal.clock.now() - last[0].started_at < MIN_OBSERVED_TURN
+
+    async def _end_quiet_turn(self, session: Session) -> None:
+        """Record that a program without a readable screen is up, or that its turn is over."""
+        session_id = session.id
+        if session.activity is Activity.WORKING and await self._runs_command(session):
+            self.request_report(session_id)  # once the command is done
+            return
+        printed = await self.runtime.terminal(session_id).printed()
+
+        def note(db: Connection) -> None:
+            now = sessions.get(db, session_id)
+            if now.status is Status.STARTING:
+                self.journal.append(db, SessionStarted(session_id))
+            elif now.activity is Activity.WORKING:
+                if self._has_just_begun(db, session_id):
+                    return  # the quiet was before this turn; its own is still to come
+                (turn,) = turns.of_session(db, session_id, last=1)
+                said = shell.answer(printed, turn.prompt)
+                self.journal.append(db, TurnEnded(session_id, said))
+
+        await self.database.write(note)
+
+    async def _runs_command(self, session: Session) -> bool:
+        """Return whether a shell waits for a command, however quiet that is."""
+        place = (await self.runtime.find()).get(session.tmux_session or "")
+        front = terminal_jobs.group_in_front(place.pid) if place else None
+        if place is None or front is None:
+            return False
+        return await asyncio.to_thread(terminal_jobs.is_at_work, place.pid, front)
