@@ -148,31 +148,31 @@ class HookSocket:
         if isinstance(ruling, Ask):
             return self._say(hook, None)
         if isinstance(ruling, KeepWorking):
-            return self.intake.hooks(hook).go_on(hook.payload, ruling.reason).encode()
+            return self.intake.dialect(hook).go_on(hook.payload, ruling.reason).encode()
         if isinstance(ruling, PromptNote):
-            return self.intake.hooks(hook).explain(hook.payload, ruling.words).encode()
+            return self.intake.dialect(hook).explain(hook.payload, ruling.words).encode()
         return self._say(hook, ruling) if isinstance(ruling, Verdict) else b""
 
     async def _wait(self, line: HookLine, hook: Hook, request: RequestId) -> None:
         """Send the decision once a person has answered, or that no answer is needed now."""
-        decides = self.intake.hooks(hook).read_call(hook.payload) is not None
+        decides = self.intake.dialect(hook).read_call(hook.payload) is not None
         line.write(WAIT + (self._say(hook, None) if decides else b"") + b"\n")
         if line.head.size is None:
             # A hook program of version 0 has closed its side: that it has left cannot be
             # detected.
-            line.write(DECIDED + (await self.intake.answer(hook, request)).encode())
-            await self.intake.note_told(request)
+            line.write(DECIDED + (await self.intake.answers.wait(hook, request)).encode())
+            await self.intake.answers.note_told(request)
             return
-        answer = await supervise.first_of(self.intake.answer(hook, request), line.left())
+        answer = await supervise.first_of(self.intake.answers.wait(hook, request), line.left())
         if answer is None:
             # The agent has ended the hook: it was answered elsewhere, or the agent is gone.
-            await self.intake.withdraw(request)
+            await self.intake.answers.withdraw(request)
         else:
             line.write(DECIDED + answer.encode())
-            await self.intake.note_told(request)
+            await self.intake.answers.note_told(request)
 
     def _say(self, hook: Hook, verdict: Verdict | None) -> bytes:
-        return self.intake.hooks(hook).answer(hook.payload, verdict).encode()
+        return self.intake.dialect(hook).answer(hook.payload, verdict).encode()
 
     async def _take_in(
         self, line: HookLine, body: bytes

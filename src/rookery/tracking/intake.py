@@ -9,17 +9,11 @@ from datetime import datetime, timedelta
 from functools import partial
 from hashlib import sha256
 from sqlite3 import Connection
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
-from rookery.hook_protocol import Hook, require_tool
+from rookery.hook_protocol import Hook
 from rookery.lineage import agent_in_lineage
-from rookery.model.answers import (
-    NO_ANSWER,
-    Answer,
-    contains_in_order,
-    explained,
-    is_unexplained,
-)
+from rookery.model.answers import explained
 from rookery.model.beliefs import is_end_believed
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import (
@@ -32,45 +26,26 @@ from rookery.model.facts import (
     TurnEnded,
     TurnStarted,
 )
-from rookery.model.permissions import Call, RequestId, Verdict
-from rookery.model.rules import needs_folder, path_fields
+from rookery.model.permissions import Call, Verdict
 from rookery.model.sessions import HEADLESS, Sender
-from rookery.permissions import lost_hooks
 from rookery.permissions.decisions import Pass, Permissions, Ruling, WaitForAnswer
-from rookery.permissions.path_resolver import PathResolver
-from rookery.permissions.skill_commands import with_inline_commands
-from rookery.permissions.stop_policy import KeepWorking, StopPolicy, reason_to_go_on
+from rookery.permissions.stop_policy import KeepWorking, StopPolicy
 from rookery.ports.agent import Agent, HookDialect
 from rookery.processes import run_as
 from rookery.sessions import endings
 from rookery.sessions.prompt_names import rename_after_prompt
-from rookery.store import (
-    dialogs,
-    evidence,
-    hook_calls,
-    messages,
-    requests,
-    senders,
-    sessions,
-)
+from rookery.store import evidence, hook_calls, messages, requests, senders, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.store.senders import Sending
 from rookery.tracking import stop_hooks
-from rookery.tracking.hook_callers import HookCaller, Strangers
-from rookery.tracking.hook_senders import (
-    HookSenders,
-    ends_an_earlier_conversation,
-    identify,
-    may_change_conversations,
-)
+from rookery.tracking.hook_answers import HookAnswers
+from rookery.tracking.hook_reader import HookContent, HookReader, agent_of, dialect_of
+from rookery.tracking.hook_senders import HookSenders, ends_an_earlier_conversation, identify
 from rookery.tracking.transcript_reader import TranscriptReader
 
 #: A duplicate of a hook call arrives within this time.
 ECHO = timedelta(seconds=5)
-
-#: Attempts to find the end of a turn in a transcript; the agent waits meanwhile.
-MAX_TRANSCRIPT_TRIES = 6
 
 #: Precedes the origin of text that an agent would take for its user's.
 TYPED_BY_US = "Rookery, not your person, has typed these words:"
@@ -87,14 +62,6 @@ class PromptNote:
 Taking: TypeAlias = Callable[[Connection], Ruling | KeepWorking | PromptNote]
 
 
-class _Read(NamedTuple):
-    """The content of a hook call before its session is known."""
-
-    hooks: HookDialect
-    sender: Sender
-    call: Call | None
-
-
 @dataclass(slots=True)
 class Intake:
     database: Database
@@ -102,12 +69,20 @@ class Intake:
     agents: Mapping[str, Agent]
     permissions: Permissions
     stops: StopPolicy
-    paths: PathResolver = field(default_factory=PathResolver)
     conversations: TranscriptReader | None = None
-    strangers: Strangers = field(default_factory=Strangers)
+    answers: HookAnswers = field(init=False)
+    _reader: HookReader = field(init=False)
     _senders: HookSenders = field(init=False)
 
     def __post_init__(self) -> None:
+        self.answers = HookAnswers(self.database, self.agents, self.permissions, self.stops)
+        self._reader = HookReader(
+            self.database,
+            self.journal.clock,
+            self.agents,
+            self.permissions.rules_file,
+            self.conversations,
+        )
         self._senders = HookSenders(self.journal)
 
     async def receive(self, hook: Hook) -> Ruling | KeepWorking | PromptNote:
@@ -116,7 +91,7 @@ class Intake:
         Returns once it is committed: a call that was answered is never lost, and one that was
         not answered may come again.
         """
-        read = await self._read(hook)
+        read = await self._reader.read(hook)
         try:
             return await self.database.write(await self._prepare(hook, read))
         except HookUnreadable as error:
@@ -128,19 +103,14 @@ class Intake:
 
     async def prepare(self, hook: Hook) -> Taking:
         """Read what the transaction will need, and return the function to run in it."""
-        return await self._prepare(hook, await self._read(hook))
+        return await self._prepare(hook, await self._reader.read(hook))
 
-    async def _read(self, hook: Hook) -> _Read:
-        hooks = self.hooks(hook)
-        sender = hooks.identify(hook.payload)
-        return _Read(hooks, sender, await self._read_call(hooks, sender, hook))
-
-    async def _prepare(self, hook: Hook, read: _Read) -> Taking:
+    async def _prepare(self, hook: Hook, read: HookContent) -> Taking:
         hooks, sender, call = read
         now = self.journal.clock.now()
         at = min(hook.at or now, now)  # a spooled call may have waited for long
-        caller = self._look_at_caller(hook, sender)
-        ending = await self._find_ending(hooks, sender, hook)
+        caller = self._reader.look_at_caller(hook, sender)
+        ending = await self._reader.find_ending(hook, read)
 
         def take_in(db: Connection) -> Ruling | KeepWorking | PromptNote:
             if not hook_calls.add(db, hook.key, at=at):
@@ -169,7 +139,7 @@ class Intake:
         return take_in
 
     def _deny_unknown(
-        self, db: Connection, hook: Hook, read: _Read, error: HookUnreadable
+        self, db: Connection, hook: Hook, read: HookContent, error: HookUnreadable
     ) -> Verdict | None:
         """Apply deny rules to a call without a known session, and record why it has none."""
         if read.call is None or hook.pid is None:
@@ -179,83 +149,14 @@ class Intake:
             self.note_parked(db, hook.key, error)
         return denied
 
-    def agent(self, hook: Hook) -> Agent:
-        """Return the agent that a hook names. Raises ``HookUnreadable``."""
-        if (agent := self.agents.get(hook.agent)) is None:
-            raise HookUnreadable(f"no agent is called {hook.agent!r}")
-        return agent
-
-    def hooks(self, hook: Hook) -> HookDialect:
+    def dialect(self, hook: Hook) -> HookDialect:
         """Return the dialect that reads and answers a hook. Raises ``HookUnreadable``."""
-        if (hooks := self.agent(hook).hooks) is None:
-            raise HookUnreadable(f"a {hook.agent} has no hooks")
-        return hooks
+        return dialect_of(self.agents, hook)
 
     def with_process(self, hook: Hook) -> Hook:
         """Add the agent's process to a spooled call, as named by the call. Reads /proc."""
-        program = run_as(self.agent(hook))
+        program = run_as(agent_of(self.agents, hook))
         return replace(hook, process=agent_in_lineage(hook.named, program))
-
-    async def _read_call(self, hooks: HookDialect, sender: Sender, hook: Hook) -> Call | None:
-        """Return the tool call to decide, with everything that rules match.
-
-        The rules and the links in paths are read here, before the transaction.
-        """
-        if hook.pid is None:
-            spooled = hooks.read_call(hook.payload)
-            if spooled is None:
-                return None
-            return replace(spooled, is_exact=not hook.is_altered, folder=sender.cwd)
-        if sender.event == hooks.traits.before_tool:
-            require_tool(hook.payload)
-        if (call := hooks.read_call(hook.payload)) is None:
-            return None
-        call = await with_inline_commands(replace(call, folder=sender.cwd), sender)
-        rules_file = self.permissions.rules_file
-        await rules_file.refresh(self.database, self.journal.clock)
-        if hook.is_altered:
-            call = replace(call, uncertain=frozenset(call.input), is_exact=False)
-        if needs_folder(rules_file.rules, call):
-            call = await self.paths.resolve_folders(call, folder=sender.cwd)
-        fields = path_fields(rules_file.rules)
-        return await self.paths.resolve(call, folder=sender.cwd, fields=fields)
-
-    def _look_at_caller(self, hook: Hook, sender: Sender) -> HookCaller:
-        """Read from /proc what the transaction needs; with a badge that is rarely necessary."""
-        caller = HookCaller(hook, self.agent(hook))
-        caller.look_at_group()
-        if hook.badge is None or may_change_conversations(sender):
-            caller.look(self.strangers)
-        return caller
-
-    async def _find_ending(self, hooks: HookDialect, sender: Sender, hook: Hook) -> Answer:
-        """Read from the transcript how a turn ended or what it said, if the hook is wrong."""
-        # Not for a spooled call: calls must reach the writer in the order of the spool.
-        is_live = hook.pid is not None
-        if (
-            not is_live
-            or self.conversations is None
-            or sender.event != hooks.traits.silent_stop
-        ):
-            return NO_ANSWER
-        session = await self.database.read(partial(sessions.known, sender=sender))
-        told = hooks.read(hook.payload, session) if session else ()
-        ended = next((fact for fact in told if isinstance(fact, TurnEnded)), None)
-        if session is None or ended is None:
-            return NO_ANSWER
-        if not is_unexplained(ended):
-            said = await self.conversations.words_of_turn(
-                self.database, session, tries=MAX_TRANSCRIPT_TRIES
-            )
-            return (
-                Answer("\n".join(said))
-                if contains_in_order(ended.last_words, said)
-                else NO_ANSWER
-            )
-        found = await self.conversations.answer(
-            self.database, session, tries=MAX_TRANSCRIPT_TRIES
-        )
-        return found or NO_ANSWER
 
     def _consider(
         self,
@@ -293,48 +194,6 @@ class Intake:
         if session.status.is_over:
             return None
         return self.stops.consider(db, session, stop, hook=hook.key)
-
-    async def answer(self, hook: Hook, request: RequestId) -> str:
-        """Return the answer for a hook once its request is answered."""
-        verdict, hooks = await self._verdict(request), self.hooks(hook)
-        if verdict is None:
-            return hooks.answer(hook.payload, None)
-        if (stop := hooks.read_stop(hook.payload)) is None:
-            return hooks.answer(hook.payload, verdict)
-
-        def conclude(db: Connection) -> None:
-            # Only once: a hook program comes again if the daemon dies before it answers.
-            if self.permissions.note_told(db, request):
-                session = sessions.get(db, requests.get(db, request).session)
-                self.stops.conclude(db, session, stop.words, verdict)
-
-        await self.database.write(conclude)
-        reason = reason_to_go_on(verdict)
-        return hooks.go_on(hook.payload, reason) if reason else ""
-
-    async def _verdict(self, request: RequestId) -> Verdict | None:
-        """Wait for the answer to a request; None if its agent's own dialog takes over."""
-        while True:
-            bell = self.database.bell()
-            if await self.database.read(partial(dialogs.is_handed, request=request)):
-                return None
-            if verdict := await self.database.read(
-                partial(requests.verdict_of, request=request)
-            ):
-                return verdict
-            await bell.wait()
-
-    async def withdraw(self, request: RequestId) -> None:
-        """Record that the hook call which waited for an answer is gone."""
-
-        def withdraw(db: Connection) -> None:
-            lost_hooks.hang_up(db, self.permissions, request)
-
-        await self.database.write(withdraw)
-
-    async def note_told(self, request: RequestId) -> None:
-        """Record that a hook program got the answer that it waited for."""
-        await self.database.write(partial(self.permissions.note_told, request=request))
 
     async def park(self, key: str, error: Exception) -> None:
         """Record a call that cannot be processed."""

@@ -691,7 +691,7 @@ async def test_a_stop_hook_that_asks_again_is_told_the_same_and_nothing_is_writt
     await database.write(answer)
 
     again = [await intake.receive(hook) for _ in range(2)]
-    words = [await intake.answer(hook, ruling.request) for _ in range(2)]
+    words = [await intake.answers.wait(hook, ruling.request) for _ in range(2)]
 
     assert again == [ruling, ruling]
     assert words[0] == words[1]

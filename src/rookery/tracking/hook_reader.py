@@ -1,0 +1,122 @@
+"""Read what recording a hook call will need, before its transaction: files, links and /proc."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import NamedTuple
+
+from rookery.hook_protocol import Hook, require_tool
+from rookery.model.answers import NO_ANSWER, Answer, contains_in_order, is_unexplained
+from rookery.model.errors import HookUnreadable
+from rookery.model.facts import TurnEnded
+from rookery.model.permissions import Call
+from rookery.model.rules import needs_folder, path_fields
+from rookery.model.sessions import Sender
+from rookery.permissions.path_resolver import PathResolver
+from rookery.permissions.rules_file import RulesFile
+from rookery.permissions.skill_commands import with_inline_commands
+from rookery.ports.agent import Agent, HookDialect
+from rookery.ports.clock import Clock
+from rookery.store import sessions
+from rookery.store.database import Database
+from rookery.tracking.hook_callers import HookCaller, Strangers
+from rookery.tracking.hook_senders import may_change_conversations
+from rookery.tracking.transcript_reader import TranscriptReader
+
+#: Attempts to find the end of a turn in a transcript; the agent waits meanwhile.
+MAX_TRANSCRIPT_TRIES = 6
+
+
+class HookContent(NamedTuple):
+    """The content of a hook call before its session is known."""
+
+    hooks: HookDialect
+    sender: Sender
+    call: Call | None
+
+
+def agent_of(agents: Mapping[str, Agent], hook: Hook) -> Agent:
+    """Return the agent that a hook names. Raises ``HookUnreadable``."""
+    if (agent := agents.get(hook.agent)) is None:
+        raise HookUnreadable(f"no agent is called {hook.agent!r}")
+    return agent
+
+
+def dialect_of(agents: Mapping[str, Agent], hook: Hook) -> HookDialect:
+    """Return the dialect that reads and answers a hook. Raises ``HookUnreadable``."""
+    if (hooks := agent_of(agents, hook).hooks) is None:
+        raise HookUnreadable(f"a {hook.agent} has no hooks")
+    return hooks
+
+
+@dataclass(frozen=True, slots=True)
+class HookReader:
+    database: Database
+    clock: Clock
+    agents: Mapping[str, Agent]
+    rules_file: RulesFile
+    conversations: TranscriptReader | None
+    paths: PathResolver = field(default_factory=PathResolver)
+    strangers: Strangers = field(default_factory=Strangers)
+
+    async def read(self, hook: Hook) -> HookContent:
+        """Read what a hook call says. Raises ``HookUnreadable``."""
+        hooks = dialect_of(self.agents, hook)
+        sender = hooks.identify(hook.payload)
+        return HookContent(hooks, sender, await self._read_call(hook, hooks, sender))
+
+    async def _read_call(self, hook: Hook, hooks: HookDialect, sender: Sender) -> Call | None:
+        """Return the tool call to decide, with everything that rules match.
+
+        The rules and the links in paths are read here, before the transaction.
+        """
+        if hook.pid is None:
+            spooled = hooks.read_call(hook.payload)
+            if spooled is None:
+                return None
+            return replace(spooled, is_exact=not hook.is_altered, folder=sender.cwd)
+        if sender.event == hooks.traits.before_tool:
+            require_tool(hook.payload)
+        if (call := hooks.read_call(hook.payload)) is None:
+            return None
+        call = await with_inline_commands(replace(call, folder=sender.cwd), sender)
+        await self.rules_file.refresh(self.database, self.clock)
+        if hook.is_altered:
+            call = replace(call, uncertain=frozenset(call.input), is_exact=False)
+        if needs_folder(self.rules_file.rules, call):
+            call = await self.paths.resolve_folders(call, folder=sender.cwd)
+        fields = path_fields(self.rules_file.rules)
+        return await self.paths.resolve(call, folder=sender.cwd, fields=fields)
+
+    def look_at_caller(self, hook: Hook, sender: Sender) -> HookCaller:
+        """Read from /proc what the transaction needs; with a badge that is rarely necessary."""
+        caller = HookCaller(hook, agent_of(self.agents, hook))
+        caller.look_at_group()
+        if hook.badge is None or may_change_conversations(sender):
+            caller.look(self.strangers)
+        return caller
+
+    async def find_ending(self, hook: Hook, content: HookContent) -> Answer:
+        """Read from the transcript how a turn ended or what it said, if the hook is wrong."""
+        hooks, sender, _ = content
+        # Not for a spooled call: calls must reach the writer in the order of the spool.
+        is_live, conversations = hook.pid is not None, self.conversations
+        if not is_live or conversations is None or sender.event != hooks.traits.silent_stop:
+            return NO_ANSWER
+        session = await self.database.read(partial(sessions.known, sender=sender))
+        told = hooks.read(hook.payload, session) if session else ()
+        ended = next((fact for fact in told if isinstance(fact, TurnEnded)), None)
+        if session is None or ended is None:
+            return NO_ANSWER
+        if is_unexplained(ended):
+            found = await conversations.answer(
+                self.database, session, tries=MAX_TRANSCRIPT_TRIES
+            )
+            return found or NO_ANSWER
+        said = await conversations.words_of_turn(
+            self.database, session, tries=MAX_TRANSCRIPT_TRIES
+        )
+        is_same = contains_in_order(ended.last_words, said)
+        return Answer("\n".join(said)) if is_same else NO_ANSWER
