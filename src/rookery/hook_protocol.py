@@ -12,11 +12,11 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from rookery.lineage import read_lineage
 from rookery.model.errors import HookUnreadable
 from rookery.model.sessions import Badge, PaneRef
 from rookery.ports.agent import Payload
 from rookery.processes import Process
+from rookery.processes.lineage import read_lineage
 from rookery.programs.hook import CHECKSUM, MAX_PAYLOAD_BYTES, VERSION
 
 #: Values nested deeper are cut out, so that the rest of a payload can be read and decided.

@@ -22,14 +22,13 @@ from rookery.api.peer_credentials import (
     ProcessEvidence,
     read_evidence,
     read_position,
-    read_terminal,
-    server_pid,
 )
 from rookery.model.errors import Forbidden, RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.scopes import Identity, Scope
 from rookery.ports.clock import Clock
-from rookery.processes import Process
+from rookery.processes import Process, system
+from rookery.processes.peers import server_pid
 from rookery.store import sessions
 from rookery.store.database import Database
 
@@ -59,7 +58,7 @@ class Callers:
     process: Callable[[int], Process | None] = Process.of
     read: Callable[[int], ProcessEvidence | None] = read_evidence
     position: Callable[[int], Position] = read_position
-    terminal: Callable[[int], int] = read_terminal
+    terminal: Callable[[int], int] = system.terminal
     server: Callable[[Path], int | None] = server_pid
     _remembered: OrderedDict[Process, _Remembered] = field(default_factory=OrderedDict)
 

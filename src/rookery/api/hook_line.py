@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from rookery.api.peers import Peer, peer
 from rookery.api.spool import MAX_LINE_BYTES
 from rookery.hook_protocol import CallHead, read_head
 from rookery.model.errors import HookUnreadable, RookeryError
+from rookery.processes.peers import Peer, peer_of
 from rookery.programs.hook import MAX_PAYLOAD_BYTES
 
 #: Bytes of one call: the limit, and above which it counts as large. Most are far smaller.
@@ -80,7 +80,7 @@ class HookLine(asyncio.Protocol):
         loop = asyncio.get_running_loop()
         self._deadline = loop.call_later(CALL_TIMEOUT_SECONDS, self.give_up, late)
         try:
-            self.caller = peer(transport.get_extra_info("socket"))
+            self.caller = peer_of(transport.get_extra_info("socket"))
         except OSError as error:
             self.give_up(error)
             return

@@ -1,15 +1,14 @@
-"""Identify the peer of a connection, and limit the resources of unknown callers."""
+"""HTTP connections: refuse other users, and limit the resources of unknown callers."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
-import struct
-from dataclasses import dataclass
 from typing import ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from rookery.processes.peers import peer_of
 
 #: The most bytes of a request's head, and seconds for it to arrive.
 LONGEST_HEAD, HEAD_SECONDS = 64 * 1024, 10.0
@@ -19,22 +18,6 @@ BODY_TIMEOUT_S = 60.0
 
 #: Concurrent connections on loopback: browsers and programs of one user.
 MAX_CONNECTIONS = 256
-
-
-@dataclass(frozen=True, slots=True)
-class Peer:
-    pid: int
-    is_ours: bool  #: a process of the daemon's user
-
-
-def peer(connection: socket.socket) -> Peer:
-    """Return the kernel's peer credentials. Without them, only the socket's mode protects."""
-    if not hasattr(socket, "SO_PEERCRED"):
-        return Peer(0, is_ours=True)
-    size = struct.calcsize("3i")
-    told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
-    pid, user, _ = struct.unpack("3i", told)
-    return Peer(pid, is_ours=user == os.getuid())
 
 
 class OurPeers(HttpToolsProtocol):
@@ -59,7 +42,7 @@ class OurPeers(HttpToolsProtocol):
         self._allow(self.head_timeout_s)
         connection = transport.get_extra_info("socket")
         if connection.family == socket.AF_UNIX:
-            found = peer(connection)
+            found = peer_of(connection)
             self.client = ("unix", found.pid)
             if not found.is_ours:
                 transport.abort()

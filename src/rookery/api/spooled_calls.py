@@ -40,7 +40,7 @@ class _Prepared:
 
 
 def read_spooled(intake: Intake, call: bytes) -> SpooledCall:
-    """Parse a call and find its agent's process. Reads /proc."""
+    """Parse a call and find its agent's process. Reads the process table."""
     try:
         return SpooledCall(key_of(call), intake.with_process(read_call(call)))
     except POISON as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rookery.home import Home
+from rookery.processes import Process, system
 
 
 def find_daemon(home: Home) -> int | None:
@@ -12,26 +13,14 @@ def find_daemon(home: Home) -> int | None:
     """
     if (pid := home.lock_pid()) is None:
         return None
-    import psutil  # noqa: PLC0415 - commands that need no pid start faster without it
-
-    lock = str(home.lock.resolve())
-    try:
-        process = psutil.Process(pid)
-        is_ours = any(each.path == lock for each in process.open_files())
-    except psutil.Error:
-        return None
     # After kill -9 the file still names the old pid, which another program may have by now.
-    return pid if is_ours and process.status() != psutil.STATUS_ZOMBIE else None
+    is_ours = is_alive(pid) and system.has_open(pid, str(home.lock.resolve()))
+    return pid if is_ours else None
 
 
 def is_alive(pid: int) -> bool:
     """Return whether a process runs; a zombie does not count."""
-    import psutil  # noqa: PLC0415 - commands that need no pid start faster without it
-
-    try:
-        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return False
+    return Process.of(pid) is not None
 
 
 def advice_on_stall(home: Home) -> str:

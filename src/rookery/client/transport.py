@@ -10,7 +10,6 @@ import os
 import re
 import shlex
 import socket
-import struct
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import IO, Any
 from urllib.parse import quote, urlencode
 
 from rookery.model.errors import Answered, HomeUnusable, NotRunning, TimedOut, Unreadable
+from rookery.processes.peers import peer_of
 
 #: Seconds to wait for an answer, beyond what a request itself waits for.
 ANSWER_TIMEOUT_S = 30.0
@@ -125,12 +125,9 @@ class Client:
 
     def _check_peer(self, connection: socket.socket) -> None:
         """Refuse to send anything to a program of another user. Raises ``HomeUnusable``."""
-        if hasattr(socket, "SO_PEERCRED"):
-            told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-            _, user, _ = struct.unpack("3i", told)
-            if user != os.getuid():
-                who = f"a program of another user (uid {user})"
-                raise HomeUnusable(f"{who} listens at {self.door}. Nothing was sent to it.")
+        if not (peer := peer_of(connection)).is_ours:
+            who = f"a program of another user (uid {peer.uid})"
+            raise HomeUnusable(f"{who} listens at {self.door}. Nothing was sent to it.")
 
     def _head(self, method: str, path: str, length: int, key: str = "") -> bytes:
         words = [

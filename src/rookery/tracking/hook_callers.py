@@ -1,4 +1,4 @@
-"""Find the agent's process that made a hook call: read /proc once, and only if needed."""
+"""Find the agent's process that made a hook call. It is read once, and only if needed."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class HookCaller:
                 self.group = os.getsid(self.hook.pid)
 
     def look(self, strangers: Strangers) -> None:
-        """Read /proc now, before the transaction that needs it."""
+        """Read the process table now, before the transaction that needs it."""
         if self.hook.pid is None or (own := Process.of(self.hook.pid)) is None:
             return
         called_by = (own, run_as(self.agent))

@@ -91,7 +91,7 @@ class HookReader:
         return await self.paths.resolve(call, folder=sender.cwd, fields=fields)
 
     def look_at_caller(self, hook: Hook, sender: Sender) -> HookCaller:
-        """Read from /proc what the transaction needs; with a badge that is rarely necessary."""
+        """Read the process table for the transaction; with a badge that is rarely necessary."""
         caller = HookCaller(hook, agent_of(self.agents, hook))
         caller.look_at_group()
         if hook.badge is None or may_change_conversations(sender):

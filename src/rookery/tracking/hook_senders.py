@@ -7,11 +7,11 @@ from datetime import datetime
 from sqlite3 import Connection
 
 from rookery.hook_protocol import Hook
-from rookery.lineage import TELLS_LINEAGE
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import SessionId
 from rookery.model.sessions import HEADLESS, Sender, Session
 from rookery.processes import Process, is_running
+from rookery.processes.lineage import TELLS_LINEAGE
 from rookery.sessions import adopt, endings
 from rookery.sessions.adopt import Arrival
 from rookery.store import limits, observed, senders, sessions

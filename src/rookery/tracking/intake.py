@@ -12,7 +12,6 @@ from sqlite3 import Connection
 from typing import TypeAlias
 
 from rookery.hook_protocol import Hook
-from rookery.lineage import agent_in_lineage
 from rookery.model.answers import explained
 from rookery.model.beliefs import is_end_believed
 from rookery.model.errors import HookUnreadable
@@ -32,6 +31,7 @@ from rookery.permissions.decisions import Pass, Permissions, Ruling, WaitForAnsw
 from rookery.permissions.stop_policy import KeepWorking, StopPolicy
 from rookery.ports.agent import Agent, HookDialect
 from rookery.processes import run_as
+from rookery.processes.lineage import agent_in_lineage
 from rookery.sessions import endings
 from rookery.sessions.prompt_names import rename_after_prompt
 from rookery.store import evidence, hook_calls, messages, requests, senders, sessions
@@ -154,7 +154,7 @@ class Intake:
         return dialect_of(self.agents, hook)
 
     def with_process(self, hook: Hook) -> Hook:
-        """Add the agent's process to a spooled call, as named by the call. Reads /proc."""
+        """Add the agent's process to a spooled call, as named by the call. Reads the process table."""
         program = run_as(agent_of(self.agents, hook))
         return replace(hook, process=agent_in_lineage(hook.named, program))
 

@@ -29,7 +29,10 @@ from tests.support.paths import ROOT
 MAX_REQUEST_BYTES = 60_000
 
 #: What Python and the kernel read when a process begins, and a fork cannot change.
-FIXED_AT_START = ("LC_", "LANG", "PYTHON", "ROOKERY_SESSION", "ROOKERY_BADGE")
+FIXED_AT_START = (
+    *("LC_", "LANG", "PYTHON"),
+    *("ROOKERY_SESSION", "ROOKERY_BADGE", "ROOKERY_PORTABLE"),
+)
 
 
 @dataclass(slots=True)

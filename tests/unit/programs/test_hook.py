@@ -24,8 +24,8 @@ from rookery.agents.shared.claude_style_hooks import DECISION_TIMEOUT_S
 from rookery.home import find_home
 from rookery.hook_protocol import read_call, read_head, with_checksum
 from rookery.hook_setup import quick_hook
-from rookery.lineage import read_lineage
 from rookery.processes import Process
+from rookery.processes.lineage import read_lineage
 from rookery.programs import hook
 
 PAYLOAD = b'{"hook_event_name": "Stop", "session_id": "n1", "cwd": "/"}'

@@ -6,6 +6,8 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
+import pytest
+
 import rookery
 from tests.support.paths import ROOT
 
@@ -71,3 +73,36 @@ def test_unit_tests_are_in_folders_named_like_the_packages() -> None:
 
     # ``project`` is about the project's own files, ``support`` about helpers of tests.
     assert folders - packages == {"project", "support"}
+
+
+
+
+#: What only one operating system has, and the library that stands for it elsewhere.
+OF_THE_SYSTEM = ("/proc", "pidfd", "psutil", "SO_PEERCRED", "LOCAL_PEERCRED")
+
+#: The package that knows the operating system, and programs that run outside of the daemon.
+KNOWS_THE_SYSTEM = ("processes", "programs")
+
+
+@pytest.mark.parametrize("name", OF_THE_SYSTEM)
+def test_only_one_package_knows_the_operating_system(name: str) -> None:
+    found = [
+        str(file.relative_to(SOURCE))
+        for file in SOURCE.rglob("*.py")
+        if file.relative_to(SOURCE).parts[0] not in KNOWS_THE_SYSTEM
+        and name in file.read_text(encoding="utf-8")
+    ]
+
+    assert found == []
+
+
+def test_only_the_package_itself_knows_which_system_answers() -> None:
+    inner = ("processes.linux", "processes.portable", "processes.operating_system")
+    found = [
+        str(file.relative_to(SOURCE))
+        for file in SOURCE.rglob("*.py")
+        if file.parent.name != "processes"
+        and any(map(file.read_text(encoding="utf-8").count, inner))
+    ]
+
+    assert found == []

@@ -13,7 +13,6 @@ import pytest
 
 from rookery.agents.catalog import AGENTS
 from rookery.hook_protocol import Hook
-from rookery.lineage import read_lineage
 from rookery.model import facts
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import SessionId
@@ -24,6 +23,7 @@ from rookery.operations.maintenance import find_trouble
 from rookery.permissions.decisions import Permissions, WaitForAnswer
 from rookery.permissions.rules_file import RulesFile
 from rookery.processes import Process
+from rookery.processes.lineage import read_lineage
 from rookery.sessions import endings
 from rookery.sessions.headless import HeadlessWatch
 from rookery.store import flags, limits, requests, sessions

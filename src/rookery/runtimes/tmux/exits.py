@@ -1,14 +1,10 @@
-"""Notice at once when a pane's program ends, with its exit status or signal."""
+"""Ask tmux how a pane's program ended."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
-from collections.abc import Callable
 from contextlib import suppress
-
-import psutil
 
 from rookery.ports.clock import Clock
 from rookery.ports.runtime import Place
@@ -21,29 +17,6 @@ _MAX_SIGNALS = 50
 _SIGNAL_INTERVAL_SECONDS = 0.02
 
 _STATUS = "#{pane_pid} #{pane_dead} #{pane_dead_status} #{pane_dead_signal}"
-
-
-def watch_process(pid: int, ended: Callable[[], None]) -> int | None:
-    """Call ``ended`` once the process has ended. ``None`` if it has, or cannot be watched."""
-    try:
-        descriptor = os.pidfd_open(pid)
-    except (OSError, AttributeError):
-        return None
-    asyncio.get_running_loop().add_reader(descriptor, ended)
-    return descriptor
-
-
-def is_alive(pid: int) -> bool:
-    """Return whether a process runs: for systems on which it cannot be watched."""
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
-def unwatch(descriptor: int) -> None:
-    asyncio.get_running_loop().remove_reader(descriptor)
-    os.close(descriptor)
 
 
 async def exit_of(

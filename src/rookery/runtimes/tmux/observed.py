@@ -6,14 +6,12 @@ import asyncio
 import logging
 import signal
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
 import anyio
-import psutil
 
 from rookery import supervise
 from rookery.model.errors import Occupied, RuntimeFailed
@@ -36,8 +34,9 @@ from rookery.ports.runtime import (
     Submitted,
     Vanished,
 )
-from rookery.processes import Process, ProcessTable, SeenProcess
-from rookery.runtimes.tmux import captures, exits, inputs
+from rookery.processes import Process, ProcessTable, SeenProcess, descendants, send_signal
+from rookery.processes.exits import ExitWatch
+from rookery.runtimes.tmux import captures, inputs
 from rookery.runtimes.tmux.control import TmuxRefused
 from rookery.runtimes.tmux.delivery import TypedDelivery
 from rookery.runtimes.tmux.panes import Pane
@@ -54,9 +53,6 @@ CAPTURE_INTERVAL_SECONDS = 1.0
 
 #: Seconds between two checks for a message that was just typed.
 TYPED_INTERVAL_SECONDS = 0.1
-
-#: Seconds between polls of a process that cannot be watched, as outside Linux.
-EXIT_POLL_SECONDS = 0.5
 
 NOT_OURS = "Rookery did not start it"
 
@@ -160,10 +156,7 @@ class ObservedRuntime:
     def let_go(self, session: SessionId) -> None:
         """Stop watching a session, which keeps running."""
         if seat := self._seats.pop(session, None):
-            seat.pane.is_over = True
-            if seat.pane.watching is not None:
-                exits.unwatch(seat.pane.watching)
-                seat.pane.watching = None
+            seat.pane.stop_watching()
 
     async def watch(self) -> AsyncIterator[Sighting]:
         while True:
@@ -198,14 +191,8 @@ class ObservedRuntime:
         seat = self._seat(session)
         if method is StopMethod.ASK:
             raise RuntimeFailed(f"{NOT_OURS}, and does not ask it to leave.")
-        if self._find_process(seat) is None:
-            return
         number = signal.SIGKILL if method is StopMethod.KILL else signal.SIGTERM
-        with suppress(psutil.NoSuchProcess):
-            agent = psutil.Process(seat.process.pid)
-            for each in (agent, *agent.children(recursive=True)):
-                with suppress(psutil.Error):
-                    each.send_signal(number)
+        send_signal(seat.process, descendants(seat.process.pid), number)
 
     def terminal(self, session: SessionId) -> ObservedTerminal:
         seat = self._seat(session)
@@ -242,21 +229,13 @@ class ObservedRuntime:
         return seen if seen and seen.process == seat.process else None
 
     def _watch_process(self, seat: ObservedPane) -> None:
-        pane = seat.pane
-
         def ended() -> None:
-            if pane.watching is not None:
-                exits.unwatch(pane.watching)
-                pane.watching = None
             self._chores.put_nowait(partial(self._report_exit, seat))
 
-        if pane.is_over:
-            return
-        pane.watching = exits.watch_process(seat.process.pid, ended)
-        if self._find_process(seat) is None:
-            ended()
-        elif pane.watching is None:
-            asyncio.get_running_loop().call_later(EXIT_POLL_SECONDS, self._watch_process, seat)
+        def is_running(_: Process) -> bool:
+            return self._find_process(seat) is not None
+
+        seat.pane.watch = ExitWatch(seat.process, ended, is_running=is_running)
 
     async def _report_exit(self, seat: ObservedPane) -> None:
         """Report once that an agent has ended, and whether its pane has."""

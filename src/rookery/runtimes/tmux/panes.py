@@ -10,6 +10,7 @@ from rookery.model.facts import SessionId
 from rookery.ports.agent import Agent
 from rookery.ports.runtime import Place
 from rookery.processes import Process
+from rookery.processes.exits import ExitWatch
 from rookery.runtimes.tmux.floods import OutputMeter
 
 _BRACKETED = b"\x1b[?2004"
@@ -41,7 +42,7 @@ class Pane:
     stirred: asyncio.Event | None = None  #: set once it prints; created on demand
     changing: asyncio.TimerHandle | None = None
     meter: OutputMeter = field(default_factory=OutputMeter)  #: measures its output rate
-    watching: int | None = None  #: a pidfd of its process
+    watch: ExitWatch | None = None  #: reports the end of its process
     window: str = ""  #: the tmux window that is linked into the hub
     server: Process | None = None  #: the tmux server that holds it
     #: Its program, with the start time: the pid may be reused before a signal is sent.
@@ -89,7 +90,13 @@ class Pane:
         if at >= 0 and (rest := seen[at + len(_BRACKETED) :]):
             self.takes_brackets = rest.startswith(b"h")
 
-    def forget_timer(self) -> None:
+    def stop_watching(self) -> None:
+        """Cancel the timers and the watch on its process."""
+        self.is_over = True
+        self.stir()
         if self.changing:
             self.changing.cancel()
             self.changing = None
+        if self.watch:
+            self.watch.cancel()
+            self.watch = None

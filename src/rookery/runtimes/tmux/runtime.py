@@ -38,7 +38,8 @@ from rookery.ports.runtime import (
     Submitted,
     Vanished,
 )
-from rookery.processes import Process, descendants, in_session, is_running
+from rookery.processes import Process, descendants, in_session, is_running, send_signal
+from rookery.processes.exits import ExitWatch
 from rookery.runtimes.tmux import captures, exits, floods, inputs, listing, scrollback, sizes
 from rookery.runtimes.tmux.control import TmuxRefused
 from rookery.runtimes.tmux.delivery import TypedDelivery
@@ -55,9 +56,6 @@ SETTLE_SECONDS = 0.15
 
 #: Seconds between checks for sessions that have become quiet.
 QUIET_CHECK_SECONDS = 0.25
-
-#: Seconds between polls of a process that cannot be watched, as outside Linux.
-EXIT_POLL_SECONDS = 0.5
 
 #: Seconds before a screen is reported again if the last check had no result.
 REPORT_AGAIN_SECONDS = 5.0
@@ -203,12 +201,9 @@ class TmuxRuntime:
 
     async def _signal(self, session: SessionId, number: int) -> None:
         """Send a signal to the program and to all its descendants."""
-        # In a thread: it reads the whole process table.
-        family = await asyncio.to_thread(_family, self._held_pane(session).process)
-        for each in family:
-            with suppress(ProcessLookupError):
-                if is_running(each):
-                    os.kill(each.pid, number)
+        if program := self._held_pane(session).process:
+            # In a thread: it reads the whole process table.
+            await asyncio.to_thread(_signal_family, program, number)
 
     def _report_changes(self, pane: Pane, wanted: bool, again: bool) -> None:
         pane.is_attended = wanted
@@ -269,16 +264,10 @@ class TmuxRuntime:
 
     def _watch_process(self, pane: Pane) -> None:
         def ended() -> None:
-            if pane.watching is not None:
-                exits.unwatch(pane.watching)
-                pane.watching = None
             self._chores.put_nowait(partial(self._report_exit, pane))
 
-        pane.watching = exits.watch_process(pane.place.pid, ended)
-        if pane.watching is not None or pane.is_over:
-            return
-        if exits.is_alive(pane.place.pid):
-            asyncio.get_running_loop().call_later(EXIT_POLL_SECONDS, self._watch_process, pane)
+        if pane.process:
+            pane.watch = ExitWatch(pane.process, ended)
         else:
             ended()
 
@@ -424,21 +413,14 @@ class TmuxRuntime:
             self._sightings.put_nowait(FellQuiet(pane.session))
 
     def _forget(self, pane: Pane) -> None:
-        pane.is_over = True
-        pane.stir()
-        pane.forget_timer()
-        if pane.watching is not None:
-            exits.unwatch(pane.watching)
-            pane.watching = None
+        pane.stop_watching()
         self._panes.pop(pane.session, None)
         if self._by_pane.get(pane.place.tmux_pane) is pane:
             del self._by_pane[pane.place.tmux_pane]
 
 
-def _family(program: Process | None) -> Sequence[Process]:
-    """Return a pane's program and all that it started, also background processes."""
-    if program is None or not is_running(program):
-        return ()
+def _signal_family(program: Process, number: int) -> None:
+    """Send a signal to a pane's program and all that it started, also in the background."""
     # A pane's program leads a terminal session: every process in it belongs to the program.
-    pids = [program.pid, *descendants(program.pid), *in_session(program.pid)]
-    return tuple(filter(None, map(Process.of, dict.fromkeys(pids))))
+    others = (*descendants(program.pid), *in_session(program.pid))
+    send_signal(program, others, number)

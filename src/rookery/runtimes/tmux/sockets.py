@@ -10,10 +10,8 @@ from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
-import psutil
-
 from rookery.model.errors import RuntimeFailed
-from rookery.processes import Process
+from rookery.processes import find_newest
 
 #: How often a server is asked to recreate its socket, and the seconds between.
 TRIES, PAUSE_S = 20, 0.05
@@ -24,7 +22,7 @@ def restore(path: Path, words: Collection[str]) -> bool:
 
     Raises ``RuntimeFailed`` if that fails: a second server would hide the agents of the first.
     """
-    if _accepts(path) or (pid := _find_server(words)) is None:
+    if _accepts(path) or (pid := find_newest(words)) is None:
         return False
     with suppress(OSError):  # a cleaner of /tmp may have deleted its folder as well
         path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -34,7 +32,7 @@ def restore(path: Path, words: Collection[str]) -> bool:
         select.select([], [], [], PAUSE_S)
         if _accepts(path):
             return True
-        if _find_server(words) is None:  # it has ended meanwhile
+        if find_newest(words) is None:  # it has ended meanwhile
             return False
     raise RuntimeFailed(f"tmux runs (pid {pid}), and its socket {path} is gone.")
 
@@ -49,24 +47,3 @@ def _accepts(path: Path) -> bool:
     except OSError:
         return False
     return True
-
-
-def _find_server(words: Collection[str]) -> int | None:
-    """Return the pid of the server with these arguments, the newest if there are several."""
-    # Only the command lines of all processes are read: a start waits for this.
-    called = [
-        each
-        for each in psutil.process_iter(["cmdline"])
-        if set(words) <= set(each.info["cmdline"] or ())
-    ]
-    began = {each.pid: at for each in called if (at := _began(each))}
-    return max(began, key=lambda pid: began[pid]) if began else None
-
-
-def _began(process: psutil.Process) -> float | None:
-    """Return when a process began; ``None`` if it is another user's or has ended."""
-    try:
-        is_ours = process.uids().real == os.getuid() and Process.of(process.pid)
-        return process.create_time() if is_ours else None
-    except psutil.Error:
-        return None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 
-from rookery.processes import Process, is_running, runs_program
+from rookery.processes.agent_search import runs_program
+from rookery.processes.operating_system import IS_PORTABLE
+from rookery.processes.table import Process, is_running
 
-#: Whether hook programs on this computer can read when a process was started.
-TELLS_LINEAGE = Path("/proc/self/stat").exists()
+#: Whether hook programs can tell when a process was started, in the daemon's own unit.
+TELLS_LINEAGE = not IS_PORTABLE
 
 #: The number of nearest ancestors that are the agent and the shell in which it runs hooks.
 NEAREST_ANCESTORS = 2
@@ -19,6 +20,8 @@ _PROCESS = re.compile(r"(\d{1,10}):(\d{1,20})")
 
 def read_lineage(word: str) -> tuple[Process, ...]:
     """Parse the ancestors that a hook program wrote; empty if it is old or could not tell."""
+    if not TELLS_LINEAGE:
+        return ()
     found = [_PROCESS.fullmatch(each) for each in word.split(",")]
     return tuple(Process(int(each[1]), each[2]) for each in found if each)
 

@@ -1,0 +1,142 @@
+"""Identify processes by pid and start time, because pids are reused, and find relatives."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol, Self
+
+from rookery.processes.operating_system import system
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    pid: int
+    started: str  #: in kernel ticks on Linux; else in seconds
+
+    @property
+    def word(self) -> str:
+        return f"{self.pid}:{self.started}"
+
+    @classmethod
+    def of(cls, pid: int) -> Self | None:
+        """Return the process that has this pid now; ``None`` if there is none."""
+        started, _ = system.start_and_parent(pid)
+        return cls(pid, started) if started else None
+
+    @classmethod
+    def read(cls, word: str) -> Self:
+        """Parse the text that ``word`` returns."""
+        pid, _, started = word.partition(":")
+        return cls(int(pid), started)
+
+
+def is_running(process: Process) -> bool:
+    return Process.of(process.pid) == process
+
+
+def ancestors(pid: int) -> tuple[Process, ...]:
+    """Return a process and its ancestors, the nearest first; empty if it is gone."""
+    return tuple(walk_up(pid))
+
+
+def walk_up(pid: int) -> Iterator[Process]:
+    """Yield a process and its ancestors lazily, so that a caller can stop early."""
+    seen: set[Process] = set()
+    while pid > 1:
+        started, parent = system.start_and_parent(pid)
+        if started is None or (process := Process(pid, started)) in seen:
+            return
+        yield process
+        seen.add(process)
+        pid = parent
+
+
+def descendants(pid: int) -> Iterator[int]:
+    """Yield the descendants of a process."""
+    for child in system.children(pid):
+        yield child
+        yield from descendants(child)
+
+
+def in_session(leader: int) -> Iterator[int]:
+    """Yield the processes of a terminal session, given the pid of its leader."""
+    return (pid for pid in system.pids() if session_leader(pid) == leader)
+
+
+def session_leader(pid: int) -> int:
+    """Return the leader of a process's terminal session; 0 if the process is gone."""
+    with suppress(OSError):
+        return os.getsid(pid)
+    return 0
+
+
+def send_signal(process: Process, pids: Iterable[int], number: int) -> None:
+    """Send a signal to a process and to these others, unless the process has ended."""
+    if not is_running(process):
+        return
+    for each in tuple(filter(None, map(Process.of, dict.fromkeys((process.pid, *pids))))):
+        with suppress(ProcessLookupError, PermissionError):
+            if is_running(each):
+                os.kill(each.pid, number)
+
+
+def find_newest(words: Collection[str]) -> int | None:
+    """Return this user's newest process whose command line contains all these words."""
+    # Only the command lines of all processes are read: a start waits for this.
+    called = [pid for pid in system.pids() if set(words) <= set(system.argv(pid))]
+    ours = [pid for pid in called if system.owner(pid) == os.getuid() and Process.of(pid)]
+    began = {pid: at for pid in ours if (at := system.began(pid))}
+    return max(began, key=lambda pid: began[pid]) if began else None
+
+
+@dataclass(frozen=True, slots=True)
+class SeenProcess:
+    """A process, and what it runs."""
+
+    process: Process
+    argv: tuple[str, ...]
+    is_in_front: bool = True  #: it is in the foreground of its terminal
+
+
+class ProcessTable(Protocol):
+    """The process table of a computer. A process that ends during a call counts as absent."""
+
+    def look(self, pid: int) -> SeenProcess | None: ...
+    def children(self, pid: int) -> Sequence[int]: ...
+
+    def above(self, pid: int) -> Sequence[Process]:
+        """Return a process and its ancestors, the nearest first."""
+        ...
+
+    def folder(self, pid: int) -> str:
+        """Return a process's working directory; empty if it cannot be read."""
+        ...
+
+    def began(self, pid: int) -> datetime | None:
+        """Return when a process began, in wall-clock time."""
+        ...
+
+
+class Kernel:
+    """The process table of this computer."""
+
+    def look(self, pid: int) -> SeenProcess | None:
+        if (process := Process.of(pid)) is None:
+            return None
+        return SeenProcess(process, system.argv(pid), system.is_in_front(pid))
+
+    def children(self, pid: int) -> Sequence[int]:
+        return system.children(pid)
+
+    def above(self, pid: int) -> Sequence[Process]:
+        return ancestors(pid)
+
+    def folder(self, pid: int) -> str:
+        return system.folder(pid)
+
+    def began(self, pid: int) -> datetime | None:
+        return system.began(pid)
