@@ -34,6 +34,7 @@ from rookery.operations.context import Context
 from rookery.permissions.offline_answers import STEP
 from rookery.runtimes.tmux.runtime import TmuxRuntime
 from rookery.runtimes.tmux.server import version_of
+from rookery.sessions.recovery import SessionRecovery
 from rookery.sessions.supervisor import Supervisor
 from rookery.startup import store_settings
 from rookery.startup.fatal_errors import FATAL, user_error
@@ -177,7 +178,8 @@ async def _begin(
     context: Context, parts: Parts, supervisor: Supervisor, tasks: TaskGroup
 ) -> None:
     """Recover the sessions that survived the last daemon, and start the loops."""
-    await supervisor.recover()
+    held = (context.database, context.journal, context.runtime)
+    await SessionRecovery(*held, AGENTS).recover()
     await context.discovery.recover()
     start_loops(context, parts, tasks)
     tasks.start_soon(supervisor.run)

@@ -25,7 +25,7 @@ from rookery.model.obstacles import BlockedReason, Obstacle
 from rookery.ports.runtime import FellQuiet, Sighting
 from rookery.runtimes.tmux.delivery import LOST_AFTER_S
 from rookery.sessions.commands import MessageSender, send
-from rookery.sessions.supervisor import LaunchContext
+from rookery.sessions.launching import LaunchContext
 from rookery.store.backlog import QueuedWords, kept_words
 from rookery.supervise import ERROR_BACKOFF_S
 from tests.support.daemon import World, running
@@ -218,8 +218,8 @@ class WorldWithTools(World):
     """A world in which agents are given our tools."""
 
     @property
-    def surroundings(self) -> LaunchContext:
-        return replace(super().surroundings, tools=("rookery-mcp",))
+    def launch_context(self) -> LaunchContext:
+        return replace(super().launch_context, tools=("rookery-mcp",))
 
 
 @pytest.mark.spec("E1", "B2")

@@ -514,7 +514,7 @@ async def test_a_look_that_fails_is_no_death(
 
     world.runtime.begin_life()
     async with passing_time(database, world.clock):
-        await context.supervisor.recover()
+        await context.recovery.recover()
 
     assert (await database.read(everyone))[0].id == session
     assert (await database.read(everyone))[0].status is Status.RUNNING
@@ -536,7 +536,7 @@ async def test_one_that_goes_while_it_is_adopted_does_not_stop_the_others(
 
     world.runtime.begin_life()
     async with passing_time(database, world.clock):
-        await context.supervisor.recover()
+        await context.recovery.recover()
 
     assert second in world.runtime.adopted
 

@@ -22,7 +22,9 @@ from rookery.ports.agent import Agent
 from rookery.ports.runtime import Runtime
 from rookery.sessions import commands
 from rookery.sessions.commands import MessageSender, StartPlan, StartRequest
-from rookery.sessions.supervisor import Deadlines, LaunchContext, Supervisor
+from rookery.sessions.launching import LaunchContext, Launcher
+from rookery.sessions.recovery import SessionRecovery
+from rookery.sessions.supervisor import Deadlines, Supervisor
 from rookery.startup.readers import READERS
 from rookery.store import sessions as known
 from rookery.store.journal import Journal
@@ -73,7 +75,7 @@ class World:
         return commands.plan(wanted, AGENTS, command=PROGRAM, path="", limit=limit)
 
     @property
-    def surroundings(self) -> LaunchContext:
+    def launch_context(self) -> LaunchContext:
         return LaunchContext(
             environment=lambda agent, caller: {"AGENT": agent, **caller},
             hook=("python", "hook.py"),
@@ -86,11 +88,11 @@ class House:
     """A running daemon, and short ways to ask it for things."""
 
     def __init__(
-        self, database: ObservedDatabase, supervisor: Supervisor, world: World
+        self, database: ObservedDatabase, recovery: SessionRecovery, world: World
     ) -> None:
         self.database = database
-        self.journal = supervisor.journal
-        self.supervisor = supervisor
+        self.journal = recovery.journal
+        self.recovery = recovery
         self.world = world
 
     async def start(
@@ -149,19 +151,21 @@ async def running(
     runtime = runtime or world.runtime
     journal = Journal("here", world.clock, READERS)
     intake = Intake(database, journal, agents, world.permissions(journal), no_policy(journal))
-    supervisor = Supervisor(database, journal, runtime, agents, DEADLINES, world.surroundings)
+    launcher = Launcher(database, world.clock, runtime, agents, world.launch_context)
+    supervisor = Supervisor(database, journal, runtime, launcher, DEADLINES)
+    recovery = SessionRecovery(database, journal, runtime, agents)
     await journal.catch_up(database)
     await world.agents.drain(intake)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(world.agents.speak, intake)
-        await supervisor.recover()
+        await recovery.recover()
         conversations = TranscriptReader({}, world.clock)
         held = (database, journal, runtime)
         screens = ScreenReader(*held, agents, conversations, intake.permissions)
         tasks.start_soon(ScreenWatch(*held, screens).watch)
         tasks.start_soon(supervisor.run)
         tasks.start_soon(Dispatcher(database, journal, runtime, agents).deliver)
-        yield House(database, supervisor, world)
+        yield House(database, recovery, world)
         tasks.cancel_scope.cancel()
 
 

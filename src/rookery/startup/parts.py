@@ -32,7 +32,8 @@ from rookery.runtimes.tmux.runtime import TmuxRuntime
 from rookery.runtimes.tmux.server import Server, ServerSite
 from rookery.runtimes.tmux.user_servers import find_sockets
 from rookery.sessions.expiry import ExpirySpans
-from rookery.sessions.supervisor import Deadlines, LaunchContext, Supervisor
+from rookery.sessions.launching import LaunchContext, Launcher
+from rookery.sessions.supervisor import Deadlines, Supervisor
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.tracking.agent_folders import folders_of
@@ -121,27 +122,23 @@ class Parts:
             own = {**settings.environment, **settings.agent(agent).environment}
             return {**session_environment(self.login, caller, own), **home.environment}
 
-        return Supervisor(
-            database,
-            journal,
-            runtime,
-            agents=AGENTS,
-            deadlines=Deadlines(
-                start=limits.start_deadline,
-                quit=limits.quit_seconds,
-                terminate=limits.terminate_seconds,
-            ),
-            surroundings=LaunchContext(
-                environment=environment,
-                hook=programs.write(home, AGENTS),
-                sessions=home.sessions,
-                artifacts=home.artifacts,
-                door=home.hook_door,
-                spool=home.spool,
-                tools=programs.mcp_argv(home) if settings.tools.enabled else (),
-                restore_hooks=hooks.restore,
-            ),
+        context = LaunchContext(
+            environment=environment,
+            hook=programs.write(home, AGENTS),
+            sessions=home.sessions,
+            artifacts=home.artifacts,
+            door=home.hook_door,
+            spool=home.spool,
+            tools=programs.mcp_argv(home) if settings.tools.enabled else (),
+            restore_hooks=hooks.restore,
         )
+        deadlines = Deadlines(
+            start=limits.start_deadline,
+            quit=limits.quit_seconds,
+            terminate=limits.terminate_seconds,
+        )
+        launcher = Launcher(database, journal.clock, runtime, AGENTS, context)
+        return Supervisor(database, journal, runtime, launcher, deadlines)
 
     def hook_socket(self, context: Context) -> HookSocket:
         intake = Intake(

@@ -1,0 +1,142 @@
+"""Recovers sessions at the daemon's start: finds their panes, and ends the lost ones."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from sqlite3 import Connection
+from uuid import uuid4
+
+from rookery.model.errors import RuntimeFailed
+from rookery.model.facts import SessionFound, SessionId, SessionRecovered
+from rookery.model.lifecycle import Status
+from rookery.model.names import distinct, usable
+from rookery.model.sessions import OBSERVED, NativeId, Session
+from rookery.ports.agent import Agent
+from rookery.ports.clock import Clock
+from rookery.ports.runtime import Place, Runtime
+from rookery.processes import Process, is_running
+from rookery.sessions import endings
+from rookery.store import sessions
+from rookery.store.database import Database
+from rookery.store.journal import Journal
+from rookery.store.sessions import TakenNames
+
+_log = logging.getLogger(__name__)
+
+#: Seconds before the panes are listed again.
+RETRY_SECONDS = 1.0
+
+#: How often recovery tries to list the panes before the daemon's start fails.
+MAX_RECOVERY_TRIES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecovery:
+    database: Database
+    journal: Journal
+    runtime: Runtime
+    agents: Mapping[str, Agent]
+
+    async def recover(self) -> None:
+        """Find sessions that survived the daemon's absence, and end those that did not."""
+        known = await self.database.read(sessions.live)
+        ours = [each for each in known if each.has_terminal and _is_on_own_server(each)]
+        held = await self._find(ours)
+        cut_off = _without_pane(ours, held)
+        await self.database.write(lambda db: self._record_recovery(db, ours, held, cut_off))
+        await self.database.write(lambda db: self._add_unknown_panes(db, held))
+        for session in await self.database.read(_sessions_to_adopt):
+            if place := held.get(session.tmux_session or "") or cut_off.get(session.id):
+                with suppress(RuntimeFailed):  # it ends at this moment; the watch reports that
+                    await self.runtime.adopt(session.id, self.agents[session.agent], place)
+
+    async def _find(self, ours: Sequence[Session]) -> Mapping[str, Place]:
+        held = await self._list_panes()
+        if any(each.tmux_session not in held for each in ours):
+            # A session counts as lost only after two checks: the first may be too early.
+            await self._clock.sleep(RETRY_SECONDS)
+            held = {**held, **await self._list_panes()}
+        return held
+
+    async def _list_panes(self) -> Mapping[str, Place]:
+        """List the panes. A failure proves nothing about them, and is retried."""
+        for _ in range(MAX_RECOVERY_TRIES - 1):
+            try:
+                return await self.runtime.find()
+            except RuntimeFailed as error:
+                _log.warning("What tmux holds cannot be seen yet: %s", error)
+                await self._clock.sleep(RETRY_SECONDS)
+        return await self.runtime.find()
+
+    def _record_recovery(
+        self,
+        db: Connection,
+        ours: Sequence[Session],
+        held: Mapping[str, Place],
+        cut_off: Mapping[SessionId, Place],
+    ) -> None:
+        for session in ours:
+            if place := held.get(session.tmux_session or ""):
+                sessions.place(db, session.id, place)
+                self.journal.append(db, SessionRecovered(session.id))
+            elif session.id in cut_off:
+                self.journal.append(db, SessionRecovered(session.id))
+            elif session.status is not Status.STARTING:  # a starting one is started later
+                reason = "lost while the daemon was away"
+                endings.end(db, self.journal, session.id, outcome="failed", reason=reason)
+
+    def _add_unknown_panes(self, db: Connection, held: Mapping[str, Place]) -> None:
+        """Add a row for each pane on Rookery's server without one; they are only watched."""
+        for name in sorted(set(held) - sessions.tmux_sessions(db)):
+            now, place = self._clock.now(), held[name]
+            session = Session(
+                id=SessionId(str(uuid4())),
+                name=distinct(usable(name), TakenNames(db)),
+                agent="shell",
+                runtime=OBSERVED,
+                computer=self.journal.computer,
+                native_id=NativeId(f"tmux_{place.tmux_pane}"),
+                tmux_session=name,
+                tmux_pane=place.tmux_pane,
+                owner="discovery",
+                since=now,
+                created_at=now,
+                last_activity_at=now,
+            )
+            sessions.add(db, session)
+            self.journal.append(db, SessionFound(session.id))
+
+    @property
+    def _clock(self) -> Clock:
+        return self.journal.clock
+
+
+def _without_pane(ours: Sequence[Session], held: Mapping[str, Place]) -> dict[SessionId, Place]:
+    """Return the sessions whose program runs though its pane is gone, as after a tmux crash."""
+    known = (
+        (each, Process.read(each.process))
+        for each in ours
+        if each.process and each.is_ours and each.tmux_session not in held
+    )
+    return {
+        each.id: Place(each.tmux_session or "", "", process.pid)
+        for each, process in known
+        if is_running(process)
+    }
+
+
+def _sessions_to_adopt(db: Connection) -> list[Session]:
+    """Return live sessions, and ended ones whose last screen is still to be saved."""
+    return [
+        each
+        for each in (*sessions.live(db), *sessions.left_over(db))
+        if _is_on_own_server(each)
+    ]
+
+
+def _is_on_own_server(session: Session) -> bool:
+    """Return whether it is on Rookery's tmux server; discovery finds those on others."""
+    return session.tmux_server is None
