@@ -18,8 +18,8 @@ from pydantic import (
     field_validator,
 )
 
-from rookery.agents.names import FOLDERS_KEY
-from rookery.model.errors import ConfigBroken
+from rookery.agents.names import FOLDERS_KEY, NAMES
+from rookery.model.errors import AgentUnknown, ConfigBroken
 from rookery.model.patterns import compile_regex
 
 
@@ -213,6 +213,14 @@ def load(path: Path) -> Settings:
         raise ConfigBroken(f"{path} is not TOML: {error}") from error
     except ValidationError as error:
         raise ConfigBroken(f"{path}: {first_error(error, 'configuration.md')}") from error
+
+
+def check_agents(settings: Settings) -> None:
+    """Refuse settings of an unknown agent: they would never be used."""
+    for name in settings.agents:
+        if name not in NAMES:
+            known = ", ".join(sorted(NAMES))
+            raise AgentUnknown(f"[agents.{name}]. There are: {known}.")
 
 
 def check_owner(path: Path, found: os.stat_result | None = None) -> None:

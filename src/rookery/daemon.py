@@ -20,12 +20,12 @@ import uvloop
 from anyio.abc import TaskGroup
 
 from rookery import __version__, supervise
-from rookery.agents.catalog import AGENTS, require_known
+from rookery.agents.catalog import AGENTS
 from rookery.api.hook_socket import HookSocket
 from rookery.api.own_sockets import OwnSocket
 from rookery.api.servers import opened
 from rookery.clock import WallClock
-from rookery.config import load
+from rookery.config import check_agents, load
 from rookery.environment import Login, ask_login_shell
 from rookery.home import Home
 from rookery.hook_setup.programs import HookPrograms
@@ -68,7 +68,7 @@ def run(
     os.umask(0o077)
     home.prepare()
     settings = load(home.settings)
-    require_known(settings.agents)
+    check_agents(settings)
     version_of("tmux")
     try:
         with home.locked(), logged(home.log), warned(sys.stderr) as is_started:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from rookery.config import Settings, load
+from rookery.config import Settings, check_agents, load
 from rookery.home import Home
 from rookery.hook_setup.programs import find_problem
 from rookery.model.errors import AgentUnknown, ConfigBroken, RuntimeFailed, StoreBroken
@@ -29,9 +29,8 @@ LOW_DISK_BYTES = 500_000_000
 #: From this version on tmux does not miss the exit of a child.
 TMUX_WITHOUT_MISSED_EXITS = (3, 6)
 
-
 #: Characters of a message by which a person recognises it.
-SHOWN_MESSAGE_CHARACTERS = 60
+MAX_SHOWN_CHARS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +88,9 @@ def examine(
     ]
 
 
-def examine_alone(
-    home: Home, check_settings: Callable[[Settings], None] = lambda _: None
-) -> list[Check]:
+def examine_alone(home: Home) -> list[Check]:
     """Check what can be checked while no daemon runs."""
-    config = _config(home, check_settings)
+    config = _config(home)
     why_not = "it does not run" if config.ok else "it does not run, nor can it: see config"
     return [
         Check("daemon", ok=False, detail=why_not, advice="rookery up" if config.ok else ""),
@@ -110,9 +107,9 @@ def examine_alone(
     ]
 
 
-def _config(home: Home, check_settings: Callable[[Settings], None]) -> Check:
+def _config(home: Home) -> Check:
     try:
-        check_settings(load(home.settings))
+        check_agents(load(home.settings))
     except (ConfigBroken, AgentUnknown) as error:
         return Check("config", ok=False, detail=str(error))
     is_there = home.settings.exists()
@@ -234,11 +231,8 @@ def _troubles(trouble: Trouble) -> Iterator[Check]:
 
 def _shown(message: UnsureMessage) -> str:
     words = " ".join(message.words.split())
-    cut = (
-        words
-        if len(words) <= SHOWN_MESSAGE_CHARACTERS
-        else words[:SHOWN_MESSAGE_CHARACTERS] + "…"
-    )
+    is_long = len(words) > MAX_SHOWN_CHARS
+    cut = words[:MAX_SHOWN_CHARS] + "…" if is_long else words
     return f"{message.recipient}, {message.written_at.astimezone():%Y-%m-%d %H:%M:%S}: {cut}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import logging
 import os
 import re
@@ -253,9 +254,6 @@ def _short(run: Path, environment: Mapping[str, str]) -> Path:
     """
     if len(os.fsencode(run)) <= _MAX_SOCKET_PATH_BYTES:
         return run
-    # Imported here: it loads OpenSSL, which would delay every command.
-    import hashlib  # noqa: PLC0415
-
     name = hashlib.sha256(os.fsencode(run)).hexdigest()[:16]
     base = _xdg_folder("XDG_RUNTIME_DIR", environment) or Path("/tmp")  # noqa: S108 - see above
     names = [base / f"rookery-{os.getuid()}-{name}{more}" for more in ("", *_MORE_NAMES)]

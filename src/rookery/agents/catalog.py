@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from rookery.agents.claude.agent import CLAUDE
 from rookery.agents.codex.agent import CODEX
@@ -10,7 +10,6 @@ from rookery.agents.demo import DEMO
 from rookery.agents.gemini.agent import GEMINI
 from rookery.agents.opencode.agent import OPENCODE
 from rookery.agents.shell import SHELL
-from rookery.model.errors import AgentUnknown
 from rookery.ports.agent import Agent
 
 AGENTS: Mapping[str, Agent] = {
@@ -23,11 +22,3 @@ SHARED_SERVERS: Mapping[str, str] = {
     for agent in AGENTS.values()
     if agent.abilities.server_argument
 }
-
-
-def require_known(configured: Iterable[str]) -> None:
-    """Raise ``AgentUnknown`` for settings of an unknown agent: they would never be used."""
-    for name in configured:
-        if name not in AGENTS:
-            known = ", ".join(sorted(AGENTS))
-            raise AgentUnknown(f"[agents.{name}]. There are: {known}.")

@@ -30,14 +30,11 @@ def config(*, what: str, as_json: bool) -> None:
     if what == "path":
         reply({"file": str(file)}, str(file), as_json=as_json)
         return
-    # Imported here because it loads slowly.
-    from rookery.config import load  # noqa: PLC0415
+    from rookery.config import check_agents, load  # noqa: PLC0415 - loads slowly
 
     settings = load(file)
     if what == "check":
-        from rookery.agents.catalog import require_known  # noqa: PLC0415 - loads slowly
-
-        require_known(settings.agents)
+        check_agents(settings)
         right = f"{file} is right." if file.exists() else f"There is no {file}: defaults hold."
         reply({"file": str(file), "exists": file.exists()}, right, as_json=as_json)
         return

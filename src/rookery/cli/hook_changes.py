@@ -18,7 +18,7 @@ from rookery.cli.render import count, plain, say, say_line, short, show_json
 from rookery.cli.tables import cut, width_here
 from rookery.home import Home
 from rookery.hook_setup import places, plans, record
-from rookery.hook_setup.apply import apply_plan
+from rookery.hook_setup.apply import apply_plan, write_programs
 from rookery.hook_setup.files import Change
 from rookery.hook_setup.places import HookPlace
 from rookery.hook_setup.plans import HookState, SetupPlan
@@ -27,6 +27,19 @@ from rookery.model.errors import BadInput
 
 #: Lines of a diff that are enough to show the kind of change.
 SHOWN_DIFF_LINES = 12
+
+_STANDINGS = {
+    "installed": "installed",
+    "absent": "not installed",
+    "outdated": "outdated; renew it with:  rookery hooks install",
+    "other": "not installed; another home of Rookery is",
+}
+_TRUSTED = {
+    "trusted": "trusted",
+    "untrusted": "not trusted yet. {next_step}",
+    "changed": "not as it was trusted. {next_step}",
+    "off": "switched off in {title}",
+}
 
 
 def plan_install(here: Home, where: HookTarget, *, trust: bool) -> SetupPlan:
@@ -46,6 +59,17 @@ def plan_uninstall_everywhere(here: Home, supported: Sequence[str]) -> SetupPlan
 def find_states(here: Home, where: HookTarget) -> list[HookState]:
     """Return the state of our hooks in each place."""
     return [plans.look(here, place) for place in known_places(where, record.load(here))]
+
+
+def state_text(state: HookState) -> str:
+    """Return the state of our hooks and, if they need it, what to do."""
+    stands = _STANDINGS.get(state.standing or "", "cannot be read")
+    if not state.trust:
+        return stands
+    dialect = state.place.dialect
+    next_step = dialect.trust.next_step if dialect.trust else ""
+    trust = _TRUSTED[state.trust].format(title=dialect.title, next_step=next_step)
+    return f"{stands}, {trust}"
 
 
 def chosen_places(where: HookTarget) -> list[HookPlace]:
@@ -135,6 +159,18 @@ def _ask(consent: Consent) -> None:
     if not click.confirm("Change it so?"):
         say("Nothing was changed.")
         sys.exit(FAILED)
+
+
+def install(here: Home, plan: SetupPlan, consent: Consent, *, trusted: bool) -> None:
+    """Write the hook programs, change the files as planned, and print what comes next."""
+    here.prepare()
+    write_programs(here)
+    carry_out(here, plan, consent)
+    if not consent.as_json:
+        for agent in sorted({change.agent for change in plan.changes}):
+            dialect = places.dialect_of(agent)
+            asks = None if trusted else dialect.trust
+            say(asks.next_step if asks else dialect.next_step)
 
 
 def carry_out(here: Home, plan: SetupPlan, consent: Consent) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 import click
 
@@ -17,23 +15,6 @@ from rookery.client import Client
 from rookery.client.daemon import show_status
 from rookery.home import Home
 from rookery.model.errors import Answered, NotRunning
-
-if TYPE_CHECKING:
-    from rookery.hook_setup.places import HookPlace
-    from rookery.ports.settings import TrustStanding
-
-_STANDINGS = {
-    "installed": "installed",
-    "absent": "not installed",
-    "outdated": "outdated; renew it with:  rookery hooks install",
-    "other": "not installed; another home of Rookery is",
-}
-_TRUSTED = {
-    "trusted": "trusted",
-    "untrusted": "not trusted yet. {next_step}",
-    "changed": "not as it was trusted. {next_step}",
-    "off": "switched off in {title}",
-}
 
 
 @click.group()
@@ -48,19 +29,11 @@ def hooks() -> None:
 def install(*, trust: bool, where: HookTarget, consent: Consent) -> None:
     """Add our hooks to the settings of agents; nothing else there is touched."""
     from rookery.cli import hook_changes  # noqa: PLC0415 - loads slowly
-    from rookery.startup.manual_hooks import (  # noqa: PLC0415 - loads slowly
-        write_hook_programs,
-    )
 
     here = home()
     plan = hook_changes.plan_install(here, where, trust=trust)
-    if not hook_changes.is_agreed(plan, consent):
-        return
-    here.prepare()
-    write_hook_programs(here)
-    hook_changes.carry_out(here, plan, consent)
-    if not consent.as_json:
-        _say_next({change.agent for change in plan.changes}, trusted=trust)
+    if hook_changes.is_agreed(plan, consent):
+        hook_changes.install(here, plan, consent, trusted=trust)
 
 
 @hooks.command("uninstall")
@@ -102,18 +75,10 @@ def status(*, where: HookTarget, as_json: bool) -> None:
         )
         return
     for state in found:
-        trust = f", {_trust_text(state.place, state.trust)}" if state.trust else ""
-        stands = _STANDINGS.get(state.standing or "", "cannot be read")
-        say_line(f"{state.place.agent:8}  {state.file}  {stands}{trust}")
+        text = hook_changes.state_text(state)
+        say_line(f"{state.place.agent:8}  {state.file}  {text}")
         if state.trouble:
             say(f"          {state.trouble}")
-
-
-def _trust_text(place: HookPlace, trust: TrustStanding) -> str:
-    """Return whether the agent's user trusts our hooks and, if not, what to do."""
-    dialect = place.dialect
-    next_step = dialect.trust.next_step if dialect.trust else ""
-    return _TRUSTED[trust].format(title=dialect.title, next_step=next_step)
 
 
 @click.command()
@@ -148,12 +113,3 @@ def _say_what_stays(daemon: Client, here: Home) -> None:
     if folders:
         say("What stays is its home, with all that it knows. To remove that, too:")
         say(f"  rm -r {shlex.join(map(str, folders))}")
-
-
-def _say_next(agents: Collection[str], *, trusted: bool) -> None:
-    from rookery.hook_setup import places  # noqa: PLC0415 - loads slowly
-
-    for agent in sorted(agents):
-        dialect = places.dialect_of(agent)
-        asks = None if trusted else dialect.trust
-        say(asks.next_step if asks else dialect.next_step)

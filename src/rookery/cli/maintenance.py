@@ -25,6 +25,7 @@ from rookery.client.daemon import (
     show_status,
 )
 from rookery.client.daemon import prune as prune_old
+from rookery.clock import WallClock
 from rookery.model.errors import AlreadyRunning, BadInput, NotRunning
 
 
@@ -108,12 +109,9 @@ def _with_version(found: CheckupInfo, daemon_version: str) -> CheckupInfo:
 
 
 def _checked_here() -> CheckupInfo:
-    # Imported here because they take half a second to load.
-    from rookery.agents.catalog import require_known  # noqa: PLC0415
-    from rookery.doctor import examine_alone  # noqa: PLC0415
+    from rookery.doctor import examine_alone  # noqa: PLC0415 - loads slowly
 
-    found = examine_alone(home(), lambda settings: require_known(settings.agents))
-    checks = [asdict(each) for each in found]
+    checks = [asdict(each) for each in examine_alone(home())]
     return read(CheckupInfo, {"ok": False, "checks": checks, "environment": {}})
 
 
@@ -178,7 +176,6 @@ def restore(*, file: Path, as_json: bool) -> None:
     """
     # Imported here because they take half a second to load.
     from rookery import restoring  # noqa: PLC0415
-    from rookery.clock import WallClock  # noqa: PLC0415
     from rookery.startup.readers import READERS  # noqa: PLC0415
 
     here = home()

@@ -1,4 +1,7 @@
-"""Applies a plan to agents' settings: all changes or none, with a backup of each file."""
+"""Installs hooks: writes the hook programs, and applies a plan to agents' settings.
+
+All changes are made or none, with a backup of each file.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,30 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from rookery.agents.catalog import AGENTS
 from rookery.home import Home
-from rookery.hook_setup import files, record
+from rookery.hook_setup import files, programs, record
 from rookery.hook_setup.files import Change
 from rookery.hook_setup.plans import SetupPlan
+from rookery.permissions.offline_answers import OfflineAnswers, OfflineConditions
+from rookery.permissions.rules_file import RulesFile
 
 
 @dataclass(frozen=True, slots=True)
 class AppliedChange:
     change: Change
     backup: Path | None  #: of the earlier text; None if there was no file
+
+
+def write_programs(home: Home) -> None:
+    """Write the hook programs, and what they answer until a daemon has run."""
+    if not home.offline_answers.exists():
+        rules_file = RulesFile(home.rules)
+        if reading := rules_file.look():
+            rules_file.adopt(reading)
+        first = OfflineConditions(mode="local", agents_above={})
+        OfflineAnswers(home.offline_answers, AGENTS, rules_file, "ask").store(first)
+    programs.write(home, AGENTS)
 
 
 def apply_plan(home: Home, plan: SetupPlan) -> list[AppliedChange]:

@@ -18,7 +18,7 @@ from rookery.agents.catalog import AGENTS
 from rookery.home import Home, find_home
 from rookery.hook_protocol import read_call, with_checksum
 from rookery.hook_setup import programs, quick_hook
-from rookery.startup.manual_hooks import write_hook_programs
+from rookery.hook_setup.apply import write_programs
 from tests.support.dialects import hooks_of
 from tests.support.fakes.clock import FakeClock
 
@@ -126,11 +126,11 @@ def test_a_program_that_was_changed_is_found_and_laid_again(home: Home) -> None:
 def test_installed_before_the_first_daemon_it_goes_by_the_rules_in_the_file(
     home: Home,
 ) -> None:
-    write_hook_programs(home)
+    write_programs(home)
     without_rules = before_tool(home, "claude")
     home.offline_answers.unlink()
     home.rules.write_text('[[deny]]\ntool = "Bash"\n')
-    write_hook_programs(home)
+    write_programs(home)
 
     assert without_rules == ""
     assert '"ask"' in before_tool(home, "claude")

@@ -75,8 +75,6 @@ def test_unit_tests_are_in_folders_named_like_the_packages() -> None:
     assert folders - packages == {"project", "support"}
 
 
-
-
 #: What only one operating system has, and the library that stands for it elsewhere.
 OF_THE_SYSTEM = ("/proc", "pidfd", "psutil", "SO_PEERCRED", "LOCAL_PEERCRED")
 
