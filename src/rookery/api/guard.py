@@ -46,12 +46,12 @@ class Guard:
         app: ASGIApp,
         context: Context,
         *,
-        door: Literal["unix", "tcp"],
+        transport: Literal["unix", "tcp"],
         names: Collection[str] = (),
     ) -> None:
         self._app = app
-        self._house = context
-        self._door = door
+        self._context = context
+        self._transport = transport
         self._hosts = frozenset(names)
         self._callers = Callers(
             context.database, context.holder_of, context.journal.clock, context.home.tmux
@@ -100,7 +100,7 @@ class Guard:
         kind, _, shown = headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer" and (secret := shown.strip()):
             return await self._by_token(secret)
-        if self._door == "tcp" or scope["type"] == "websocket" or kind:
+        if self._transport == "tcp" or scope["type"] == "websocket" or kind:
             raise Refusal(401, "unauthorized", "A token is needed:  rookery token mint")
         _, pid = scope["client"]
         try:
@@ -112,11 +112,11 @@ class Guard:
 
     async def _by_token(self, secret: str) -> Identity:
         digest = tokens.digest(secret)
-        token = await self._house.database.read(partial(tokens.find, found=digest))
+        token = await self._context.database.read(partial(tokens.find, found=digest))
         if token is None:
             raise Refusal(401, "unauthorized", "This token is not valid.")
         session = SessionId(token.session) if token.session else None
-        return Identity(token.scope, self._door, session, digest)
+        return Identity(token.scope, self._transport, session, digest)
 
 
 def _headers(scope: Scope) -> dict[str, str]:

@@ -44,7 +44,7 @@ class _Unreadable:
 @dataclass(slots=True)
 class HookSocket:
     intake: Intake
-    door: Path
+    path: Path
     spool: Path
     clock: Clock
     offline_answers: OfflineAnswers
@@ -69,16 +69,16 @@ class HookSocket:
             yield
         finally:
             self._close()
-            self.door.unlink(missing_ok=True)
+            self.path.unlink(missing_ok=True)
 
     async def listen(self) -> None:
         """Bind the socket. Connections of an earlier socket, whose file is gone, stay open."""
         self._close()
-        self.door.unlink(missing_ok=True)
+        self.path.unlink(missing_ok=True)
         self._server = await asyncio.get_running_loop().create_unix_server(
-            lambda: HookLine(self._begin, _log_refusal, self.held), self.door, backlog=512
+            lambda: HookLine(self._begin, _log_refusal, self.held), self.path, backlog=512
         )
-        self.door.chmod(0o600)
+        self.path.chmod(0o600)
 
     def _close(self) -> None:
         if self._server:

@@ -45,10 +45,10 @@ async def opened(context: Context) -> AsyncIterator[None]:
     loopback.write_down(context.home)
     async with anyio.create_task_group() as tasks:
         servers = _Servers(tasks)
-        unix = _UnixServer(context.home.door, Guard(app, context, door="unix"), servers)
+        unix = _UnixServer(context.home.door, Guard(app, context, transport="unix"), servers)
         await unix.listen()
         if port:
-            servers.start(Guard(app, context, door="tcp", names=loopback.hosts), port)
+            servers.start(Guard(app, context, transport="tcp", names=loopback.hosts), port)
         own = OwnSocket(context.home, unix.path, unix.listen)
         keeping = anyio.CancelScope()
         tasks.start_soon(_keep, own, context.journal.clock, keeping)
@@ -74,10 +74,10 @@ class _Servers:
     tasks: TaskGroup
     _all: list[_Server] = field(default_factory=list)
 
-    def start(self, guard: Guard, door: socket.socket) -> _Server:
+    def start(self, guard: Guard, listening: socket.socket) -> _Server:
         server = _Server(_config(guard))
         self._all.append(server)
-        self.tasks.start_soon(server.serve, [door])
+        self.tasks.start_soon(server.serve, [listening])
         return server
 
     def stop(self) -> None:
@@ -94,10 +94,10 @@ class _UnixServer:
 
     async def listen(self) -> None:
         """Bind the socket. Connections of an earlier socket, whose file is gone, stay open."""
-        door = _listen(self.path)
+        listening = _listen(self.path)
         if self._listening:
             self._listening.close_listeners()
-        self._listening = self.servers.start(self.guard, door)
+        self._listening = self.servers.start(self.guard, listening)
 
 
 def _config(guard: Guard) -> uvicorn.Config:
@@ -140,11 +140,11 @@ def _close(own: OwnSocket) -> None:
         own.path.unlink(missing_ok=True)
 
 
-def _listen(door: Path) -> socket.socket:
-    door.unlink(missing_ok=True)
+def _listen(path: Path) -> socket.socket:
+    path.unlink(missing_ok=True)
     listening = socket.socket(socket.AF_UNIX)
-    listening.bind(str(door))
-    door.chmod(0o600)
+    listening.bind(str(path))
+    path.chmod(0o600)
     listening.listen(512)
     listening.setblocking(False)
     return listening

@@ -40,7 +40,7 @@ class CutOff(NotRunning):
 class Client:
     """Sends requests as untyped JSON. Each raises ``NotRunning`` if no daemon answers."""
 
-    door: Path
+    socket_path: Path  #: of the daemon
     badge: str = ""  #: of the session that asks; empty for the user
     patience: float = ANSWER_TIMEOUT_S  #: seconds for an answer
 
@@ -113,7 +113,7 @@ class Client:
     def _connected(self) -> socket.socket:
         connection = socket.socket(socket.AF_UNIX)
         try:
-            connection.connect(str(self.door))
+            connection.connect(str(self.socket_path))
             self._check_peer(connection)
         except OSError as error:
             connection.close()
@@ -127,7 +127,7 @@ class Client:
         """Refuse to send anything to a program of another user. Raises ``HomeUnusable``."""
         if not (peer := peer_of(connection)).is_ours:
             who = f"a program of another user (uid {peer.uid})"
-            raise HomeUnusable(f"{who} listens at {self.door}. Nothing was sent to it.")
+            raise HomeUnusable(f"{who} listens at {self.socket_path}. Nothing was sent to it.")
 
     def _head(self, method: str, path: str, length: int, key: str = "") -> bytes:
         words = [

@@ -43,7 +43,7 @@ class Identity:
     """The caller, as the daemon has identified it; never as the caller claims."""
 
     scope: Scope
-    door: Literal["unix", "tcp"]
+    transport: Literal["unix", "tcp"]
     session: SessionId | None = None
     token: str | None = None  #: the digest of the token that the caller presented
 

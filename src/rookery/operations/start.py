@@ -76,13 +76,13 @@ def _without_agents_environment(caller: Caller, params: StartParams) -> StartPar
     has no badge in its environment.
     """
     identity = caller.identity
-    is_session = identity.scope is Scope.SESSION and identity.door == "unix"
+    is_session = identity.scope is Scope.SESSION and identity.transport == "unix"
     return params.model_copy(update={"environment": {}}) if is_session else params
 
 
 def _require_owner_for_shell(caller: Caller, params: StartParams) -> None:
     """Allow shells and environments only to the owner on this computer's own socket."""
-    if caller.identity.scope is not Scope.OWNER or caller.identity.door != "unix":
+    if caller.identity.scope is not Scope.OWNER or caller.identity.transport != "unix":
         if params.agent == "shell":
             raise Forbidden("a shell is for the owner on this computer's own socket.")
         if params.environment:

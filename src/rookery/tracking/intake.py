@@ -154,7 +154,7 @@ class Intake:
         return dialect_of(self.agents, hook)
 
     def with_process(self, hook: Hook) -> Hook:
-        """Add the agent's process to a spooled call, as named by the call. Reads the process table."""
+        """Add the process that a spooled call names. Reads the process table."""
         program = run_as(agent_of(self.agents, hook))
         return replace(hook, process=agent_in_lineage(hook.named, program))
 

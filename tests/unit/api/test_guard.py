@@ -1,4 +1,4 @@
-"""The guard before the doors: whom it lets pass without a token, and where."""
+"""The guard before the servers: whom it lets pass without a token, and where."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from tests.support.operations import PERSON, Desk
 
 pytestmark = [pytest.mark.anyio, pytest.mark.spec("K1", "K5")]
 
-Door = Literal["unix", "tcp"]
+Transport = Literal["unix", "tcp"]
 
 #: What the server is called on its port.
 NAMES = ("127.0.0.1:7777", "localhost:7777")
 
 
-class Doorway:
+class GuardedApp:
     """A guard, and what it let pass."""
 
-    def __init__(self, desk: Desk, home: Path, door: Door) -> None:
+    def __init__(self, desk: Desk, home: Path, transport: Transport) -> None:
         context = replace(desk.context, home=find_home({"ROOKERY_HOME": str(home)}))
         self.passed: list[Scope] = []
         self.answered: list[Message] = []
-        names = NAMES if door == "tcp" else ()
-        self._guard = Guard(self._pass, context, door=door, names=names)
+        names = NAMES if transport == "tcp" else ()
+        self._guard = Guard(self._pass, context, transport=transport, names=names)
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.passed.append(scope)
@@ -60,33 +60,33 @@ def desk(database: ObservedDatabase, journal: Journal) -> Desk:
 async def test_a_process_of_the_owner_passes_on_the_socket_by_its_pid(
     desk: Desk, tmp_path: Path
 ) -> None:
-    doorway = Doorway(desk, tmp_path, "unix")
+    guarded = GuardedApp(desk, tmp_path, "unix")
 
-    await doorway.ask("http", ("unix", os.getpid()))
+    await guarded.ask("http", ("unix", os.getpid()))
 
-    assert [scope["identity"] for scope in doorway.passed] == [PERSON]
+    assert [scope["identity"] for scope in guarded.passed] == [PERSON]
 
 
 @pytest.mark.parametrize("kind", ["http", "websocket"])
 async def test_a_port_that_equals_a_pid_of_the_owner_is_no_proof(
     desk: Desk, tmp_path: Path, kind: str
 ) -> None:
-    doorway = Doorway(desk, tmp_path, "tcp")
+    guarded = GuardedApp(desk, tmp_path, "tcp")
 
-    await doorway.ask(kind, ("127.0.0.1", os.getpid()), host=NAMES[0])
+    await guarded.ask(kind, ("127.0.0.1", os.getpid()), host=NAMES[0])
 
-    refusal = doorway.answered[0]
-    assert doorway.passed == []
+    refusal = guarded.answered[0]
+    assert guarded.passed == []
     assert (refusal.get("status"), refusal.get("code")) in {(401, None), (None, 1008)}
 
 
 async def test_a_websocket_needs_a_token_on_the_socket_too(desk: Desk, tmp_path: Path) -> None:
-    doorway = Doorway(desk, tmp_path, "unix")
+    guarded = GuardedApp(desk, tmp_path, "unix")
 
-    await doorway.ask("websocket", ("unix", os.getpid()))
+    await guarded.ask("websocket", ("unix", os.getpid()))
 
-    assert doorway.passed == []
-    assert doorway.answered[0]["code"] == 1008
+    assert guarded.passed == []
+    assert guarded.answered[0]["code"] == 1008
 
 
 @pytest.fixture
@@ -102,10 +102,10 @@ async def token(desk: Desk) -> str:
 async def test_a_request_with_a_token_to_one_of_its_names_passes(
     desk: Desk, tmp_path: Path, token: str, kind: str, name: str
 ) -> None:
-    doorway = Doorway(desk, tmp_path, "tcp")
+    guarded = GuardedApp(desk, tmp_path, "tcp")
 
     for target in ("/v1/status", f"http://{name}", f"http://{name}/v1/status"):
-        await doorway.ask(
+        await guarded.ask(
             kind,
             ("127.0.0.1", 1),
             target=target,
@@ -114,8 +114,8 @@ async def test_a_request_with_a_token_to_one_of_its_names_passes(
             authorization=token,
         )
 
-    assert len(doorway.passed) == 3
-    assert doorway.answered == []
+    assert len(guarded.passed) == 3
+    assert guarded.answered == []
 
 
 @pytest.mark.parametrize(
@@ -139,23 +139,23 @@ async def test_a_request_with_a_token_to_one_of_its_names_passes(
 async def test_a_request_for_another_server_or_from_another_site_is_refused(
     desk: Desk, tmp_path: Path, token: str, given: dict[str, str], status: int
 ) -> None:
-    doorway = Doorway(desk, tmp_path, "tcp")
+    guarded = GuardedApp(desk, tmp_path, "tcp")
 
     asked = {"host": NAMES[0], "authorization": token, **given}
-    await doorway.ask("websocket", ("127.0.0.1", 1), **asked)
-    await doorway.ask("http", ("127.0.0.1", 1), **asked)
+    await guarded.ask("websocket", ("127.0.0.1", 1), **asked)
+    await guarded.ask("http", ("127.0.0.1", 1), **asked)
 
-    assert doorway.passed == []
-    assert doorway.answered[0]["code"] == 1008
-    assert doorway.answered[1]["status"] == status
+    assert guarded.passed == []
+    assert guarded.answered[0]["code"] == 1008
+    assert guarded.answered[1]["status"] == status
 
 
 async def test_a_page_of_another_site_does_not_pass_on_the_socket_either(
     desk: Desk, tmp_path: Path
 ) -> None:
-    doorway = Doorway(desk, tmp_path, "unix")
+    guarded = GuardedApp(desk, tmp_path, "unix")
 
-    await doorway.ask("http", ("unix", os.getpid()), origin="http://evil.test")
+    await guarded.ask("http", ("unix", os.getpid()), origin="http://evil.test")
 
-    assert doorway.passed == []
-    assert doorway.answered[0]["status"] == 403
+    assert guarded.passed == []
+    assert guarded.answered[0]["status"] == 403

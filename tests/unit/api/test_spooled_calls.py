@@ -68,12 +68,12 @@ def spool(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def door(tmp_path: Path, spool: Path, store: Database, journal: Journal) -> HookSocket:
+def hook_socket(tmp_path: Path, spool: Path, store: Database, journal: Journal) -> HookSocket:
     rules = RulesFile(tmp_path / "rules.toml")
     permissions = Permissions(journal, rules, timedelta(minutes=5))
     intake = Intake(store, journal, AGENTS, permissions, no_policy(journal))
     offline_answers = OfflineAnswers(tmp_path / "absence.json", AGENTS, rules, "ask")
-    return HookSocket(intake, tmp_path / "door", spool, journal.clock, offline_answers)
+    return HookSocket(intake, tmp_path / "hook_socket", spool, journal.clock, offline_answers)
 
 
 def call(number: int, event: str, **more: object) -> bytes:
@@ -94,10 +94,10 @@ def names_in(folder: Path) -> list[str]:
     return sorted(each.name for each in folder.iterdir())
 
 
-async def say(door: HookSocket, said: bytes) -> bytes:
-    """Call the open door; return its answer."""
+async def say(hook_socket: HookSocket, said: bytes) -> bytes:
+    """Call the open socket; return its answer."""
     async with asyncio.timeout(30):
-        reader, writer = await asyncio.open_unix_connection(door.door)
+        reader, writer = await asyncio.open_unix_connection(hook_socket.path)
         writer.write(said)
         answer = await reader.read()
         writer.close()
@@ -110,35 +110,35 @@ def parked(db: Connection) -> list[str]:
 
 
 async def test_after_a_failed_commit_spooled_calls_keep_their_order(
-    door: HookSocket, spool: Path, store: Database, disk: Disk
+    hook_socket: HookSocket, spool: Path, store: Database, disk: Disk
 ) -> None:
     leave(spool, 1, "UserPromptSubmit", prompt="go")
     leave(spool, 2, "Stop")
 
     with disk.failed_once():
-        await door.drain()
-    await door.drain()
+        await hook_socket.drain()
+    await hook_socket.drain()
 
     assert await store.read(kinds) == ["turn-started", "session-renamed", "turn-ended"]
     assert names_in(spool) == []
 
 
 async def test_a_live_call_is_not_answered_while_an_earlier_one_cannot_be_committed(
-    door: HookSocket, spool: Path, store: Database, disk: Disk
+    hook_socket: HookSocket, spool: Path, store: Database, disk: Disk
 ) -> None:
     leave(spool, 1, "UserPromptSubmit", prompt="go")
 
-    async with door.open():
+    async with hook_socket.open():
         with disk.failed_once():
-            unanswered = await say(door, call(2, "Stop"))
-        answered = await say(door, call(2, "Stop"))
+            unanswered = await say(hook_socket, call(2, "Stop"))
+        answered = await say(hook_socket, call(2, "Stop"))
 
     assert (unanswered, answered) == (b"", TAKEN)
     assert await store.read(kinds) == ["turn-started", "session-renamed", "turn-ended"]
 
 
 async def test_a_poisoned_call_is_parked_alone_in_one_transaction_with_the_others(
-    door: HookSocket, spool: Path, store: Database, disk: Disk
+    hook_socket: HookSocket, spool: Path, store: Database, disk: Disk
 ) -> None:
     for number in range(0, 200, 2):
         leave(spool, number, "UserPromptSubmit", prompt="go")
@@ -147,7 +147,7 @@ async def test_a_poisoned_call_is_parked_alone_in_one_transaction_with_the_other
     (spool / key(80)).write_bytes(call(80, "Stop").replace(b" demo ", b" unknown "))
     before = disk.commits
 
-    await door.drain()
+    await hook_socket.drain()
 
     told = await store.read(kinds)
     assert (told.count("turn-started"), told.count("turn-ended")) == (98, 100)
@@ -158,11 +158,11 @@ async def test_a_poisoned_call_is_parked_alone_in_one_transaction_with_the_other
 
 
 async def test_a_note_of_a_payload_that_was_too_large_is_parked_with_its_size(
-    door: HookSocket, spool: Path, store: Database
+    hook_socket: HookSocket, spool: Path, store: Database
 ) -> None:
     (spool / key(1)).write_bytes(f"v2 {key(1)} demo 700000000 - - - -\n".encode())
 
-    await door.drain()
+    await hook_socket.drain()
 
     assert await store.read(parked) == [key(1)]
     error = await store.read(lambda db: db.execute("select error from hooks").fetchone()[0])
@@ -171,13 +171,13 @@ async def test_a_note_of_a_payload_that_was_too_large_is_parked_with_its_size(
 
 @pytest.mark.spec("C8", "D3")
 async def test_a_permission_was_asked_for_when_its_hook_ran_not_when_it_is_taken_in(
-    door: HookSocket, spool: Path, store: Database
+    hook_socket: HookSocket, spool: Path, store: Database
 ) -> None:
     asked = {"tool_name": "Bash", "tool_input": {"command": "rm x"}}
     leave(spool, 10**9, "UserPromptSubmit", prompt="go")
     leave(spool, 2 * 10**9, "PermissionRequest", **asked)
 
-    await door.drain()
+    await hook_socket.drain()
 
     def times(db: Connection) -> list[datetime]:
         rows = [

@@ -63,16 +63,16 @@ async def serve(context: Context, scope: Scope, receive: Receive, send: Send) ->
         _server(context),
         json_response=True,
         stateless=True,
-        security_settings=_security(context, scope["identity"].door),
+        security_settings=_security(context, scope["identity"].transport),
         max_request_body_size=MAX_REQUEST_BYTES,
     )
     async with manager.run():
         await manager.handle_request(scope, receive, send)
 
 
-def _security(context: Context, door: str) -> TransportSecuritySettings:
+def _security(context: Context, transport: str) -> TransportSecuritySettings:
     """Accept the same hosts and origins as the guard, which has checked them already."""
-    if door == "unix":  # browsers cannot connect here
+    if transport == "unix":  # browsers cannot connect here
         return TransportSecuritySettings(allowed_hosts=["rookery", "localhost"])
     names = [*context.loopback.hosts]
     origins = [f"http://{name}" for name in names]
