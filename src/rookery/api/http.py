@@ -18,13 +18,13 @@ from starlette.routing import Match, Route
 
 from rookery.api.mcp.endpoint import McpEndpoint
 from rookery.api.openapi import describe_api
+from rookery.api.parameters import one_method, read_key, read_parameters
 from rookery.api.streams import stream_routes
 from rookery.model import errors
 from rookery.model.errors import RookeryError, StoreBroken
 from rookery.operations.catalog import OPERATIONS
 from rookery.operations.context import Context
 from rookery.operations.idempotency import ask
-from rookery.operations.parameters import one_method, read_key, read_parameters
 from rookery.operations.table import Operation, shape_of
 from rookery.supervise import first_of
 

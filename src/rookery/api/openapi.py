@@ -11,9 +11,9 @@ from pydantic import BaseModel, Field, TypeAdapter
 from pydantic.json_schema import JsonSchemaMode
 
 from rookery import __version__
+from rookery.api.parameters import KEY_HEADER, MAX_KEY_CHARS, in_path, outside_the_path
 from rookery.api.streams import STREAMS, Stream
 from rookery.operations.catalog import OPERATIONS
-from rookery.operations.parameters import KEY_HEADER, MAX_KEY_CHARS, in_path, outside_the_path
 from rookery.operations.table import Operation
 
 _REFERENCE = "#/components/schemas/{model}"

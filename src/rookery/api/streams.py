@@ -18,12 +18,12 @@ from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from rookery.api.events import RecentEvents, StreamEvent, follow, recall
+from rookery.api.parameters import one_method, read_query
 from rookery.model.errors import BadInput
 from rookery.model.facts import Fact, RelayLeft, SessionEnded, SessionId
 from rookery.model.scopes import Need
 from rookery.operations.access import has_access, require, target
 from rookery.operations.context import Caller, Context
-from rookery.operations.parameters import one_method, read_query
 
 T = TypeVar("T")
 

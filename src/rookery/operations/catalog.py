@@ -18,11 +18,11 @@ from rookery.operations import (
     permissions,
     relays,
     resume,
+    session_waits,
     sessions,
     start,
     tokens,
     tracking,
-    waits,
 )
 from rookery.operations.table import Operation, get, post
 
@@ -43,8 +43,8 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
     post("interrupt", f"{SESSION}/interrupt", Need.END, keys.interrupt),
     post("keys", f"{SESSION}/keys", Need.OWN, keys.press),
     post("rename", f"{SESSION}/name", Need.OWN, sessions.rename),
-    get("wait", f"{SESSION}/wait", Need.READ, waits.wait),
-    get("wait_several", "/v1/wait", Need.READ, waits.wait_for_several),
+    get("wait", f"{SESSION}/wait", Need.READ, session_waits.wait),
+    get("wait_several", "/v1/wait", Need.READ, session_waits.wait_for_several),
     post("resume", f"{SESSION}/resume", Need.START, resume.resume),
     post("send", f"{SESSION}/messages", Need.SPEAK, messages.send),
     get("message", MESSAGE, Need.READ, messages.show_message),

@@ -18,8 +18,8 @@ from rookery.model.sessions import Session
 from rookery.operations.access import reach, require_own, target
 from rookery.operations.context import Caller, Context
 from rookery.operations.idempotency import once
+from rookery.operations.session_waits import MAX_AWAITED_SESSIONS, Number, enough
 from rookery.operations.table import Nothing, Params
-from rookery.operations.waits import MAX_AWAITED_SESSIONS, Number, enough
 from rookery.store import backlog, flags, sessions
 from rookery.store import listeners as waiting
 from rookery.store.listeners import ComposedWait
