@@ -43,9 +43,6 @@ _log = logging.getLogger(__name__)
 #: Seconds between two looks at a server, and for new servers.
 CHECK_INTERVAL_SECONDS = 2.0
 
-#: Seconds to find the pane of a process while a caller waits.
-PANE_TIMEOUT_SECONDS = 1.0
-
 PANE_GONE, PROGRAM_ENDED = "its pane is gone", "its program ended"
 
 
@@ -70,8 +67,6 @@ class Discovery:
     #: Returns the sockets of the user's running servers.
     sockets: Callable[[], Sequence[Path]]
     own: Path  #: the socket of Rookery's own server
-    #: The panes of each server, as last listed.
-    panes: dict[str, list[ListedPane]] = field(default_factory=dict)
     #: Sessions whose panes were missing at the last look: they are gone after two.
     _missed: dict[str, frozenset[SessionId]] = field(default_factory=dict)
     #: Processes of sessions that have ended.
@@ -129,7 +124,6 @@ class Discovery:
         while socket in present:
             if await looking.attempt(partial(self.look, socket)):
                 await clock.sleep(CHECK_INTERVAL_SECONDS)
-        self.panes.pop(socket, None)
         followed.discard(socket)
 
     async def _tidy(self, socket: str) -> None:
@@ -145,7 +139,7 @@ class Discovery:
     async def look(self, socket: str) -> None:
         """Record what one server shows. Raises ``RuntimeFailed``, with nothing done."""
         async with self._locks[socket]:
-            self.panes[socket] = panes = await list_panes(self.holder.server(socket))
+            panes = await list_panes(self.holder.server(socket))
             found = await anyio.to_thread.run_sync(self._recognise, panes)
             live = await self.database.read(sessions.live)
             # A hook may have registered an agent again after its record had ended.
@@ -255,45 +249,26 @@ class Discovery:
     def _runs_word(self, word: str) -> bool:
         return self._runs(Process.read(word))
 
-    async def pane_ref(self, pid: int) -> PaneRef | None:
-        """Return the pane of the user's servers in which a process runs, by its ancestors."""
-        above = [each.pid for each in await anyio.to_thread.run_sync(self.table.above, pid)]
-        known = [pane for panes in self.panes.values() for pane in panes]
-        if found := _nearest(above, known):
-            return found
-        # The pane may be newer than the last look.
-        return _nearest(
-            above, await self._list(await self._servers(), within=PANE_TIMEOUT_SECONDS)
-        )
-
     async def list_all(self) -> list[ListedPane]:
         """List the panes of the user's servers and of Rookery's own, as far as they answer."""
         own = str(self.own)
-        panes = await self._list([*await self._servers(), own], within=COMMAND_TIMEOUT_SECONDS)
-        return [each for each in panes if each.server != own or each.session != HUB]
-
-    async def _list(self, sockets: Sequence[str], *, within: float) -> list[ListedPane]:
+        sockets = [*await self._servers(), own]
         listed: dict[str, list[ListedPane]] = {}
 
         async def ask(socket: str) -> None:
             with suppress(RuntimeFailed):
                 listed[socket] = await list_panes(self.holder.server(socket))
 
-        with anyio.move_on_after(within):
+        with anyio.move_on_after(COMMAND_TIMEOUT_SECONDS):
             async with anyio.create_task_group() as tasks:
                 for socket in sockets:
                     tasks.start_soon(ask, socket)
-        return [pane for socket in sockets for pane in listed.get(socket, ())]
+        panes = (pane for socket in sockets for pane in listed.get(socket, ()))
+        return [each for each in panes if each.server != own or each.session != HUB]
 
 
 def _looking_at(socket: str) -> str:
     return f"Looking at the tmux server on {socket}"
-
-
-def _nearest(above: Iterable[int], listed: Iterable[ListedPane]) -> PaneRef | None:
-    panes = {each.pid: each for each in listed}
-    found = next((panes[pid] for pid in above if pid in panes), None)
-    return PaneRef(found.server, found.pane) if found else None
 
 
 def _make_native_id(db: Connection, agent: AgentSighted) -> NativeId:

@@ -333,17 +333,6 @@ async def test_a_server_in_trouble_keeps_no_other_waiting(desk: Desk) -> None:
         await until(desk.database, lambda db: len(sessions.live(db)) == 1)
 
 
-@pytest.mark.spec("C4")
-async def test_a_process_is_spotted_in_its_pane_by_who_is_above_it(desk: Desk) -> None:
-    desk.open(10, "claude")
-    desk.table.run(12, "sh", "-c", "hook", below=11)
-    desk.table.run(99, "claude")
-
-    assert await desk.discovery.pane_ref(12) == PaneRef(SOCKET, "%10")
-    assert await desk.discovery.pane_ref(99) is None
-    assert await desk.discovery.pane_ref(1234) is None
-
-
 @pytest.mark.spec("B7")
 async def test_all_panes_are_listed_but_those_that_keep_our_own_server(desk: Desk) -> None:
     desk.open(10, "claude")
