@@ -11,10 +11,10 @@ PIP_AUDIT := 2.10.1
 PROGRAMS := tests/agents/programs/node_modules/.installed
 MORE := tests/agents/more/node_modules/.installed
 
-.PHONY: help system setup up test test-agents prove bench check docs lint format types imports lock audit clean
+.PHONY: help system setup up test test-portable test-agents prove bench check docs lint format types imports lock audit clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
 
 setup: system .venv/.locked ## make .venv with everything locked; install tmux where it may
 
@@ -39,6 +39,9 @@ test: setup $(PROGRAMS) ## set up, then lint, types, imports and all tests
 	@$(MAKE) --no-print-directory lint types imports
 	$(BIN)/python scripts/reference.py --check
 	$(BIN)/pytest -n 4 --dist worksteal
+
+test-portable: setup $(PROGRAMS) ## the tests with real processes, without /proc and pidfds (as on macOS)
+	ROOKERY_PORTABLE=1 $(BIN)/pytest -n 4 --dist worksteal tests/real tests/contract tests/unit/test_processes.py
 
 # Exactly what is locked. The lock of "more" has no entries for other platforms' packages of
 # opencode, which npm ci takes for a mistake; what it has is checked by npm install, too.

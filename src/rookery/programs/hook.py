@@ -99,7 +99,11 @@ def _call(key: str, agent: str, payload: bytes) -> bytes:
 
 
 def _ancestors() -> bytes:
-    """Return the ancestors' pids and start times, which identify a sender that has exited."""
+    """Return the ancestor processes, the nearest first, each as pid and start time.
+
+    They may have exited when a spooled call is read; then only this list identifies its sender.
+    Empty without /proc, as on macOS: see docs/reference/platforms.md.
+    """
     found: list[bytes] = []
     pid = posix.getppid()
     while pid > 1 and len(found) < MAX_ANCESTORS:
