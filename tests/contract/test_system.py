@@ -14,7 +14,7 @@ import pytest
 from rookery.processes.linux import ProcSystem
 from rookery.processes.operating_system import System
 from rookery.processes.portable import PsutilSystem
-from tests.real.rookery import eventually
+from tests.support.real.rookery import eventually
 
 HAS_PROC = Path("/proc/self/stat").exists()
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.real.own_tmux import OwnTmux
-from tests.real.rookery import Rookery, eventually
+from tests.support.real.own_tmux import OwnTmux
+from tests.support.real.rookery import Rookery, eventually
 
 pytestmark = pytest.mark.real
 

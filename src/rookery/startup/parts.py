@@ -18,7 +18,7 @@ from rookery.home import Home
 from rookery.hook_setup import programs
 from rookery.hook_setup.programs import HookPrograms
 from rookery.model.facts import SessionId
-from rookery.operations.table import Context
+from rookery.operations.context import Context
 from rookery.permissions.decisions import Permissions
 from rookery.permissions.offline_answers import OfflineAnswers
 from rookery.permissions.rules_file import RulesFile

@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 from functools import partial
 from sqlite3 import Connection
 
-from rookery import terminal_jobs
 from rookery.agents import shell
 from rookery.model import beliefs
 from rookery.model.answers import NO_ANSWER, Answer
@@ -24,6 +23,7 @@ from rookery.permissions import screen_dialogs
 from rookery.permissions.decisions import Permissions
 from rookery.ports.agent import Agent
 from rookery.ports.runtime import Runtime
+from rookery.processes import terminal_jobs
 from rookery.store import evidence, sessions, turn_changes, turns
 from rookery.store.database import Database
 from rookery.store.journal import Journal
