@@ -1,4 +1,4 @@
-"""Read what recording a hook call will need, before its transaction: files, links and /proc."""
+"""Read what recording a hook call will need, before its transaction: files, links and processes."""
 
 from __future__ import annotations
 

@@ -23,9 +23,10 @@ from rookery.hook_setup.plans import HookState, SetupPlan
 from rookery.model.errors import BadInput, CommandRefused, ConfigBroken
 from tests.support import files as written
 from tests.support.dialects import shape_of
+from tests.support.paths import RECORDINGS
 
 #: The record and the settings after an installation by an earlier version.
-RECORDINGS = Path(__file__).parents[1] / "recordings" / "installed"
+RECORDINGS = RECORDINGS / "installed"
 
 USERS = """{
     "model": "opus",
@@ -130,7 +131,7 @@ def test_whatever_is_written_there_is_restored_byte_for_byte(
     if agent == "codex":
         name, text = "config.toml", drawn.draw(written.as_toml())
     else:
-        look = written.as_json(drawn.draw(files.settings()), comments=agent == "gemini")
+        look = written.as_json(drawn.draw(written.settings()), comments=agent == "gemini")
         name, text = "settings.json", drawn.draw(look)
     with TemporaryDirectory() as folder:
         setting = Setting(Path(folder))
