@@ -18,7 +18,7 @@ from rookery.model.facts import KeysPressed, KeysWithheld, SessionId
 from rookery.model.permissions import Request, Verdict
 from rookery.model.screens import Dialog, Press
 from rookery.model.sessions import Session
-from rookery.permissions.decisions import Permissions
+from rookery.permissions.request_lifecycle import RequestLifecycle
 from rookery.permissions.screen_dialogs import about, call_of
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
@@ -86,7 +86,7 @@ class DialogAnswers:
     journal: Journal
     runtime: Runtime
     agents: Mapping[str, Agent]
-    permissions: Permissions
+    permissions: RequestLifecycle
 
     async def press(self) -> None:
         """Press the pending answers of all sessions, forever."""

@@ -9,7 +9,7 @@ from sqlite3 import Connection
 
 from rookery.model.facts import InputAsked, InputLeft, KeysWithheld, TurnEnded
 from rookery.model.permissions import STOP, Outcome, Request, RequestId
-from rookery.permissions.decisions import Permissions
+from rookery.permissions.request_lifecycle import RequestLifecycle
 from rookery.store import dialogs, hook_answers, requests, sessions
 from rookery.store.database import Database
 from rookery.supervise import every
@@ -28,7 +28,7 @@ class LostHooks:
     """Watches for hook programs that do not come back after the daemon was away."""
 
     database: Database
-    permissions: Permissions
+    permissions: RequestLifecycle
 
     async def watch(self) -> None:
         """Hand over the requests whose hook program has given up, forever."""
@@ -55,7 +55,7 @@ class LostHooks:
             await self.database.write(give_up)
 
 
-def hang_up(db: Connection, permissions: Permissions, request: RequestId) -> None:
+def hang_up(db: Connection, permissions: RequestLifecycle, request: RequestId) -> None:
     """Record that a hook program hung up: it was killed, or its dialog was answered.
 
     The screen shows which of the two happened: see ``Dialogs``.
@@ -69,7 +69,7 @@ def hang_up(db: Connection, permissions: Permissions, request: RequestId) -> Non
         _drop(db, permissions, found)
 
 
-def leave(db: Connection, permissions: Permissions, request: RequestId) -> None:
+def leave(db: Connection, permissions: RequestLifecycle, request: RequestId) -> None:
     """Leave a request to the agent's own dialog: its hook program has given up."""
     if permissions.waits.is_waiting(request):
         return  # it came back at this very moment
@@ -82,20 +82,20 @@ def leave(db: Connection, permissions: Permissions, request: RequestId) -> None:
         _drop(db, permissions, found)
 
 
-def _drop(db: Connection, permissions: Permissions, request: Request) -> None:
+def _drop(db: Connection, permissions: RequestLifecycle, request: Request) -> None:
     """Withdraw a request that cannot be asked anywhere else."""
     _note_stop(db, permissions, request)
     permissions.withdraw(db, request.id)
 
 
-def _note_stop(db: Connection, permissions: Permissions, request: Request) -> None:
+def _note_stop(db: Connection, permissions: RequestLifecycle, request: Request) -> None:
     """Record the stop of an agent whose stop hook gave no answer."""
     if request.tool == STOP and not sessions.get(db, request.session).status.is_over:
         words = str(request.input.get("words", ""))
         permissions.journal.append(db, TurnEnded(request.session, words))
 
 
-def _redirect(db: Connection, permissions: Permissions, request: Request) -> None:
+def _redirect(db: Connection, permissions: RequestLifecycle, request: Request) -> None:
     """Have an answer pressed that its hook program did not deliver."""
     if request.delivery != "due" or request.by_keys:
         return

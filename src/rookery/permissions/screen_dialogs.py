@@ -27,7 +27,7 @@ from rookery.model.permissions import (
 )
 from rookery.model.screens import Dialog, View
 from rookery.model.sessions import Session
-from rookery.permissions.decisions import Permissions
+from rookery.permissions.request_lifecycle import RequestLifecycle
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
 from rookery.ports.runtime import Runtime
@@ -89,7 +89,7 @@ def is_lingering(db: Connection, session: SessionId, dialog: Dialog, now: dateti
 
 def note(
     db: Connection,
-    permissions: Permissions,
+    permissions: RequestLifecycle,
     session: Session,
     dialog: Dialog,
     *,
@@ -115,7 +115,7 @@ def note(
 
 
 def _ask(
-    db: Connection, permissions: Permissions, session: Session, dialog: Dialog
+    db: Connection, permissions: RequestLifecycle, session: Session, dialog: Dialog
 ) -> InputAsked:
     call, now = _as_call(dialog), permissions.journal.clock.now()
     request = requests.add(db, session.id, call, Asking(now, None, None, source="screen"))
@@ -144,7 +144,7 @@ class DialogWatch:
     database: Database
     runtime: Runtime
     agents: Mapping[str, Agent]
-    permissions: Permissions
+    permissions: RequestLifecycle
     #: The requests whose dialog was seen on the screen: only such a dialog can be gone.
     _drawn: set[RequestId] = field(default_factory=set)
 

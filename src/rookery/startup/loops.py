@@ -9,6 +9,7 @@ from rookery.delivery.dialog_answers import DialogAnswers
 from rookery.delivery.dispatcher import Dispatcher
 from rookery.operations.context import Context
 from rookery.permissions.lost_hooks import LostHooks
+from rookery.permissions.request_deadlines import RequestDeadlines
 from rookery.permissions.screen_dialogs import DialogWatch
 from rookery.sessions.expiry import Expiry
 from rookery.sessions.headless import HeadlessWatch
@@ -38,7 +39,7 @@ def start_loops(context: Context, parts: Parts, tasks: TaskGroup) -> None:
         Expiry(database, journal, runtime, parts.expiry_spans(), context.home.artifacts).run,
     ):
         tasks.start_soon(loop)
-    tasks.start_soon(decider.keep_time, database)
+    tasks.start_soon(RequestDeadlines(decider).keep, database)
     tasks.start_soon(parts.listeners(journal).keep_time, database)
     tasks.start_soon(parts.offline_answers(decider.rules_file).keep, database, clock)
     _watch_session_files(context, tasks)

@@ -15,6 +15,7 @@ from rookery.model.facts import Fact, InputSettled, SessionEnded, TurnEnded, Tur
 from rookery.model.permissions import Call, Outcome, Question, RequestId, Verdict, digest
 from rookery.permissions import answered_in_terminal, lost_hooks
 from rookery.permissions.decisions import Ask, Pass, Permissions, Ruling, WaitForAnswer
+from rookery.permissions.request_deadlines import RequestDeadlines
 from rookery.permissions.rules_file import RulesFile
 from rookery.sessions import endings
 from rookery.store import dialogs, flags, requests, sessions
@@ -252,10 +253,10 @@ def test_silence_is_a_no_and_comes_too_late_for_any_yes(
     remote.permissions = replace(remote.permissions, on_timeout="deny")
     request = remote.ask()
     clock.advance(299)
-    early = remote.permissions.expire(remote.db)
+    early = RequestDeadlines(remote.permissions).expire(remote.db)
     clock.advance(2)
 
-    assert (early, remote.permissions.expire(remote.db)) == (0, 1)
+    assert (early, RequestDeadlines(remote.permissions).expire(remote.db)) == (0, 1)
     with pytest.raises(RequestClosed, match="denied by the clock"):
         remote.answer(request, YES)
     assert remote.activity == "working"
@@ -268,7 +269,7 @@ def test_what_nobody_answers_in_time_is_left_to_its_own_dialog(
 ) -> None:
     request = remote.ask()
     clock.advance(301)
-    expired = remote.permissions.expire(remote.db)
+    expired = RequestDeadlines(remote.permissions).expire(remote.db)
 
     found = requests.get(remote.db, request)
     assert (expired, found.outcome, found.deadline) == (1, "open", None)
@@ -287,7 +288,7 @@ def test_what_was_not_answered_before_its_dialog_came_is_asked_there_and_not_twi
 ) -> None:
     before = remote.ask(WRITE)
     clock.advance(301)
-    remote.permissions.expire(remote.db)
+    RequestDeadlines(remote.permissions).expire(remote.db)
 
     assert remote.outcome(before) == ("gone", "terminal")
     assert dialogs.is_handed(remote.db, before)
@@ -306,7 +307,7 @@ def test_what_cannot_be_asked_in_a_terminal_is_denied_at_the_deadline(
     ruling = remote.consider(LIST if not has_terminal else WRITE, can_ask=not has_terminal)
     assert isinstance(ruling, WaitForAnswer)
     clock.advance(301)
-    remote.permissions.expire(remote.db)
+    RequestDeadlines(remote.permissions).expire(remote.db)
 
     assert remote.outcome(ruling.request) == ("denied", "the clock")
 
@@ -320,7 +321,7 @@ async def test_a_deadline_does_not_count_time_asleep(
     await database.write(lambda db: flags.set_mode(db, "remote"))
     request = await database.write(lambda db: bench.at(db).ask())
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(bench.permissions.keep_time, database)
+        tasks.start_soon(RequestDeadlines(bench.permissions).keep, database)
         await database.rest()
         clock.advance(3600)
         await database.rest()

@@ -1,0 +1,70 @@
+"""Deny requests at their deadline, or leave them to the agent's own dialog."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from sqlite3 import Connection
+
+from rookery import supervise
+from rookery.model.permissions import Outcome, Verdict
+from rookery.permissions.decisions import Permissions
+from rookery.store import dialogs, requests
+from rookery.store.database import Database
+
+#: Seconds between two checks of the deadlines.
+CHECK_INTERVAL_SECONDS = 1.0
+
+#: A longer interval between two checks means that the clock has jumped.
+CLOCK_JUMP = timedelta(seconds=10)
+
+#: Who decides at a deadline.
+CLOCK = "the clock"
+
+
+@dataclass(frozen=True, slots=True)
+class RequestDeadlines:
+    permissions: Permissions
+
+    async def keep(self, database: Database) -> None:
+        """Deny requests at their deadline or leave them to the agent's dialog, forever."""
+        clock = self.permissions.journal.clock
+        before = clock.now()
+
+        async def look() -> None:
+            nonlocal before
+            now = clock.now()
+            jump, before = now - before - timedelta(seconds=CHECK_INTERVAL_SECONDS), now
+            if abs(jump) > CLOCK_JUMP:
+                # The computer slept or its clock was set: a person could not answer.
+                await database.write(partial(dialogs.put_off, by=jump))
+            if await database.read(self._has_overdue):
+                await database.write(self.expire)
+
+        # A longer backoff after a failure would look as if the computer had slept.
+        pause = (CHECK_INTERVAL_SECONDS, CHECK_INTERVAL_SECONDS)
+        name = "Watching requests' deadlines"
+        await supervise.every(
+            CHECK_INTERVAL_SECONDS, look, name=name, clock=clock, backoff=pause
+        )
+
+    def _has_overdue(self, db: Connection) -> bool:
+        return bool(requests.overdue(db, now=self.permissions.journal.clock.now()))
+
+    def expire(self, db: Connection) -> int:
+        """Deny the requests past their deadline, or leave them to the agent's own dialog.
+
+        Returns the number of these requests.
+        """
+        permissions = self.permissions
+        due = requests.overdue(db, now=permissions.journal.clock.now())
+        for request in due:
+            found = requests.get(db, request)
+            if permissions.on_timeout == "terminal" and permissions.has_dialog(db, found):
+                permissions.leave(db, found, "not answered in time")
+            else:
+                verdict = Verdict(Outcome.DENIED, CLOCK, "Not answered in time.")
+                permissions.answer(db, found, verdict)
+            dialogs.miss(db, request)
+        return len(due)
