@@ -22,7 +22,8 @@ from rookery.model.listeners import Listener
 from rookery.model.messages import Parcel
 from rookery.model.relays import Relay
 from rookery.runtimes.tmux.delivery import DeliveryState
-from rookery.sessions.commands import StartPlan, StartRequest, plan, rename
+from rookery.sessions.commands import rename
+from rookery.sessions.starts import StartPlan, StartRequest, plan
 from rookery.store import flags, messages, sessions
 from rookery.store import relays as known
 from rookery.store.journal import Journal

@@ -14,15 +14,9 @@ from rookery.model import facts
 from rookery.model.errors import CommandRefused
 from rookery.model.sessions import NativeId, Session
 from rookery.ports.agent import LaunchSpec
-from rookery.sessions import commands
-from rookery.sessions.commands import (
-    Conversation,
-    MessageSender,
-    StartPlan,
-    StartRequest,
-    accept,
-    plan,
-)
+from rookery.sessions import starts
+from rookery.sessions.commands import MessageSender
+from rookery.sessions.starts import Conversation, StartPlan, StartRequest, accept, plan
 from rookery.store import sessions as known
 from rookery.store.journal import Journal
 from tests.support.daemon import PROGRAM, World, passing_time, running
@@ -161,9 +155,7 @@ async def test_what_was_to_go_on_goes_on_after_a_crash(
     journal = Journal("here", world.clock, {})
     wanted = planned(world.project, agent="demo")
     await database.write(partial(over, journal=journal))
-    accept = partial(
-        commands.accept, journal=journal, plan=wanted, speaker=MessageSender("anna")
-    )
+    accept = partial(starts.accept, journal=journal, plan=wanted, speaker=MessageSender("anna"))
     session = await database.write(accept)
 
     async with passing_time(database, world.clock), running(database, world) as context:

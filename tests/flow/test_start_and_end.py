@@ -19,7 +19,7 @@ from rookery.model.sessions import Session
 from rookery.ports.agent import Agent
 from rookery.ports.runtime import Launch, Place
 from rookery.processes import Process
-from rookery.sessions import commands
+from rookery.sessions import commands, starts
 from rookery.sessions.commands import MessageSender
 from rookery.sessions.supervisor import KILL_TIMEOUT_SECONDS, RETRY_SECONDS
 from rookery.store import observed, sessions, tokens
@@ -347,7 +347,7 @@ async def test_a_session_that_is_ended_before_it_was_started_is_never_started(
     async with running(database, world) as context:
 
         def accept_and_end(db: Connection) -> SessionId:
-            session = commands.accept(
+            session = starts.accept(
                 db, context.journal, world.plan(), speaker=MessageSender("person")
             )
             commands.end(db, context.journal, session.id, by="person")
@@ -567,7 +567,7 @@ async def test_a_start_that_was_accepted_before_a_long_absence_is_carried_out(
 ) -> None:
     journal = Journal("here", world.clock, {})
     accept = partial(
-        commands.accept,
+        starts.accept,
         journal=journal,
         plan=world.plan("Go."),
         speaker=MessageSender("person"),

@@ -20,10 +20,11 @@ from rookery.permissions.rules_file import RulesFile
 from rookery.permissions.stop_policy import StopPolicy
 from rookery.ports.agent import Agent
 from rookery.ports.runtime import Runtime
-from rookery.sessions import commands
-from rookery.sessions.commands import MessageSender, StartPlan, StartRequest
+from rookery.sessions import commands, starts
+from rookery.sessions.commands import MessageSender
 from rookery.sessions.launching import LaunchContext, Launcher
 from rookery.sessions.recovery import SessionRecovery
+from rookery.sessions.starts import StartPlan, StartRequest
 from rookery.sessions.supervisor import Deadlines, Supervisor
 from rookery.startup.readers import READERS
 from rookery.store import sessions as known
@@ -72,7 +73,7 @@ class World:
     ) -> StartPlan:
         """Check a start that asks for no more than what is said here."""
         wanted = StartRequest(agent=agent, project=str(self.project), name=name, prompt=prompt)
-        return commands.plan(wanted, AGENTS, command=PROGRAM, path="", limit=limit)
+        return starts.plan(wanted, AGENTS, command=PROGRAM, path="", limit=limit)
 
     @property
     def launch_context(self) -> LaunchContext:
@@ -105,7 +106,7 @@ class House:
 
     async def accept(self, plan: StartPlan) -> SessionId:
         accept = partial(
-            commands.accept, journal=self.journal, plan=plan, speaker=MessageSender("person")
+            starts.accept, journal=self.journal, plan=plan, speaker=MessageSender("person")
         )
         return (await self.database.write(accept)).id
 

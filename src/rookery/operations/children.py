@@ -13,7 +13,7 @@ from rookery.model.errors import Forbidden, LimitReached, NameTaken, RateExceede
 from rookery.model.scopes import DEEPEST, MOST_CHILDREN
 from rookery.model.sessions import Session
 from rookery.operations.context import Caller, Context
-from rookery.sessions.commands import StartPlan
+from rookery.sessions.starts import StartPlan
 from rookery.store import families, senders, sessions
 
 MINUTE = timedelta(minutes=1)

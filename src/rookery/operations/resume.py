@@ -15,7 +15,7 @@ from rookery.operations.access import target
 from rookery.operations.context import Caller, Context
 from rookery.operations.start import StartParams, start
 from rookery.operations.table import OfSession
-from rookery.sessions.commands import Conversation
+from rookery.sessions.starts import Conversation
 
 #: The ids of agents' conversations. They go on a command line, so nothing else is accepted.
 _NATIVE = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|ses_[0-9A-Za-z]{8,60}")

@@ -16,7 +16,7 @@ from rookery.operations.context import Caller, Context
 from rookery.operations.idempotency import once
 from rookery.operations.links import Link, link, speaker_of
 from rookery.operations.table import Params
-from rookery.sessions import commands
+from rookery.sessions import starts
 from rookery.store import messages
 
 
@@ -38,20 +38,20 @@ async def start(
     context: Context,
     caller: Caller,
     params: StartParams,
-    conversation: commands.Conversation | None = None,
+    conversation: starts.Conversation | None = None,
 ) -> Session:
     """Start an agent; accepted once it is written down."""
     params = _without_agents_environment(caller, params)
     _require_owner_for_shell(caller, params)
     what = params.model_dump(exclude={"listen"})
     own = caller.identity.session
-    wanted = commands.StartRequest(**what, parent=own, conversation=conversation)
+    wanted = starts.StartRequest(**what, parent=own, conversation=conversation)
     set_here = context.settings.agent(params.agent)
     environment = session_environment(
         context.login, params.environment, context.settings.environment
     )
     command = set_here.command or context.commands.get(params.agent, ())
-    plan = commands.plan(
+    plan = starts.plan(
         wanted,
         context.agents,
         command=(*command, *set_here.arguments) if command else (),
@@ -61,7 +61,7 @@ async def start(
 
     def accept(db: Connection) -> Session:
         child = as_child(db, context, caller, plan)
-        session = commands.accept(db, context.journal, child, speaker=speaker_of(caller))
+        session = starts.accept(db, context.journal, child, speaker=speaker_of(caller))
         first = messages.first_for(db, session.id)
         link(db, context, caller, Link(session.id, first, direct=False, listen=params.listen))
         return session

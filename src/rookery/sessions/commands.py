@@ -1,27 +1,16 @@
-"""Commands on sessions: start, send, rename, end. Each is checked and may be refused."""
+"""Commands on live sessions: send, rename, end. Each is checked and may be refused."""
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 from sqlite3 import Connection
-from uuid import uuid4
 
 from rookery.model.actors import Actor
 from rookery.model.envelopes import envelope, quoted
 from rookery.model.errors import (
-    AgentUnknown,
     BacklogFull,
-    BadInput,
     CommandRefused,
-    LimitReached,
     NameTaken,
-    ProgramMissing,
-    ProjectUnknown,
     SessionOver,
 )
 from rookery.model.facts import (
@@ -29,58 +18,13 @@ from rookery.model.facts import (
     MessageWritten,
     SessionId,
     SessionRenamed,
-    SessionRequested,
 )
 from rookery.model.lifecycle import Status
-from rookery.model.messages import MessageId, Origin, Words, clean
-from rookery.model.names import SHOWN_NAME_CHARACTERS, checked, distinct, name_from, title_from
-from rookery.model.sessions import (
-    MAX_FIRST_PROMPT_CHARACTERS,
-    TMUX,
-    NativeId,
-    Session,
-    tmux_name,
-)
+from rookery.model.messages import MessageId, Origin, Words
 from rookery.ports.agent import Agent
 from rookery.store import limits, messages, sessions
 from rookery.store.journal import Journal
 from rookery.store.sessions import TakenNames
-
-#: It is passed on a command line, where it must not be taken for an option.
-_MODEL = re.compile(r"[A-Za-z0-9][\w.:/@\[\] ()+,-]{0,199}", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conversation:
-    """The conversation to resume, or to continue as a branch."""
-
-    native_id: NativeId
-    is_branch: bool
-    session: SessionId | None = None  #: the last session that had it, if known
-    name: str = ""  #: the name of that session
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartRequest:
-    """A request to start a session."""
-
-    agent: str
-    project: str
-    name: str = ""
-    prompt: str = ""
-    model: str = ""
-    permission_mode: str = ""
-    runtime: str = TMUX
-    command: tuple[str, ...] = ()  #: for a shell: what to run
-    environment: Mapping[str, str] = field(default_factory=dict)  #: of the caller
-    parent: SessionId | None = None
-    tools: bool = True  #: whether it gets Rookery's MCP tools
-    conversation: Conversation | None = None  #: to continue; else a new one begins
-
-    @property
-    def called(self) -> str:
-        """The name that does not depend on the prompt; empty if there is none."""
-        return self.name or (self.conversation.name if self.conversation else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,180 +37,9 @@ class MessageSender:
     is_command: bool = False  #: for the agent's program itself, so it gets no envelope
 
 
-@dataclass(frozen=True, slots=True)
-class StartPlan:
-    """A start request that passed the checks outside the store, which may still refuse it."""
-
-    start: StartRequest
-    agent: Agent
-    project: Path
-    command: tuple[str, ...]
-    words: Words | None
-    limit: int
-
-
-def plan(
-    start: StartRequest,
-    agents: Mapping[str, Agent],
-    *,
-    command: tuple[str, ...],
-    path: str,
-    limit: int,
-) -> StartPlan:
-    """Check a start request as far as possible without the store.
-
-    ``command`` is the configured command, empty for the agent's usual program, which is then
-    looked for on ``path``.
-    """
-    if (agent := agents.get(start.agent)) is None:
-        raise AgentUnknown(f"{start.agent!r}. There are: {', '.join(sorted(agents))}.")
-    if start.runtime != TMUX:
-        raise BadInput(f"the runtime {start.runtime!r}. There is: {TMUX}.")
-    if start.command and agent.name != "shell":
-        raise BadInput("a command line is for the agent 'shell' only.")
-    if start.name:
-        checked(start.name)
-    if start.model and not _MODEL.fullmatch(start.model):
-        raise BadInput(f"the model {start.model[:SHOWN_NAME_CHARACTERS]!r} looks like none.")
-    if start.conversation:
-        _check_ability(agent, start.conversation)
-    return StartPlan(
-        start=start,
-        agent=agent,
-        project=_folder(start.project),
-        command=_program(agent, start.command or command, path),
-        words=addressed(clean(start.prompt), agent) if start.prompt else None,
-        limit=limit,
-    )
-
-
 def addressed(words: Words, agent: Agent) -> Words:
     """Record what the agent's program will change in the text."""
     return replace(words, changed=agent.input.rewriting.changes(words.text))
-
-
-def _check_ability(agent: Agent, wanted: Conversation) -> None:
-    can = agent.abilities
-    if not (can.can_fork if wanted.is_branch else can.can_resume):
-        does = "branch" if wanted.is_branch else "go on with"
-        raise CommandRefused(f"{agent.name} cannot {does} a conversation.")
-
-
-def _folder(project: str) -> Path:
-    if "\0" in project:
-        raise ProjectUnknown(repr(project))
-    try:
-        folder = Path(project).expanduser()
-        is_there = folder.is_dir()
-    except (RuntimeError, OSError, ValueError) as error:  # no such user, or far too long
-        raise ProjectUnknown(f"{project[:200]!r}: {error}") from error
-    if not folder.is_absolute():
-        raise ProjectUnknown(f"{project!r}; give its whole path.")
-    if not is_there:
-        raise ProjectUnknown(f"{project}. Make it first, or name another with --project.")
-    if not os.access(folder, os.R_OK | os.X_OK):
-        raise ProjectUnknown(f"{project}, which you may not enter.")
-    return folder.resolve()
-
-
-def _program(agent: Agent, command: tuple[str, ...], path: str) -> tuple[str, ...]:
-    first, *rest = command or (agent.program,)
-    if (found := shutil.which(first, path=path)) is None:
-        raise ProgramMissing(
-            f"{first!r}. Install it, or say where it is in the configuration:"
-            f' [agents.{agent.name}] command = ["/path/to/{Path(first).name}"]'
-        )
-    return (found, *rest)
-
-
-def accept(
-    db: Connection, journal: Journal, plan: StartPlan, *, speaker: MessageSender
-) -> Session:
-    """Add a session row, and queue its first message."""
-    now, start, owner = journal.clock.now(), plan.start, speaker.name
-    if sessions.count_live(db, TMUX) >= plan.limit:
-        raise LimitReached(f"{plan.limit}. End one, or raise limits.tmux_sessions.")
-    _require_not_live(db, plan)
-    session_id = _new_id(db)
-    name = _name(start, taken=TakenNames(db))
-    session = Session(
-        id=session_id,
-        name=name,
-        label=name,
-        agent=plan.agent.name,
-        runtime=TMUX,
-        computer=journal.computer,
-        title=title_from(start.prompt, start.called),
-        native_id=_native_id(plan, session_id),
-        project_path=str(plan.project),
-        tmux_session=tmux_name(session_id),
-        owner=owner,
-        parent=start.parent,
-        continues=start.conversation.session if start.conversation else None,
-        origin=owner,
-        last_input_origin=owner,
-        first_prompt=start.prompt[:MAX_FIRST_PROMPT_CHARACTERS],
-        model=start.model,
-        permission_mode=start.permission_mode,
-        since=now,
-        created_at=now,
-        last_activity_at=now,
-    )
-    sessions.add(db, session, launch=_launch(plan))
-    journal.append(db, SessionRequested(session_id, owner))
-    if plan.words:
-        # Messages that come before it is up are not joined to the prompt: its answer is wanted.
-        _write(db, journal, session_id, plan.words, speaker, alone=True)
-    return sessions.get(db, session_id)
-
-
-def _require_not_live(db: Connection, plan: StartPlan) -> None:
-    """Refuse to resume a live session's conversation: two programs must not write to one."""
-    wanted = plan.start.conversation
-    if wanted is None or wanted.is_branch:
-        return
-    if holder := sessions.in_conversation(db, plan.agent.name, wanted.native_id):
-        verb = (
-            "Branch it:  rookery fork"
-            if plan.agent.abilities.can_fork
-            else "First:  rookery end"
-        )
-        why = f"{holder.name} lives, and two programs would spoil one conversation"
-        raise CommandRefused(f"{why}. {verb} {holder.name}")
-
-
-def _native_id(plan: StartPlan, session: SessionId) -> NativeId | None:
-    wanted = plan.start.conversation
-    if wanted and not wanted.is_branch:
-        return wanted.native_id
-    return NativeId(session) if plan.agent.abilities.takes_id else None
-
-
-def _launch(plan: StartPlan) -> dict[str, object]:
-    """Return how to run its program."""
-    start, wanted = plan.start, plan.start.conversation
-    environment = dict(start.environment)
-    given = {"command": plan.command, "environment": environment, "tools": start.tools}
-    if wanted is None:
-        return given
-    how = {"forks": wanted.native_id} if wanted.is_branch else {"resumes": True}
-    return {**given, **how}
-
-
-def _new_id(db: Connection, make: Callable[[], object] = uuid4) -> SessionId:
-    """Return a new id whose first 8 characters, used as the tmux name, are unique as well."""
-    while True:
-        session = SessionId(str(make()))
-        if not sessions.has_id_like(db, session[:8]):
-            return session
-
-
-def _name(start: StartRequest, *, taken: TakenNames) -> str:
-    if not start.name:
-        return distinct(start.called or name_from(start.prompt), taken)
-    if start.name in taken:
-        raise NameTaken(f"{start.name!r}. Choose another, or end that one.")
-    return start.name
 
 
 def send(  # noqa: PLR0913 - a message
@@ -287,10 +60,10 @@ def send(  # noqa: PLR0913 - a message
         raise SessionOver(f"{session.name} ({session.status}: {session.reason})")
     if not session.can_receive:
         raise CommandRefused(f"{session.name} is in no pane: nobody can type into it.")
-    return _write(db, journal, recipient, words, speaker, alone=alone)
+    return write(db, journal, recipient, words, speaker, alone=alone)
 
 
-def _write(  # noqa: PLR0913 - a message
+def write(  # noqa: PLR0913 - a message
     db: Connection,
     journal: Journal,
     recipient: SessionId,
@@ -299,6 +72,7 @@ def _write(  # noqa: PLR0913 - a message
     *,
     alone: bool,
 ) -> MessageId:
+    """Queue a message. Raises ``BacklogFull`` if too many wait already."""
     if why := limits.why_no_room(db, recipient, words.text):
         name = sessions.get(db, recipient).name
         raise BacklogFull(f"{why} for {name}. See them with:  rookery inbox {name}")

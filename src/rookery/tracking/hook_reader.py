@@ -1,4 +1,4 @@
-"""Read what recording a hook call will need, before its transaction: files, links and processes."""
+"""Read what recording a hook call needs, before its transaction: files, links, processes."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from tests.support.dialects import shape_of
 from tests.support.paths import RECORDINGS
 
 #: The record and the settings after an installation by an earlier version.
-RECORDINGS = RECORDINGS / "installed"
+INSTALLED = RECORDINGS / "installed"
 
 USERS = """{
     "model": "opus",
@@ -153,7 +153,7 @@ def test_what_an_earlier_version_installed_is_removed(setting: Setting) -> None:
     before = {"claude/settings.json": USERS, "gemini/settings.json": gemini}
     before["codex/config.toml"] = TABLES
     for file in ("home/installed.json", *before):
-        text = (RECORDINGS / file.replace("/", "-")).read_text()
+        text = (INSTALLED / file.replace("/", "-")).read_text()
         folder, _, name = file.partition("/")
         setting.seed(folder, name, text.replace("@folder@", str(setting.folder)))
     kept = list(record.load(setting.home).places())

@@ -24,8 +24,9 @@ from rookery.model.errors import (
 from rookery.model.lifecycle import Status
 from rookery.model.messages import Words
 from rookery.model.sessions import Session
-from rookery.sessions import commands
-from rookery.sessions.commands import MessageSender, StartPlan, StartRequest, accept, plan
+from rookery.sessions import commands, starts
+from rookery.sessions.commands import MessageSender
+from rookery.sessions.starts import StartPlan, StartRequest, accept, plan
 from rookery.store import sessions as known
 from rookery.store.journal import Journal
 from tests.support.rows import WORKER, make, settle_in
@@ -131,7 +132,7 @@ def test_an_id_that_begins_like_another_sessions_is_not_taken(
     known.add(db, make(journal, one))
     ids = iter([one, like_it, other])
 
-    assert commands._new_id(db, lambda: next(ids)) == other  # noqa: SLF001 - by chance only
+    assert starts._new_id(db, lambda: next(ids)) == other  # noqa: SLF001 - by chance only
 
 
 @pytest.mark.spec("A1")
