@@ -70,8 +70,7 @@ class Observed(TmuxRuntime):
     """Notes when each line was taken."""
 
     def __init__(self, site: ServerSite, limits: LimitSettings) -> None:
-        ring, typing = limits.live_ring_kb * 1024, limits.typing_seconds
-        super().__init__(site, WallClock(), ring_size=ring, typing=typing)
+        super().__init__(site, WallClock(), typing=limits.typing_seconds)
         self.seen = Seen()
 
     def _hear(self, event: Event) -> None:

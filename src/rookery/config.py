@@ -80,7 +80,7 @@ class LimitSettings(_Section):
     kept_sessions: int = Field(10_000, ge=1)  #: ended sessions that are kept
     retention_days: float = Field(90.0, gt=0, le=36_500)  #: days until an entry is deleted
     scrollback_lines: int = Field(10_000, ge=100)  #: lines that each pane keeps
-    live_ring_kb: int = Field(256, ge=16)  #: kilobytes kept of each pane's last output
+    live_ring_kb: int = Field(256, ge=16)  #: deprecated, without effect
     quit_seconds: float = Field(5.0, gt=0)  #: seconds for an agent to quit in its own way
     terminate_seconds: float = Field(5.0, gt=0)  #: seconds for it to end after SIGTERM
     typing_seconds: float = Field(3.0, ge=0)  #: seconds to wait after a person's last key

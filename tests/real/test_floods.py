@@ -45,7 +45,7 @@ def clock() -> Clock:
 @pytest.fixture
 async def runtime(tmp_path: Path, clock: Clock) -> AsyncIterator[TmuxRuntime]:
     with site_in(tmp_path) as site:
-        runtime = TmuxRuntime(site, clock, ring_size=64 * 1024, typing=2.0)
+        runtime = TmuxRuntime(site, clock, typing=2.0)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(runtime.keep)
             await runtime.find()

@@ -78,7 +78,6 @@ class Parts:
         own = TmuxRuntime(
             ServerSite("tmux", home.tmux, home.run, limits.scrollback_lines),
             clock,
-            ring_size=limits.live_ring_kb * 1024,
             typing=limits.typing_seconds,
             server=self.factories.tmux_server,
         )

@@ -28,7 +28,7 @@ def site_in(folder: Path) -> Iterator[ServerSite]:
 @asynccontextmanager
 async def holding(site: ServerSite) -> AsyncIterator[TmuxRuntime]:
     """Hold what runs there while the block lasts, as a daemon does; it lives on."""
-    runtime = TmuxRuntime(site, WallClock(), ring_size=64 * 1024, typing=2.0)
+    runtime = TmuxRuntime(site, WallClock(), typing=2.0)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(runtime.keep)
         await runtime.find()  # connected: a server that still starts could not be ended

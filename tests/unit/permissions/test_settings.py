@@ -80,6 +80,9 @@ READ_IN_PLACE = {
     *("permissions.parents_may_answer", "listeners.survive_restart"),
 }
 
+#: Settings of earlier versions, which are accepted and have no effect.
+DEPRECATED = {"limits.live_ring_kb"}
+
 
 @dataclass(frozen=True)
 class Reached:
@@ -149,7 +152,6 @@ REACHED: dict[str, tuple[Callable[[Reached], object], object]] = {
     "limits.kept_sessions": (lambda parts: spans(parts).kept_sessions, 16),
     "limits.retention_days": (lambda parts: spans(parts).retention, timedelta(days=17)),
     "limits.scrollback_lines": (lambda parts: tmux(parts).server.site.lines, 180),
-    "limits.live_ring_kb": (lambda parts: tmux(parts)._ring_size, 19 * 1024),
     "limits.quit_seconds": (lambda parts: deadlines(parts).quit, 20),
     "limits.terminate_seconds": (lambda parts: deadlines(parts).terminate, 21),
     "limits.typing_seconds": (
@@ -194,4 +196,4 @@ def test_no_setting_of_these_sections_is_left_out() -> None:
 
     every = {f"{name}.{key}" for name, of in sections.items() for key in of.model_fields}
 
-    assert every == {*REACHED, *READ_IN_PLACE}
+    assert every == {*REACHED, *READ_IN_PLACE, *DEPRECATED}

@@ -19,7 +19,7 @@ RELAYED = "[bob] (2):\n\none\ntwo  "
 
 def pane_of(agent: Agent, *, takes_brackets: bool = False) -> Pane:
     place = Place("rk_1", "%1", 1)
-    return Pane(SessionId("s"), agent, place, ring_size=0, takes_brackets=takes_brackets)
+    return Pane(SessionId("s"), agent, place, takes_brackets=takes_brackets)
 
 
 def parcel(words: str, *, is_composed: bool) -> Parcel:
@@ -47,7 +47,6 @@ def test_a_persons_lines_are_typed_as_they_are_or_not_at_all() -> None:
 
 def test_a_pane_knows_that_what_scrolled_away_was_cleared_also_in_two_pieces() -> None:
     pane = pane_of(SHELL)
-    pane.ring_size = 100
 
     pane.take(b"\x1b[H\x1b[2J\x1b[", 1.0)
     before = pane.was_wiped

@@ -88,7 +88,7 @@ async def test_only_words_that_we_typed_and_no_person_touched_are_cleared(
         )
     )
     monkeypatch.setattr(captures, "look_around", server.look_around)
-    pane = Pane(SessionId("s"), CLAUDE, Place("rk_1", "%1", 1), ring_size=0)
+    pane = Pane(SessionId("s"), CLAUDE, Place("rk_1", "%1", 1))
     typist = Typist(server, pane, clock, typing=2.0, note_enter=lambda: None)
 
     cleared = await typist.clear(parcel)

@@ -132,7 +132,7 @@ class ObservedRuntime:
                 return
             self.let_go(session)
         server = self.server(pane_ref.server)
-        pane = Pane(session, agent, Place("", pane_ref.pane, process.pid), ring_size=0)
+        pane = Pane(session, agent, Place("", pane_ref.pane, process.pid))
         typist = Typist(
             server,
             pane,

@@ -25,7 +25,6 @@ class Pane:
     session: SessionId
     agent: Agent
     place: Place
-    ring_size: int
     #: One writer at a time: the input of two deliveries must not mix.
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     #: The program cleared the scrollback since a message was last typed.
@@ -34,9 +33,7 @@ class Pane:
     takes_brackets: bool = False
     is_over: bool = False
     is_attended: bool = True  #: changes of its screen are reported
-    #: Bytes printed since it is watched, and the last of them.
-    printed: int = 0
-    ring: bytearray = field(default_factory=bytearray)
+    tail: bytes = b""  #: the last bytes that it printed: an escape sequence may begin there
     last_output: float = 0.0  #: in event-loop time
     last_line: float = 0.0  #: the same, of the last newline or check whether it rests
     stirred: asyncio.Event | None = None  #: set once it prints; created on demand
@@ -54,15 +51,13 @@ class Pane:
     def take(self, payload: bytes, now: float) -> None:
         """Record output of the program."""
         self.last_output = now
-        self.printed += len(payload)
         if b"\n" in payload:
             self.last_line = now
-        if b"\x1b" in payload or b"\x1b" in self.ring[-len(_BRACKETED) :]:
-            self._follow_brackets(payload)
-            self.was_wiped |= _WIPE in bytes(self.ring[-len(_WIPE) :]) + payload
-        self.ring += payload
-        if len(self.ring) > 2 * self.ring_size:  # not at every line: truncating costs a copy
-            del self.ring[: -self.ring_size]
+        seen = self.tail + payload
+        if b"\x1b" in seen:
+            self._follow_brackets(seen)
+            self.was_wiped |= _WIPE in self.tail[1 - len(_WIPE) :] + payload
+        self.tail = seen[-len(_BRACKETED) :]
         self.stir()
 
     def only_redraws(self, now: float) -> bool:
@@ -83,9 +78,7 @@ class Pane:
             self.stirred.set()
             self.stirred = None
 
-    def _follow_brackets(self, payload: bytes) -> None:
-        # The sequence may have begun at the end of the previous chunk.
-        seen = bytes(self.ring[-len(_BRACKETED) :]) + payload
+    def _follow_brackets(self, seen: bytes) -> None:
         at = seen.rfind(_BRACKETED)
         if at >= 0 and (rest := seen[at + len(_BRACKETED) :]):
             self.takes_brackets = rest.startswith(b"h")

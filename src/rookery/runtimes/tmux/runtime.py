@@ -76,12 +76,10 @@ class TmuxRuntime:
         site: ServerSite,
         clock: Clock,
         *,
-        ring_size: int,
         typing: float,
         server: type[Server] = Server,
     ) -> None:
         self._clock = clock
-        self._ring_size = ring_size
         self._panes: dict[SessionId, Pane] = {}
         self._by_pane: dict[str, Pane] = {}
         self._sightings: asyncio.Queue[Sighting] = asyncio.Queue()
@@ -138,9 +136,7 @@ class TmuxRuntime:
         if session in self._panes:
             return
         server = self.server.process if place.tmux_pane else None
-        pane = self._panes[session] = Pane(
-            session, agent, place, self._ring_size, server=server
-        )
+        pane = self._panes[session] = Pane(session, agent, place, server=server)
         # Quiet is measured from now on: a turn may have begun just before.
         pane.last_output = pane.last_line = asyncio.get_running_loop().time()
         self._watch_process(pane)  # before steps that may fail: its end is noticed regardless
