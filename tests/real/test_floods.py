@@ -14,6 +14,7 @@ from rookery.clock import WallClock
 from rookery.model.facts import SessionId
 from rookery.ports.runtime import FellQuiet, Launch, Skipped
 from rookery.runtimes.tmux import floods
+from rookery.runtimes.tmux.protocol import Event, Output
 from rookery.runtimes.tmux.runtime import TmuxRuntime
 from tests.support.contract.runtimes import SOON
 from tests.support.contract.tmux import site_in
@@ -42,10 +43,21 @@ def clock() -> Clock:
     return Clock()
 
 
+class CountingRuntime(TmuxRuntime):
+    """Counts the bytes that panes print."""
+
+    heard = 0
+
+    def _hear(self, event: Event) -> None:
+        super()._hear(event)
+        if isinstance(event, Output):
+            self.heard += len(event.payload)
+
+
 @pytest.fixture
-async def runtime(tmp_path: Path, clock: Clock) -> AsyncIterator[TmuxRuntime]:
+async def runtime(tmp_path: Path, clock: Clock) -> AsyncIterator[CountingRuntime]:
     with site_in(tmp_path) as site:
-        runtime = TmuxRuntime(site, clock, typing=2.0)
+        runtime = CountingRuntime(site, clock, typing=2.0)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(runtime.keep)
             await runtime.find()
@@ -60,7 +72,7 @@ async def start(runtime: TmuxRuntime, folder: Path, script: str) -> None:
 
 @pytest.mark.spec("B3")
 async def test_a_pane_that_floods_is_muted_until_it_falls_quiet(
-    runtime: TmuxRuntime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    runtime: CountingRuntime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(floods, "FLOOD_BYTES", 100_000)
     gate, line = tmp_path / "gate", "x" * 150
@@ -89,13 +101,12 @@ async def test_a_pane_that_floods_is_muted_until_it_falls_quiet(
     assert after_flood[-1] == "over"
 
 
-async def _is_muted(runtime: TmuxRuntime) -> None:
+async def _is_muted(runtime: CountingRuntime) -> None:
     """Wait until nothing more is heard though the program goes on printing."""
-    pane = runtime._panes[ONE]  # noqa: SLF001 - what was heard is told nowhere else
-    heard = -1
-    while pane.printed != heard:  # once it is muted, only the looks at it stir it
-        heard = pane.printed
-        await pane.next_stir().wait()
+    before = -1
+    while runtime.heard != before:  # once it is muted, only the looks at it stir it
+        before = runtime.heard
+        await runtime.terminal(ONE).next_change().wait()
 
 
 @pytest.mark.spec("B3", "I4")
