@@ -77,7 +77,7 @@ class SessionEntry:
     """One live process of an agent, as it describes itself in a file."""
 
     pid: int
-    started: str  #: in kernel ticks: the pid may be reused later
+    started: str  #: in kernel ticks on Linux: the pid may be reused later
     native_id: NativeId
     cwd: str
     claim: Claim | None  #: ``None`` while it is still starting

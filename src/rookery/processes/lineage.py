@@ -1,4 +1,4 @@
-"""Find the agent among the ancestor processes that a spooled hook call lists."""
+"""Identify processes that programs outside of the daemon name: hook programs and agents."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rookery.processes.agent_search import runs_program
 from rookery.processes.operating_system import IS_PORTABLE
 from rookery.processes.table import Process, is_running
 
-#: Whether hook programs can tell when a process was started, in the daemon's own unit.
+#: Whether other programs can tell when a process was started, in the daemon's own unit.
 TELLS_LINEAGE = not IS_PORTABLE
 
 #: The number of nearest ancestors that are the agent and the shell in which it runs hooks.
@@ -24,6 +24,17 @@ def read_lineage(word: str) -> tuple[Process, ...]:
         return ()
     found = [_PROCESS.fullmatch(each) for each in word.split(",")]
     return tuple(Process(int(each[1]), each[2]) for each in found if each)
+
+
+def named_process(pid: int, started: str, program: str) -> Process | None:
+    """Return the running process that an agent names in a file of its own, by pid and start.
+
+    The start may be in a unit of the agent's: then the process must run the agent's program.
+    """
+    if TELLS_LINEAGE:
+        named = Process(pid, started)
+        return named if is_running(named) else None
+    return Process.of(pid) if runs_program(pid, program) else None
 
 
 def agent_in_lineage(named: Sequence[Process], program: str) -> Process | None:

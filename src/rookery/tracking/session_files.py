@@ -9,7 +9,7 @@ import logging
 import os
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
@@ -24,9 +24,11 @@ from rookery.model.answers import NO_ANSWER, Answer
 from rookery.model.beliefs import FileReport
 from rookery.model.evidence import Evidence
 from rookery.model.facts import BackgroundEnded, Outcome, SessionFound, SessionId
+from rookery.agents.catalog import AGENTS
 from rookery.model.lifecycle import Activity
 from rookery.ports.transcript import SessionEntry, SessionFiles
-from rookery.processes import Process, is_running
+from rookery.processes import Process, is_running, run_as
+from rookery.processes.lineage import named_process
 from rookery.sessions import adopt, endings
 from rookery.sessions.adopt import Arrival
 from rookery.store import evidence, sessions
@@ -119,8 +121,8 @@ class SessionFilesWatch:
             except OSError:
                 return None
             if entry := self.files.read(text):
-                running = is_running(Process(entry.pid, entry.started))
-                return entry if running else None
+                process = named_process(entry.pid, entry.started, run_as(AGENTS[self.agent]))
+                return replace(entry, started=process.started) if process else None
             await self.journal.clock.sleep(REREAD_PAUSE_S)
         return None
 
