@@ -100,7 +100,7 @@ def _endpoint(
             answer = await _while_connected(request, asking)
         else:
             answer = await asking
-        shape = shape_of(operation.answers)  # type: ignore[arg-type]  # a type is hashable
+        shape = shape_of(operation.answers)
         return Response(shape.dump_json(answer), media_type="application/json")
 
     return endpoint

@@ -46,14 +46,13 @@ async def once(
     context: Context, caller: Caller, answers: type[T], do: Callable[[Connection], T]
 ) -> T:
     """Write in one transaction. A repeat under the same key returns the first answer."""
-    shape = shape_of(answers)  # type: ignore[arg-type]  # a type is hashable
+    shape = shape_of(answers)
 
     def write(db: Connection) -> str:
         at = context.journal.clock.now()
         return commands.once(db, caller.key, lambda db: shape.dump_json(do(db)).decode(), at)
 
-    answer: T = shape.validate_json(await context.database.write(write))
-    return answer
+    return shape.validate_json(await context.database.write(write))
 
 
 async def begin_acting(
@@ -79,7 +78,7 @@ async def finish_acting(
     context: Context, caller: Caller, answers: type[T], do: Callable[[Connection], T]
 ) -> T:
     """Write what follows an action that was begun, and store its answer under the key."""
-    shape = shape_of(answers)  # type: ignore[arg-type]  # a type is hashable
+    shape = shape_of(answers)
 
     def write(db: Connection) -> T:
         done = do(db)
@@ -97,5 +96,4 @@ async def answered_before(context: Context, caller: Caller, answers: type[T]) ->
     before = await context.database.read(partial(commands.answered, key=caller.key))
     if before is None:
         return None
-    answer: T = shape_of(answers).validate_json(before)  # type: ignore[arg-type]  # as above
-    return answer
+    return shape_of(answers).validate_json(before)

@@ -1,4 +1,4 @@
-"""Operations on listeners, on waiting messages, and on the hold that keeps them back."""
+"""Operations on listeners: have a session told when others stop, or no more."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import Field
 
 from rookery.coordination import listeners
 from rookery.model.errors import BadInput, CommandRefused, SessionOver
-from rookery.model.facts import NO_SESSION, DeliveriesHeld, DeliveriesReleased, SessionId
+from rookery.model.facts import SessionId
 from rookery.model.listeners import Listener, Until
 from rookery.model.scopes import Need
 from rookery.model.sessions import Session
@@ -20,8 +20,8 @@ from rookery.operations.context import Caller, Context
 from rookery.operations.idempotency import once
 from rookery.operations.session_waits import MAX_AWAITED_SESSIONS, Number, enough
 from rookery.operations.table import Nothing, Params
-from rookery.store import backlog, flags, sessions
 from rookery.store import listeners as waiting
+from rookery.store import sessions
 from rookery.store.listeners import ComposedWait
 
 CALLER = Field("", description="the session that is told; your own, if you are one")
@@ -43,10 +43,6 @@ class ListenParams(Params):
 class UnlistenParams(Params):
     target: str
     caller: str = CALLER
-
-
-class InboxParams(Params):
-    session: str = Field("", description="whose; else of all")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +80,6 @@ class Composed:
 class KnownListeners:
     listeners: list[Listener]
     waits: list[Composed]  #: the composed waits that some of the listeners belong to
-
-
-@dataclass(frozen=True, slots=True)
-class Inbox:
-    letters: list[backlog.Letter]
-    holding: bool  #: no message leaves until the hold is released
-
-
-@dataclass(frozen=True, slots=True)
-class Holding:
-    holding: bool
 
 
 async def listen(context: Context, caller: Caller, params: ListenParams) -> Listenings:
@@ -181,36 +166,3 @@ def _composed(db: Connection, wait: ComposedWait) -> Composed:
     there = len(waiting.heard(db, wait.id))
     every = there + len(waiting.awaited(db, wait.id))
     return Composed(wait.id, wait.needed, every, there, wait.deadline)
-
-
-async def inbox(context: Context, caller: Caller, params: InboxParams) -> Inbox:
-    """Show words that wait, that never arrived, or of which nobody knows."""
-    only = await target(context, caller, params.session, Need.READ) if params.session else None
-
-    def read(db: Connection) -> Inbox:
-        allowed = {only.id} if only else reach(context, db, caller, Need.READ)
-        found = backlog.letters(db, only.id if only else None)
-        letters = [each for each in found if allowed is None or each.session in allowed]
-        return Inbox(letters, flags.is_holding(db))
-
-    return await context.database.read(read)
-
-
-async def hold(context: Context, caller: Caller, params: Nothing) -> Holding:
-    """Keep all words back, at once: nothing is typed anywhere until it is released."""
-    return await _switch(context, caller, on=True)
-
-
-async def release(context: Context, caller: Caller, params: Nothing) -> Holding:
-    """Let words go again."""
-    return await _switch(context, caller, on=False)
-
-
-async def _switch(context: Context, caller: Caller, *, on: bool) -> Holding:
-    def write(db: Connection) -> Holding:
-        if flags.hold(db, on=on):
-            fact = DeliveriesHeld if on else DeliveriesReleased
-            context.journal.append(db, fact(NO_SESSION, caller.name))
-        return Holding(on)
-
-    return await context.database.write(write)

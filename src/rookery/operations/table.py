@@ -62,17 +62,18 @@ def _operation(
     return Operation(name, method, path, need, run, types["params"], types["return"])
 
 
-def misshapen(faults: Sequence[Any], *, inside: int = 0) -> BadInput:
-    """Return an error that names the first fault of invalid input and its location.
-
-    ``inside`` is how many leading parts of the location the transport has added.
-    """
+def misshapen(faults: Sequence[Any]) -> BadInput:
+    """Return an error that names the first fault of invalid input and its location."""
     first = faults[0]
-    where = ".".join(str(word) for word in first["loc"][inside:])
+    where = ".".join(str(word) for word in first["loc"])
     return BadInput(f"{where}: {first['msg']}" if where else first["msg"])
 
 
-@cache
-def shape_of(answers: Any) -> TypeAdapter[Any]:  # noqa: ANN401 - a type, which mypy cannot hash
-    """Return the adapter that reads and writes an answer. Cached: making one takes 1 ms."""
+def shape_of(answers: type[T]) -> TypeAdapter[T]:
+    """Return the adapter that reads and writes an answer."""
+    return _shape_of(answers)  # type: ignore[arg-type]  # mypy: a type has no hash
+
+
+@cache  # making one takes 1 ms
+def _shape_of(answers: Any) -> TypeAdapter[Any]:  # noqa: ANN401 - a type
     return TypeAdapter(answers)

@@ -1,4 +1,4 @@
-"""What is said of something that cannot be taken as it is: the same at every door."""
+"""What is said of something that cannot be taken as it is: the same on every transport."""
 
 from __future__ import annotations
 
@@ -15,19 +15,15 @@ class Wanted(Params):
 
 @pytest.mark.spec("I1")
 @pytest.mark.parametrize(
-    ("given", "inside", "said"),
+    ("given", "said"),
     [
-        ({"number": "x"}, 0, "number: Input should be a valid integer"),
-        ({"number": 1, "names": ["a", 2]}, 0, "names.1: Input should be a valid string"),
-        ({"number": 1, "names": ["a", 2]}, 1, "1: Input should be a valid string"),
-        ({"number": "x"}, 1, "Input should be a valid integer"),
+        ({"number": "x"}, "number: Input should be a valid integer"),
+        ({"number": 1, "names": ["a", 2]}, "names.1: Input should be a valid string"),
     ],
 )
-def test_the_first_fault_is_said_with_its_place(
-    given: dict[str, object], inside: int, said: str
-) -> None:
+def test_the_first_fault_is_said_with_its_place(given: dict[str, object], said: str) -> None:
     with pytest.raises(ValidationError) as refused:
         Wanted.model_validate(given)
 
-    told = str(misshapen(refused.value.errors(), inside=inside))
+    told = str(misshapen(refused.value.errors()))
     assert told.startswith(f"This cannot be taken as it is: {said}")

@@ -142,7 +142,7 @@ async def _run(context: ToolContext, name: str, arguments: dict[str, Any]) -> by
     params = tool.asks.model_validate(arguments)
     context.require_here(params.computer)
     answer = await tool.run(context, params)
-    return shape_of(tool.answers).dump_json(answer)  # type: ignore[arg-type]  # as in the table
+    return shape_of(tool.answers).dump_json(answer)
 
 
 def _failed(message: str) -> CallToolResult:
@@ -151,7 +151,7 @@ def _failed(message: str) -> CallToolResult:
 
 def _described(tool: OurTool[Any, Any]) -> Tool:
     reads = tool.need is Need.READ
-    shape = shape_of(tool.answers)  # type: ignore[arg-type]  # as above
+    shape = shape_of(tool.answers)
     return Tool(
         name=tool.name,
         description=tool.description,
