@@ -21,21 +21,14 @@ from rookery.ports.transcript import Usage
 from rookery.store import evidence, retention, sessions, transcripts, turns
 from rookery.store.journal import Journal
 from rookery.store.transcripts import Progress
-from rookery.tracking import usage as room
 from rookery.tracking.transcript_files import MAX_FILE_BYTES
-from rookery.tracking.usage import (
-    AGAIN,
-    READER,
-    REMEMBERED_RESPONSES,
-    SETTLE,
-    UsageReader,
-    count,
-)
 from tests.support.daemon import passing_time
 from tests.support.fakes.clock import FakeClock
 from tests.support.fakes.database import ObservedDatabase
 from tests.support.rows import make
 from tests.support.waiting import until
+from rookery.tracking.usage import READER, REREAD_S, SETTLE_S, UsageReader
+from rookery.tracking.usage_files import MAX_SLICE_BYTES, REMEMBERED_RESPONSES, count
 
 S, T = SessionId("s"), SessionId("t")
 NATIVE = NativeId("11111111-2222-3333-4444-555555555555")
@@ -146,8 +139,8 @@ class Desk:
         self.write(name, **used)
         await self.tell(facts.TurnEnded(S))
 
-    async def read(self, session: SessionId = S) -> None:
-        reader = UsageReader(self.database, self.journal, self.prices)
+    async def read(self, session: SessionId = S, *, slice_bytes: int = MAX_SLICE_BYTES) -> None:
+        reader = UsageReader(self.database, self.journal, self.prices, slice_bytes)
         with anyio.fail_after(10):
             async with passing_time(self.database, self.clock):
                 while await reader.catch_up(session):
@@ -176,7 +169,7 @@ async def test_what_is_written_down_late_is_counted_all_the_same(
     await desk.turn("one", fresh=10)
 
     async def pause(seconds: float) -> None:
-        if seconds == AGAIN:
+        if seconds == REREAD_S:
             desk.write("late", fresh=5)
 
     monkeypatch.setattr(desk.clock, "sleep", pause)
@@ -227,7 +220,7 @@ async def test_it_is_read_when_a_turn_is_over_and_what_is_written_a_moment_later
             await desk.clock.someone_sleeps()
         desk.write("late", fresh=10)
 
-        desk.clock.advance(SETTLE)
+        desk.clock.advance(SETTLE_S)
         await until(desk.database, lambda db: sessions.get(db, S).input_tokens == 10)
         tasks.cancel_scope.cancel()
 
@@ -402,16 +395,15 @@ async def test_a_session_that_begins_another_conversation_counts_both(desk: Desk
 
 @pytest.mark.anyio
 async def test_a_long_file_is_read_in_slices_and_a_line_that_is_longer_is_passed_over(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    desk: Desk,
 ) -> None:
-    monkeypatch.setattr(room, "MAX_SLICE_BYTES", 400)
     for each in range(10):
         await desk.turn(f"m{each}", fresh=1)
     with desk.file.open("ab") as transcript:
         transcript.write(b'"' + b"x" * 2_000 + b'"\n')
     await desk.turn("last", fresh=1)
 
-    await desk.read()
+    await desk.read(slice_bytes=400)
 
     assert await desk.used() == (11, 0)
 
