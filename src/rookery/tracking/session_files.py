@@ -19,12 +19,12 @@ from anyio.abc import TaskGroup
 from watchfiles import awatch
 
 from rookery import supervise
+from rookery.agents.catalog import AGENTS
 from rookery.model import beliefs
 from rookery.model.answers import NO_ANSWER, Answer
 from rookery.model.beliefs import FileReport
 from rookery.model.evidence import Evidence
 from rookery.model.facts import BackgroundEnded, Outcome, SessionFound, SessionId
-from rookery.agents.catalog import AGENTS
 from rookery.model.lifecycle import Activity
 from rookery.ports.transcript import SessionEntry, SessionFiles
 from rookery.processes import Process, is_running, run_as

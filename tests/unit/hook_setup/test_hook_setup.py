@@ -129,9 +129,9 @@ def test_whatever_is_written_there_is_restored_byte_for_byte(
 ) -> None:
     agent = drawn.draw(st.sampled_from(["claude", "gemini", "codex"]))
     if agent == "codex":
-        name, text = "config.toml", drawn.draw(files.as_toml())
+        name, text = "config.toml", drawn.draw(written.as_toml())
     else:
-        look = files.as_json(drawn.draw(files.settings()), comments=agent == "gemini")
+        look = written.as_json(drawn.draw(written.settings()), comments=agent == "gemini")
         name, text = "settings.json", drawn.draw(look)
     with TemporaryDirectory() as folder:
         setting = Setting(Path(folder))

@@ -22,13 +22,13 @@ from rookery.store import evidence, retention, sessions, transcripts, turns
 from rookery.store.journal import Journal
 from rookery.store.transcripts import Progress
 from rookery.tracking.transcript_files import MAX_FILE_BYTES
+from rookery.tracking.usage import READER, REREAD_S, SETTLE_S, UsageReader
+from rookery.tracking.usage_files import MAX_SLICE_BYTES, REMEMBERED_RESPONSES, count
 from tests.support.daemon import passing_time
 from tests.support.fakes.clock import FakeClock
 from tests.support.fakes.database import ObservedDatabase
 from tests.support.rows import make
 from tests.support.waiting import until
-from rookery.tracking.usage import READER, REREAD_S, SETTLE_S, UsageReader
-from rookery.tracking.usage_files import MAX_SLICE_BYTES, REMEMBERED_RESPONSES, count
 
 S, T = SessionId("s"), SessionId("t")
 NATIVE = NativeId("11111111-2222-3333-4444-555555555555")
