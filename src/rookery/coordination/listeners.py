@@ -12,6 +12,7 @@ from sqlite3 import Connection
 from rookery import supervise
 from rookery.coordination.needs import need
 from rookery.coordination.notices import News, tell
+from rookery.coordination.rings import path_back, ring_of
 from rookery.model import facts
 from rookery.model.actors import LISTENERS
 from rookery.model.errors import BadInput, SessionOver
@@ -58,7 +59,7 @@ def listen(db: Connection, journal: Journal, listener: Listener) -> bool:
     target = sessions.get(db, listener.target)
     if target.status.is_over:
         raise SessionOver(ended(target))
-    if listener.is_lasting and _path(db, listener, only_lasting=True):
+    if listener.is_lasting and path_back(db, listener, only_lasting=True):
         raise BadInput(f"{target.name} and those who wait would wake each other for ever.")
     if not listeners.add(db, listener, at=journal.clock.now()):
         return False
@@ -87,7 +88,7 @@ def listen_to_several(
 
 def _report_ring(db: Connection, journal: Journal, listener: Listener) -> None:
     """Record and report that sessions wait for each other, if a listener closes a ring."""
-    edges = _path(db, listener)
+    edges = path_back(db, listener)
     if not edges:
         return
     ring = [listener, *edges]
@@ -98,30 +99,6 @@ def _report_ring(db: Connection, journal: Journal, listener: Listener) -> None:
     for each in ring:
         words = RING.format(ring=told, computer=journal.computer, id=each.target)
         _write(db, each.caller, words, seq, hops=messages.hops_of(db, listener.caller))
-
-
-def ring_of(db: Connection, listener: Listener) -> str:
-    """Return the names of the sessions that wait for each other; empty if there is no ring."""
-    if not (edges := _path(db, listener)):
-        return ""
-    names = [sessions.get(db, each.caller).name for each in (listener, *edges)]
-    return " → ".join((*names, names[0]))
-
-
-def _path(db: Connection, listener: Listener, *, only_lasting: bool = False) -> list[Listener]:
-    """Return the listeners that lead from the target back to the caller; empty if none do."""
-    ways: list[list[Listener]] = [[listener]]
-    seen: set[SessionId] = set()
-    while ways:
-        way = ways.pop(0)
-        last = way[-1].target
-        if last == listener.caller:
-            return way[1:]
-        if last not in seen:
-            seen.add(last)
-            further = listeners.targets_of(db, last)
-            ways += [[*way, each] for each in further if each.is_lasting or not only_lasting]
-    return []
 
 
 def react(db: Connection, entry: Entry) -> None:

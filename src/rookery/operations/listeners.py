@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from rookery.coordination import listeners
+from rookery.coordination import listeners, rings
 from rookery.model.errors import BadInput, CommandRefused, SessionOver
 from rookery.model.facts import SessionId
 from rookery.model.listeners import Listener, Until
@@ -122,7 +122,7 @@ def _listen(db: Connection, context: Context, wanted: Listener) -> Listening:
     except SessionOver as over:
         return Listening(wanted.target, listening=False, reason=str(over.args[0]))
     reason = "" if added else "it waits for that one already"
-    ring = listeners.ring_of(db, wanted)
+    ring = rings.ring_of(db, wanted)
     return Listening(wanted.target, listening=added, reason=reason, ring=ring)
 
 
@@ -133,7 +133,7 @@ def _listen_to_several(
     needed = enough("all" if params.needed == "each" else params.needed, len(wanted))
     deadline = timedelta(seconds=params.timeout) if params.timeout is not None else None
     listeners.listen_to_several(db, context.journal, wanted, needed=needed, deadline=deadline)
-    rings = ((each, listeners.ring_of(db, each)) for each in wanted)
+    rings = ((each, rings.ring_of(db, each)) for each in wanted)
     return [Listening(each.target, listening=True, ring=ring) for each, ring in rings]
 
 
