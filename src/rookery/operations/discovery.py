@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from sqlite3 import Connection
 
 from rookery.model.errors import CommandRefused
-from rookery.model.sessions import OBSERVED, Session
 from rookery.operations.context import Caller, Context
 from rookery.operations.table import Nothing
+from rookery.model.sessions import Session
 from rookery.runtimes.tmux.user_servers import ListedPane
 from rookery.store import sessions
 
@@ -71,4 +71,4 @@ async def discover(context: Context, caller: Caller, params: Nothing) -> Discove
 
 
 def _observed(db: Connection) -> list[Session]:
-    return [each for each in sessions.live(db) if each.runtime == OBSERVED]
+    return [each for each in sessions.live(db) if each.has_terminal and not each.is_ours]

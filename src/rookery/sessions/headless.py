@@ -16,7 +16,7 @@ import anyio
 from rookery import supervise
 from rookery.model.facts import Outcome, SessionId
 from rookery.model.lifecycle import Activity
-from rookery.model.sessions import HEADLESS, Session
+from rookery.model.sessions import Session
 from rookery.processes import Process, is_running
 from rookery.sessions import endings
 from rookery.store import sessions
@@ -44,7 +44,7 @@ class HeadlessWatch:
     async def look(self) -> None:
         """End the sessions whose processes are missing for the second time."""
         live = await self.database.read(sessions.with_processes)
-        headless = {each.id: each for each in live if each.runtime == HEADLESS}
+        headless = {each.id: each for each in live if not each.has_terminal}
         gone = await anyio.to_thread.run_sync(self._gone, list(headless.values()))
         for session in gone & self._missed:
             await self.database.write(partial(self._end, seen=headless[session]))
@@ -60,7 +60,7 @@ class HeadlessWatch:
 
     def _end(self, db: Connection, seen: Session) -> None:
         now = sessions.get(db, seen.id)
-        if now.process != seen.process or now.runtime != HEADLESS:
+        if now.process != seen.process or now.has_terminal:
             return  # it continues in another process, or in a pane
         outcome, reason = _how_it_ended(now)
         endings.end(db, self.journal, now.id, outcome=outcome, reason=reason)

@@ -8,7 +8,7 @@ from sqlite3 import Connection
 
 from rookery.model.facts import Fact, PromptFound, SessionRenamed, TurnStarted
 from rookery.model.names import NAMELESS, distinct, name_from
-from rookery.model.sessions import HEADLESS, Session
+from rookery.model.sessions import Session
 from rookery.store import sessions, turns
 from rookery.store.journal import Journal
 from rookery.store.sessions import TakenNames
@@ -24,7 +24,7 @@ def rename_after_prompt(
     if not isinstance(told, TurnStarted | PromptFound) or not told.prompt:
         return
     session = sessions.get(db, told.session)
-    if session.runtime != HEADLESS or session.status.is_over:
+    if session.has_terminal or session.status.is_over:
         return
     name = name_from(told.prompt)
     if name in {NAMELESS, name_from(session.title)} or not _is_named_by_folder(session):

@@ -11,7 +11,9 @@ from rookery.model.sessions import OBSERVED, NativeId, PaneRef, Sender, Session
 from rookery.store.sessions import LIVE, read_session
 
 
-def seat(db: Connection, session: SessionId, pane_ref: PaneRef, tmux_session: str) -> None:
+def assign_pane(
+    db: Connection, session: SessionId, pane_ref: PaneRef, tmux_session: str
+) -> None:
     """Record the pane that a session is in, replacing what was known before."""
     db.execute(
         "update sessions set runtime = ?, tmux_server = ?, tmux_session = ?, tmux_pane = ?"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rookery.model.errors import SessionUnknown
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import OVER, Status
-from rookery.model.sessions import Badge, Sender
+from rookery.model.sessions import TRAITS, Badge, Sender
 from rookery.store.sessions import LIVE
 from rookery.store.tokens import IS_BADGE, digest
 
@@ -33,6 +33,10 @@ class Sending(NamedTuple):
     def process(self) -> str | None:
         """Return its process, if it is live and the process is known."""
         return self.last_process if self.is_live else None
+
+    @property
+    def has_terminal(self) -> bool:
+        return TRAITS[self.runtime].has_terminal
 
     @property
     def is_starting(self) -> bool:

@@ -30,10 +30,10 @@ from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.tracking.pane_matching import (
     AgentGone,
-    AgentMet,
-    AgentSighted,
+    AgentInPane,
     Change,
     LabelChanged,
+    NewAgent,
     PaneAssigned,
     changes_of,
 )
@@ -122,7 +122,7 @@ class Discovery:
             _looking_at(socket), clock, (CHECK_INTERVAL_SECONDS, CHECK_INTERVAL_SECONDS)
         )
         while socket in present:
-            if await looking.attempt(partial(self.look, socket)):
+            if await looking.attempt(partial(self.check_server, socket)):
                 await clock.sleep(CHECK_INTERVAL_SECONDS)
         followed.discard(socket)
 
@@ -134,9 +134,11 @@ class Discovery:
         """Look at all servers now."""
         async with anyio.create_task_group() as tasks:
             for socket in await self._servers():
-                supervise.spawn(tasks, partial(self.look, socket), name=_looking_at(socket))
+                supervise.spawn(
+                    tasks, partial(self.check_server, socket), name=_looking_at(socket)
+                )
 
-    async def look(self, socket: str) -> None:
+    async def check_server(self, socket: str) -> None:
         """Record what one server shows. Raises ``RuntimeFailed``, with nothing done."""
         async with self._locks[socket]:
             panes = await list_panes(self.holder.server(socket))
@@ -151,14 +153,14 @@ class Discovery:
                 live = await self.database.read(sessions.live)
             self._hold_all(socket, live)
 
-    def _recognise(self, panes: Sequence[ListedPane]) -> list[AgentSighted]:
+    def _recognise(self, panes: Sequence[ListedPane]) -> list[AgentInPane]:
         programs = {run_as(agent): agent.name for agent in self.agents.values()}
         found = ((pane, find_agent(self.table, pane.pid, programs)) for pane in panes)
         return [self._describe(pane, agent) for pane, agent in found if agent]
 
-    def _describe(self, pane: ListedPane, found: FoundProgram) -> AgentSighted:
+    def _describe(self, pane: ListedPane, found: FoundProgram) -> AgentInPane:
         pid = found.process.pid
-        return AgentSighted(
+        return AgentInPane(
             found, pane, self.table.folder(pid) or pane.cwd, self.table.began(pid)
         )
 
@@ -167,17 +169,21 @@ class Discovery:
         socket: str,
         live: Iterable[Session],
         panes: Iterable[ListedPane],
-        agents: Iterable[AgentSighted],
+        agents: Iterable[AgentInPane],
     ) -> list[AgentGone]:
         """Return the sessions that ended, or whose pane is missing for the second time."""
         here = [each for each in live if each.tmux_server == socket]
-        ended = {each.id for each in here if each.process and not self._runs_word(each.process)}
-        there = {each.pane for each in panes}
-        peopled = {each.pane.pane for each in agents}
+        ended = {
+            each.id
+            for each in here
+            if each.process and not self._runs(Process.read(each.process))
+        }
+        present = {each.pane for each in panes}
+        with_agent = {each.pane.pane for each in agents}
         missed = frozenset(
             each.id
             for each in here
-            if each.tmux_pane not in (there if each.process else peopled)
+            if each.tmux_pane not in (present if each.process else with_agent)
         )
         lost = missed & self._missed.get(socket, frozenset())
         self._missed[socket] = missed
@@ -189,10 +195,10 @@ class Discovery:
     def _record_changes(self, db: Connection, changes: Iterable[Change]) -> None:
         for change in changes:
             match change:
-                case AgentMet(agent):
+                case NewAgent(agent):
                     self._add_session(db, agent)
                 case PaneAssigned(session, agent):
-                    observed.seat(db, session, agent.pane_ref, agent.pane.session)
+                    observed.assign_pane(db, session, agent.pane_ref, agent.pane.session)
                     observed.identify(db, session, agent.found.process.word)
                     self._label(db, session, agent.pane.window_name)
                 case LabelChanged(session, label):
@@ -202,12 +208,12 @@ class Discovery:
                 case _:
                     assert_never(change)
 
-    def _add_session(self, db: Connection, agent: AgentSighted) -> None:
+    def _add_session(self, db: Connection, agent: AgentInPane) -> None:
         """Add a session for an agent, unless a hook or a file has just done so."""
-        words = agent.found.words
-        if any(sessions.holder_of_process(db, word) for word in words):
+        processes = agent.found.words
+        if any(sessions.holder_of_process(db, each) for each in processes):
             return
-        if any(observed.has_ended(db, word) for word in words):
+        if any(observed.has_ended(db, each) for each in processes):
             self._over.add(agent.found.process.word)
             return
         arrival = Arrival(
@@ -220,7 +226,7 @@ class Discovery:
             label=agent.pane.window_name,
         )
         session = adopt.adopt_session(db, self.journal, arrival)
-        observed.seat(db, session, agent.pane_ref, agent.pane.session)
+        observed.assign_pane(db, session, agent.pane_ref, agent.pane.session)
         self.journal.append(db, SessionFound(session))
 
     def _label(self, db: Connection, session: SessionId, label: str) -> None:
@@ -246,9 +252,6 @@ class Discovery:
         seen = self.table.look(process.pid)
         return seen is not None and seen.process == process
 
-    def _runs_word(self, word: str) -> bool:
-        return self._runs(Process.read(word))
-
     async def list_all(self) -> list[ListedPane]:
         """List the panes of the user's servers and of Rookery's own, as far as they answer."""
         own = str(self.own)
@@ -271,7 +274,7 @@ def _looking_at(socket: str) -> str:
     return f"Looking at the tmux server on {socket}"
 
 
-def _make_native_id(db: Connection, agent: AgentSighted) -> NativeId:
+def _make_native_id(db: Connection, agent: AgentInPane) -> NativeId:
     """Return a made-up native id for an agent whose own is unknown."""
     plain = NativeId(f"tmux_{agent.pane.pane}")
     if not observed.is_taken(db, agent.found.agent, plain):
@@ -281,4 +284,4 @@ def _make_native_id(db: Connection, agent: AgentSighted) -> NativeId:
 
 
 def _in_user_panes(db: Connection) -> list[Session]:
-    return [each for each in sessions.live(db) if each.tmux_server is not None]
+    return [each for each in sessions.live(db) if each.is_in_user_pane]

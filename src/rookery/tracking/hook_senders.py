@@ -9,7 +9,7 @@ from sqlite3 import Connection
 from rookery.hook_protocol import Hook
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import SessionId
-from rookery.model.sessions import HEADLESS, Sender, Session
+from rookery.model.sessions import Sender, Session
 from rookery.processes import Process, is_running
 from rookery.processes.lineage import TELLS_LINEAGE
 from rookery.sessions import adopt, endings
@@ -104,7 +104,7 @@ class HookSenders:
 
     def _learn_process(self, db: Connection, sending: Sending, caller: HookCaller) -> None:
         """Record the process of a headless session whose first calls did not reveal it."""
-        if sending.runtime != HEADLESS or caller.hook.pid is None:
+        if sending.has_terminal or caller.hook.pid is None:
             return
         found = caller.to_learn
         if found and not sessions.holder_of_process(db, found.word):

@@ -26,7 +26,7 @@ from rookery.model.facts import (
     TurnStarted,
 )
 from rookery.model.permissions import Call, Verdict
-from rookery.model.sessions import HEADLESS, Sender
+from rookery.model.sessions import Sender
 from rookery.permissions.decisions import Pass, Permissions, Ruling, WaitForAnswer
 from rookery.permissions.stop_policy import KeepWorking, StopPolicy
 from rookery.ports.agent import Agent, HookDialect
@@ -251,7 +251,7 @@ class Intake:
 
     def _bring_up(self, db: Connection, sending: Sending) -> None:
         """Mark a headless agent as up once it has reported anything."""
-        was_starting = sending.runtime == HEADLESS and sending.is_starting
+        was_starting = sending.is_starting and not sending.has_terminal
         # The facts of this call may have done so already.
         if was_starting and senders.get(db, sending.session).is_starting:
             self.journal.append(db, SessionFound(sending.session))

@@ -8,13 +8,13 @@ from datetime import datetime
 from typing import TypeAlias
 
 from rookery.model.facts import SessionId
-from rookery.model.sessions import HEADLESS, OBSERVED, PaneRef, Session
+from rookery.model.sessions import PaneRef, Session
 from rookery.processes import FoundProgram
 from rookery.runtimes.tmux.user_servers import ListedPane
 
 
 @dataclass(frozen=True, slots=True)
-class AgentSighted:
+class AgentInPane:
     """An agent in a pane."""
 
     found: FoundProgram
@@ -28,10 +28,10 @@ class AgentSighted:
 
 
 @dataclass(frozen=True, slots=True)
-class AgentMet:
-    """An agent that no session is known for."""
+class NewAgent:
+    """An agent without a known session."""
 
-    agent: AgentSighted
+    agent: AgentInPane
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class PaneAssigned:
     """A known session whose agent was not known to be in this pane."""
 
     session: SessionId
-    agent: AgentSighted
+    agent: AgentInPane
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +54,16 @@ class AgentGone:
     reason: str
 
 
-Change: TypeAlias = AgentMet | PaneAssigned | LabelChanged | AgentGone
+Change: TypeAlias = NewAgent | PaneAssigned | LabelChanged | AgentGone
 
 
-def changes_of(live: Sequence[Session], agents: Sequence[AgentSighted]) -> list[Change]:
+def changes_of(live: Sequence[Session], agents: Sequence[AgentInPane]) -> list[Change]:
     """Return what the agents that were seen change about the known sessions."""
     changes: list[Change] = []
     for agent in agents:
-        session = whose(agent, live, agents)
+        session = find_session(agent, live, agents)
         if session is None:
-            changes.append(AgentMet(agent))
+            changes.append(NewAgent(agent))
         elif not _is_recorded_at(session, agent):
             changes.append(PaneAssigned(session.id, agent))
         elif agent.pane.window_name not in {"", session.label}:
@@ -71,37 +71,37 @@ def changes_of(live: Sequence[Session], agents: Sequence[AgentSighted]) -> list[
     return changes
 
 
-def whose(
-    agent: AgentSighted, live: Iterable[Session], agents: Iterable[AgentSighted]
+def find_session(
+    agent: AgentInPane, live: Iterable[Session], agents: Iterable[AgentInPane]
 ) -> Session | None:
     """Return the session of an agent: by its process, else by its pane, else by its folder."""
     known = [each for each in live if each.agent == agent.found.agent]
-    if ours := [each for each in known if each.process in agent.found.words]:
-        return ours[0]
+    if same := [each for each in known if each.process in agent.found.words]:
+        return same[0]
     unknown = [each for each in known if each.process is None and not each.is_ours]
-    if ours := [each for each in unknown if _is_at(each, agent.pane_ref)]:
-        return ours[0]
+    if same := [each for each in unknown if _is_at(each, agent.pane_ref)]:
+        return same[0]
     # Two agents in one folder stay separate sessions: they cannot be told apart.
     alike = [each for each in agents if _is_alike(each, agent)]
-    ours = [each for each in unknown if each.runtime == HEADLESS and _may_be(each, agent)]
-    return ours[0] if len(ours) == 1 and len(alike) == 1 else None
+    same = [each for each in unknown if not each.has_terminal and _may_be(each, agent)]
+    return same[0] if len(same) == 1 and len(alike) == 1 else None
 
 
 def _is_at(session: Session, pane_ref: PaneRef) -> bool:
     return (session.tmux_server, session.tmux_pane) == (pane_ref.server, pane_ref.pane)
 
 
-def _is_alike(one: AgentSighted, other: AgentSighted) -> bool:
+def _is_alike(one: AgentInPane, other: AgentInPane) -> bool:
     return (one.found.agent, one.folder) == (other.found.agent, other.folder)
 
 
-def _may_be(session: Session, agent: AgentSighted) -> bool:
+def _may_be(session: Session, agent: AgentInPane) -> bool:
     """Return whether a session is in the agent's folder, and not older than the agent."""
     is_new = agent.began is not None and session.created_at >= agent.began
     return is_new and session.project_path == agent.folder
 
 
-def _is_recorded_at(session: Session, agent: AgentSighted) -> bool:
+def _is_recorded_at(session: Session, agent: AgentInPane) -> bool:
     is_named = session.tmux_session == agent.pane.session
-    is_there = session.runtime == OBSERVED and _is_at(session, agent.pane_ref) and is_named
+    is_there = session.has_terminal and _is_at(session, agent.pane_ref) and is_named
     return is_there and session.process is not None

@@ -67,7 +67,7 @@ class Desk:
         return self.server.open(f"%{pid}", pid, **more)
 
     async def look(self) -> None:
-        await self.discovery.look(SOCKET)
+        await self.discovery.check_server(SOCKET)
 
     async def all(self) -> list[Session]:
         return await self.database.read(sessions.live)
@@ -157,7 +157,7 @@ async def test_the_same_pane_on_two_servers_is_two_sessions(desk: Desk) -> None:
     other.open("%10", 30)
 
     await desk.look()
-    await desk.discovery.look("/run/other")
+    await desk.discovery.check_server("/run/other")
 
     ids = {each.tmux_server: str(each.native_id) for each in await desk.all()}
     assert ids[SOCKET] == "tmux_%10"

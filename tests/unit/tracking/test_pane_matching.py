@@ -12,9 +12,9 @@ from rookery.processes import FoundProgram, Process
 from rookery.runtimes.tmux.user_servers import ListedPane
 from rookery.store.journal import Journal
 from rookery.tracking.pane_matching import (
-    AgentMet,
-    AgentSighted,
+    AgentInPane,
     LabelChanged,
+    NewAgent,
     PaneAssigned,
     changes_of,
 )
@@ -29,11 +29,9 @@ def sighted(
     *,
     window: str = "work",
     inner: tuple[Process, ...] = (),
-) -> AgentSighted:
+) -> AgentInPane:
     listed = ListedPane("/run/default", "main", 0, window, 0, pane, 9, "/code", "sh")
-    return AgentSighted(
-        FoundProgram("claude", Process(pid, "7"), inner), listed, "/code", BEGAN
-    )
+    return AgentInPane(FoundProgram("claude", Process(pid, "7"), inner), listed, "/code", BEGAN)
 
 
 class Known:
@@ -59,7 +57,7 @@ def known(journal: Journal) -> Known:
 def test_an_agent_that_nobody_knows_is_met() -> None:
     agent = sighted()
 
-    assert changes_of([], [agent]) == [AgentMet(agent)]
+    assert changes_of([], [agent]) == [NewAgent(agent)]
 
 
 @pytest.mark.spec("B6")
@@ -107,7 +105,7 @@ def test_a_session_that_was_known_by_its_pane_only_learns_its_process(known: Kno
 def test_another_process_in_the_same_pane_is_another_session(known: Known) -> None:
     agent = sighted(pid=20)
 
-    assert changes_of([known.observed()], [agent]) == [AgentMet(agent)]
+    assert changes_of([known.observed()], [agent]) == [NewAgent(agent)]
 
 
 @pytest.mark.spec("B6")
@@ -122,8 +120,8 @@ def test_a_session_that_is_known_by_hooks_only_is_merged_by_its_folder(known: Kn
 def test_two_agents_in_one_folder_stay_two(known: Known) -> None:
     one, other = sighted("%1", 10), sighted("%2", 11)
 
-    assert changes_of([known.headless()], [one, other]) == [AgentMet(one), AgentMet(other)]
-    assert changes_of([known.headless("a"), known.headless("b")], [one]) == [AgentMet(one)]
+    assert changes_of([known.headless()], [one, other]) == [NewAgent(one), NewAgent(other)]
+    assert changes_of([known.headless("a"), known.headless("b")], [one]) == [NewAgent(one)]
 
 
 @pytest.mark.spec("B6")
@@ -131,7 +129,7 @@ def test_an_older_session_of_the_same_folder_is_another(known: Known) -> None:
     agent = sighted()
     older = known.headless(created_at=BEGAN - timedelta(seconds=1))
 
-    assert changes_of([older], [agent]) == [AgentMet(agent)]
+    assert changes_of([older], [agent]) == [NewAgent(agent)]
 
 
 @pytest.mark.spec("B6")
@@ -142,4 +140,4 @@ def test_an_older_session_of_the_same_folder_is_another(known: Known) -> None:
 def test_what_differs_is_not_merged_by_its_folder(known: Known, more: dict[str, str]) -> None:
     agent = sighted()
 
-    assert changes_of([known.headless(**more)], [agent]) == [AgentMet(agent)]
+    assert changes_of([known.headless(**more)], [agent]) == [NewAgent(agent)]
