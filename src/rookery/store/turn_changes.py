@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from sqlite3 import Connection, Row
 
-from rookery.model import facts
+from rookery.model import attribution, facts
+from rookery.model.attribution import OpenTurn
 from rookery.model.facts import Fact, SessionId
 from rookery.model.sessions import MAX_FIRST_PROMPT_CHARACTERS
-from rookery.store import attribution
-from rookery.store.attribution import OpenTurn
 from rookery.store.times import stamp
 from rookery.store.turns import MAX_TEXT_CHARACTERS
 

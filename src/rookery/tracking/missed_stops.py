@@ -12,10 +12,10 @@ from functools import partial
 from sqlite3 import Connection
 
 from rookery.model.answers import Answer
+from rookery.model.attribution import OpenTurn
 from rookery.model.facts import Fact, SessionId, TurnEnded
 from rookery.model.sessions import Turn
 from rookery.store import turn_changes, turns
-from rookery.store.attribution import OpenTurn
 from rookery.store.database import Database
 from rookery.tracking.transcript_reader import TranscriptReader
 

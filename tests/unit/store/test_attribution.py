@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rookery.store.attribution import OpenTurn, StopShare, is_queued, resumed, share
+from rookery.model.attribution import OpenTurn, StopShare, is_queued, resumed, share
 
 pytestmark = pytest.mark.spec("E7")
 
