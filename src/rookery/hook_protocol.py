@@ -131,7 +131,10 @@ def read_body(head: CallHead, body: bytes, *, pid: int | None = None) -> Hook:
     if not isinstance(payload, dict):
         raise HookUnreadable("it is no JSON object")
     return Hook(
-        *(head.key, head.agent, head.badge, payload),
+        key=head.key,
+        agent=head.agent,
+        badge=head.badge,
+        payload=payload,
         pid=pid,
         pane=head.pane,
         is_altered=is_altered,

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from rookery.model.facts import SessionId, TurnEnded
+from rookery.model.sessions import Turn
+
 #: Whether a prompt was typed during another turn (``waiting``), and whether that turn has
 #: taken it in since then: agents do so when they pass a tool's result to their model.
 Queued: TypeAlias = Literal["", "waiting", "taken_in"]
@@ -70,3 +73,18 @@ def share(open_turns: Sequence[OpenTurn], native_id: str) -> StopShare:
         tuple(each.number for each in answered),
         tuple(each.number for each in passed),
     )
+
+
+def reported_end(
+    session: SessionId, open_turns: Sequence[OpenTurn], before: Turn | None
+) -> TurnEnded | None:
+    """Return the end of the open turns that follows from earlier hooks, if any.
+
+    ``before``: the last turn that has ended.
+    """
+    if open_turns and all(each.is_paused for each in open_turns):
+        return TurnEnded(session)  # its subagents are gone, and it has answered
+    if before and open_turns and all(each.queued for each in open_turns):
+        # The turn before has taken these prompts in: its answer is also theirs.
+        return TurnEnded(session, before.answer)
+    return None

@@ -12,6 +12,9 @@ from rookery.model.sessions import Session
 from rookery.ports.agent import Agent
 from rookery.store.times import stamp
 
+#: Characters stored of the detail of a claim.
+MAX_DETAIL_CHARACTERS = 500
+
 
 def put(db: Connection, session: SessionId, evidence: Evidence) -> None:
     db.execute(
@@ -19,7 +22,10 @@ def put(db: Connection, session: SessionId, evidence: Evidence) -> None:
         " on conflict do update set claim = excluded.claim, detail = excluded.detail,"
         " at = excluded.at",
         (
-            *(session, evidence.source, evidence.claim, evidence.detail[:500]),
+            session,
+            evidence.source,
+            evidence.claim,
+            evidence.detail[:MAX_DETAIL_CHARACTERS],
             evidence.at.isoformat(),
         ),
     )
@@ -29,7 +35,7 @@ def note_state(
     db: Connection, session: SessionId, source: Source, *, at: datetime, detail: str
 ) -> None:
     """Record that a source has just led to the session's current state."""
-    row = (session, source, detail[:500], stamp(at))
+    row = (session, source, detail[:MAX_DETAIL_CHARACTERS], stamp(at))
     # The row nearly always exists, and then this is twice as fast as an upsert.
     updated = db.execute(
         "update evidence set detail = ?3, at = ?4,"

@@ -21,11 +21,11 @@ from rookery.sessions.prompt_names import rename_after_prompt
 from rookery.store import dialogs, evidence, sessions, turn_changes
 from rookery.store.database import Database
 from rookery.store.journal import Journal
-from rookery.tracking.missed_stops import MissedStops
+from rookery.tracking.missed_stops import missed_end
 from rookery.tracking.transcript_reader import TranscriptReader
 
 #: Text that an agent writes later than this after its file says idle is of another turn.
-LATE = timedelta(seconds=0.1)
+MAX_TEXT_DELAY = timedelta(seconds=0.1)
 
 #: Adds to observed facts what the agent recorded about them.
 Amend: TypeAlias = Callable[[Iterable[Fact]], list[Fact]]
@@ -58,9 +58,8 @@ class Corrections:
         """
         activity, session = report.claim.activity, report.session
         if activity is Activity.IDLE:
-            ending = await MissedStops(self.database, self.conversations).ending(
-                session, until=report.claim.at + LATE
-            )
+            until = report.claim.at + MAX_TEXT_DELAY
+            ending = await missed_end(self.database, self.conversations, session, until=until)
             return partial(_with_ending, ending=ending)
         if activity is Activity.WORKING:
             last = await self.conversations.said_last(self.database, session)

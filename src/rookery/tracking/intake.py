@@ -45,7 +45,7 @@ from rookery.tracking.hook_senders import HookSenders, ends_an_earlier_conversat
 from rookery.tracking.transcript_reader import TranscriptReader
 
 #: A duplicate of a hook call arrives within this time.
-ECHO = timedelta(seconds=5)
+ECHO_WINDOW = timedelta(seconds=5)
 
 #: Precedes the origin of text that an agent would take for its user's.
 TYPED_BY_US = "Rookery, not your person, has typed these words:"
@@ -206,7 +206,7 @@ class Intake:
     def _is_echo(self, db: Connection, hook: Hook, at: datetime) -> bool:
         """Return whether the same call came a moment ago: a hook may be installed twice."""
         digest = sha256(json.dumps(hook.payload, sort_keys=True).encode()).hexdigest()
-        return hook_calls.is_echo(db, hook.key, digest, at=at, within=ECHO)
+        return hook_calls.is_echo(db, hook.key, digest, at=at, within=ECHO_WINDOW)
 
     def _answer_again(
         self, db: Connection, hook: Hook, sender: Sender, call: Call | None

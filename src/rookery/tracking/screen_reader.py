@@ -27,7 +27,7 @@ from rookery.processes import terminal_jobs
 from rookery.store import evidence, sessions, turn_changes, turns
 from rookery.store.database import Database
 from rookery.store.journal import Journal
-from rookery.tracking.missed_stops import MissedStops
+from rookery.tracking.missed_stops import missed_end
 from rookery.tracking.transcript_reader import TranscriptReader
 
 #: The minimum duration of a turn whose end is observed, not reported.
@@ -162,8 +162,7 @@ class ScreenReader:
         session, answer = known.session.id, NO_ANSWER
         ending: Sequence[Fact] = ()
         if beliefs.hooks_report_turns(known):
-            missed = MissedStops(self.database, self.conversations)
-            ending = await missed.ending(session)
+            ending = await missed_end(self.database, self.conversations, session)
         else:
             answer = await self._answer(session)
 

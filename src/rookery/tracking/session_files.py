@@ -34,7 +34,7 @@ from rookery.sessions.adopt import Arrival
 from rookery.store import evidence, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
-from rookery.tracking.corrections import LATE, Corrections, missed_facts
+from rookery.tracking.corrections import MAX_TEXT_DELAY, Corrections, missed_facts
 from rookery.tracking.transcript_reader import TranscriptReader
 
 _log = logging.getLogger(__name__)
@@ -131,7 +131,7 @@ class SessionFilesWatch:
         session = await self.database.read(partial(_find_unhooked, entry=entry))
         if session is None:
             return NO_ANSWER
-        until = entry.claim.at + LATE if entry.claim else None
+        until = entry.claim.at + MAX_TEXT_DELAY if entry.claim else None
         answer = await self.conversations.answer(
             self.database, session, until=until, tries=MAX_ANSWER_LOOKS
         )

@@ -29,7 +29,7 @@ from rookery.model.sessions import NativeId
 from rookery.store import evidence, sessions, turns
 from rookery.store.journal import Journal
 from rookery.tracking.corrections import Corrections
-from rookery.tracking.missed_stops import MissedStops
+from rookery.tracking.missed_stops import missed_end
 from rookery.tracking.transcript_reader import TranscriptReader
 from tests.support.daemon import passing_time
 from tests.support.fakes.clock import FakeClock
@@ -107,7 +107,7 @@ class Desk:
 
     async def ending(self) -> tuple[Fact, ...]:
         async with passing_time(self.database, self.clock):
-            return await MissedStops(self.database, self.conversations).ending(S)
+            return await missed_end(self.database, self.conversations, S)
 
     async def turns(self) -> list[tuple[str, str, str]]:
         found = await self.database.read(lambda db: turns.of_session(db, S, last=9))
