@@ -6,18 +6,21 @@ from collections.abc import Mapping
 
 from rookery.agents import claude, codex, gemini, opencode
 
-#: All agents, as on the command line.
-NAMES = (claude.NAME, codex.NAME, "demo", gemini.NAME, opencode.NAME, "shell")
+#: The agents with a package of their own, in the order of their names.
+PACKAGES = (claude, codex, gemini, opencode)
 
 #: The agents that hooks can be installed for.
-WITH_SETTINGS = (claude.NAME, codex.NAME, gemini.NAME, opencode.NAME)
+WITH_SETTINGS = tuple(each.NAME for each in PACKAGES)
+
+#: All agents, as on the command line.
+NAMES = tuple(sorted((*WITH_SETTINGS, "demo", "shell")))
 
 #: The agent that a rule is tested for unless another is named.
 DEFAULT = claude.NAME
 
 #: What a project may hold for each agent that runs programs once its folder is trusted.
 PROJECT_FILES: Mapping[str, tuple[str, ...]] = {
-    each.NAME: each.PROJECT_FILES for each in (claude, codex, gemini, opencode)
+    each.NAME: each.PROJECT_FILES for each in PACKAGES
 }
 
 #: Variables that agents set for the programs that they run.
