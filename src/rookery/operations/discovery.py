@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from sqlite3 import Connection
 
 from rookery.model.errors import CommandRefused
+from rookery.model.sessions import Session
 from rookery.operations.context import Caller, Context
 from rookery.operations.table import Nothing
-from rookery.model.sessions import Session
 from rookery.runtimes.tmux.user_servers import ListedPane
 from rookery.store import sessions
 

@@ -11,9 +11,9 @@ from rookery.model.beliefs import Confidence, confidence
 from rookery.model.evidence import Evidence
 from rookery.model.lifecycle import as_lifecycle, as_state
 from rookery.model.scopes import Need
+from rookery.model.sessions import Session
 from rookery.operations.access import reach, target
 from rookery.operations.context import Caller, Context
-from rookery.model.sessions import Session
 from rookery.operations.lost_terminals import without_terminal
 from rookery.operations.table import Nothing, OfSession
 from rookery.permissions.project_files import hooks_switched_off, in_thread
