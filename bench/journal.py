@@ -70,8 +70,8 @@ def _bare(sizes: Sizes) -> float:
 
 async def _rate(path: Path, *, batch: int, facts: int) -> float:
     """Return how many facts a second ``WRITERS`` writers get acknowledged."""
-    async with Database(path, batch=batch) as database:
-        journal = Journal("here", WallClock(), READERS)
+    async with Database(path, WallClock(), batch=batch) as database:
+        journal = Journal("here", database.clock, READERS)
         await journal.catch_up(database)
         ids = [SessionId(f"{number:08}") for number in range(WRITERS)]
         for session in ids:

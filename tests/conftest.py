@@ -41,8 +41,8 @@ def journal(clock: FakeClock) -> Journal:
 
 
 @pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[ObservedDatabase]:
-    async with ObservedDatabase(tmp_path / "rookery.db") as database:
+async def database(tmp_path: Path, clock: FakeClock) -> AsyncIterator[ObservedDatabase]:
+    async with ObservedDatabase(tmp_path / "rookery.db", clock) as database:
         yield database
 
 

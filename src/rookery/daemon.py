@@ -118,9 +118,9 @@ async def running(parts: Parts, *, stop: Callable[[], None]) -> AsyncIterator[Co
     """Run everything but the gateway while the block lasts."""
     clock, home = WallClock(), parts.home
     runtimes = parts.runtimes(clock)
-    async with parts.database() as database, anyio.create_task_group() as tasks:
-        journal = await store_settings.prepare(parts.settings, clock, database)
-        await ensure_owner_token(home, database, clock)
+    async with parts.database(clock) as database, anyio.create_task_group() as tasks:
+        journal = await store_settings.prepare(parts.settings, database)
+        await ensure_owner_token(home, database)
         for each in (runtimes.own, runtimes.observed, runtimes.router):
             tasks.start_soon(each.keep)
         context = parts.context(database, journal, runtimes, stop)

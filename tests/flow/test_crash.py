@@ -53,7 +53,7 @@ class Story:
         self.world.runtime.moment = fate.moment
         told = anyio.Event()
         async with (
-            ObservedDatabase(self.path, connection=mortal) as database,
+            ObservedDatabase(self.path, self.world.clock, connection=mortal) as database,
             anyio.create_task_group() as tasks,
         ):
             tasks.start_soon(self._let_time_pass, database, fate, told)
@@ -98,7 +98,10 @@ class Send(Story):
     agent = "demo"
 
     async def begin(self) -> None:
-        async with ObservedDatabase(self.path) as database, running(database, self.world) as it:
+        async with (
+            ObservedDatabase(self.path, self.world.clock) as database,
+            running(database, self.world) as it,
+        ):
             self.worker = await it.start(agent=self.agent)
 
     async def ask(self, context: House) -> None:
@@ -211,5 +214,5 @@ async def tell(story: Story, lives: Sequence[Fate]) -> None:
             break
         except* (Killed, CommitFailed):
             pass
-    async with ObservedDatabase(story.path) as database:
+    async with ObservedDatabase(story.path, story.world.clock) as database:
         await database.read(story.check)

@@ -63,7 +63,7 @@ class Bench:
 
     async def ask_about_stop(self) -> RequestId:
         def ask(db: Connection) -> RequestId:
-            now = self.context.world.clock.now()
+            now = self.context.journal.clock.now()
             call = Call(STOP, {"words": "It broke."}, (Question("Shall it go on?"),))
             asking = Asking(now, now + HOOK_RETURN_TIMEOUT * 9, "k1", has_dialog=False)
             return requests.add(db, self.session, call, asking)

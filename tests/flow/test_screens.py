@@ -136,7 +136,10 @@ async def test_an_end_that_could_not_be_written_down_is_seen_again(
     tmp_path: Path, world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.CRITICAL, "rookery.tracking.screen_watch")
-    async with Stumbling(tmp_path / "db") as database, running(database, world) as context:
+    async with (
+        Stumbling(tmp_path / "db", world.clock) as database,
+        running(database, world) as context,
+    ):
         session = await context.start()
         database.troubles = 1
         world.runtime.exit(world.runtime.program(session), code=0)
@@ -156,7 +159,10 @@ async def test_a_quiet_that_could_not_be_written_down_is_seen_again(
 ) -> None:
     caplog.set_level(logging.CRITICAL, "rookery.tracking.screen_watch")
     world.agents.answers_at_once = False
-    async with Stumbling(tmp_path / "db") as database, running(database, world) as context:
+    async with (
+        Stumbling(tmp_path / "db", world.clock) as database,
+        running(database, world) as context,
+    ):
         session = await context.start("Think hard.")
         await context.pass_time(1.0)
         database.troubles = 1
@@ -435,7 +441,10 @@ async def test_reported_facts_that_could_not_be_written_keep_their_order(
     tmp_path: Path, world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.CRITICAL, "rookery.tracking.screen_watch")
-    async with Stumbling(tmp_path / "db") as database, running(database, world) as context:
+    async with (
+        Stumbling(tmp_path / "db", world.clock) as database,
+        running(database, world) as context,
+    ):
         session = await context.start()
         database.troubles = 1
         world.runtime.see_again(Reported(session, (facts.TurnStarted(session, "Build it."),)))

@@ -345,11 +345,10 @@ async def test_a_session_that_is_ended_before_it_was_started_is_never_started(
     database: ObservedDatabase, world: World
 ) -> None:
     async with running(database, world) as context:
+        plan = world.plan()
 
         def accept_and_end(db: Connection) -> SessionId:
-            session = starts.accept(
-                db, context.journal, world.plan(), speaker=MessageSender("person")
-            )
+            session = starts.accept(db, context.journal, plan, speaker=MessageSender("person"))
             commands.end(db, context.journal, session.id, by="person")
             return session.id
 

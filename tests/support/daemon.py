@@ -150,7 +150,8 @@ async def running(
     """Run what the daemon runs, in the order in which it does."""
     world.runtime.begin_life()
     runtime = runtime or world.runtime
-    journal = Journal("here", world.clock, READERS)
+    database.keep_time_by(world.clock)
+    journal = Journal("here", database.clock, READERS)
     intake = Intake(database, journal, agents, world.permissions(journal), no_policy(journal))
     launcher = Launcher(database, world.clock, runtime, agents, world.launch_context)
     supervisor = Supervisor(database, journal, runtime, launcher, DEADLINES)

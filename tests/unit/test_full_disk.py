@@ -17,6 +17,7 @@ from rookery.model.errors import RuntimeFailed, StoreBroken
 from rookery.programs import hook
 from rookery.runtimes.tmux import server
 from rookery.store.database import Database
+from tests.support.fakes.clock import FakeClock
 
 TROUBLE = Trouble(entries=0, parked=0, hooks=0, doubts=())
 
@@ -94,7 +95,7 @@ def test_a_schema_that_is_no_text_any_more_is_said_to_be_damaged(home: Home) -> 
     home.database.write_bytes(damaged)
 
     with pytest.raises(StoreBroken, match="its schema is damaged"):
-        Database(home.database)
+        Database(home.database, FakeClock())
     assert found(home, "database") == (False, "its schema is damaged")
 
 

@@ -14,6 +14,7 @@ from sqlite3 import Connection, DataError, IntegrityError, ProgrammingError
 from rookery.hook_protocol import Hook, read_call, read_head
 from rookery.model.errors import HookUnreadable, RookeryError
 from rookery.store.database import savepoint
+from rookery.tracking.hook_callers import write_informed
 from rookery.tracking.intake import Intake, Taking
 
 #: Errors that are caused by the call itself, so that every retry would raise them again.
@@ -56,7 +57,7 @@ async def take_in(intake: Intake, calls: Sequence[SpooledCall]) -> None:
             _take_in_one(intake, db, each)
 
     if prepared:
-        await intake.database.write(take_in_all)
+        await write_informed(intake.database, take_in_all)
 
 
 async def _prepare(intake: Intake, call: SpooledCall) -> _Prepared:

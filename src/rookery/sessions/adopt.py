@@ -25,7 +25,7 @@ class Arrival:
 
     agent: str
     native_id: NativeId
-    folder: str
+    folder: str  #: as ``real_folder`` returns it
     origin: str  #: how it was found
     process: str | None = None
     pane_ref: PaneRef | None = None  #: the pane that it runs in, if any
@@ -35,14 +35,20 @@ class Arrival:
     at: datetime | None = None  #: when it was seen, if earlier than now
 
 
+def real_folder(folder: str) -> str:
+    """Return the path of a folder without links; empty if it is relative. Reads the disk.
+
+    The same folder has many names: links, a trailing slash. A relative one depends on a folder
+    that the daemon does not know.
+    """
+    is_whole = os.path.isabs(folder)  # noqa: PTH117 - text from another program
+    return os.path.realpath(folder) if is_whole else ""
+
+
 def adopt_session(db: Connection, journal: Journal, arrival: Arrival) -> SessionId:
     """Add a session row. Facts report its activity."""
     now = arrival.at or journal.clock.now()
-    # The same folder has many names: links, a trailing slash. A relative one depends on a
-    # folder that the daemon does not know.
-    is_whole = os.path.isabs(arrival.folder)  # noqa: PTH117 - text from another program
-    folder = os.path.realpath(arrival.folder) if is_whole else ""
-    title = os.path.basename(folder)  # noqa: PTH119 - text from another program, not a path
+    title = os.path.basename(arrival.folder)  # noqa: PTH119 - text from another program, not a path
     # Rules may name the session, so a resumed conversation keeps its name.
     name = arrival.continues.name if arrival.continues else name_from(title)
     session = Session(
@@ -54,7 +60,7 @@ def adopt_session(db: Connection, journal: Journal, arrival: Arrival) -> Session
         title=title,
         label=arrival.label or arrival.native_id[:LABEL_CHARACTERS],
         native_id=arrival.native_id,
-        project_path=folder,
+        project_path=arrival.folder,
         tmux_server=arrival.pane_ref.server if arrival.pane_ref else None,
         tmux_pane=arrival.pane_ref.pane if arrival.pane_ref else None,
         parent=arrival.parent,

@@ -46,7 +46,7 @@ from rookery.tracking.transcript_reader import TranscriptReader
 class Factories:
     """How the daemon makes what a test replaces."""
 
-    database: Callable[[Path], Database] = Database
+    database: Callable[[Path, Clock], Database] = Database
     tmux_server: type[Server] = Server
 
 
@@ -70,8 +70,8 @@ class Parts:
     login: Mapping[str, str]  #: the environment of the user's login shell
     factories: Factories = USUAL_FACTORIES
 
-    def database(self) -> Database:
-        return self.factories.database(self.home.database)
+    def database(self, clock: Clock) -> Database:
+        return self.factories.database(self.home.database, clock)
 
     def runtimes(self, clock: Clock) -> Runtimes:
         home, limits = self.home, self.settings.limits

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 from rookery.config import Settings
-from rookery.ports.clock import Clock
 from rookery.startup.readers import READERS
 from rookery.store import families, flags, limits
 from rookery.store.database import Database
@@ -13,9 +12,9 @@ from rookery.store.journal import Journal
 from rookery.store.listeners import forget_all
 
 
-async def prepare(settings: Settings, clock: Clock, database: Database) -> Journal:
+async def prepare(settings: Settings, database: Database) -> Journal:
     """Write the settings to the store, and let the readers of the journal catch up."""
-    journal = Journal(settings.computer, clock, READERS)
+    journal = Journal(settings.computer, database.clock, READERS)
     stored = limits.StoredLimits(
         queued_messages=settings.limits.queued_messages,
         queued_bytes=settings.limits.queued_kb * 1_000,

@@ -18,9 +18,11 @@ from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
 import anyio
 
 from rookery.model.errors import CommitFailed, DiskFull, RookeryError, StoreBroken, StoreLost
+from rookery.ports.clock import Clock
 from rookery.store.bells import Bells, NewEntry, entries_after
 from rookery.store.files import Files
 from rookery.store.migrations import migrate
+from rookery.store.transaction_clock import TransactionClock
 
 _log = logging.getLogger(__name__)
 
@@ -69,11 +71,13 @@ class Database:
     def __init__(
         self,
         path: Path,
+        clock: Clock,
         *,
         batch: int = MAX_BATCH_JOBS,
         connection: type[Connection] = Connection,
     ) -> None:
         self.path = path
+        self.clock = TransactionClock(clock)
         self._batch = batch
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self.bells = Bells()
@@ -147,7 +151,8 @@ class Database:
         """Run ``work`` atomically, after all earlier jobs; commit; return its result.
 
         Once queued it runs, even if the caller is cancelled. It may run twice if another job
-        in its batch fails, so it must have no effects outside the database.
+        in its batch fails, so it must have no effects outside the database. It reads nothing
+        outside it either: all jobs wait for it, and ``clock`` tells when the batch began.
         """
         answer: asyncio.Future[T] = self._loop.create_future()
         self._jobs.put(_Job(work, answer))
@@ -182,9 +187,10 @@ class Database:
         # and one flush serves a hundred jobs as well as one.
         try:
             self._files.require()
-            replies = self._do_all(jobs) or self._do_each(jobs)
-            news = entries_after(self._db, self._last)
-            self._db.commit()
+            with self.clock.stopped():
+                replies = self._do_all(jobs) or self._do_each(jobs)
+                news = entries_after(self._db, self._last)
+                self._db.commit()
             self._last = news[-1].seq if news else self._last
             self._note_success()
         except BaseException as failure:  # noqa: BLE001 - every waiting caller must get it

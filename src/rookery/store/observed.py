@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from sqlite3 import Connection
 
 from rookery.model.facts import SessionId
@@ -30,19 +29,19 @@ def identify(db: Connection, session: SessionId, process: str) -> None:
     )
 
 
-def bind_by_folder(db: Connection, sender: Sender) -> SessionId | None:
+def bind_by_folder(db: Connection, sender: Sender, folder: str) -> SessionId | None:
     """Give the sender's native id to the only session in a pane that matches it.
 
-    For agents whose hooks do not reveal their process: the session works in the same folder,
+    For agents whose hooks do not reveal their process: the session works in this folder,
     and its native id is not known yet. If two match, the right one cannot be determined.
     """
-    if not os.path.isabs(sender.cwd):  # noqa: PTH117 - untrusted text
+    if not folder:
         return None
     rows = db.execute(
         f"select id from sessions where {LIVE} and agent = ? and runtime = ?"
         " and tmux_server is not null and substr(native_id, 1, 5) = 'tmux_'"
         " and project_path = ? limit 2",
-        (sender.agent, OBSERVED, os.path.realpath(sender.cwd)),
+        (sender.agent, OBSERVED, folder),
     ).fetchall()
     if len(rows) != 1:
         return None

@@ -24,7 +24,7 @@ from rookery.processes import FoundProgram, Process, ProcessTable, find_agent, r
 from rookery.runtimes.tmux.server import COMMAND_TIMEOUT_SECONDS, HUB, AnyServer
 from rookery.runtimes.tmux.user_servers import ListedPane, list_panes, tidy
 from rookery.sessions import adopt, endings
-from rookery.sessions.adopt import Arrival
+from rookery.sessions.adopt import Arrival, real_folder
 from rookery.store import observed, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
@@ -160,9 +160,8 @@ class Discovery:
 
     def _describe(self, pane: ListedPane, found: FoundProgram) -> AgentInPane:
         pid = found.process.pid
-        return AgentInPane(
-            found, pane, self.table.folder(pid) or pane.cwd, self.table.began(pid)
-        )
+        folder = real_folder(self.table.folder(pid) or pane.cwd)
+        return AgentInPane(found, pane, folder, self.table.began(pid))
 
     def _gone(
         self,

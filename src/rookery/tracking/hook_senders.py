@@ -6,11 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from sqlite3 import Connection
 
-from rookery.hook_protocol import Hook
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import SessionId
 from rookery.model.sessions import Sender, Session
-from rookery.processes import Process, is_running
 from rookery.processes.lineage import TELLS_LINEAGE
 from rookery.sessions import adopt, endings
 from rookery.sessions.adopt import Arrival
@@ -71,7 +69,7 @@ class HookSenders:
             held = sessions.rebind(db, caller.process.word, sender)
             if held:
                 return held
-        return observed.bind_by_folder(db, sender) if caller.is_shared else None
+        return observed.bind_by_folder(db, sender, caller.folder) if caller.is_shared else None
 
     def _verify(
         self, db: Connection, known: Sending, sender: Sender, caller: HookCaller, at: datetime
@@ -85,11 +83,11 @@ class HookSenders:
         if known.process is None:
             self._learn_process(db, known, caller)
             return known
-        if hook.pid is None and _may_be_spooled_by(known.process, hook):
+        if hook.pid is None and _may_be_spooled_by(known.process, caller):
             return known
         if caller.is_shared or caller.is_of(known.process):
             return known
-        if is_running(Process.read(known.process)):
+        if caller.sees_running(known.process):
             raise HookUnreadable(f"another process is {session} already")
         # The conversation continues in another process: that is another session.
         endings.end(db, self.journal, session, outcome="failed", reason="its program is gone")
@@ -128,7 +126,7 @@ class HookSenders:
         arrival = Arrival(
             agent=sender.agent,
             native_id=sender.native_id,
-            folder=sender.cwd,
+            folder=caller.folder,
             origin="hook",
             process=process,
             continues=continues,
@@ -171,12 +169,13 @@ def ends_an_earlier_conversation(db: Connection, sender: Sender, caller: HookCal
     return sessions.of_caller(db, sender.agent, caller.hook.badge, process) is not None
 
 
-def _may_be_spooled_by(process: str, hook: Hook) -> bool:
+def _may_be_spooled_by(process: str, caller: HookCaller) -> bool:
     """Return whether a spooled call may be from a session's process; a live one must be named.
 
     This is no proof, as a planted file can name it as well: no key and no signature is safe
     from other processes of the same user. It rejects calls that do not know the process.
     """
-    if process in {each.word for each in hook.named} or not TELLS_LINEAGE:
+    named = {each.word for each in caller.hook.named}
+    if process in named or not TELLS_LINEAGE:
         return True
-    return not hook.named and not is_running(Process.read(process))
+    return not named and not caller.sees_running(process)

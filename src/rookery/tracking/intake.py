@@ -40,6 +40,7 @@ from rookery.store.journal import Journal
 from rookery.store.senders import Sending
 from rookery.tracking import stop_hooks
 from rookery.tracking.hook_answers import HookAnswers
+from rookery.tracking.hook_callers import write_informed
 from rookery.tracking.hook_reader import HookContent, HookReader, agent_of, dialect_of
 from rookery.tracking.hook_senders import HookSenders, ends_an_earlier_conversation, identify
 from rookery.tracking.transcript_reader import TranscriptReader
@@ -93,7 +94,7 @@ class Intake:
         """
         read = await self._reader.read(hook)
         try:
-            return await self.database.write(await self._prepare(hook, read))
+            return await write_informed(self.database, await self._prepare(hook, read))
         except HookUnreadable as error:
             # Its session cannot be determined; rules that deny for all still apply.
             deny = partial(self._deny_unknown, hook=hook, read=read, error=error)

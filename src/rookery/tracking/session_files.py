@@ -30,7 +30,7 @@ from rookery.ports.transcript import SessionEntry, SessionFiles
 from rookery.processes import Process, is_running, run_as
 from rookery.processes.lineage import named_process
 from rookery.sessions import adopt, endings
-from rookery.sessions.adopt import Arrival
+from rookery.sessions.adopt import Arrival, real_folder
 from rookery.store import evidence, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
@@ -122,7 +122,9 @@ class SessionFilesWatch:
                 return None
             if entry := self.files.read(text):
                 process = named_process(entry.pid, entry.started, run_as(AGENTS[self.agent]))
-                return replace(entry, started=process.started) if process else None
+                if process is None:
+                    return None
+                return replace(entry, started=process.started, cwd=real_folder(entry.cwd))
             await self.journal.clock.sleep(REREAD_PAUSE_S)
         return None
 

@@ -10,7 +10,10 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from rookery.model.errors import CommitFailed
+from rookery.ports.clock import Clock
 from rookery.store.database import Database, Work
+from rookery.store.transaction_clock import TransactionClock
+from tests.support.fakes.transaction_guard import TransactionGuard
 
 T = TypeVar("T")
 
@@ -21,12 +24,24 @@ A_WHILE = 30
 class ObservedDatabase(Database):
     """A database that knows whether anybody waits for it: if not, all that can happen has."""
 
-    def __init__(self, path: Path, *, connection: type[Connection] = Connection) -> None:
-        super().__init__(path, connection=connection)
+    def __init__(
+        self, path: Path, clock: Clock, *, connection: type[Connection] = Connection
+    ) -> None:
+        self._guard = TransactionGuard()
+        super().__init__(path, clock, connection=self._guard.kind(connection))
         self.failing_writes = 0  #: so many writes fail, as on a full disk
         self.failing_reads = 0  #: the same of reads, as on a damaged one
         self._asked = 0
         self._answered = anyio.Event()
+
+    async def __aexit__(self, *raised: object) -> None:
+        await super().__aexit__(*raised)
+        assert self._guard.reads == []
+
+    def keep_time_by(self, clock: Clock) -> None:
+        """Take the time of transactions from ``clock``, which nothing in them may ask."""
+        self.clock = TransactionClock(clock)
+        self._guard.clock = clock
 
     async def write(self, work: Work[T]) -> T:
         with self._counted():

@@ -22,6 +22,7 @@ from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.tracking.intake import Intake
 from tests.support.daemon import no_policy
+from tests.support.fakes.clock import FakeClock
 from tests.support.fakes.connection import connection
 from tests.support.waiting import kinds
 
@@ -57,7 +58,9 @@ def disk() -> Disk:
 async def store(tmp_path: Path, disk: Disk) -> AsyncIterator[Database]:
     # One work per transaction: works that are given to the writer together need not share one.
     kind = connection(before_commit=disk.before_commit)
-    async with Database(tmp_path / "rookery.db", batch=1, connection=kind) as database:
+    async with Database(
+        tmp_path / "rookery.db", FakeClock(), batch=1, connection=kind
+    ) as database:
         yield database
 
 

@@ -263,7 +263,10 @@ POLLS = [
 async def test_a_long_poll_is_not_woken_by_what_happens_to_other_sessions(
     tmp_path: Path, clock: FakeClock, operation: str, words: dict[str, Any]
 ) -> None:
-    async with Peeked(tmp_path / "rookery.db") as database, anyio.create_task_group() as tasks:
+    async with (
+        Peeked(tmp_path / "rookery.db", clock) as database,
+        anyio.create_task_group() as tasks,
+    ):
         desk = Desk(database, Journal("here", clock, readers={}))
         for name in ("anna", "bert"):
             await desk.settle(name)

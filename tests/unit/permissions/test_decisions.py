@@ -45,19 +45,30 @@ QUESTION = Call("AskUserQuestion", {}, (Question("Which?", ("A", "B")),))
 YES, NO = Verdict(Outcome.ALLOWED, "anna"), Verdict(Outcome.DENIED, "bert", "No.")
 
 
+def written(rules: str, folder: Path) -> RulesFile:
+    """Write rules to a file of which a daemon has taken note."""
+    file = folder / "rules.toml"
+    file.write_text(rules)
+    rules_file = RulesFile(file)
+    adopt(rules_file)
+    return rules_file
+
+
+def adopt(rules_file: RulesFile) -> None:
+    if reading := rules_file.look():
+        rules_file.adopt(reading)
+
+
 class Bench:
     """Where calls are judged: a session that works, and the rules."""
 
-    def __init__(self, db: Connection, clock: FakeClock, folder: Path) -> None:
+    def __init__(self, db: Connection, clock: FakeClock, rules_file: RulesFile) -> None:
         heard: frozenset[type[Fact]] = frozenset(
             {InputSettled, TurnStarted, TurnEnded, SessionEnded}
         )
         readers = {"permissions": Reader(heard, answered_in_terminal.close)}
         self.db, self.clock = db, clock
         self.journal = Journal("here", clock, readers, {"permissions"})
-        self.rules = folder / "rules.toml"
-        self.rules.write_text(RULES)
-        rules_file = RulesFile(self.rules)
         self.permissions = Permissions(self.journal, rules_file, timedelta(seconds=300))
         settle_in(db, self.journal)
         self.journal.append(db, facts.TurnStarted(WORKER, "go"))
@@ -68,11 +79,15 @@ class Bench:
         self.db = db
         return self
 
+    def use(self, rules: str) -> None:
+        """Have other rules hold from now on."""
+        rules_file = self.permissions.rules_file
+        rules_file.path.write_text(rules)
+        adopt(rules_file)
+
     def consider(self, call: Call, *, can_ask: bool = True) -> Ruling:
         self._keys += 1
         session = sessions.get(self.db, WORKER)
-        if reading := self.permissions.rules_file.look():
-            self.permissions.rules_file.adopt(reading)
         hook = f"k{self._keys}"
         return self.permissions.consider(self.db, session, call, hook=hook, can_ask=can_ask)
 
@@ -95,7 +110,7 @@ class Bench:
 
 @pytest.fixture
 def bench(db: Connection, clock: FakeClock, tmp_path: Path) -> Bench:
-    return Bench(db, clock, tmp_path)
+    return Bench(db, clock, written(RULES, tmp_path))
 
 
 @pytest.fixture
@@ -202,7 +217,7 @@ def test_what_could_not_be_read_exactly_is_allowed_once_at_a_time(
 ) -> None:
     """Other calls look the same: of bytes that are no text, and of values nested too deep."""
     rule = '[[ask]]\ntool = "Bash"\n'
-    remote.rules.write_text(rule)
+    remote.use(rule)
     call = Call("Bash", {"command": "cat \ufffd"}, is_asked=is_asked, is_exact=False)
     remote.answer(remote.ask(call), Verdict(Outcome.ALLOWED, "anna", for_session=True))
 
@@ -218,7 +233,7 @@ def test_what_could_not_be_read_exactly_is_allowed_once_at_a_time(
 @pytest.mark.spec("D1")
 def test_a_rule_that_denies_beats_what_was_allowed_for_the_session(remote: Bench) -> None:
     remote.answer(remote.ask(), Verdict(Outcome.ALLOWED, "anna", for_session=True))
-    remote.rules.write_text('[[deny]]\ntool = "Bash"\n')
+    remote.use('[[deny]]\ntool = "Bash"\n')
 
     ruling = remote.consider(LIST)
 
@@ -317,7 +332,8 @@ def test_what_cannot_be_asked_in_a_terminal_is_denied_at_the_deadline(
 async def test_a_deadline_does_not_count_time_asleep(
     database: ObservedDatabase, clock: FakeClock, tmp_path: Path
 ) -> None:
-    bench = await database.write(lambda db: Bench(db, clock, tmp_path))
+    rules = written(RULES, tmp_path)
+    bench = await database.write(lambda db: Bench(db, clock, rules))
     await database.write(lambda db: flags.set_mode(db, "remote"))
     request = await database.write(lambda db: bench.at(db).ask())
     async with anyio.create_task_group() as tasks:

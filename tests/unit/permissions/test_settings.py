@@ -101,7 +101,7 @@ async def parts(database: ObservedDatabase, journal: Journal, tmp_path: Path) ->
     home.prepare()
     home.settings.write_text(CONFIGURATION)
     settings = config.load(home.settings)
-    await store_settings.prepare(settings, WallClock(), database)
+    await store_settings.prepare(settings, database)
     talk = limits_of(Desk(database, journal, settings).context)
     kept = await database.read(limits.get)
     return Reached(Parts(home, settings, {}), journal, kept, talk, database)

@@ -12,6 +12,7 @@ from anyio.lowlevel import checkpoint
 
 from rookery.model.errors import CommitFailed, DiskFull, StoreBroken
 from rookery.store.database import Database, Work
+from tests.support.fakes.clock import FakeClock
 from tests.support.fakes.connection import connection
 
 pytestmark = pytest.mark.anyio
@@ -59,7 +60,7 @@ async def in_one_batch(database: Database, *works: Work[Any]) -> list[Any]:
 async def test_those_who_wait_share_one_commit(tmp_path: Path) -> None:
     commits: list[str] = []
     counted = connection(before_commit=lambda: commits.append("commit"))
-    async with Database(tmp_path / "db", connection=counted) as database:
+    async with Database(tmp_path / "db", FakeClock(), connection=counted) as database:
         answers = await in_one_batch(database, *map(bookmark, "abc"))
 
         assert answers == ["a", "b", "c"]
@@ -69,7 +70,7 @@ async def test_those_who_wait_share_one_commit(tmp_path: Path) -> None:
 async def test_no_batch_is_so_long_that_its_first_waits_for_ever(tmp_path: Path) -> None:
     commits: list[str] = []
     counted = connection(before_commit=lambda: commits.append("commit"))
-    async with Database(tmp_path / "db", batch=2, connection=counted) as database:
+    async with Database(tmp_path / "db", FakeClock(), batch=2, connection=counted) as database:
         await in_one_batch(database, *map(bookmark, "abcd"))
 
         assert len(commits) == 3
@@ -89,7 +90,9 @@ async def test_an_answer_means_that_it_is_on_disk(tmp_path: Path) -> None:
         committing.set()
         may_commit.wait(5)
 
-    async with Database(tmp_path / "db", connection=connection(before_commit=wait)) as database:
+    async with Database(
+        tmp_path / "db", FakeClock(), connection=connection(before_commit=wait)
+    ) as database:
         answer = asyncio.ensure_future(database.write(bookmark("a")))
         await anyio.to_thread.run_sync(committing.wait, 5)
         for _ in range(10):
@@ -111,7 +114,7 @@ async def test_a_failed_commit_fails_all_who_share_it_and_no_others(tmp_path: Pa
             raise trouble
 
     failing = connection(before_commit=stumble_once)
-    async with Database(tmp_path / "db", connection=failing) as database:
+    async with Database(tmp_path / "db", FakeClock(), connection=failing) as database:
         answers = await in_one_batch(database, bookmark("a"), bookmark("b"))
 
         assert [type(answer) for answer in answers] == [CommitFailed, CommitFailed]
@@ -153,7 +156,9 @@ async def test_the_bell_does_not_ring_for_what_was_not_committed(tmp_path: Path)
     def fail() -> None:
         raise sqlite3.OperationalError
 
-    async with Database(tmp_path / "db", connection=connection(before_commit=fail)) as database:
+    async with Database(
+        tmp_path / "db", FakeClock(), connection=connection(before_commit=fail)
+    ) as database:
         bell = database.bell()
         with pytest.raises(CommitFailed):
             await database.write(enter)
@@ -199,12 +204,12 @@ async def test_a_reading_sees_one_moment_and_holds_nobody_up(database: Database)
 
 
 async def test_what_was_asked_for_before_it_closes_is_done(tmp_path: Path) -> None:
-    async with Database(tmp_path / "db") as database:
+    async with Database(tmp_path / "db", FakeClock()) as database:
         asked = [asyncio.ensure_future(database.write(bookmark(each))) for each in "ab"]
         await checkpoint()
 
     await asyncio.gather(*asked)
-    async with Database(tmp_path / "db") as database:
+    async with Database(tmp_path / "db", FakeClock()) as database:
         assert await database.read(bookmarks) == ["a", "b"]
 
 
@@ -222,13 +227,13 @@ def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
     file.write_text("Dear diary, today I was mistaken for something else. " * 50)
 
     with pytest.raises(StoreBroken, match=r"rookery\.db"):
-        Database(file)
+        Database(file, FakeClock())
 
 
 @pytest.mark.spec("K4")
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(StoreBroken, match="nowhere"):
-        Database(tmp_path / "nowhere" / "rookery.db")
+        Database(tmp_path / "nowhere" / "rookery.db", FakeClock())
 
 
 @pytest.mark.spec("K4")
@@ -242,7 +247,7 @@ async def test_a_full_disk_is_named_and_forgotten_once_there_is_room(
         db.execute(f"pragma max_page_count = {pages}")
         db.execute("insert into bookmarks values (hex(zeroblob(1000000)), 1)")
 
-    async with Database(path) as database:
+    async with Database(path, FakeClock()) as database:
         for _ in range(2):
             with pytest.raises(DiskFull) as full:
                 await database.write(fill)

@@ -242,7 +242,7 @@ async def test_how_far_it_was_shown_may_be_said_with_either(desk: Desk) -> None:
 @pytest.mark.anyio
 async def test_it_is_all_true_for_the_next_daemon(tmp_path: Path, clock: FakeClock) -> None:
     journal, file = Journal("here", clock, readers={}), tmp_path / "kept.db"
-    async with Database(file) as database:
+    async with Database(file, FakeClock()) as database:
         await database.write(partial(settle_in, journal=journal))
         desk = Desk(database, journal)
         one = await desk.say("one")
@@ -250,7 +250,7 @@ async def test_it_is_all_true_for_the_next_daemon(tmp_path: Path, clock: FakeClo
         await desk.ask("foreground", session=WORKER)
         await desk.ask("shown", session=WORKER, seen=one)
 
-    async with Database(file) as database:
+    async with Database(file, FakeClock()) as database:
         desk = Desk(database, journal)
         found = await desk.ask("foreground", session=WORKER)
 

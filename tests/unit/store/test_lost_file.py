@@ -9,13 +9,14 @@ import pytest
 
 from rookery.model.errors import CommitFailed, StoreLost
 from rookery.store.database import CHECKPOINT_PAGES, Database
+from tests.support.fakes.clock import FakeClock
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
 async def database(tmp_path: Path) -> AsyncIterator[Database]:
-    async with Database(tmp_path / "rookery.db") as database:
+    async with Database(tmp_path / "rookery.db", FakeClock()) as database:
         await database.read(notes)  # as every daemon does: all its files are open then
         yield database
 

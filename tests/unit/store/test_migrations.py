@@ -14,6 +14,7 @@ from rookery.model.errors import StoreBroken
 from rookery.store import migrations
 from rookery.store.database import Database, open_file
 from rookery.store.migrations import migrate
+from tests.support.fakes.clock import FakeClock
 
 STEPS = sorted(
     (each for each in resources.files(migrations).iterdir() if each.name.endswith(".sql")),
@@ -127,7 +128,7 @@ def test_a_file_of_a_newer_version_is_refused_and_not_touched(
 async def test_a_new_file_is_for_its_owner_alone(path: Path) -> None:
     before = os.umask(0)
     try:
-        async with Database(path):
+        async with Database(path, FakeClock()):
             modes = {stat.S_IMODE(each.stat().st_mode) for each in path.parent.iterdir()}
     finally:
         os.umask(before)

@@ -134,6 +134,7 @@ def test_a_stranger_that_has_become_an_agent_is_the_agent() -> None:
         assert own
         caller = HookCaller(hook(process.pid), AGENTS["claude"])
         caller.look(strangers)
+        caller.look_closely()
 
         assert caller.is_of(own.word)
 

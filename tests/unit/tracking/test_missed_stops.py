@@ -339,7 +339,7 @@ async def test_what_a_file_tells_is_written_down_once_there_is_room(
 
     path = tmp_path / "rookery.db"
     watched = connection(before_commit=commit)
-    async with ObservedDatabase(path, connection=watched) as database:
+    async with ObservedDatabase(path, FakeClock(), connection=watched) as database:
         desk = Desk(database, clock, tmp_path)
         await desk.begin()
         await desk.tell(TurnStarted(S, "Go.", "a"))

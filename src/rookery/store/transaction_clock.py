@@ -1,0 +1,39 @@
+"""A clock that stands still during a transaction of the writer."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+
+from rookery.ports.clock import Clock
+
+
+class TransactionClock:
+    """Tells the writer thread when its transaction began, and other threads the time.
+
+    So all rows of a transaction have one time, and its work asks no clock.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._began: datetime | None = None
+        self._writer: int | None = None  #: the thread in which a transaction is open
+
+    def now(self) -> datetime:
+        if self._began is not None and threading.get_ident() == self._writer:
+            return self._began
+        return self._clock.now()
+
+    async def sleep(self, seconds: float) -> None:
+        await self._clock.sleep(seconds)
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Stand still for the calling thread while the block lasts."""
+        self._began, self._writer = self._clock.now(), threading.get_ident()
+        try:
+            yield
+        finally:
+            self._began = None
