@@ -261,8 +261,8 @@ async def test_an_answer_to_what_has_no_dialog_yet_is_said_to_be_undelivered(
 ) -> None:
     def ask(db: Connection) -> RequestId:
         call = Call("Write", {"file_path": "/a"}, is_asked=False)
-        deadline = bench.context.world.clock.now() + HOOK_RETURN_TIMEOUT * 9
-        asking = Asking(bench.context.world.clock.now(), deadline, "k1")
+        deadline = bench.context.journal.clock.now() + HOOK_RETURN_TIMEOUT * 9
+        asking = Asking(bench.context.journal.clock.now(), deadline, "k1")
         return requests.add(db, bench.session, call, asking)
 
     request = await bench.context.database.write(ask)
