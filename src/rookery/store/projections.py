@@ -1,4 +1,4 @@
-"""Apply each fact to the rows, in order: session, messages, turns, usage.
+"""Apply each fact to the rows, in order: messages, session, turns, usage.
 
 This is part of writing the fact, not a reaction of a reader: readers may rely on it,
 regardless of the order in which they run.
@@ -19,13 +19,14 @@ def project(db: Connection, fact: Fact, *, seq: int, at: datetime) -> None:
     """Apply a fact that was just written as the entry ``seq``."""
     if fact.session == NO_SESSION:
         return
-    before = session_changes.project(db, fact, at=at)
-    if before is not None:
+    before = session_changes.read(db, fact.session)
+    # The usage of a session's last turn is known only after the session has ended.
+    is_late = before.state.status.is_over
+    if not is_late:
         parcel = messages.project(db, seq, fact)
+        session_changes.project(db, fact, before, at=at, parcel=parcel)
         if type(fact) in turn_changes.PROJECTED:
-            was_idle = before.activity is Activity.IDLE
+            was_idle = before.state.activity is Activity.IDLE
             turn_changes.project(db, fact, FactContext(seq, at, was_idle, parcel))
-        usage.project(db, fact)
-    elif isinstance(fact, UsageReported):
-        # The usage of a session's last turn is known only after the session has ended.
+    if type(fact) in usage.PROJECTED and (not is_late or isinstance(fact, UsageReported)):
         usage.project(db, fact)

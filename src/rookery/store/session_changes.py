@@ -3,35 +3,78 @@
 from __future__ import annotations
 
 from datetime import datetime
-from sqlite3 import Connection, Row
+from sqlite3 import Connection
+from typing import NamedTuple
 
 from rookery.model import facts
 from rookery.model.errors import SessionUnknown
-from rookery.model.facts import Fact
+from rookery.model.facts import Fact, SessionId
 from rookery.model.lifecycle import Activity, SessionState, Status, advance
-from rookery.model.sessions import HEADLESS
+from rookery.model.sessions import HEADLESS, MAX_FIRST_PROMPT_CHARACTERS
 from rookery.store import relays, sessions
 from rookery.store.times import stamp
 
 
-def project(db: Connection, fact: Fact, *, at: datetime) -> SessionState | None:
-    """Apply a fact to its session. Returns the previous state; none if the session is over."""
-    query = "select status, activity, reason from sessions where id = ?"
-    if (row := db.execute(query, (fact.session,)).fetchone()) is None:
-        raise SessionUnknown(fact.session)
-    state, now = _state(row), stamp(at)
-    if state.status.is_over:
-        return None
-    after = advance(state, fact)
-    if after == state:
+class SessionRow(NamedTuple):
+    """The fields of a session that facts change most often."""
+
+    state: SessionState
+    input_origin: str
+    background: int  #: commands that its agent has left running
+    is_prompted: bool  #: its first prompt is known
+
+
+def read(db: Connection, session: SessionId) -> SessionRow:
+    row = db.execute(
+        "select status, activity, reason, last_input_origin, background, first_prompt <> ''"
+        " from sessions where id = ?",
+        (session,),
+    ).fetchone()
+    if row is None:
+        raise SessionUnknown(session)
+    status, activity, reason, origin, background, is_prompted = row
+    state = SessionState(_STATUSES[status], _ACTIVITIES.get(activity), reason)
+    return SessionRow(state, origin, background, bool(is_prompted))
+
+
+def project(
+    db: Connection, fact: Fact, before: SessionRow, *, at: datetime, parcel: int | None
+) -> None:
+    """Apply a fact to its session, in one statement where that is possible.
+
+    ``parcel`` is the parcel whose arrival the fact proves.
+    """
+    now, after = stamp(at), advance(before.state, fact)
+    origin, background = before.input_origin, before.background
+    match fact:
+        case facts.TurnStarted(session, prompt, resumes=False) if prompt:
+            origin = "terminal" if parcel is None else origin
+            if not before.is_prompted:
+                note_first_prompt(db, session, prompt)
+        case facts.TurnEnded(commands=number) | facts.TurnPaused(commands=number):
+            background = number
+        case facts.BackgroundEnded():
+            background = 0
+        case _:
+            pass
+    is_same = after == before.state
+    if is_same and (origin, background) == (before.input_origin, before.background):
         query = "update sessions set last_activity_at = ? where id = ?"
         db.execute(query, (now, fact.session))
-    elif after.status is state.status:
+    elif after.status is before.state.status:
         # The usual case. Without the column ``status``, its indexes need no update.
         db.execute(
-            "update sessions set activity = ?, reason = ?, since = ?3, last_activity_at = ?3"
-            " where id = ?",
-            (after.activity, after.reason, now, fact.session),
+            "update sessions set activity = ?1, reason = ?2, since = coalesce(?3, since),"
+            " last_activity_at = ?4, last_input_origin = ?5, background = ?6 where id = ?7",
+            (
+                after.activity,
+                after.reason,
+                None if is_same else now,
+                now,
+                origin,
+                background,
+                fact.session,
+            ),
         )
     else:
         # Any first report of a headless agent proves that it is up; its start may be missed.
@@ -39,18 +82,46 @@ def project(db: Connection, fact: Fact, *, at: datetime) -> SessionState | None:
         db.execute(
             "update sessions set status = :status, activity = :activity, reason = :reason,"
             " since = :now, last_activity_at = :now, ended_at = iif(:over, :now, null),"
+            " last_input_origin = :origin, background = :background,"
             " started_at = iif(:status = 'running' and runtime = :headless,"
             " coalesce(started_at, :now), started_at) where id = :id",
             {
-                **_columns(after),
+                "status": after.status,
+                "activity": after.activity,
+                "reason": after.reason,
                 "now": now,
                 "id": fact.session,
                 "over": after.status.is_over,
+                "origin": origin,
+                "background": background,
                 "headless": HEADLESS,
             },
         )
-    _keep(db, fact, now)
-    return state
+    if type(fact) in _KEPT:
+        _keep(db, fact, now)
+
+
+def note_first_prompt(db: Connection, session: SessionId, prompt: str) -> None:
+    """Store the first prompt of a session, unless it is known."""
+    db.execute(
+        "update sessions set first_prompt = ? where id = ? and first_prompt = ''",
+        (prompt[:MAX_FIRST_PROMPT_CHARACTERS], session),
+    )
+
+
+#: The facts that say something about a session besides its state.
+_KEPT: frozenset[type[Fact]] = frozenset(
+    {
+        facts.SessionStarted,
+        facts.TranscriptFound,
+        facts.SessionFound,
+        facts.ModelChosen,
+        facts.ConversationLeft,
+        facts.SessionRenamed,
+        facts.EndRequested,
+        facts.SessionEnded,
+    }
+)
 
 
 def _keep(db: Connection, fact: Fact, now: str) -> None:  # noqa: C901 - a table
@@ -91,15 +162,6 @@ def _keep(db: Connection, fact: Fact, now: str) -> None:  # noqa: C901 - a table
             pass
 
 
-def _columns(state: SessionState) -> dict[str, str | None]:
-    return {"status": state.status, "activity": state.activity, "reason": state.reason}
-
-
 #: Calling the enumeration takes ten times as long as a lookup here.
 _STATUSES = {each.value: each for each in Status}
 _ACTIVITIES: dict[str | None, Activity] = {each.value: each for each in Activity}
-
-
-def _state(row: Row) -> SessionState:
-    activity = _ACTIVITIES.get(row["activity"])
-    return SessionState(_STATUSES[row["status"]], activity, row["reason"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from operator import attrgetter
 from sqlite3 import Connection, Row
@@ -20,6 +20,8 @@ from rookery.ports.runtime import Place
 from rookery.store import relays
 from rookery.store.tokens import digest
 
+#: The fields of a session: each is a column. ``asdict`` would copy every value.
+_COLUMNS = tuple(each.name for each in fields(Session))
 _TIMES = ("since", "created_at", "started_at", "last_activity_at", "ended_at")
 
 #: Queries for live sessions must use exactly this condition, or SQLite ignores their indexes.
@@ -42,7 +44,7 @@ def add(
     launch: Mapping[str, Any] | None = None,
 ) -> None:
     """Add a session that is about to start, or was discovered."""
-    row = asdict(session)
+    row: dict[str, Any] = {each: getattr(session, each) for each in _COLUMNS}
     for name in _TIMES:
         row[name] = row[name].isoformat() if row[name] else None
     row["launch"] = json.dumps(dict(launch or {}))

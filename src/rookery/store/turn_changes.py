@@ -10,7 +10,7 @@ from sqlite3 import Connection, Row
 from rookery.model import attribution, facts
 from rookery.model.attribution import OpenTurn
 from rookery.model.facts import Fact, SessionId
-from rookery.model.sessions import MAX_FIRST_PROMPT_CHARACTERS
+from rookery.store import attribution, session_changes
 from rookery.store.times import stamp
 from rookery.store.turns import MAX_TEXT_CHARACTERS
 
@@ -61,7 +61,7 @@ def project(db: Connection, fact: Fact, known: FactContext) -> None:
                 " and started_by = (select max(started_by) from turns where session = ?)",
                 (prompt[:MAX_TEXT_CHARACTERS], session, session),
             )
-            _note_first_prompt(db, session, prompt)
+            session_changes.note_first_prompt(db, session, prompt)
         case facts.TurnPaused(session, last_words, native_id):
             _pause(db, session, native_id, answer=last_words)
         case facts.TurnEnded():
@@ -74,10 +74,6 @@ def project(db: Connection, fact: Fact, known: FactContext) -> None:
 
 def _begin(db: Connection, fact: facts.TurnStarted, known: FactContext) -> None:
     """Open a turn, unless the prompt is part of an open one."""
-    if fact.prompt and not fact.resumes:
-        _note_first_prompt(db, fact.session, fact.prompt)
-        if known.parcel is None:
-            _note_typed(db, fact.session)
     if _joins_open_turn(db, fact, known):
         return
     if fact.is_only_one:
@@ -85,31 +81,20 @@ def _begin(db: Connection, fact: facts.TurnStarted, known: FactContext) -> None:
         unanswered = _numbers(db, fact.session)
         _close(db, fact.session, unanswered, Closing("interrupted", "", known.at))
     queued = ""
-    if attribution.is_queued(open_turns(db, fact.session), fact.turn):
+    if fact.turn and attribution.is_queued(open_turns(db, fact.session), fact.turn):
         queued = "taken_in" if fact.is_taken_in else "waiting"
     db.execute(
         "insert into turns (session, started_by, prompt, started_at, parcel, native_id, queued)"
         " values (?, ?, ?, ?, ?, ?, ?)",
         (
-            *(fact.session, known.seq, fact.prompt[:MAX_TEXT_CHARACTERS], stamp(known.at)),
-            *(known.parcel, fact.turn, queued),
+            fact.session,
+            known.seq,
+            fact.prompt[:MAX_TEXT_CHARACTERS],
+            stamp(known.at),
+            known.parcel,
+            fact.turn,
+            queued,
         ),
-    )
-
-
-def _note_first_prompt(db: Connection, session: SessionId, prompt: str) -> None:
-    db.execute(
-        "update sessions set first_prompt = ? where id = ? and first_prompt = ''",
-        (prompt[:MAX_FIRST_PROMPT_CHARACTERS], session),
-    )
-
-
-def _note_typed(db: Connection, session: SessionId) -> None:
-    """Record that the last input of a session was typed in its terminal."""
-    db.execute(
-        "update sessions set last_input_origin = 'terminal'"
-        " where id = ? and last_input_origin <> 'terminal'",
-        (session,),
     )
 
 

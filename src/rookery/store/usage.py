@@ -5,7 +5,12 @@ from __future__ import annotations
 from sqlite3 import Connection
 
 from rookery.model import facts
-from rookery.model.facts import Fact, SessionId
+from rookery.model.facts import Fact
+
+#: The facts that change counts.
+PROJECTED: frozenset[type[Fact]] = frozenset(
+    {facts.ToolCalled, facts.CallDecided, facts.UsageReported, facts.SessionLabelled}
+)
 
 
 def project(db: Connection, fact: Fact) -> None:
@@ -22,24 +27,10 @@ def project(db: Connection, fact: Fact) -> None:
             )
         case facts.UsageReported():
             _add_usage(db, fact)
-        case facts.TurnEnded(session, commands=number) | facts.TurnPaused(
-            session, commands=number
-        ):
-            _note_background(db, session, number)
-        case facts.BackgroundEnded(session):
-            _note_background(db, session, 0)
         case facts.SessionLabelled(session, label):
             db.execute("update sessions set label = ? where id = ?", (label, session))
         case _:
             pass
-
-
-def _note_background(db: Connection, session: SessionId, commands: int) -> None:
-    """Store how many commands an agent has left running."""
-    db.execute(
-        "update sessions set background = ?1 where id = ?2 and background <> ?1",
-        (commands, session),
-    )
 
 
 _OF_ITS_TURN = """
