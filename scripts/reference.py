@@ -24,15 +24,15 @@ FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 
 
 def commands() -> Iterator[str]:
-    yield "# Commands\n\nWhat `rookery --help` says, command by command.\n"
+    yield "# Commands\n\nThe output of `--help`, command by command.\n"
     yield "## Exit codes\n\n| code | meaning |\n|---|---|"
     yield "| 0 | done |"
-    yield f"| {exit_codes.FAILED} | it failed, or was refused; of `wait`, `start --wait` and `ask` also: the session failed, or its last turn |"
-    yield f"| {exit_codes.USAGE} | it cannot be taken as it is; the message says what to change |"
-    yield f"| {exit_codes.NOT_RUNNING} | no daemon answers, or none any more; sessions go on |"
-    yield f"| {exit_codes.NOT_DONE_IN_TIME} | not done in time; nothing was stopped |"
+    yield f"| {exit_codes.FAILED} | failed or refused; for `wait`, `start --wait` and `ask` also: the session or its last turn failed |"
+    yield f"| {exit_codes.USAGE} | usage error; the message says what to change |"
+    yield f"| {exit_codes.NOT_RUNNING} | no daemon answers; sessions keep running |"
+    yield f"| {exit_codes.NOT_DONE_IN_TIME} | timed out; nothing was stopped |"
     yield f"| {exit_codes.UNKNOWN} | no such session, relay, request or token |"
-    yield f"| {exit_codes.INTERRUPTED} | stopped with Ctrl-C; sessions go on |"
+    yield f"| {exit_codes.INTERRUPTED} | stopped with Ctrl-C; sessions keep running |"
     for path, command in _walk(rookery, ("rookery",)):
         context = click.Context(
             command,
@@ -58,8 +58,8 @@ def _walk(
 
 
 def configuration() -> Iterator[str]:
-    yield "# Configuration\n\nTOML, in the file that `rookery config path` names. A key that is not"
-    yield "here is an error. Changes hold from the next `rookery up`.\n"
+    yield "# Configuration\n\nA TOML file; `rookery config path` prints its path. Unknown keys are errors."
+    yield "Changes take effect at the next `rookery up`.\n"
     yield "| key | default | meaning |\n|---|---|---|"
     yield from _keys(Settings, "")
     yield from _keys(config.AgentSettings, "agents.NAME.")
@@ -85,20 +85,20 @@ def _default(field: object) -> object:
 
 
 def api() -> Iterator[str]:
-    yield "# HTTP\n\nOn the unix socket `rookery.sock` of the home's `run` folder for its owner, and on"
-    yield "loopback with a bearer token (`rookery status` names the address, `rookery token mint` makes a"
-    yield "token, the owner's own is in the home's file `token`). JSON in, JSON out; errors are"
-    yield '`{"error": {"code", "message"}}`. A POST may carry an `Idempotency-Key`: asked again, it'
-    yield "answers what it answered, and is done once. `/v1/openapi.json` describes the shapes."
-    yield "\nRead the address from the home's file `url`, which is there while the port is open, and do"
-    yield "not guess it: if the default port is taken, another one is used, and the program that has the"
-    yield "usual one would get the token. A port that is set as `http.port` and is taken is not replaced:"
-    yield "there is no HTTP door then, and `rookery up`, `status` and `doctor` say so.\n"
+    yield "# HTTP\n\nOn the unix socket `rookery.sock` in the home's folder `run` for the owner, and on loopback"
+    yield "with a bearer token. `rookery status` shows the address, `rookery token mint` makes a token, and"
+    yield "the owner's own token is in the home's file `token`. Requests and answers are JSON; errors are"
+    yield '`{"error": {"code", "message"}}`. A POST may have an `Idempotency-Key`: a repeated request is'
+    yield "executed once and gets the same answer. `/v1/openapi.json` describes the shapes."
+    yield "\nRead the address from the home's file `url`, which exists while the port is open. Do not guess"
+    yield "it: if the default port is taken, another one is used, and the program that has the default one"
+    yield "would get the token. If a port that is set as `http.port` is taken, it is not replaced: HTTP is"
+    yield "off then, and `rookery up`, `status` and `doctor` say so.\n"
     yield "| operation | | needs | |\n|---|---|---|---|"
     for each in OPERATIONS:
         summary = (inspect.getdoc(each.run) or "").split("\n")[0]
         yield f"| {each.name} | `{each.method} {each.path}` | {each.need} | {summary} |"
-    yield "| events | `GET /v1/events` | read | Server-sent events or a WebSocket: a snapshot, then every fact; both go on after the entry that the header `Last-Event-ID` or `?after=N` names. With `until_now=true` what is kept of the past, and then it ends. |"
+    yield "| events | `GET /v1/events` | read | Server-sent events or a WebSocket: a snapshot, then every fact. Both continue after the entry in the header `Last-Event-ID` or `?after=N`. With `until_now=true` only the stored facts. |"
     yield "| frames | `GET /v1/sessions/{session}/frames` | read | A session's screen, as it changes. |"
     yield "\n## Why a message waits\n\nA message that waits, in every answer that has one, has the field `blocked`:"
     yield "`{code, detail}`, or null. The detail is a text for people; programs use the code."

@@ -110,7 +110,7 @@ async def _serve(parts: Parts, login: Login, *, ready: Callable[[], None]) -> No
             is_up.set()
             ready()
             await stop.wait()
-            _log.info("Rookery stops; agents in tmux live on.")
+            _log.info("Rookery stops; agents in tmux keep running.")
 
 
 @asynccontextmanager

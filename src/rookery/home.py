@@ -115,7 +115,7 @@ class Home:
         for folder in (self.config, self.state, self.run):
             if found := _UNUSABLE_CHARACTER.search(str(folder)):
                 raise HomeUnusable(
-                    f"{str(folder)!r} has {found[0]!r} in its name, which tmux cannot be told."
+                    f"{str(folder)!r} has {found[0]!r} in its name, which tmux cannot handle."
                     " Set ROOKERY_HOME to a folder without control characters."
                 )
         private = (

@@ -84,7 +84,7 @@ def read_head(line: bytes) -> CallHead:
         server = rest[3:] if version == 0 else [rest[3], *rest[4:]]
     except (ValueError, IndexError):
         # Not chained: the cause's text may contain a badge, which must not appear in a log.
-        raise HookUnreadable(f"its first line has {len(words)} words") from None
+        raise HookUnreadable(f"its first line has {len(words)} fields") from None
     socket = " ".join(server) or "-"
     pane_ref = None if "-" in {pane, socket} else PaneRef(socket, pane)
     worn = None if badge == "-" else Badge(badge)
@@ -99,7 +99,7 @@ def _version(words: list[str]) -> tuple[int, list[str]]:
         version = int(found[1])
         if version != VERSION:
             raise HookUnreadable(
-                f"it speaks version {version} of the hook protocol, this daemon {VERSION};"
+                f"it uses version {version} of the hook protocol, this daemon {VERSION};"
                 " update Rookery, then restart the agent"
             )
         return version, words[1:]
@@ -129,7 +129,7 @@ def read_body(head: CallHead, body: bytes, *, pid: int | None = None) -> Hook:
     except (ValueError, RecursionError) as error:
         raise HookUnreadable(str(error)[:200]) from error
     if not isinstance(payload, dict):
-        raise HookUnreadable("it is no JSON object")
+        raise HookUnreadable("it is not a JSON object")
     return Hook(
         key=head.key,
         agent=head.agent,
@@ -156,7 +156,7 @@ def require_tool(payload: Payload) -> None:
     """Refuse a tool call that no rule could match. Raises ``HookUnreadable``."""
     tool, given = payload.get("tool_name"), payload.get("tool_input")
     if not isinstance(tool, str) or not isinstance(given, dict | None):
-        raise HookUnreadable("it does not say which tool is to run, and with what")
+        raise HookUnreadable("it names no tool or no input")
 
 
 _EVENT = re.compile(rb'"hook_event_name"\s*:\s*"(\w{1,100})"')

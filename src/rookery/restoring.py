@@ -70,7 +70,9 @@ def _copy_checked(file: Path, target: Path) -> None:
         if not stat.S_ISREG(found.st_mode):
             raise BadInput(f"{file} is not a file.")
         if found.st_uid not in {os.getuid(), 0}:
-            raise BadInput(f"{file} belongs to another user, who may have put anything in it.")
+            raise BadInput(
+                f"{file} belongs to another user, who may have put anything into it."
+            )
         if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise BadInput(f"{file} can be changed by others; type:  chmod go-w '{file}'")
         made = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -87,7 +89,7 @@ def _rebuild(source: Path, new: Path, file: Path) -> None:
     except sqlite3.DatabaseError as error:
         is_strange = error.sqlite_errorcode == sqlite3.SQLITE_ERROR  # a column is missing
         if restoring.is_unreadable(error) or is_strange:
-            raise BadInput(f"{file} is no backup of Rookery: {error}") from error
+            raise BadInput(f"{file} is not a backup of Rookery: {error}") from error
         if isinstance(error, sqlite3.IntegrityError):
             raise BadInput(f"{file} is damaged: {error}") from error
         raise

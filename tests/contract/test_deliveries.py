@@ -251,5 +251,5 @@ async def test_nothing_can_be_asked_of_a_session_that_is_not_held(subject: Subje
     await subject.runtime.release(subject.session)
 
     for call in CALLS.values():
-        with pytest.raises(RuntimeFailed, match="nothing is held"):
+        with pytest.raises(RuntimeFailed, match="no pane is known"):
             await call(subject.runtime, subject.parcel())

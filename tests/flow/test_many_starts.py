@@ -133,7 +133,7 @@ async def test_a_start_is_given_up_once_tmux_was_away_for_too_long(
 ) -> None:
     class Away(FakeRuntime):
         async def start(self, launch: Launch) -> Place:
-            raise RuntimeUnreachable("there is no line to tmux.")
+            raise RuntimeUnreachable("there is no connection to tmux.")
 
     world = World(tmp_path, Away)
     async with passing_time(database, world.clock), running(database, world) as context:
@@ -144,7 +144,7 @@ async def test_a_start_is_given_up_once_tmux_was_away_for_too_long(
         over = await context.session(session)
 
     assert over.status is Status.FAILED
-    assert "no line to tmux" in over.reason
+    assert "no connection to tmux" in over.reason
 
 
 @pytest.mark.parametrize(

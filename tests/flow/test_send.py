@@ -303,7 +303,7 @@ async def test_enter_is_pressed_at_most_three_times_and_the_next_words_go_on(
     assert world.runtime.cleared == [(worker, "Build it.")]
     assert world.runtime.heard == [(worker, "Test it.")]
     assert await database.read(steps) == ["failed", "acknowledged"]
-    assert reasons == ["it kept them.", ""]
+    assert reasons == ["Enter was pressed 3 times, and it did not accept it.", ""]
 
 
 @pytest.mark.spec("B2")
@@ -324,7 +324,7 @@ async def test_a_command_that_its_agent_refuses_fails_and_leaves_the_box(
     assert world.runtime.cleared == [(worker, "/nothing at all")]
     assert world.runtime.heard == [(worker, "Build it.")]
     assert await database.read(steps) == ["failed", "acknowledged"]
-    assert reasons == ["it refused them: Unrecognized command.", ""]
+    assert reasons == ["it refused it: Unrecognized command.", ""]
     assert "command-taken" not in told
 
 
@@ -390,7 +390,7 @@ async def test_words_that_were_refused_before_a_crash_fail_after_it(
         await context.rest()
 
     assert await database.read(steps) == ["failed", "acknowledged"]
-    assert await database.read(waits_for) == ["it refused them: Unrecognized command.", ""]
+    assert await database.read(waits_for) == ["it refused it: Unrecognized command.", ""]
     assert world.runtime.cleared == [(worker, "/nothing")]
     assert world.runtime.heard == [(worker, "Build it.")]
 

@@ -60,7 +60,7 @@ def _answer(rookery: Mortal, request: str, verdict: dict[str, str]) -> None:
             try:
                 rookery.insist(give)
             except Answered as refused:
-                assert "decided already" in str(refused)  # noqa: PT017 - by the same answer
+                assert "already answered" in str(refused)  # noqa: PT017 - by the same answer
             return False
         return bool(now["delivery"] != "due")
 

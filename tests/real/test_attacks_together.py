@@ -83,12 +83,14 @@ def test_who_was_taken_out_of_a_relay_neither_hears_nor_comes_back(rookery: Rook
     rookery.client.post("relays", relay, "leave", session="anna")
 
     assert was_in == relay
-    with pytest.raises(Answered, match="not the caller's"):
+    with pytest.raises(Answered, match="does not exist, or the caller"):
         anna.get("relays", relay)
     with pytest.raises(Answered, match="family"):
         anna.get("sessions", "bert", "data")
     for path, words in (("join", {"session": "anna"}), ("close", {})):
-        assert "not the caller's" in refusal(rookery, "anna", "relays", relay, path, **words)
+        assert "does not exist, or the caller" in refusal(
+            rookery, "anna", "relays", relay, path, **words
+        )
     present = rookery.client.get("relays", relay)["relay"]["members"]
     assert [each["session"] for each in present if each["left_at"] is None] == [
         rookery.session(name)["id"] for name in ("bert", "cleo")
@@ -128,7 +130,7 @@ def test_no_option_is_smuggled_in_as_a_model_or_a_conversation(rookery: Rookery)
     model = refusal(rookery, "anna", "sessions", agent="demo", project=project, model=OPTION)
     listed = rookery.client.get("sessions")["sessions"]
     (forged,) = [each["id"] for each in listed if each["native_id"] == OPTION]
-    with pytest.raises(Answered, match="is no conversation of claude"):
+    with pytest.raises(Answered, match="is not a conversation of claude"):
         rookery.client.post("sessions", forged, "resume")
 
     assert "model" in model
@@ -271,6 +273,6 @@ def test_no_agent_has_its_parents_shell_run_what_it_says(
     members = [{"session": name} for name in ("child", "shell")]
     talks = refusal(rookery, "child", "relays", members=members)
 
-    assert "only a person speaks to it" in said
-    assert "only a person speaks to it" in talks
+    assert "only a person may send it one" in said
+    assert "only a person may send it one" in talks
     assert not made.exists()

@@ -63,7 +63,7 @@ def test_whoever_waits_goes_on_over_a_restart_of_the_daemon(rookery: Rookery) ->
     assert [each.returncode for each in (ask, wait, output)] == [0, 0, 0]
     assert said[0][0] == "Done.\n"
     assert said[1][0].startswith("worker is idle.")
-    began = "❯ sleep: 5;; say: Done.\n… (it is at it)\n\n"
+    began = "❯ sleep: 5;; say: Done.\n… (it is working)\n\n"
     assert read == f"{began}Done.\n\n❯ say: More.\nMore.\n\n"
     seqs = [each["seq"] for each in told]
     assert seqs == list(range(snapshot["seq"] + 1, seqs[-1] + 1))
@@ -96,7 +96,7 @@ def test_whoever_waits_in_vain_for_a_daemon_is_told_what_is_true(rookery: Rooker
 
     assert [each.returncode for each in (ask, wait, output, start, events)] == [3] * 5
     for name, words in told:
-        assert f"The daemon stopped while this waited; {name} goes on." in words
+        assert f"The daemon stopped while this waited; {name} keeps working." in words
         assert f"rookery up  then:  rookery output {name}" in words
     assert "rookery events --after " in followed
     assert took < SHUTDOWN_TIMEOUT_SECONDS
@@ -169,10 +169,10 @@ def test_sending_says_whether_the_words_left_and_why_not(rookery: Rookery) -> No
     listed = rookery.run("ls").stdout
 
     assert idle.stdout == "Sent.\n"
-    assert working.stdout == "Kept: it is working; it gets them when it stops.\n"
+    assert working.stdout == "Kept: it is working; delivery follows when it stops.\n"
     assert asking.stdout.startswith(
         "Kept: it asks for permission (May it use Bash? rm -r build)."
-        " 1 control character was taken out."
+        " 1 control character was removed."
     )
     assert "rm -r build; 2 messages wait" in listed
 
@@ -201,8 +201,8 @@ def test_words_that_were_never_delivered_are_named_at_the_end(rookery: Rookery) 
     first, again = rookery.run("end", "worker"), rookery.run("end", "worker")
     shown = rookery.run("output", "worker").stdout
 
-    assert first.stdout == "worker is ended. 1 message was never delivered.\n"
-    assert again.stdout == "worker was over already: ended by you.\n"
+    assert first.stdout == "worker was ended. 1 message was not delivered.\n"
+    assert again.stdout == "worker had already ended: ended by you.\n"
     assert shown.endswith("❯ say: Never.  (never delivered)\n")
 
 
@@ -252,7 +252,7 @@ def test_what_is_over_or_idle_is_not_pressed(rookery: Rookery) -> None:
     assert "worker is idle; there is nothing to interrupt." in idle.stderr
     with rookery.database() as db:
         assert not db.execute("select 1 from entries where kind = 'keys-pressed'").fetchone()
-    words = "The session is over: over (failed: it exited with status 7)."
+    words = "The session has ended: over (failed: it exited with status 7)."
     assert all(words in each.stderr for each in refused)
     assert "Oh no" not in refused[0].stderr
 
@@ -334,7 +334,10 @@ def test_the_doctor_names_words_that_may_not_have_arrived(rookery: Rookery) -> N
 def test_no_daemon_is_nothing_to_stop_and_its_home_is_named(cold: Rookery) -> None:
     down, listed = cold.run("down"), cold.run("ls")
 
-    assert (down.returncode, down.stdout) == (0, "No daemon runs; there is nothing to stop.\n")
+    assert (down.returncode, down.stdout) == (
+        0,
+        "No daemon is running; there is nothing to stop.\n",
+    )
     assert listed.returncode == 3
     assert str(cold.home.state) in listed.stderr
 
@@ -378,7 +381,7 @@ def test_following_events_begins_with_a_line_that_one_understands(rookery: Rooke
         rookery.send("worker", "say: hello")
         second = events.stdout.readline()
 
-    assert first.startswith("1 session known. What happens after entry ")
+    assert first.startswith("1 session. Events after entry ")
     assert second.split()[2:] == ["worker", "message-written", "person"]
 
 
@@ -406,7 +409,7 @@ def test_what_answers_something_answers_in_json_too(rookery: Rookery) -> None:
     rookery.reap()
     restored = [rookery.json("restore", str(copy)) for _ in range(2)]
 
-    assert f"{copy} is there already" in again.stderr
+    assert f"{copy} already exists" in again.stderr
     assert revoked == {"revoked": token}
     assert down["stopped"]["home"] == str(rookery.home.state)
     assert len({each["kept"] for each in restored}) == 2
@@ -425,7 +428,7 @@ def test_a_restored_database_brings_no_tokens_back(rookery: Rookery) -> None:
     done = rookery.run("restore", str(copy))
     rookery.up()
 
-    assert "All tokens are void" in done.stdout
+    assert "All tokens are invalid" in done.stdout
     for secret in (own, made):
         with pytest.raises(Answered, match="not valid"):
             rookery.client_of(secret).get("status")

@@ -130,7 +130,7 @@ def test_a_home_has_one_daemon(rookery: Rookery) -> None:
     status = rookery.json("status")
 
     assert again.returncode == 0
-    assert f"already runs, pid {rookery.pid}" in again.stdout
+    assert f"is already running, pid {rookery.pid}" in again.stdout
     assert status["pid"] == rookery.pid
 
 
@@ -246,7 +246,7 @@ def test_a_home_that_cannot_be_used_is_named(cold: Rookery) -> None:
     done = cold.run("up")
 
     assert done.returncode == 1
-    assert "cannot keep its files here" in done.stderr
+    assert "cannot use its home" in done.stderr
 
 
 @pytest.mark.spec("K4")

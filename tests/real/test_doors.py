@@ -277,7 +277,7 @@ def test_a_process_of_a_session_is_that_session_though_it_shows_no_badge(
     rookery.start("inside", agent="shell", command=["sh", str(script)])
     eventually((rookery.project / "finished").exists)
 
-    assert "is not of the caller's family" in (rookery.project / "said").read_text()
+    assert "is not in the caller's family" in (rookery.project / "said").read_text()
     listed = json.loads((rookery.project / "listed").read_text())["sessions"]
     assert [each["name"] for each in listed] == ["inside"]
 
@@ -508,7 +508,7 @@ def test_the_doctor_finds_all_well_and_shows_no_secret(rookery: Rookery) -> None
         (["completion", "bash"], "_ROOKERY_COMPLETE"),
         (["service"], "KillMode=process"),
         (["logs"], "is up"),
-        (["prune"], "rows forgotten"),
+        (["prune"], "rows deleted"),
         (["ls"], "No sessions"),
         (["status"], "0 live sessions"),
     ],

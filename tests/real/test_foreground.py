@@ -96,7 +96,7 @@ def test_what_was_missed_is_shown_and_then_what_comes(rookery: Rookery) -> None:
         again.until("builder is idle")
 
     assert code == 130
-    assert "builder is in the background now. Come back:  rookery fg builder" in first.err
+    assert "builder is in the background now. Show again:  rookery fg builder" in first.err
     assert first.words == ["one", "two"]
     assert (
         first.out.count("❯ say: one\n") == first.out.count("❯ tool: Bash ls;; say: two\n") == 1
@@ -143,7 +143,7 @@ def test_put_into_the_background_elsewhere_it_ends(rookery: Rookery) -> None:
         put = rookery.run("bg")
         code = fg.process.wait(SOON)
 
-    assert put.stdout == "builder is in the background now. Come back:  rookery fg builder\n"
+    assert put.stdout == "builder is in the background now. Show again:  rookery fg builder\n"
     assert code == 0
     assert "builder was put into the background" in fg.err
     assert rookery.run("bg", "builder").stdout == "builder was not in the foreground.\n"
@@ -234,7 +234,7 @@ def test_an_agent_brings_a_session_before_its_person(rookery: Rookery, way: Way)
         tools(rookery, way, badge=badge_of(rookery, "boss")) as boss,
         shown(rookery, "fg") as fg,
     ):
-        fg.until("Nothing is in the foreground yet.")
+        fg.until("No session is in the foreground yet.")
         made = boss.call("start_session", name="worker", message="say: I am up")["session_id"]
         rookery.client.get("sessions", "worker", "wait", until="stop", timeout=SOON)
         brought = boss.call("foreground", session_id="worker")
@@ -253,7 +253,7 @@ def test_an_agent_brings_a_session_before_its_person(rookery: Rookery, way: Way)
     assert (brought["is_new"], again["is_new"]) == (True, False)
     assert "`rookery fg`" in brought["advice"]
     assert [each["was_in_front"] for each in puts] == [True, False]
-    assert "not of the caller's family" in refused
+    assert "not in the caller's family" in refused
 
 
 @pytest.mark.spec("I2")
@@ -321,7 +321,7 @@ def test_what_has_ended_is_shown_once_and_wakes_nobody(rookery: Rookery) -> None
     rookery.ask("kid", "say: my last words")
     rookery.run("end", "kid")
     with shown(rookery, "fg", file="all") as waiting:
-        waiting.until("This waits for what an agent brings")
+        waiting.until("Waiting for sessions that an agent brings")
         before = entries(rookery)
 
         said = rookery.run("fg", "kid")

@@ -348,8 +348,10 @@ def test_how_a_difference_begins_is_shown_in_lines_that_fit(cold: Rookery) -> No
     assert len(begins) == 12
     assert max(map(len, begins[2:])) <= 80
     assert more.startswith("… and ")
-    assert more.endswith(" lines more; all of it with:  --diff")
-    assert changed.startswith(f"Changed: {file}, {len(EVENTS)} hooks added; as it was, it is")
+    assert more.endswith(" lines more; show all with:  --diff")
+    assert changed.startswith(
+        f"Changed: {file}, {len(EVENTS)} hooks added; the previous version"
+    )
     assert str(cold.home.state / "backups") in changed
 
 
@@ -363,7 +365,7 @@ def test_at_a_terminal_it_is_asked(
     given = {"ROOKERY_HOME": str(cold.home.state), "HOME": str(cold.folder)}
     try:
         pane = tmux.run("work", cold.project, "/bin/sh", "-c", program, **given)
-        eventually(lambda: "Change it so? [y/N]:" in tmux.screen(pane))
+        eventually(lambda: "Apply these changes? [y/N]:" in tmux.screen(pane))
         tmux.type(pane, key)
         eventually(lambda: f"code: {code}" in tmux.screen(pane))
     finally:
@@ -399,7 +401,7 @@ def test_rookery_takes_out_all_that_it_put_anywhere(cold: Rookery) -> None:
     assert not (cold.folder / "c").exists()
     assert not (cold.folder / ".config" / "systemd" / "user" / "rookery.service").exists()
     assert f"rm -r {cold.home.state}" in said
-    assert "Nothing is to be changed." in again
+    assert "Nothing needs to be changed." in again
 
 
 @pytest.mark.spec("I5")

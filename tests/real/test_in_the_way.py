@@ -59,7 +59,7 @@ def test_whoever_waits_behind_somebodys_draft_is_told_so(rookery: Rookery) -> No
 
     why = "somebody's draft stands in its box."
     assert late.returncode == 4
-    assert late.stderr.startswith(f"Words for worker wait: {why}\n")
+    assert late.stderr.startswith(f"Messages for worker wait: {why}\n")
     assert late.stderr.endswith(f": worker is idle; words for it wait: {why}\n")
     assert str(refused.value).endswith(f": worker is idle; words for it wait: {why}")
 

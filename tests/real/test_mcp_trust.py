@@ -14,7 +14,7 @@ from tests.support.real.toolbox import Toolbox, tools
 
 pytestmark = [pytest.mark.real, pytest.mark.spec("K5", "I2")]
 
-FAMILY = "is not of the caller's family"
+FAMILY = "is not in the caller's family"
 
 
 def child_of(rookery: Rookery, parent: Toolbox, name: str) -> str:
@@ -73,7 +73,7 @@ def test_a_child_speaks_to_its_elders_and_does_no_more_to_them(rookery: Rookery)
             "stop_notifications", session_id="sibling", caller_session_id="boss"
         )
 
-    assert "a session speaks for itself only" in posing
+    assert "a session may only act for itself" in posing
 
 
 @pytest.mark.spec("D3")
@@ -91,7 +91,7 @@ def test_no_session_approves_unless_its_person_lets_it(rookery: Rookery) -> None
         eventually(asks)
         said = boss.refused("answer_permission", permission="child", decision="allow")
 
-    assert "sessions answer no requests" in said
+    assert "sessions may not answer requests" in said
     assert rookery.session("child")["activity"] == "permission"
 
 
@@ -106,7 +106,7 @@ def test_a_command_changes_no_permissions_and_is_one_line(rookery: Rookery) -> N
         )
         no_command = boss.refused("run_agent_command", session_id="child", command="!rm -rf x")
 
-    assert "is for a person to type" in reserved
+    assert "only a person may use" in reserved
     assert "a command is one line" in smuggled
     assert "a command is one line" in no_command
     assert rookery.client.get("sessions", "child", "turns")["turns"] == []

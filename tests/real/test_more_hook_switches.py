@@ -58,5 +58,5 @@ def test_it_is_said_that_a_repository_has_switched_off_the_hooks_of_gemini(
 
     why, doctor = rookery.run("why", "it").stdout, rookery.run("doctor").stdout
 
-    assert f"Its hooks are switched off by {file}: no rule holds for it." in why
+    assert f"Its hooks are disabled by {file}: no rule applies to it." in why
     assert f"it: hooks are switched off by {file}" in doctor

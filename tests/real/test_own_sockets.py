@@ -50,7 +50,7 @@ def test_a_deleted_folder_of_sockets_is_made_anew(rookery: Rookery) -> None:
 
     assert mode(rookery.home.run) == 0o700
     assert rookery.ask("a", "say: again") == "again"
-    assert rookery.run("up").stdout.startswith("Rookery already runs")
+    assert rookery.run("up").stdout.startswith("Rookery is already running")
 
 
 def test_a_second_daemon_is_refused_when_lock_and_socket_were_deleted(rookery: Rookery) -> None:

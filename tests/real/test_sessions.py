@@ -26,7 +26,7 @@ def test_a_session_is_started_asked_read_and_ended(rookery: Rookery) -> None:
         ("say: It is me.", "It is me."),
     ]
     assert all(turn["started_at"] <= turn["ended_at"] for turn in turns)
-    assert ended.stdout == "hello is ended.\n"
+    assert ended.stdout == "hello was ended.\n"
 
 
 @pytest.mark.spec("A1", "B1")
@@ -194,11 +194,11 @@ def test_names_are_unique_among_the_living(rookery: Rookery) -> None:
     ("words", "complaint"),
     [
         (["--agent", "nobody"], "There are: claude, codex"),
-        (["--agent", "demo", "--project", "/no/such/folder"], "needs an existing folder"),
-        (["--agent", "demo", "--project", "/etc/hostname"], "needs an existing folder"),
+        (["--agent", "demo", "--project", "/no/such/folder"], "not an existing folder"),
+        (["--agent", "demo", "--project", "/etc/hostname"], "not an existing folder"),
         (["--agent", "demo", "--name", "a/b"], "A name has letters"),
         (["--agent", "demo", "--name", ".."], "A name has letters"),
-        (["--agent", "demo", "--runtime", "moon"], "There is: tmux"),
+        (["--agent", "demo", "--runtime", "moon"], "known: tmux"),
         (["--agent", "shell", "--", "/no/such/program"], "was not found"),
     ],
 )

@@ -60,7 +60,7 @@ def test_who_listens_is_told_in_its_own_pane_once(three: Rookery) -> None:
     assert (again.returncode, again.stdout) == (1, "bert: it waits for that one already\n")
     assert waiting.startswith("anna waits for bert to stop; since ")
     assert "finished its turn" in three.screen("anna")
-    assert three.run("listen").stdout == "Nobody waits for anybody.\n"
+    assert three.run("listen").stdout == "No session waits for another.\n"
     assert len(turns(three, "anna")) == 1
 
 
@@ -89,7 +89,7 @@ def test_who_closes_a_ring_of_waiting_sessions_is_told_so(three: Rookery) -> Non
 
     said = three.run("listen", "bert", "--for", "anna").stdout
 
-    ring = "They wait for each other now, and none comes first:  anna → bert → anna\n"
+    ring = "These sessions now wait for each other:  anna → bert → anna\n"
     assert said == f"anna waits for bert to stop.\n{ring}"
 
 
@@ -193,10 +193,10 @@ def test_what_is_held_keeps_quiet_and_everybody_says_so(three: Rookery) -> None:
     eventually(lambda: turns(three, "bert"))
 
     assert quiet == []
-    assert "    (bert has not got it yet)\n" in shown
+    assert "    (bert has not received it yet)\n" in shown
     assert f"to bert, from relay {relay}, " in inbox
-    assert " ago: waits, words are held.\n" in inbox
-    assert of_cleo == f"{HELD}\nNo words wait.\n"
+    assert " ago: waits, deliveries are on hold.\n" in inbox
+    assert of_cleo == f"{HELD}\nNo messages wait.\n"
     assert listed.stderr == f"{HELD}\n"
     assert listed.stdout.startswith("NAME")
     assert HELD in status
@@ -215,9 +215,9 @@ def test_members_come_and_go_and_a_relay_is_closed(three: Rookery) -> None:
     alone = three.run("relay", "anna")
 
     assert joined == f"anna, bert, C talk in relay {relay}.\n"
-    assert left == f"bert has left relay {relay}; anna, C go on.\n"
-    assert closed == f"Relay {relay} is over: closed by person.\n"
-    assert three.run("relay", "ls", "cleo").stdout.startswith(f"{relay}  over since ")
+    assert left == f"bert has left relay {relay}; anna, C stay.\n"
+    assert closed == f"Relay {relay} is closed: closed by person.\n"
+    assert three.run("relay", "ls", "cleo").stdout.startswith(f"{relay}  closed since ")
     assert (unknown.returncode, alone.returncode) == (5, 2)
     assert "rookery relay ls" in unknown.stderr
 
@@ -232,7 +232,10 @@ def test_an_inbox_has_what_never_arrived(three: Rookery) -> None:
 
     lost = three.json("inbox", "bert")["letters"]
 
-    assert ": waits, it is working; it gets them when it stops.\n    say: too late\n" in waiting
+    assert (
+        ": waits, it is working; delivery follows when it stops.\n    say: too late\n"
+        in waiting
+    )
     assert [(each["words"], each["step"]) for each in lost] == [("say: too late", "failed")]
 
 
@@ -365,11 +368,11 @@ def test_what_cannot_go_on_says_why_and_what_to_do(rookery: Rookery) -> None:
     met = rookery.json("resume", STRANGER, *where, "--name", "met", "--wait")
 
     assert "demo cannot branch" in branched.stderr
-    assert "nothing was said in terminal" in shell.stderr
+    assert "terminal has no turn" in shell.stderr
     assert unknown.returncode == 5
     assert (stranger.returncode, known.returncode) == (2, 2)
     assert "--agent NAME --project FOLDER" in stranger.stderr
-    assert "That is not for you" in by_agent.stderr
+    assert "Not permitted" in by_agent.stderr
     assert (met["native_id"], met["continues"], met["status"]) == (STRANGER, None, "running")
 
 

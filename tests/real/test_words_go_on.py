@@ -86,7 +86,7 @@ def test_a_command_that_codex_does_not_know_fails_with_its_reason(rookery: Rooke
 
     assert answer == "I follow"
     assert step == "failed"
-    assert reason.startswith("codex refused them: Unrecognized command '/notacommand'")
+    assert reason.startswith("codex refused it: Unrecognized command '/notacommand'")
     assert screen.count("Unrecognized command") == 1
 
 
@@ -122,7 +122,7 @@ def test_words_that_claude_rewrites_are_acknowledged_and_the_receipt_says_what_i
     assert receipts == [CLAUDE.input.rewriting.changes(each) for each in REWRITTEN]
     assert all(receipts[:-1])
     assert rookery.run("send", "it", "say: x\u200by").stdout.endswith(
-        "Its program changes them: 1 invisible character is removed.\n"
+        "Its program changes the text: 1 invisible character is removed.\n"
     )
 
 

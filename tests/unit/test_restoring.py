@@ -157,7 +157,7 @@ def test_a_schema_that_is_not_ours_is_refused(
     ("change", "said"),
     [
         ("drop table audit", "is missing"),
-        ("alter table switches rename column value to other", "no backup of Rookery"),
+        ("alter table switches rename column value to other", "not a backup of Rookery"),
         (f"{MESSAGE} values (1, 'nobody', 'x', 'x', 1, 'x', 'pending', null)", "refers to"),
         ("update sessions set id = '../../x' where id = 'bert'", "with the id"),
         ("pragma user_version = 999", "newer Rookery"),

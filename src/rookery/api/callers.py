@@ -109,7 +109,7 @@ class Callers:
             # An agent can make Rookery's tmux server open a window or run a job.
             where = "Rookery's own tmux server, but in no session's pane"
         if where:
-            raise Forbidden(f"this process runs in {where}. Ask from a terminal of your own.")
+            raise Forbidden(f"this process runs in {where}. Use a terminal of your own.")
 
     def _detached_from(
         self, processes: Mapping[SessionId, Process], position: Position

@@ -92,21 +92,23 @@ class Guard:
         """Refuse requests that a page of another site sends through the user's browser."""
         host, origin = headers.get("host", ""), headers.get("origin")
         if self._hosts and host not in self._hosts:
-            raise Refusal(421, "forbidden", f"This is not {host}.")
+            raise Refusal(421, "forbidden", f"This server is not {host}.")
         if origin is not None and origin not in self._origins:
-            raise Refusal(403, "forbidden", f"{origin} may not ask here.")
+            raise Refusal(403, "forbidden", f"{origin} may not send requests here.")
 
     async def _identify(self, scope: Scope, headers: Mapping[str, str]) -> Identity:
         kind, _, shown = headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer" and (secret := shown.strip()):
             return await self._by_token(secret)
         if self._transport == "tcp" or scope["type"] == "websocket" or kind:
-            raise Refusal(401, "unauthorized", "A token is needed:  rookery token mint")
+            raise Refusal(
+                401, "unauthorized", "A token is required. Make one with:  rookery token mint"
+            )
         _, pid = scope["client"]
         try:
             return await self._callers.identify(pid)
         except RuntimeFailed:
-            raise Refusal(401, "unauthorized", "Whoever asked has left.") from None
+            raise Refusal(401, "unauthorized", "The calling process has exited.") from None
         except Forbidden as error:
             raise Refusal(403, "forbidden", str(error)) from None
 

@@ -40,7 +40,7 @@ class HeldBytes:
         self._held[line] = self._held.get(line, 0) + size
         self._total += size
         while self._total > self._most and (largest := self._largest_unfinished()):
-            largest.give_up(HookUnreadable("too many large calls come at a time"))
+            largest.give_up(HookUnreadable("too many large calls arrive at the same time"))
 
     def release(self, line: HookLine) -> None:
         self._total -= self._held.pop(line, 0)
@@ -179,7 +179,7 @@ class HookLine(asyncio.Protocol):
             size = got
         if got < size:
             if self.has_closed:
-                raise HookUnreadable(f"it is no call: {got} bytes of {size} came")
+                raise HookUnreadable(f"incomplete call: {got} bytes of {size} came")
             return False
         self.body = bytes(self._buffer[:size])
         del self._buffer[:size]

@@ -168,7 +168,7 @@ async def _report_failure(request: Request, error: Exception) -> Response:
 async def _refuse_unencodable(request: Request, error: Exception) -> Response:
     is_half = "surrogate" in str(error)
     why = "the text is not valid Unicode: it has half of a character." if is_half else error
-    return _error(400, "bad-input", f"This cannot be taken as it is: {why}"[:300])
+    return _error(400, "bad-input", f"Invalid input: {why}"[:300])
 
 
 def _error(

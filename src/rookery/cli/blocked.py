@@ -21,11 +21,11 @@ def why_blocked(session: SessionInfo, obstacle: str) -> str:
             asks = "asks for permission" if kind == "permission" else "asks a question"
             return f"it {asks} ({first_line(session.reason)})."
         case "working":
-            return "it is working; it gets them when it stops."
+            return "it is working; delivery follows when it stops."
         case "starting":
-            return "it is starting; it gets them when it is up."
+            return "it is starting; delivery follows when it is up."
         case _:
-            return obstacle or "they are on their way."
+            return obstacle or "it is being delivered."
 
 
 def open_requests(daemon: Client, session: str) -> Sequence[RequestInfo]:
@@ -77,4 +77,4 @@ def _blocked(found: SessionList, awaited: Collection[str]) -> Iterator[str]:
         if found.holding:
             yield HELD
         elif session.activity == "idle" and kept.why:
-            yield f"Words for {session.name} wait: {kept.blocked_by}"
+            yield f"Messages for {session.name} wait: {kept.blocked_by}"

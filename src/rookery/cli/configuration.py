@@ -25,7 +25,7 @@ _START_FILES = {"bash": "~/.bashrc", "zsh": "~/.zshrc", "fish": "~/.config/fish/
 @click.argument("what", type=click.Choice(["show", "path", "check"]), default="show")
 @as_json
 def config(*, what: str, as_json: bool) -> None:
-    """Show what is configured, where the file is, or whether it is right."""
+    """Show the configuration, the path of its file, or check it."""
     file = home().settings
     if what == "path":
         reply({"file": str(file)}, str(file), as_json=as_json)
@@ -35,7 +35,9 @@ def config(*, what: str, as_json: bool) -> None:
     settings = load(file)
     if what == "check":
         check_agents(settings)
-        right = f"{file} is right." if file.exists() else f"There is no {file}: defaults hold."
+        right = (
+            f"{file} is valid." if file.exists() else f"There is no {file}; the defaults apply."
+        )
         reply({"file": str(file), "exists": file.exists()}, right, as_json=as_json)
         return
     shown = masked(settings.model_dump(mode="json"))
@@ -71,7 +73,7 @@ def flat(settings: Mapping[str, object], prefix: str = "") -> list[str]:
 @click.command()
 @click.argument("shell", type=click.Choice([*_START_FILES]))
 def completion(shell: str) -> None:
-    """Print what makes your shell complete rookery's commands; see its head for how."""
+    """Print a completion script for your shell; its first line says where to put it."""
     complete = get_completion_class(shell)
     assert complete is not None  # noqa: S101 - click knows the shells that may be given
     root = click.get_current_context().find_root().command

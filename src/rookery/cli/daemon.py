@@ -48,19 +48,19 @@ from rookery.model.errors import (
 START_STOP_TIMEOUT_S = 20.0
 
 #: Advice on a daemon that holds the lock of its home and does not answer.
-_SILENT = "It does not answer: it is still starting, or hangs. Stop it with:  rookery down"
+_SILENT = "It does not answer: it is still starting, or it hangs. Stop it with:  rookery down"
 
 NEXT = """\
 Next:  {rookery} start --agent demo --name hello "say: Hello from the demo agent"
-       {rookery} output hello      what it answered
+       {rookery} output hello      its answer
        {rookery} attach hello      watch it; leave it running with  C-b d
-       {rookery} ls                all sessions, who waits for you first"""
+       {rookery} ls                all sessions; those that wait for you first"""
 
 
 @click.command()
 @click.option("--detach", "-d", is_flag=True, help="Run in the background.")
 def up(*, detach: bool) -> None:
-    """Run the daemon of this user, or of ROOKERY_HOME."""
+    """Run the daemon of this user, or of ROOKERY_HOME, in this terminal."""
     here = home()
     if running := _status(here):
         _print_already_running(running)
@@ -71,7 +71,7 @@ def up(*, detach: bool) -> None:
 
 
 def _print_already_running(running: StatusInfo) -> None:
-    say(f"Rookery already runs, pid {running.pid}, in {running.home}.")
+    say(f"Rookery is already running, pid {running.pid}, in {running.home}.")
     if other := skew(running.version):
         say(other)
     say(_next(running, are="live"))
@@ -92,12 +92,12 @@ def _run(here: Home) -> None:
         complain(str(error))
         if error.details.get("remedy") == "restore":
             files, aside = f"'{here.database}'*", f"'{here.state / 'damaged'}'"
-            remark(f"Or begin anew without it:  mkdir {aside} && mv {files} {aside}")
+            remark(f"Or start with a new database:  mkdir {aside} && mv {files} {aside}")
         sys.exit(FAILED)
     except AlreadyRunning as error:
         complain(f"{error} {_SILENT}")
         sys.exit(FAILED)
-    say("Rookery is down; agents in tmux live on.")
+    say("Rookery is down; agents in tmux keep running.")
 
 
 def _print_greeting(here: Home) -> None:
@@ -106,7 +106,7 @@ def _print_greeting(here: Home) -> None:
     _say_http_note(found)
     say(_next(found, are="found again"))
     _warn(found)
-    say("Stop it with Ctrl-C; agents in tmux live on.")
+    say("Stop it with Ctrl-C; agents in tmux keep running.")
     sys.stdout.flush()
 
 
@@ -164,7 +164,10 @@ def _detach(here: Home) -> None:
             _wait_for_other(here, other, errors)
             return
         why = errors.read_text(errors="replace").strip()
-        click.echo(why or f"rookery: it ended without a word in {errors}: no room?", err=True)
+        click.echo(
+            why or f"rookery: it ended without a message in {errors}; the disk may be full.",
+            err=True,
+        )
         sys.exit(FAILED)
     say(f"Rookery {__version__} is up in the background, pid {daemon.pid}.")
     found = _status(here)
@@ -226,7 +229,7 @@ def _status(here: Home) -> StatusInfo | None:
 @click.command()
 @as_json
 def down(*, as_json: bool) -> None:
-    """Stop the daemon. Agents in tmux live on."""
+    """Stop the daemon. Agents in tmux keep running."""
     here = home()
     status: StatusInfo | None = None
     try:
@@ -244,7 +247,7 @@ def down(*, as_json: bool) -> None:
 
 def _stopped_text(pid: int | None, status: StatusInfo | None) -> str:
     if not pid:
-        return "No daemon runs; there is nothing to stop."
+        return "No daemon is running; there is nothing to stop."
     # An older daemon does not report how many of its sessions are in tmux.
     live = (status.sessions if status.in_tmux is None else status.in_tmux) if status else 0
     found = f" {count(live, 'session')} in tmux; `rookery up` finds them again." if live else ""
@@ -264,7 +267,7 @@ def _stop_by_signal(here: Home) -> int | None:
 @as_json
 @pass_client
 def status(daemon: Client, *, as_json: bool) -> None:
-    """Say whether a daemon runs, and where."""
+    """Show whether the daemon runs, and where."""
     found = show_status(daemon)
     if as_json:
         show_json(found)
@@ -286,9 +289,9 @@ def status(daemon: Client, *, as_json: bool) -> None:
 
 @click.command()
 @click.option("--lines", "-n", type=click.IntRange(1), default=50, show_default=True)
-@click.option("--follow", "-f", is_flag=True, help="Go on as it writes.")
+@click.option("--follow", "-f", is_flag=True, help="Follow the log.")
 def logs(*, lines: int, follow: bool) -> None:
-    """Show what the daemon wrote into its log."""
+    """Show the daemon's log."""
     log = home().log
     if not log.exists():
         raise BadInput(f"there is no log yet: {log}")

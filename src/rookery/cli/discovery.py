@@ -27,7 +27,7 @@ _LAYOUT = Layout(
 @as_json
 @pass_client
 def panes(daemon: Client, *, as_json: bool) -> None:
-    """List the panes of your tmux servers and of Rookery's, and which sessions are in them."""
+    """List the panes of your tmux servers and of Rookery's, and their sessions."""
     found = list_panes(daemon)
     reply(found, partial(_show, found.panes), as_json=as_json)
 
@@ -36,7 +36,7 @@ def _show(listed: Sequence[PaneInfo]) -> None:
     """Print a table as wide as the terminal, with each server's panes below its socket."""
     if not listed:
         say('No panes. Start an agent:  rookery start --agent demo "say: Hello"')
-        say("Or start one yourself, in a tmux of your own; it is found within seconds.")
+        say("Or start one in your own tmux; it is found within seconds.")
         return
     width = width_here()
     rows = [_row(each, width) for each in listed]
@@ -67,7 +67,7 @@ def _row(pane: PaneInfo, width: int) -> Mapping[str, str]:
 @as_json
 @pass_client
 def discover(daemon: Client, *, as_json: bool) -> None:
-    """Look for agents in your tmux servers now; otherwise that is done every few seconds."""
+    """Search your tmux servers for agents now. The daemon also does that every few seconds."""
     found = discover_agents(daemon)
     reply(found, "\n".join(_lines(found)), as_json=as_json)
 

@@ -40,10 +40,10 @@ class EndOptions(TypedDict):
 @click.argument("name", required=False, shell_complete=session_names)
 @pass_client
 def end(daemon: Client, **given: Unpack[EndOptions]) -> None:
-    """End a session: asked first, then told, then made to."""
+    """End a session: ask its agent to quit, then SIGTERM, then SIGKILL."""
     name, everything = given["name"], given["everything"]
     if (name is None) != everything:
-        raise BadInput("say which session, or --all.")
+        raise BadInput("name a session, or use --all.")
     names = [name] if name else end_all_sessions(daemon).ended
     endings = [_end(daemon, each, given["timeout"], force=given["force"]) for each in names]
     if given["as_json"]:
@@ -53,7 +53,7 @@ def end(daemon: Client, **given: Unpack[EndOptions]) -> None:
     for ending in endings:
         say(ending.told(daemon, by_all=everything))
     if not endings:
-        say("No session of ours lives.")
+        say("No session that Rookery started is running.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +66,12 @@ class _Ending:
         name, status = self.session.name, self.session.status
         if self.was_over and not by_all:
             if ended := ended_by(self.session):
-                return f"{name} was over already: {with_names_from(ended, daemon)}."
+                return f"{name} had already ended: {with_names_from(ended, daemon)}."
             why = first_line(self.session.reason).removesuffix(".")
-            return f"{name} was over already: {status}, {why}."
+            return f"{name} had already ended: {status}, {why}."
         were = "was" if self.undelivered == 1 else "were"
-        lost = f" {count(self.undelivered, 'message')} {were} never delivered."
-        return f"{name} is ended." + (lost if self.undelivered else "")
+        lost = f" {count(self.undelivered, 'message')} {were} not delivered."
+        return f"{name} was ended." + (lost if self.undelivered else "")
 
 
 def _end(daemon: Client, name: str, timeout: float, *, force: bool) -> _Ending:

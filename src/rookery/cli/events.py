@@ -53,12 +53,12 @@ class ShownEvent:
 
 
 @click.command()
-@click.option("--after", type=click.IntRange(0), help="Begin after this entry.")
-@click.option("--no-follow", is_flag=True, help="Print what is there, and stop.")
+@click.option("--after", type=click.IntRange(0), help="Start after this entry.")
+@click.option("--no-follow", is_flag=True, help="Print the stored events and exit.")
 @as_json
 @pass_client
 def events(daemon: Client, *, after: int | None, no_follow: bool, as_json: bool) -> None:
-    """Follow what happens, from now on or after an entry; with --json a line each."""
+    """Print events as they happen, from now on or after an entry; with --json one per line."""
     printer = _Printer(daemon)
     told = _stored_events(daemon, after) if no_follow else _live_events(daemon, after)
     for some in told:
@@ -137,7 +137,7 @@ class _Printer:
         if event.kind == "snapshot":
             self.names.update({each.id: each.name for each in fact.sessions})
             known = count(len(fact.sessions), "session")
-            return f"{known} known. What happens after entry {event.seq} (Ctrl-C stops this):"
+            return f"{known}. Events after entry {event.seq} (stop with Ctrl-C):"
         moment, name = _clock_time(_second(fact.at)), self._name(fact)
         # Cut before resolving names: an agent's text may be long and contain any session's id.
         told = with_names_by("  ".join(_shown_values(fact.json))[:240], self._name_by_id)[:120]

@@ -21,7 +21,7 @@ from rookery.model.reasons import first_line
 @of_session
 @pass_client
 def why(daemon: Client, *, name: str, as_json: bool) -> None:
-    """Say where a session stands, on what evidence, and how sure that is."""
+    """Show a session's state, the evidence for it, and how certain it is."""
     found = show_evidence(daemon, name)
     reply(found, partial(_show, daemon, found), as_json=as_json)
 
@@ -36,18 +36,18 @@ def _show(daemon: Client, found: EvidenceInfo) -> None:
         say(f"{session.name} {does(session.state)} since {since}{reason}")
     say(out_of_date(found.trouble) if found.trouble else f"This is {found.confidence}.")
     if found.hooks_off:
-        say(f"Its hooks are switched off by {found.hooks_off}: no rule holds for it.")
+        say(f"Its hooks are disabled by {found.hooks_off}: no rule applies to it.")
     if found.hooks_problem:
         say(f"{found.hooks_problem}.")
     for each in found.evidence:
         detail = f"  ({each.detail})" if each.detail else ""
         say_line(f"  {each.source:10}  {each.claim:10}  {ago(each.at)} ago{detail}")
     if not found.has_terminal:
-        say("It runs without a terminal: its pane is gone, and no key or words reach it.")
+        say("It has no terminal: its pane is gone, so neither keys nor messages reach it.")
         say(f"End it with:  rookery end {session.name}")
     if shared := found.shares_with:
         say(
             f"It shares one conversation with {', '.join(shared)}: each sees only its own part."
         )
     if not found.evidence:
-        say("  Nothing was heard of it yet.")
+        say("  Nothing was reported yet.")

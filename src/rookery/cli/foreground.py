@@ -31,15 +31,15 @@ ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 @click.argument("name", required=False, default="", shell_complete=session_names)
 @pass_client
 def fg(daemon: Client, *, name: str, as_json: bool) -> None:
-    """Show a session as it goes on: first what you missed, then what comes.
+    """Show a session while it works: first what you missed, then everything as it happens.
 
-    That is each prompt, each tool, what it asks, and the last words of each turn.
-    Without NAME: every session that is in the foreground, also those that an agent brings
-    there while this runs. Ctrl-C puts back into the background what this command brought;
-    sessions go on. With --json a line each.
+    It prints each prompt, each tool, each request and the answer of each turn. Without NAME,
+    it shows all sessions in the foreground, also those that an agent brings there meanwhile.
+    Ctrl-C puts what this command brought into the background again; sessions keep working.
+    With --json one event per line.
     """
     if daemon.badge:
-        raise BadInput("fg is for a person's terminal; an agent calls its tool `foreground`.")
+        raise BadInput("fg is for a person at a terminal; an agent uses its tool `foreground`.")
     follower = Follower(daemon, print_json if as_json else NoticePrinter(daemon).tell, name)
     with _stoppable(follower):
         follower.follow()
@@ -73,13 +73,13 @@ def _put_back(follower: Follower) -> str:
         ours = follower.put_back()
     except NotRunning:
         names = ", ".join(each.name for each in left)
-        return f"\nNo daemon runs: still in the foreground:  {names}"
+        return f"\nNo daemon is running; still in the foreground:  {names}"
     if not left:
         return "\nStopped."
     if ours:
         again = "  |  ".join(f"rookery fg {each.name}" for each in ours)
-        return f"\n{_names(ours)} in the background now. Come back:  {again}"
-    return f"\nStopped; {_names(left)} still in the foreground. Come back:  rookery fg"
+        return f"\n{_names(ours)} in the background now. Show again:  {again}"
+    return f"\nStopped; {_names(left)} still in the foreground. Show again:  rookery fg"
 
 
 def _names(fronts: list[FollowedSession]) -> str:
@@ -88,18 +88,17 @@ def _names(fronts: list[FollowedSession]) -> str:
 
 
 @click.command(epilog=examples("rookery bg builder", "rookery bg --all"))
-@click.option("--all", "everything", is_flag=True, help="All that are in the foreground.")
+@click.option("--all", "everything", is_flag=True, help="All sessions in the foreground.")
 @as_json
 @click.argument("name", required=False, default="", shell_complete=session_names)
 @pass_client
 def bg(daemon: Client, *, name: str, everything: bool, as_json: bool) -> None:
-    """Put a session into the background: it goes on, and what it says waits for you.
+    """Put a session into the background: it keeps working, and its turns wait for you.
 
-    Without NAME: the one that is in the foreground. A `rookery fg NAME` that runs elsewhere
-    ends.
+    Without NAME, it is the session in the foreground. A running `rookery fg NAME` ends.
     """
     if name and everything:
-        raise BadInput("say which session, or --all.")
+        raise BadInput("name a session, or use --all.")
     sessions = [name] if name else _in_front(daemon, everything=everything)
     put = [put_into_background(daemon, each, channel=CHANNEL) for each in sessions]
     names = [show_session(daemon, each.session).name for each in put]
@@ -107,7 +106,7 @@ def bg(daemon: Client, *, name: str, everything: bool, as_json: bool) -> None:
     told = [_result_text(session, each) for session, each in pairs]
     reply(
         {"background": [{"name": session, **each.json} for session, each in pairs]},
-        "\n".join(told) or "Nothing is in the foreground.",
+        "\n".join(told) or "No session is in the foreground.",
         as_json=as_json,
     )
 
@@ -116,11 +115,13 @@ def _in_front(daemon: Client, *, everything: bool) -> list[str]:
     found = [each.session for each in list_foregrounds(daemon, channel=CHANNEL).foregrounds]
     if len(found) > 1 and not everything:
         names = ", ".join(show_session(daemon, each).name for each in found)
-        raise BadInput(f"several are in the foreground: {names}. Say which, or --all.")
+        raise BadInput(
+            f"several sessions are in the foreground: {names}. Name one, or use --all."
+        )
     return found
 
 
 def _result_text(name: str, put: BackgroundInfo) -> str:
     if not put.was_in_front:
         return f"{name} was not in the foreground."
-    return f"{name} is in the background now. Come back:  rookery fg {name}"
+    return f"{name} is in the background now. Show again:  rookery fg {name}"

@@ -31,14 +31,14 @@ SHOWN_DIFF_LINES = 12
 _STANDINGS = {
     "installed": "installed",
     "absent": "not installed",
-    "outdated": "outdated; renew it with:  rookery hooks install",
-    "other": "not installed; another home of Rookery is",
+    "outdated": "outdated; update with:  rookery hooks install",
+    "other": "not installed; hooks of another home of Rookery are",
 }
 _TRUSTED = {
     "trusted": "trusted",
     "untrusted": "not trusted yet. {next_step}",
-    "changed": "not as it was trusted. {next_step}",
-    "off": "switched off in {title}",
+    "changed": "changed since it was trusted. {next_step}",
+    "off": "disabled in {title}",
 }
 
 
@@ -74,7 +74,7 @@ def state_text(state: HookState) -> str:
 
 def chosen_places(where: HookTarget) -> list[HookPlace]:
     if sum([where.user, bool(where.project), bool(where.folders)]) > 1:
-        raise BadInput("say only one of --user, --project and --config-dir.")
+        raise BadInput("use only one of --user, --project and --config-dir.")
     agents = where.agents or [
         each for each in where.supported if places.is_used(each, os.environ)
     ]
@@ -82,7 +82,7 @@ def chosen_places(where: HookTarget) -> list[HookPlace]:
         raise BadInput("no agent was found here; name one:  --agent claude")
     if where.folders:
         if len(agents) > 1 or not where.agents:
-            raise BadInput("say whose --config-dir that is:  --agent claude")
+            raise BadInput("name the agent of the --config-dir:  --agent claude")
         return [places.of_folder(agents[0], Path(each)) for each in where.folders]
     if where.project:
         folder = Path(where.project)
@@ -124,12 +124,12 @@ def _show(changes: Sequence[Change], remarks: Sequence[str], *, whole: bool) -> 
     for change in changes:
         say(f"{short(str(change.file))}: {_hooks_of(change, 'to be ') or 'to be changed'}")
         if change.link:
-            say_line(f"It is a link; what is changed is {change.link}")
+            say_line(f"It is a link; the changed file is {change.link}")
         say(change.difference.rstrip("\n") if whole else _beginning(change))
     for remark in remarks:
         say(remark)
     if not changes and not remarks:
-        say("Nothing is to be changed.")
+        say("Nothing needs to be changed.")
 
 
 def _hooks_of(change: Change, to_be: str = "") -> str:
@@ -144,9 +144,9 @@ def _beginning(change: Change) -> str:
     names, first = lines[:2], lines[2:SHOWN_DIFF_LINES]
     shown = [*names, *(cut(plain(line), width_here()) for line in first)]
     if left := len(lines) - len(shown):
-        shown.append(f"… and {count(left, 'line')} more; all of it with:  --diff")
+        shown.append(f"… and {count(left, 'line')} more; show all with:  --diff")
     elif shown != lines:
-        shown.append("… where a line is cut, all of it with:  --diff")
+        shown.append("… show whole lines with:  --diff")
     return "\n".join(shown)
 
 
@@ -155,8 +155,8 @@ def _ask(consent: Consent) -> None:
     if consent.yes:
         return
     if consent.as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise BadInput("nothing was changed; if it is all right, say:  --yes")
-    if not click.confirm("Change it so?"):
+        raise BadInput("nothing was changed. To confirm, use:  --yes")
+    if not click.confirm("Apply these changes?"):
         say("Nothing was changed.")
         sys.exit(FAILED)
 
@@ -185,7 +185,7 @@ def carry_out(here: Home, plan: SetupPlan, consent: Consent) -> None:
             say(f"Made: {what}")
         else:
             verb = "Removed" if each.change.after is None else "Changed"
-            say(f"{verb}: {what}; as it was, it is kept in {each.backup}")
+            say(f"{verb}: {what}; the previous version is kept in {each.backup}")
 
 
 def _changes(

@@ -51,16 +51,16 @@ def _with_places(known: Sequence[str], command: Command) -> Command:
         "agents",
         multiple=True,
         type=click.Choice(known),
-        help="Of this agent; may be said again. Else of all that you have.",
+        help="Only this agent; can be repeated. Default: all agents found.",
     )
-    @click.option("--user", is_flag=True, help="In your own settings; this is the default.")
-    @click.option("--project", metavar="DIR", help="In those for a project, not shared.")
+    @click.option("--user", is_flag=True, help="In your own settings (default).")
+    @click.option("--project", metavar="DIR", help="In the local settings of a project.")
     @click.option(
         "--config-dir",
         "folders",
         multiple=True,
         metavar="DIR",
-        help="In those of another home of the agent; may be said again.",
+        help="In another configuration folder of the agent; can be repeated.",
     )
     @wraps(command)
     def told(
@@ -79,9 +79,11 @@ def _with_places(known: Sequence[str], command: Command) -> Command:
 def with_consent(command: Command) -> Command:
     """Add the options to agree to changes in advance or only to show them."""
 
-    @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
-    @click.option("--dry-run", is_flag=True, help="Only show what would be changed.")
-    @click.option("--diff", is_flag=True, help="Show all of it, not only how it begins.")
+    @click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
+    @click.option("--dry-run", is_flag=True, help="Only show the changes.")
+    @click.option(
+        "--diff", is_flag=True, help="Show the whole changes, not only their beginnings."
+    )
     @as_json
     @wraps(command)
     def told(*, yes: bool, dry_run: bool, diff: bool, as_json: bool, **rest: object) -> None:

@@ -19,15 +19,17 @@ from rookery.model.errors import Answered, NotRunning
 
 @click.group()
 def hooks() -> None:
-    """Know the agents that you start yourself: by hooks in their settings."""
+    """Track the agents that you start yourself, by hooks in their settings."""
 
 
 @hooks.command()
 @with_places(WITH_SETTINGS)
-@click.option("--trust", is_flag=True, help="Tell Codex that you trust them; else it asks.")
+@click.option(
+    "--trust", is_flag=True, help="Mark them as trusted in Codex; otherwise Codex asks."
+)
 @with_consent
 def install(*, trust: bool, where: HookTarget, consent: Consent) -> None:
-    """Add our hooks to the settings of agents; nothing else there is touched."""
+    """Add Rookery's hooks to the settings of agents; nothing else is changed."""
     from rookery.cli import hook_changes  # noqa: PLC0415 - loads slowly
 
     here = home()
@@ -40,7 +42,7 @@ def install(*, trust: bool, where: HookTarget, consent: Consent) -> None:
 @with_places(WITH_SETTINGS)
 @with_consent
 def uninstall_hooks(*, where: HookTarget, consent: Consent) -> None:
-    """Take our hooks out of the settings of agents again."""
+    """Remove Rookery's hooks from the settings of agents."""
     from rookery.cli import hook_changes  # noqa: PLC0415 - loads slowly
 
     here = home()
@@ -53,7 +55,7 @@ def uninstall_hooks(*, where: HookTarget, consent: Consent) -> None:
 @with_places(WITH_SETTINGS)
 @as_json
 def status(*, where: HookTarget, as_json: bool) -> None:
-    """Say for each agent whether our hooks are in its settings."""
+    """Show for each agent whether Rookery's hooks are in its settings."""
     from rookery.cli import hook_changes  # noqa: PLC0415 - loads slowly
 
     found = hook_changes.find_states(home(), where)
@@ -85,12 +87,12 @@ def status(*, where: HookTarget, as_json: bool) -> None:
 @with_consent
 @pass_client
 def uninstall(daemon: Client, *, consent: Consent) -> None:
-    """Take out all that Rookery put anywhere outside its home, and say what stays."""
+    """Remove everything that Rookery has put outside its home, and show what is left."""
     from rookery.cli import hook_changes  # noqa: PLC0415 - loads slowly
 
     here, unit = home(), find_unit()
     plan = hook_changes.plan_uninstall_everywhere(here, WITH_SETTINGS)
-    also = [f"To be removed: {unit}"] if unit else []
+    also = [f"Will be removed: {unit}"] if unit else []
     if not hook_changes.is_agreed(plan, consent, also=also):
         return
     hook_changes.carry_out(here, plan, consent)
@@ -111,5 +113,5 @@ def _say_what_stays(daemon: Client, here: Home) -> None:
     else:
         say("The daemon still runs; stop it with:  rookery down")
     if folders:
-        say("What stays is its home, with all that it knows. To remove that, too:")
+        say("Its home, with the database, is left. To remove that, too:")
         say(f"  rm -r {shlex.join(map(str, folders))}")

@@ -45,9 +45,9 @@ from rookery.model.reasons import first_line
 #: The text for each event of another session that a listener waits for.
 _UNTIL = {
     "stop": "to stop",
-    "input": "to need somebody",
+    "input": "to need input",
     "end": "to end",
-    "any": "to stop, to need somebody or to end",
+    "any": "to stop, to need input or to end",
 }
 
 
@@ -77,25 +77,27 @@ class ListenOptions(TypedDict):
     "caller",
     default="",
     shell_complete=session_names,
-    help="Who is told; within an agent's session, that one.",
+    help="The session to notify; in an agent's session, that session.",
 )
 @click.option("--until", type=click.Choice([*_UNTIL]), default="stop", show_default=True)
-@click.option("--repeat", is_flag=True, help="Tell it each time, not only once.")
+@click.option("--repeat", is_flag=True, help="Notify each time, not only once.")
 @how_many
-@click.option("--timeout", type=SECONDS, help="Seconds after which it is told who is missing.")
-@click.option("--stop", is_flag=True, help="Let it wait no more for TARGETS, which go on.")
+@click.option(
+    "--timeout", type=SECONDS, help="Seconds after which it is notified of what is missing."
+)
+@click.option("--stop", is_flag=True, help="Cancel; the targets keep working.")
 @as_json
 @click.argument("targets", nargs=-1, shell_complete=session_names)
 @pass_client
 def listen(daemon: Client, **given: Unpack[ListenOptions]) -> None:
-    """Have a session told when TARGETS stop; without any, show who waits for whom.
+    """Notify a session when TARGETS stop; without targets, list the listeners.
 
-    It is told in its own pane, once it is idle. With --all, --any or --count it is told once,
-    of all of them together; else of each apart.
+    It is notified in its own pane, once it is idle. With --all, --any or --count there is one
+    notification for all targets; otherwise one for each.
     """
     if not given["targets"]:
         if given["stop"] or given["caller"]:
-            raise BadInput("say for which sessions.")
+            raise BadInput("name the target sessions.")
         found = list_listeners(daemon)
         reply(found, partial(_show_listeners, daemon, found), as_json=given["as_json"])
     elif given["stop"]:
@@ -115,7 +117,7 @@ def _show_listeners(daemon: Client, found: ListenersInfo) -> None:
         since = f"since {ago(each.since)}" if each.since else ""
         say_line(f"{who} waits for {whom} {_UNTIL[each.until]}{how}{told}; {since}")
     if not found.listeners:
-        say("Nobody waits for anybody.")
+        say("No session waits for another.")
 
 
 def _sessions_of(listener: ListenerInfo) -> tuple[str, str]:
@@ -161,7 +163,7 @@ def _show_listening(daemon: Client, found: ListeningsInfo, given: ListenOptions)
         waits = f"{_who(given)} waits for {name} {until}."
         say(waits if each.listening else f"{name}: {_why_not(each, known)}")
         if each.ring:
-            say(f"They wait for each other now, and none comes first:  {each.ring}")
+            say(f"These sessions now wait for each other:  {each.ring}")
 
 
 def _why_not(listening: ListeningInfo, known: Mapping[str, SessionInfo]) -> str:
@@ -169,8 +171,8 @@ def _why_not(listening: ListeningInfo, known: Mapping[str, SessionInfo]) -> str:
     session = known.get(listening.target)
     if session and session.ended_at:
         if ended := ended_by(session):
-            return f"it is over already: {with_names(ended, known)}"
-        return f"it is over already: {session.status}, {first_line(session.reason)}"
+            return f"it has already ended: {with_names(ended, known)}"
+        return f"it has already ended: {session.status}, {first_line(session.reason)}"
     return listening.reason
 
 
@@ -185,7 +187,7 @@ def _stop_listening(daemon: Client, given: ListenOptions) -> None:
         show_json({"stopped": stopped})
         return
     for name, was_there in stopped.items():
-        no_more = f"{who} waits for {name} no more."
+        no_more = f"{who} no longer waits for {name}."
         say(no_more if was_there else f"{who} did not wait for {name}.")
 
 
@@ -201,7 +203,7 @@ def _hinting_at_for(caller: str) -> Iterator[None]:
     except Answered as refusal:
         if caller or refusal.details.get("missing") != "caller":
             raise
-        raise Answered(refusal.code, f"{refusal} Name it:  --for SESSION") from refusal
+        raise Answered(refusal.code, f"{refusal} Use:  --for SESSION") from refusal
 
 
 @click.command()
@@ -209,7 +211,7 @@ def _hinting_at_for(caller: str) -> Iterator[None]:
 @click.argument("name", required=False, default="", shell_complete=session_names)
 @pass_client
 def inbox(daemon: Client, *, name: str, as_json: bool) -> None:
-    """List words that wait, may not have arrived, or never did, and why."""
+    """List messages that wait, may not have arrived, or were not delivered, and why."""
     found = show_inbox(daemon, name)
     reply(found, partial(_show_inbox, daemon, found), as_json=as_json)
 
@@ -219,14 +221,14 @@ def _show_inbox(daemon: Client, found: InboxInfo) -> None:
         say(HELD)
     recipients = (each.session for each in found.letters)
     known = known_sessions(daemon, recipients, (each.author for each in found.letters))
-    held = "words are held." if found.holding else ""
+    held = "deliveries are on hold." if found.holding else ""
     for letter in found.letters:
         to = name_of(letter.session, known)
         about = f"{letter.message}  to {to}, from {with_names(letter.author, known)}"
         say_line(f"{about}, {ago(letter.written_at)} ago: {_state(letter, known, held)}")
         say(f"    {' '.join(plain(letter.words).split())[:300]}")
     if not found.letters:
-        say("No words wait.")
+        say("No messages wait.")
 
 
 def _state(letter: LetterInfo, known: Mapping[str, SessionInfo], held: str) -> str:
@@ -235,14 +237,14 @@ def _state(letter: LetterInfo, known: Mapping[str, SessionInfo], held: str) -> s
         return f"waits, {why_blocked(session, held or why)}" if session else "waits"
     if letter.step in UNHEARD:
         return f"{UNHEARD[letter.step]}. {why}".strip()
-    return "it is on its way"
+    return "it is being delivered"
 
 
 @click.command()
 @as_json
 @pass_client
 def hold(daemon: Client, *, as_json: bool) -> None:
-    """Keep all words back, at once: those of relays, of listeners and your own."""
+    """Pause all deliveries at once: yours, those of relays and notifications."""
     reply(hold_messages(daemon), HELD, as_json=as_json)
 
 
@@ -250,5 +252,5 @@ def hold(daemon: Client, *, as_json: bool) -> None:
 @as_json
 @pass_client
 def release(daemon: Client, *, as_json: bool) -> None:
-    """Let words go again that hold keeps back."""
-    reply(release_messages(daemon), "Words go again.", as_json=as_json)
+    """Resume deliveries."""
+    reply(release_messages(daemon), "Deliveries are resumed.", as_json=as_json)

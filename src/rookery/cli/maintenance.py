@@ -33,7 +33,7 @@ from rookery.model.errors import AlreadyRunning, BadInput, NotRunning
 @as_json
 @pass_client
 def stats(daemon: Client, *, as_json: bool) -> None:
-    """Count what there was."""
+    """Show statistics: sessions, turns, tokens and cost."""
     found = show_statistics(daemon)
     reply(found, partial(_show_statistics, found), as_json=as_json)
 
@@ -44,7 +44,7 @@ def _show_statistics(found: StatisticsInfo) -> None:
     say(f"{launched} launched{others}, {found.live} live, {turns}.")
     if found.average_seconds is not None:
         took = f"{_span(found.total_seconds)}, {_span(found.average_seconds)} on average"
-        say(f"Those that are over took {took}.")
+        say(f"Ended sessions ran for {took}.")
     for title, numbers in (
         ("By status", found.by_status),
         ("By agent", found.by_agent),
@@ -81,12 +81,12 @@ def _span(seconds: float) -> str:
 
 
 @click.command()
-@click.option("--environment", is_flag=True, help="Also show what agents run in.")
-@click.option("--deep", is_flag=True, help="Read all of the database; a large one takes long.")
+@click.option("--environment", is_flag=True, help="Also show the environment of agents.")
+@click.option("--deep", is_flag=True, help="Check the whole database, which may take long.")
 @as_json
 @pass_client
 def doctor(daemon: Client, *, environment: bool, deep: bool, as_json: bool) -> None:
-    """Look for trouble, and say what to do about it; without a daemon, where it can."""
+    """Check for problems and say how to fix them; also works without a daemon."""
     try:
         found = _with_version(run_checks(daemon), show_status(daemon).version)
         code = 0 if found.ok else FAILED
@@ -119,7 +119,7 @@ def _checked_deeply(found: CheckupInfo) -> CheckupInfo:
     """Replace the quick check of the database by one that reads all of it."""
     from rookery.doctor import check_deeply  # noqa: PLC0415 - loads slowly
 
-    click.echo("Reading all of the database …", err=True)
+    click.echo("Checking the whole database …", err=True)
     deep = check_deeply(home())
     checks = [asdict(deep) if each.name == deep.name else each.json for each in found.checks]
     is_well = found.ok and deep.ok is not False
@@ -146,13 +146,13 @@ def _show_check(check: CheckInfo) -> None:
 
 
 @click.command()
-@click.option("--days", type=click.FloatRange(0), help="Older than this; else as configured.")
+@click.option("--days", type=click.FloatRange(0), help="Age in days. Default: as configured.")
 @as_json
 @pass_client
 def prune(daemon: Client, *, days: float | None, as_json: bool) -> None:
-    """Forget what is old, now."""
+    """Delete old records now."""
     found = prune_old(daemon, days=days)
-    reply(found, f"{found.rows} rows forgotten.", as_json=as_json)
+    reply(found, f"{found.rows} rows deleted.", as_json=as_json)
 
 
 @click.command()
@@ -160,7 +160,7 @@ def prune(daemon: Client, *, days: float | None, as_json: bool) -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @pass_client
 def backup(daemon: Client, *, file: Path, as_json: bool) -> None:
-    """Copy the database to FILE, while everything goes on."""
+    """Copy the database to FILE while the daemon runs."""
     found = back_up(daemon, str(file.absolute()))
     reply(found, f"{found.bytes:,} bytes in {found.file}", as_json=as_json)
 
@@ -169,10 +169,10 @@ def backup(daemon: Client, *, file: Path, as_json: bool) -> None:
 @as_json
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def restore(*, file: Path, as_json: bool) -> None:
-    """Take FILE, made by backup, as the database. The daemon must be down.
+    """Restore the database from FILE, which backup made. The daemon must be down.
 
-    Nothing that the file asks for is carried out: tokens are void, sessions that were about to
-    start have failed, and messages that were waiting are not delivered.
+    Nothing in the file is executed: tokens become invalid, sessions that were about to start
+    have failed, and messages that were waiting are not delivered.
     """
     # Imported here because they take half a second to load.
     from rookery import restoring  # noqa: PLC0415
@@ -189,6 +189,6 @@ def restore(*, file: Path, as_json: bool) -> None:
         show_json({"file": str(here.database), "kept": str(aside) if aside else None})
         return
     if aside:
-        say(f"What was there is kept in {aside}")
-    say("Restored. All tokens are void, and messages that were waiting are not delivered.")
+        say(f"The previous database is kept in {aside}")
+    say("Restored. All tokens are invalid, and messages that were waiting are not delivered.")
     say("Start it with:  rookery up")

@@ -10,5 +10,5 @@ from rookery.programs import mcp_bridge
 
 @click.command()
 def mcp() -> None:
-    """Be an MCP server on standard input and output: the tools for agents."""
+    """Serve Rookery's tools for agents over MCP, on standard input and output."""
     mcp_bridge.serve(str(home().door))

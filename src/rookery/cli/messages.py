@@ -43,7 +43,7 @@ from rookery.model.reasons import first_line
 DEPARTURE_TIMEOUT_S = 1.0
 
 #: The text about messages that no turn has taken up, by step.
-UNHEARD = {"failed": "never delivered", "unsure": "it may not have arrived"}
+UNHEARD = {"failed": "not delivered", "unsure": "it may not have arrived"}
 
 #: Steps in which a message no longer waits.
 _LEFT = frozenset({"submitted", "acknowledged", "unsure", "failed"})
@@ -55,12 +55,12 @@ _LEFT = frozenset({"submitted", "acknowledged", "unsure", "failed"})
 @click.argument("words", nargs=-1, required=True)
 @pass_client
 def send(daemon: Client, *, name: str, words: tuple[str, ...], as_json: bool) -> None:
-    """Send WORDS to a session; it gets them once it is idle. "-" reads standard input.
+    """Send a message to a session, which gets it once it is idle. "-" reads standard input.
 
-    Words that wait for the same session are joined and answered in one turn, but for those of
-    "ask": each of these is a turn of its own.
+    Messages that wait for the same session are joined and answered in one turn, except those
+    of "ask": each of these is a turn of its own.
 
-    Other users of this computer can see the arguments of a command; standard input they cannot.
+    Other users of this computer can see the arguments of a command, but not standard input.
     """
     sent = send_message(daemon, name, prompt_of(words))
     seen = _wait_for_departure(daemon, sent)
@@ -71,9 +71,9 @@ def _changes(sent: MessageInfo) -> Iterator[str]:
     """Yield a sentence for each way in which the message does not arrive as it was given."""
     if sent.removed:
         were = "was" if sent.removed == 1 else "were"
-        yield f"{count(sent.removed, 'control character')} {were} taken out."
+        yield f"{count(sent.removed, 'control character')} {were} removed."
     if sent.changed:
-        yield f"Its program changes them: {sent.changed}."
+        yield f"Its program changes the text: {sent.changed}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +91,11 @@ def _wait_for_departure(daemon: Client, sent: MessageInfo) -> _Departure:
     try:
         found = await_departure(daemon, sent.id, timeout=DEPARTURE_TIMEOUT_S)
     except NotRunning:
-        stopped = "Kept: the daemon has stopped; they go once it is back:  rookery up"
+        stopped = "Kept: the daemon has stopped. Start it to deliver the message:  rookery up"
         return _Departure(sent, stopped, waits=True)
     except TimedOut:
         look = f"rookery inbox {sent.recipient}"
-        silent = f"Kept: the daemon took them, and does not answer now. Look with:  {look}"
+        silent = f"Kept: the daemon took the message, but does not answer now. See:  {look}"
         return _Departure(sent, silent, waits=True)
     held = found.holding and found.message.step == "pending"
     return _Departure(
@@ -114,7 +114,7 @@ def fate(message: MessageProgress, session: SessionInfo, *, held: bool = False) 
         case "unsure":
             return "Sent; it may not have arrived."
         case "failed":
-            return f"Not delivered: {message.blocked_by or 'it is over.'}"
+            return f"Not delivered: {message.blocked_by or 'the session has ended.'}"
         case "pending" if held:
             return f"Kept. {HELD}"
         case _:
@@ -130,12 +130,12 @@ def fate(message: MessageProgress, session: SessionInfo, *, held: bool = False) 
 def ask(
     daemon: Client, *, name: str, words: tuple[str, ...], timeout: float, as_json: bool
 ) -> None:
-    """Send WORDS to a session, wait, and print its answer. Exits with 1 if the turn failed.
+    """Send a message to a session, wait, and print its answer. Exits with 1 if the turn failed.
 
-    They are a turn of their own, and not joined with other words that wait.
+    It is a turn of its own, and is not joined with other waiting messages.
 
     "-" reads standard input. Other users of this computer can see the arguments of a command
-    for as long as it waits; standard input they cannot.
+    while it waits, but not standard input.
     """
     sent = send_message(daemon, name, prompt_of(words), alone=True)
     _tell_if_kept(daemon, sent)
@@ -162,8 +162,8 @@ def _tell_if_unread(turn: TurnInfo, session: SessionInfo) -> None:
     """Tell the user that the answer may be on the screen only; shells often print nothing."""
     if turn.how == "finished" and not turn.answer and session.agent != "shell":
         remark(
-            f"{session.name} answered nothing, or nothing that can be read here. Some agents"
-            " that were started by hand tell their answers by hooks only (rookery hooks"
+            f"{session.name} gave no answer, or none that can be read here. Some agents"
+            " that were started by hand report their answers only by hooks (rookery hooks"
             f" install). See:  rookery screen {session.name}"
         )
 
@@ -197,7 +197,7 @@ def _tell_of_command(found: DeliveryInfo, *, as_json: bool) -> None:
     """Tell the user that the message was a command, which starts no turn."""
     name = found.session.name
     taken = {"message": found.message.json, "session": found.session.json}
-    text = f"{name} has taken the command. See what it shows:  rookery screen {name}"
+    text = f"{name} has taken the command. See its screen:  rookery screen {name}"
     reply({"command": True, **taken}, text, as_json=as_json)
 
 
@@ -207,13 +207,13 @@ def _tell_of_dialog(daemon: Client, session: SessionInfo) -> None:
 
 
 @click.command()
-@click.option("--follow", "-f", is_flag=True, help="Go on as it answers.")
-@click.option("--last", type=click.IntRange(1), default=None, help="Only the last turns.")
+@click.option("--follow", "-f", is_flag=True, help="Follow new turns.")
+@click.option("--last", type=click.IntRange(1), default=None, help="Only the last N turns.")
 @as_json
 @of_session
 @pass_client
 def output(daemon: Client, *, name: str, follow: bool, last: int | None, as_json: bool) -> None:
-    """Print what a session was asked and what it answered."""
+    """Print the prompts and answers of a session."""
     ask = partial(show_turns, daemon, name, last=last or 200)
     try:
         found = ask()
@@ -278,7 +278,7 @@ def _show_answer(turn: TurnInfo, session: SessionInfo) -> None:
     elif session.is_asking:
         say(f"… (it waits for you: {first_line(session.reason)})")
     else:
-        say("… (it is at it)")
+        say("… (it is working)")
     say()
 
 

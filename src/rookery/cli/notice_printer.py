@@ -50,12 +50,12 @@ class NoticePrinter:
     def tell(self, notice: FollowNotice) -> None:
         match notice:
             case NothingNotice():
-                remark("Nothing is in the foreground yet. Bring something:  rookery fg NAME")
-                remark("This waits for what an agent brings; Ctrl-C stops it.")
+                remark("No session is in the foreground yet. Show one:  rookery fg NAME")
+                remark("Waiting for sessions that an agent brings; stop with Ctrl-C.")
             case ForegroundNotice(name=name, omitted=omitted) if omitted:
                 say(f"({count(omitted, 'earlier turn')}: rookery output {name})\n")
             case StateNotice(name=name, state=state):
-                remark(f"{name} {does(state)}; it is shown here as it goes on.")
+                remark(f"{name} {does(state)}; it is shown here while it works.")
             case BackgroundNotice():
                 self._tell_left(notice)
             case EndedNotice():
@@ -107,7 +107,7 @@ class NoticePrinter:
             _show_prompt(turn.prompt)
         if notice.is_same:
             if not notice.is_begun:
-                say("  (answered with the one before)\n")
+                say("  (answered together with the previous one)\n")
             return
         if turn.how != "finished":
             say(f"  ({turn.how})")
@@ -118,7 +118,7 @@ class NoticePrinter:
         self.speaker = ""
         name = notice.name
         by = "by an agent" if is_session(notice.by) else "by another command"
-        remark(f"{name} was put into the background, {by}. Come back:  rookery fg {name}")
+        remark(f"{name} was put into the background, {by}. Show again:  rookery fg {name}")
 
     def _tell_end(self, notice: EndedNotice) -> None:
         self.speaker = ""

@@ -47,11 +47,11 @@ DELIVERY_TIMEOUT_S = 60
 
 
 @click.group(invoke_without_command=True)
-@click.option("--all", "everything", is_flag=True, help="Also what is decided.")
+@click.option("--all", "everything", is_flag=True, help="Also answered requests.")
 @as_json
 @click.pass_context
 def permissions(context: click.Context, *, everything: bool, as_json: bool) -> None:
-    """List what agents ask for; answer with allow, deny or answer."""
+    """List open requests; answer them with allow, deny or answer."""
     if context.invoked_subcommand:
         return
     daemon = context_client(context)
@@ -69,7 +69,7 @@ def _show_list(daemon: Client, found: RequestListInfo) -> None:
     for request in found.requests:
         show_request(request, known, found.on_timeout)
     if not found.requests and not found.store_trouble:
-        say("Nobody asks for anything.")
+        say("There are no open requests.")
     if missed := [each.id for each in found.requests if each.missed]:
         api.mark_seen(daemon, missed)
 
@@ -79,7 +79,7 @@ def _show_list(daemon: Client, found: RequestListInfo) -> None:
 @click.argument("request", shell_complete=session_names)
 @pass_client
 def show(daemon: Client, *, request: str, as_json: bool) -> None:
-    """Show the whole input of REQUEST, or of all that a session asks for."""
+    """Show the whole input of REQUEST, or of all requests of a session."""
     listed = api.list_requests(daemon)
     known = known_sessions(daemon, (each.session for each in listed.requests))
     asked = [
@@ -107,14 +107,16 @@ class CallerOptions(TypedDict):
 
 @permissions.command()
 @click.option("--agent", default=DEFAULT, show_default=True)
-@click.option("--project", default=".", help="Folder that the call is made in; else this one.")
-@click.option("--folder", default="", help="Folder of the command, if not the project's.")
-@click.option("--session", default="", help="The name of the session that makes it.")
+@click.option(
+    "--project", default=".", help="Project folder of the session. Default: this one."
+)
+@click.option("--folder", default="", help="Folder of the command, if it is another.")
+@click.option("--session", default="", help="Name of the session that makes the call.")
 @as_json
 @click.argument("call")
 @pass_client
 def test(daemon: Client, *, call: str, as_json: bool, **given: Unpack[CallerOptions]) -> None:
-    """Say which rule decides about CALL: '{"tool": "Bash", "input": {"command": "ls"}}'."""
+    """Show which rule decides about CALL: '{"tool": "Bash", "input": {"command": "ls"}}'."""
     tool, fields = _tool_call(call)
     # Absolute, because the daemon runs in another folder.
     order = RuleTestCall(
@@ -140,34 +142,39 @@ def _tool_call(text: str) -> tuple[str, object]:
     try:
         given = json.loads(prompt_of((text,)))
     except ValueError as error:
-        raise BadInput(f"that is not JSON: {error}") from error
+        raise BadInput(f"this is not JSON: {error}") from error
     match given:
         case {"tool_name": str(tool), "tool_input": dict(fields)}:
             return tool, fields
         case {"tool": str(tool), **rest}:
             return tool, rest.get("input", {})
         case _:
-            raise BadInput('say which tool: {"tool": "Bash", "input": {"command": "ls"}}')
+            raise BadInput('name a tool: {"tool": "Bash", "input": {"command": "ls"}}')
 
 
 @click.command()
-@click.option("--session", "for_session", is_flag=True, help="And the same call from now on.")
+@click.option(
+    "--session",
+    "for_session",
+    is_flag=True,
+    help="Also allow the same call for the rest of the session.",
+)
 @as_json
 @click.argument("request", shell_complete=session_names)
 @pass_client
 def allow(daemon: Client, *, request: str, for_session: bool, as_json: bool) -> None:
-    """Let the tool call run that REQUEST, or a session, asks for."""
+    """Allow the tool call of REQUEST, or the open request of a session."""
     given = api.allow_request(daemon, request, for_session=for_session)
     _tell(_delivered(daemon, given), "Allowed", as_json=as_json)
 
 
 @click.command()
-@click.option("--reason", default="", help="Told to the agent.")
+@click.option("--reason", default="", help="Reason for the agent.")
 @as_json
 @click.argument("request", shell_complete=session_names)
 @pass_client
 def deny(daemon: Client, *, request: str, reason: str, as_json: bool) -> None:
-    """Refuse what REQUEST, or a session, asks for."""
+    """Deny REQUEST, or the open request of a session."""
     given = api.deny_request(daemon, request, reason=reason)
     _tell(_delivered(daemon, given), "Denied", as_json=as_json)
 
@@ -185,7 +192,7 @@ def deny(daemon: Client, *, request: str, reason: str, as_json: bool) -> None:
     "--own-words",
     "own_words",
     is_flag=True,
-    help="Take the words as free text, not for an option.",
+    help="Take the answer as free text, not as an option.",
 )
 @as_json
 @click.argument("request", shell_complete=session_names)
@@ -194,9 +201,9 @@ def deny(daemon: Client, *, request: str, reason: str, as_json: bool) -> None:
 def answer(
     daemon: Client, *, request: str, words: tuple[str, ...], own_words: bool, as_json: bool
 ) -> None:
-    """Answer a question: by an option's number, its name or how it begins; or by --text.
+    """Answer a question: by an option's number, name or prefix; or with --text.
 
-    Where an agent asks several questions, give one answer for each, in their order.
+    If an agent asks several questions, give one answer for each, in order.
     """
     given = api.answer_request(daemon, request, words, own_words=own_words)
     _tell(_delivered(daemon, given), "Answered", as_json=as_json)
@@ -214,9 +221,9 @@ def _tell(request: RequestInfo, what: str, *, as_json: bool) -> None:
     if as_json:
         show_json(request)
     if request.outcome in {"open", "gone"}:
-        raise CommandRefused(f"the answer was not given: {request.reason}.")
+        raise CommandRefused(f"the answer was not delivered: {request.reason}.")
     if request.delivery == "due":
-        raise CommandRefused("it is not known yet whether the answer was taken; look again.")
+        raise CommandRefused("it is not known yet whether the answer was taken; check again.")
     if not as_json:
         say(f"{what}: {in_one_line(request.message)}{_given(request.answers.values())}")
         if request.kind == "permission" and is_partial(request):
@@ -236,7 +243,7 @@ def _given(answers: Iterable[Sequence[str]]) -> str:
 @click.argument("mode", required=False, type=click.Choice(["local", "remote"]))
 @pass_client
 def mode(daemon: Client, *, mode: str | None, as_json: bool) -> None:
-    """Say who asks for permissions: each agent in its terminal (local), or Rookery (remote)."""
+    """Choose who asks for permissions: each agent (local), or Rookery (remote)."""
     found = api.set_mode(daemon, mode) if mode else api.show_mode(daemon)
     remote = "remote: Rookery asks. See:  rookery permissions"
     local = "local: each agent asks in its own terminal."
@@ -249,7 +256,7 @@ def mode(daemon: Client, *, mode: str | None, as_json: bool) -> None:
 @click.argument("name", required=False, default="", shell_complete=session_names)
 @pass_client
 def audit(daemon: Client, *, name: str, limit: int, as_json: bool) -> None:
-    """List what was decided about tool calls: by whom or what, and why."""
+    """List the decisions about tool calls: by whom or what, and why."""
     found = api.show_audit(daemon, session=name, limit=limit)
     reply(found, partial(_show_audit, daemon, found), as_json=as_json)
 
@@ -266,7 +273,7 @@ def _show_audit(daemon: Client, found: AuditInfo) -> None:
         done = f"{each.decision:8}  {by:20}  {tool}  {cut(what, 100)}{why}"
         say_line(f"{local(each.at)}  {whose:16}  {done}")
     if not found.decisions:
-        say("Nothing was decided yet.")
+        say("There are no decisions yet.")
 
 
 def _elsewhere(decided: DecisionInfo, session: SessionInfo | None) -> str:

@@ -64,9 +64,9 @@ class RelayCommands(click.Group):
     ),
 )
 def relay() -> None:
-    """Let sessions talk: what one answers reaches every other.
+    """Let sessions talk: the answers of each are sent to all others.
 
-    Names of sessions begin a new relay, as `relay new` does. Without any, it is `relay ls`.
+    With names of sessions, it opens a relay like `relay new`; without any, it is `relay ls`.
     """
 
 
@@ -90,21 +90,23 @@ class RelayOptions(TypedDict):
 
 
 @relay.command()
-@click.option("--as", "called", multiple=True, help="What the others call it; one for each.")
+@click.option("--as", "called", multiple=True, help="Alias of a member; one for each.")
 @click.option(
     "--max-hops",
     type=click.IntRange(1, 1_000),
-    help="Answers to answers before a person has to speak.",
+    help="Maximum of answers to answers in a row.",
 )
-@click.option("--max-a-minute", type=click.IntRange(1, 10_000), help="Messages of all of them.")
+@click.option(
+    "--max-a-minute", type=click.IntRange(1, 10_000), help="Maximum of messages a minute."
+)
 @as_json
 @click.argument("names", nargs=-1, required=True, shell_complete=session_names)
 @pass_client
 def new(daemon: Client, **given: Unpack[RelayOptions]) -> None:
-    """Let the sessions NAMES talk with each other."""
+    """Open a relay between the sessions NAMES."""
     names, called = given["names"], given["called"]
     if len(names) < MIN_MEMBERS:
-        raise BadInput("one alone has nobody to talk to: name two sessions, or more.")
+        raise BadInput("name two sessions or more.")
     if len(called) > len(names):
         raise BadInput("there are more --as than sessions.")
     found = open_relay(
@@ -114,18 +116,18 @@ def new(daemon: Client, **given: Unpack[RelayOptions]) -> None:
         max_a_minute=given["max_a_minute"],
     )
     begin = f"rookery send {names[0]} WORDS  |  rookery relay show {found.id}"
-    reply(found, f"{_talk(found)}\nLet one begin:  {begin}", as_json=given["as_json"])
+    reply(found, f"{_talk(found)}\nStart with:  {begin}", as_json=given["as_json"])
 
 
 @relay.command()
-@click.option("--all", "everything", is_flag=True, help="Also those that ended long ago.")
+@click.option("--all", "everything", is_flag=True, help="Also older ones.")
 @as_json
 @click.argument("name", required=False, default="", shell_complete=session_names)
 @pass_client
 def ls(daemon: Client, *, name: str, everything: bool, as_json: bool) -> None:
-    """List open relays, and those closed not long ago.
+    """List the open relays and those that were closed recently.
 
-    With NAME only those that this session is in.
+    With NAME only the relays of this session.
     """
     found = list_relays(daemon, session=name, all=everything)
     reply(found, partial(_show_list, daemon, found), as_json=as_json)
@@ -137,7 +139,7 @@ def _show_list(daemon: Client, found: RelayListInfo) -> None:
         members = _present(each) or ", ".join(member.name for member in each.members)
         say_line(f"{each.id}  {with_names(_state(each), known)}: {members}")
     if not found.relays:
-        say("No sessions talk. Let some:  rookery relay NAME NAME")
+        say("There are no relays. Open one:  rookery relay NAME NAME")
 
 
 @relay.command()
@@ -148,7 +150,7 @@ def _show_list(daemon: Client, found: RelayListInfo) -> None:
 def show(daemon: Client, *, relay: str, last: int, as_json: bool) -> None:
     """Print what was said in a relay.
 
-    And who has not got it yet, and why it stopped, if it did.
+    Also who has not received it yet, and why the relay stopped, if it did.
     """
     found = show_relay(daemon, relay, last=last)
     reply(found, partial(_show_talk, daemon, found), as_json=as_json)
@@ -179,17 +181,17 @@ def _show_words(said: SaidInfo, called: dict[str, str]) -> None:
     if said.missing:
         names = ", ".join(called.get(each, each[:8]) for each in said.missing)
         have = "has" if len(said.missing) == 1 else "have"
-        say(f"    ({names} {have} not got it yet)")
+        say(f"    ({names} {have} not received it yet)")
 
 
 @relay.command()
-@click.option("--as", "called", default="", help="What the others call it; else its name.")
+@click.option("--as", "called", default="", help="Alias. Default: its name.")
 @as_json
 @_of_relay
 @of_session
 @pass_client
 def join(daemon: Client, *, relay: str, name: str, called: str, as_json: bool) -> None:
-    """Let one more session talk in a relay."""
+    """Add a session to a relay."""
     found = join_relay(daemon, relay, session=name, name=called)
     reply(found, _talk(found), as_json=as_json)
 
@@ -200,10 +202,10 @@ def join(daemon: Client, *, relay: str, name: str, called: str, as_json: bool) -
 @of_session
 @pass_client
 def leave(daemon: Client, *, relay: str, name: str, as_json: bool) -> None:
-    """Let a session talk there no more; the others are told."""
+    """Remove a session from a relay; the others are notified."""
     found = leave_relay(daemon, relay, session=name)
     left = f"{name} has left relay {found.id}"
-    over, goes_on = f", which is over: {found.reason}.", f"; {_present(found)} go on."
+    over, goes_on = f", which is closed: {found.reason}.", f"; {_present(found)} stay."
     reply(found, left + (over if found.closed_at else goes_on), as_json=as_json)
 
 
@@ -212,14 +214,14 @@ def leave(daemon: Client, *, relay: str, name: str, as_json: bool) -> None:
 @_of_relay
 @pass_client
 def close(daemon: Client, *, relay: str, as_json: bool) -> None:
-    """End a relay. Its sessions are told, and go on by themselves."""
+    """Close a relay. Its sessions are notified, and keep working."""
     found = close_relay(daemon, relay)
     reply(found, partial(_show_closed, daemon, found), as_json=as_json)
 
 
 def _show_closed(daemon: Client, relay: RelayInfo) -> None:
     reason = with_names(relay.reason, known_sessions(daemon, (), [relay.reason]))
-    say(f"Relay {relay.id} is over: {reason}.")
+    say(f"Relay {relay.id} is closed: {reason}.")
 
 
 def _talk(relay: RelayInfo) -> str:
@@ -228,7 +230,7 @@ def _talk(relay: RelayInfo) -> str:
 
 def _state(relay: RelayInfo) -> str:
     if relay.closed_at:
-        return f"over since {ago(relay.closed_at)} ({relay.reason})"
+        return f"closed since {ago(relay.closed_at)} ({relay.reason})"
     since = f"open since {ago(relay.created_at)}"
     if relay.stayed:
         return f"{since}, silent after {relay.stayed}"

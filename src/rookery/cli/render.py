@@ -25,12 +25,12 @@ _LEFT_BY_JSON = re.compile(f"[\x7f-\x9f\u2028\u2029{_TURNING}]")
 _BREAKS = re.compile("[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
 
 #: Printed where a user may wonder why no message arrives.
-HELD = "Words are held: none leave, to anybody, until:  rookery release"
+HELD = "Deliveries are on hold. Resume them with:  rookery release"
 
 
 def rules_warning(problem: str) -> str:
     """Return a warning that the current rules file is not in force."""
-    return f"The rules as they are written are not in force. {problem}"
+    return f"The rules file is not in force as it is. {problem}"
 
 
 def out_of_date(trouble: str) -> str:
@@ -132,9 +132,9 @@ def at_deadline(moment: str, on_timeout: str, fallback: str) -> str:
     ``fallback`` is the possible outcome: ``dialog``, ``denial`` or ``stop``.
     """
     if fallback == "stop":
-        what = "it is let stop"
+        what = "it may stop"
     elif fallback == "denial" or on_timeout == "deny":
-        what = "denies itself"
+        what = "it is denied"
     else:
         what = "its terminal takes over"
     return f"{what} in {until(moment)}"

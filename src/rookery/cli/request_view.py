@@ -37,7 +37,7 @@ def show_request(
         _show_options(question)
     if request.is_open:
         if request.reason:
-            say(f"    The last answer was not given: {in_one_line(request.reason)}.")
+            say(f"    The last answer was not delivered: {in_one_line(request.reason)}.")
         whole = f"rookery permissions show {request.id}  |  " if is_partial(request) else ""
         say(f"    {whole}{_how_to_answer(request, name)}")
 
@@ -84,7 +84,7 @@ def _how_to_answer(request: RequestInfo, session: str) -> str:  # noqa: PLR0911 
         return f"rookery allow {id_}  |  rookery deny {id_}  |  rookery answer {id_} NUMBER"
     if len(questions) > 1:
         each = " ".join(f"ANSWER{number}" for number in range(1, len(questions) + 1))
-        return f"rookery answer {id_} {each}   (one for each question, in their order)"
+        return f"rookery answer {id_} {each}   (one for each question, in order)"
     question = questions[0]
     if not question.options:
         return f"rookery answer {id_} WORDS"

@@ -40,21 +40,25 @@ def _with_options(command: C) -> C:
                 "-n",
                 default="",
                 callback=not_empty,
-                help="Else its old one, if that is free.",
+                help="Default: its old name, if that is free.",
             ),
             click.option(
                 "--agent",
                 "-a",
                 default="",
                 shell_complete=agent_names,
-                help="Whose it is, of a conversation that Rookery does not know.",
+                help="Agent of a conversation that Rookery does not know.",
             ),
-            click.option("--project", "-p", default="", help="And the folder to go on in."),
+            click.option("--project", "-p", default="", help="Folder of such a conversation."),
             click.option(
                 "--file", "-f", type=click.File("rb"), help="Read the prompt from a file."
             ),
-            click.option("--wait", is_flag=True, help="Until it is up, or has answered."),
-            click.option("--timeout", type=SECONDS, help="Seconds to wait; else for ever."),
+            click.option(
+                "--wait",
+                is_flag=True,
+                help="Wait until it is up or, with a prompt, has answered.",
+            ),
+            click.option("--timeout", type=SECONDS, help="Seconds to wait. Default: no limit."),
             as_json,
             click.argument("session", shell_complete=session_names),
             click.argument("prompt", nargs=-1),
@@ -70,15 +74,14 @@ def _with_options(command: C) -> C:
         "rookery resume 0f8a3c1e-58d4-4b5e-9a53-0c8de7d2a111 --agent claude --project .",
     )
 )
-@click.option("--fork", is_flag=True, help="A branch of its own; the same as fork.")
+@click.option("--fork", is_flag=True, help="Start a branch; the same as fork.")
 @_with_options
 @pass_client
 def resume(daemon: Client, *, fork: bool, **given: Unpack[ResumeOptions]) -> None:
-    """Go on with the conversation of SESSION, which is over, in a new session.
+    """Continue the conversation of SESSION, which has ended, in a new session.
 
-    It goes on as the same agent, in the same folder, with the same model and mode. What
-    still lives can only be branched. A conversation's own id, of one that Rookery has never
-    seen, is handed to the agent.
+    It has the same agent, folder, model and mode. The conversation of a live session can only
+    be branched. The id of a conversation that Rookery does not know is passed to the agent.
     """
     _resume(daemon, given, fork=fork)
 
@@ -87,7 +90,7 @@ def resume(daemon: Client, *, fork: bool, **given: Unpack[ResumeOptions]) -> Non
 @_with_options
 @pass_client
 def fork(daemon: Client, **given: Unpack[ResumeOptions]) -> None:
-    """Begin a new session with a branch of the conversation of SESSION, which may live."""
+    """Start a new session with a branch of the conversation of SESSION, which may be live."""
     _resume(daemon, given, fork=True)
 
 

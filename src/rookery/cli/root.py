@@ -25,7 +25,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "resume": "resume",
         "fork": "resume",
     },
-    "Words": {"send": "messages", "ask": "messages", "output": "messages"},
+    "Messages": {"send": "messages", "ask": "messages", "output": "messages"},
     "Agents together": {
         "listen": "listeners",
         "inbox": "listeners",
@@ -33,7 +33,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "release": "listeners",
         "relay": "relays",
     },
-    "What agents may do": {
+    "Permissions": {
         "permissions": "permissions",
         "allow": "permissions",
         "deny": "permissions",
@@ -41,7 +41,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "mode": "permissions",
         "audit": "permissions",
     },
-    "What happens": {"fg": "foreground", "bg": "foreground", "events": "events"},
+    "Following": {"fg": "foreground", "bg": "foreground", "events": "events"},
     "The daemon": {
         "up": "daemon",
         "down": "daemon",
@@ -49,7 +49,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "logs": "daemon",
         "service": "service",
     },
-    "Keeping it well": {
+    "Maintenance": {
         "stats": "maintenance",
         "doctor": "maintenance",
         "prune": "maintenance",
@@ -106,4 +106,4 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="rookery %(version)s")
 def rookery() -> None:
-    """Run, track and connect AI coding-agent sessions. Begin with:  rookery up"""
+    """Run, track and connect AI coding-agent sessions. Start with:  rookery up"""

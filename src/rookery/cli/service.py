@@ -19,10 +19,10 @@ Description=Rookery runs AI coding-agent sessions
 [Service]
 ExecStart={python} -I -m rookery up
 Restart=on-failure
-# Only the daemon is stopped: the agents, in their tmux, live on.
+# Stop only the daemon: the agents, in their own tmux, keep running.
 KillMode=process
 UMask=0077
-# It holds for the agents, too: sudo does not work in them. Remove it if they need that.
+# This applies to the agents, too: sudo does not work in them. Remove it if they need sudo.
 NoNewPrivileges=yes
 {environment}
 [Install]
@@ -59,7 +59,7 @@ def _environment(root: Path) -> str:
 def _quoted(word: str) -> str:
     """Quote a word so that systemd neither splits it nor expands parts of it."""
     if any(not each.isprintable() for each in word):
-        raise BadInput(f"{word!r} cannot be written into a unit of systemd.")
+        raise BadInput(f"{word!r} cannot be written into a systemd unit.")
     escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return f'"{escaped}"'
 
@@ -83,7 +83,7 @@ def remove_unit(file: Path) -> str:
 @click.command()
 @click.argument("what", type=click.Choice(["print", "install", "remove"]), default="print")
 def service(what: str) -> None:
-    """Write, show or remove the unit by which systemd starts the daemon when you log in."""
+    """Write, show or remove the systemd unit that starts the daemon when you log in."""
     unit, file = unit_text(own_root()), unit_file()
     if what == "print":
         say(unit.rstrip("\n"))
@@ -94,8 +94,8 @@ def service(what: str) -> None:
         say(
             "Now type:  systemctl --user daemon-reload && systemctl --user enable --now rookery"
         )
-        say("To have it run also while you are not logged in:  loginctl enable-linger")
+        say("To run it also while you are not logged in:  loginctl enable-linger")
     elif file.exists():
         say(remove_unit(file))
     else:
-        say("There is none.")
+        say("There is no unit.")

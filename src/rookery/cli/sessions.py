@@ -67,23 +67,27 @@ class StartOptions(TypedDict):
     shell_complete=agent_names,
     help="claude, codex, gemini, opencode, shell, demo.",
 )
-@click.option("--name", "-n", default="", callback=not_empty, help="Else made of the prompt.")
-@click.option("--project", "-p", default=".", help="Folder to work in; else this one.")
+@click.option(
+    "--name", "-n", default="", callback=not_empty, help="Default: made of the prompt."
+)
+@click.option("--project", "-p", default=".", help="Folder to work in. Default: this one.")
 @click.option("--runtime", default="tmux", show_default=True)
-@click.option("--model", "-m", default="", help="Else the agent's own choice.")
-@click.option("--permission-mode", default="", help="Else the agent's own.")
-@click.option("--no-tools", is_flag=True, help="Without Rookery's own tools (MCP).")
+@click.option("--model", "-m", default="", help="Default: the agent's own choice.")
+@click.option("--permission-mode", default="", help="Default: the agent's own.")
+@click.option("--no-tools", is_flag=True, help="Without Rookery's tools (MCP).")
 @click.option("--file", "-f", type=click.File("rb"), help="Read the prompt from a file.")
-@click.option("--wait", is_flag=True, help="Until it is up and, with a prompt, has answered.")
-@click.option("--timeout", type=SECONDS, help="Seconds to wait; else for ever.")
+@click.option(
+    "--wait", is_flag=True, help="Wait until it is up and, with a prompt, has answered."
+)
+@click.option("--timeout", type=SECONDS, help="Seconds to wait. Default: no limit.")
 @as_json
 @click.argument("prompt", nargs=-1)
 @pass_client
 def start(daemon: Client, **given: Unpack[StartOptions]) -> None:
-    """Start an agent, with a PROMPT if you like; "-" reads it from standard input.
+    """Start an agent, optionally with a PROMPT; "-" reads it from standard input.
 
-    For the agent "shell", what follows "--" is the command to run. With --wait it exits
-    with 1 if the session, or its first turn, fails.
+    For the agent "shell", "--" precedes the command to run. With --wait it exits with 1 if the
+    session or its first turn fails.
     """
     session = _begin(daemon, given)
     if brought := _project_settings(session):
@@ -137,12 +141,12 @@ def environment_here() -> dict[str, str]:
 
 
 @click.command()
-@click.option("--all", "-a", "everything", is_flag=True, help="Also those that ended long ago.")
-@click.option("--tree", is_flag=True, help="Each below the one that started it.")
+@click.option("--all", "-a", "everything", is_flag=True, help="Also older ones.")
+@click.option("--tree", is_flag=True, help="Show each below the session that started it.")
 @as_json
 @pass_client
 def ls(daemon: Client, *, everything: bool, tree: bool, as_json: bool) -> None:
-    """List the sessions; those that wait for you come first."""
+    """List sessions; those that wait for you come first."""
     found = list_sessions(daemon, all=everything)
     reply(found, partial(_show_list, found, as_tree=tree), as_json=as_json)
 
@@ -193,15 +197,15 @@ class WaitOptions(TypedDict):
     "--until", type=click.Choice(["up", "stop", "end"]), default="stop", show_default=True
 )
 @how_many
-@click.option("--timeout", type=SECONDS, help="Seconds to wait; else for ever.")
+@click.option("--timeout", type=SECONDS, help="Seconds to wait. Default: no limit.")
 @as_json
 @click.argument("names", nargs=-1, required=True, shell_complete=session_names)
 @pass_client
 def wait(daemon: Client, **given: Unpack[WaitOptions]) -> None:
-    """Wait until sessions stop, which is also when they need you; or until their end.
+    """Wait until sessions stop, need you, or end.
 
-    Of several, each is told of as it gets there; all have to, unless you say --any or
-    --count. Exits with 1 if one of them, or its last turn, failed.
+    Each session is reported when it gets there. It waits for all of them, unless --any or
+    --count is given. Exits with 1 if one of them, or its last turn, failed.
     """
     names = given["names"]
     enough = WaitGoal(given["every"], given["some"], given["number"]).of(names, otherwise="all")
@@ -235,6 +239,6 @@ def _wait_for_several(daemon: Client, given: WaitOptions, needed: int) -> None:
 @click.argument("new_name")
 @pass_client
 def rename(daemon: Client, *, name: str, new_name: str, as_json: bool) -> None:
-    """Give a session another name."""
+    """Rename a session."""
     session = rename_session(daemon, name, new_name)
-    reply(session, f"It is called {session.name} now.", as_json=as_json)
+    reply(session, f"Renamed to {session.name}.", as_json=as_json)

@@ -23,12 +23,12 @@ from rookery.model.errors import BadInput
 
 
 @click.command()
-@click.option("--history", is_flag=True, help="Also what has scrolled away.")
+@click.option("--history", is_flag=True, help="Also the scrollback.")
 @as_json
 @of_session
 @pass_client
 def screen(daemon: Client, *, name: str, history: bool, as_json: bool) -> None:
-    """Print what stands on a session's screen; of one that is over, what stood there last."""
+    """Print a session's screen; of an ended session, its last screen."""
     found = show_screen(daemon, name, history=history)
     text = "\n".join(line.rstrip() for line in found.lines).rstrip("\n")
     reply(found, text, as_json=as_json)
@@ -38,15 +38,15 @@ def screen(daemon: Client, *, name: str, history: bool, as_json: bool) -> None:
 @of_session
 @pass_client
 def attach(daemon: Client, name: str) -> None:
-    """Watch a session in this terminal and type into it; leave it running with C-b d.
+    """Watch a session in this terminal and type into it; detach with C-b d.
 
-    Within a tmux of your own, that is C-b C-b d.
+    Within your own tmux, detach with C-b C-b d.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise BadInput("attach needs a terminal; `rookery output` does not.")
+        raise BadInput("attach needs a terminal; use `rookery output`.")
     session = show_session(daemon, name)
     if session.tmux_session is None or session.ended_at:
-        raise BadInput(f"{session.name} is not in a pane now. See:  rookery output {name}")
+        raise BadInput(f"{session.name} is in no pane now. See:  rookery output {name}")
     socket = session.tmux_server or show_status(daemon).tmux_socket
     os.environ.pop("TMUX", None)  # so that attaching works within the user's own tmux, too
     target = _current_window(socket, session.tmux_pane) or session.tmux_session
@@ -75,7 +75,7 @@ def _current_window(socket: str, pane: str | None) -> str:
 @of_session
 @pass_client
 def interrupt(daemon: Client, *, name: str, as_json: bool) -> None:
-    """Stop what a session is doing, as pressing its interrupt key would."""
+    """Stop a session's current turn, like its interrupt key."""
     session = interrupt_session(daemon, name)
     reply(session, f"Interrupted {session.name}.", as_json=as_json)
 

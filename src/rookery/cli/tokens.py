@@ -16,7 +16,7 @@ from rookery.client.daemon import list_tokens as list_valid
 
 @click.group()
 def token() -> None:
-    """Tokens for programs that cannot use the daemon's socket."""
+    """Manage tokens for programs that cannot use the daemon's socket."""
 
 
 @token.command("mint")
@@ -24,11 +24,11 @@ def token() -> None:
 @as_json
 @pass_client
 def mint(daemon: Client, *, scope: str, as_json: bool) -> None:
-    """Make a token; its secret is shown this once."""
+    """Make a token; its secret is shown only once."""
     made = mint_token(daemon, scope)
     reply(made, made.secret or "", as_json=as_json)
     if not as_json:
-        remark(f"That is {scope} token {made.token.id}; it is not shown again.")
+        remark(f"This is {scope} token {made.token.id}; it is not shown again.")
 
 
 @token.command("ls")
@@ -50,6 +50,6 @@ def _show(tokens: Sequence[TokenInfo]) -> None:
 @click.argument("token_id")
 @pass_client
 def revoke(daemon: Client, *, token_id: str, as_json: bool) -> None:
-    """Take a token back; whoever follows events with it is cut off."""
+    """Revoke a token; its event streams are closed."""
     revoke_token(daemon, token_id)
     reply({"revoked": token_id}, f"Revoked {token_id}.", as_json=as_json)

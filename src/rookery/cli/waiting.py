@@ -75,9 +75,7 @@ def await_return(daemon: Client, *, otherwise: str) -> None:
     """Wait for a daemon that stopped. Raises ``CutOff`` if it does not come back soon."""
     if _is_back(daemon):
         return
-    complain(
-        f"the daemon has stopped; for {RETURN_TIMEOUT_S:g} s this waits for it to come back."
-    )
+    complain(f"the daemon has stopped; waiting {RETURN_TIMEOUT_S:g} s for it to come back.")
     deadline = monotonic() + RETURN_TIMEOUT_S
     while not _is_back(daemon):
         if monotonic() > deadline:
@@ -116,9 +114,14 @@ def gathered(
 
 def how_many(command: C) -> C:
     """Add the options that say how many of several sessions are enough."""
-    several = click.option("--count", "number", type=click.IntRange(1, 100), help="So many.")
-    some = click.option("--any", "some", is_flag=True, help="Whichever comes first.")
-    every = click.option("--all", "every", is_flag=True, help="All of them.")
+    several = click.option(
+        "--count",
+        "number",
+        type=click.IntRange(1, 100),
+        help="Number of sessions that are enough.",
+    )
+    some = click.option("--any", "some", is_flag=True, help="Until one of them stops.")
+    every = click.option("--all", "every", is_flag=True, help="Until all of them have stopped.")
     return every(some(several(command)))
 
 
@@ -136,9 +139,9 @@ class WaitGoal:
         asked += ["any"] if self.some else []
         asked += [self.number] if self.number else []
         if len(asked) > 1:
-            raise BadInput("say one of --all, --any and --count.")
+            raise BadInput("use only one of --all, --any and --count.")
         if self.number and self.number > len(names):
-            raise BadInput(f"--count is {self.number}, of {len(names)} that are named.")
+            raise BadInput(f"--count is {self.number}, but only {len(names)} are named.")
         return asked[0] if asked else otherwise
 
 
@@ -149,7 +152,7 @@ def goes_on(*names: str) -> str:
 
 
 def _go_on(names: Sequence[str]) -> str:
-    return f"{names[0]} goes on" if len(names) == 1 else "they go on"
+    return f"{names[0]} keeps working" if len(names) == 1 else "they keep working"
 
 
 @contextmanager

@@ -60,7 +60,7 @@ def listen(db: Connection, journal: Journal, listener: Listener) -> bool:
     if target.status.is_over:
         raise SessionOver(ended(target))
     if listener.is_lasting and path_back(db, listener, only_lasting=True):
-        raise BadInput(f"{target.name} and those who wait would wake each other for ever.")
+        raise BadInput(f"{target.name} and its listeners would notify each other for ever.")
     if not listeners.add(db, listener, at=journal.clock.now()):
         return False
     _report_ring(db, journal, listener)

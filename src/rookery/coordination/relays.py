@@ -48,7 +48,7 @@ def create(
 ) -> Relay:
     """Open a relay between sessions, each under a name; an empty name means its own."""
     if not MIN_MEMBERS <= len({session for session, _ in members}) <= MAX_MEMBERS:
-        raise BadInput(f"a relay is of {MIN_MEMBERS} to {MAX_MEMBERS} different sessions.")
+        raise BadInput(f"a relay has {MIN_MEMBERS} to {MAX_MEMBERS} different sessions.")
     made = _new(journal, by, limits)
     relays.add(db, made)
     for session, name in members:
@@ -91,7 +91,7 @@ def join(
     if relay.member(session_id):
         return
     if len(relay.present) >= MAX_MEMBERS:
-        raise BadInput(f"a relay is of {MAX_MEMBERS} sessions at most.")
+        raise BadInput(f"a relay has at most {MAX_MEMBERS} sessions.")
     if relays.count_of(db, session_id) >= MAX_RELAYS:
         raise CommandRefused(f"{session.name} is in {MAX_RELAYS} relays; close one first.")
     before = next((each for each in relay.members if each.session == session_id), None)

@@ -138,7 +138,7 @@ def check_within(file: Path, folder: Path) -> None:
     target = _target(file)
     if not target.is_relative_to(_target(folder)):
         raise CommandRefused(
-            f"{file} leads out of the project, to {target}; nothing was changed."
+            f"{file} is a link to {target}, outside of the project; nothing was changed."
             " Remove the link if you do not trust it."
         )
 

@@ -273,7 +273,7 @@ class _Planner:
         standing, wanted = self._plugin(place, file)
         if standing == "other" or standing is None:
             whose = "another home of Rookery" if standing else "somebody else"
-            raise CommandRefused(f"{file} is of {whose}; nothing was changed.")
+            raise CommandRefused(f"{file} belongs to {whose}; nothing was changed.")
         self._record_before(place, file)
         self.staged.write(place.agent, file, wanted)
 

@@ -66,15 +66,15 @@ class CommandRefused(RookeryError):
 
 
 class BadInput(CommandRefused):
-    """This cannot be taken as it is:"""
+    """Invalid input:"""
 
 
 class ProjectUnknown(BadInput):
-    """A session needs an existing folder to work in; this is none:"""
+    """The project is not an existing folder:"""
 
 
 class AgentUnknown(BadInput):
-    """There is no agent of that name:"""
+    """Unknown agent:"""
 
 
 class ProgramMissing(BadInput):
@@ -82,7 +82,7 @@ class ProgramMissing(BadInput):
 
 
 class WordsRefused(BadInput):
-    """These words cannot be sent:"""
+    """This text cannot be sent:"""
 
 
 class SessionUnknown(CommandRefused):
@@ -90,11 +90,11 @@ class SessionUnknown(CommandRefused):
 
 
 class SessionAmbiguous(CommandRefused):
-    """More than one session answers to that; say which:"""
+    """More than one session matches; give the name or id of one:"""
 
 
 class SessionOver(CommandRefused):
-    """The session is over:"""
+    """The session has ended:"""
 
 
 class NameTaken(CommandRefused):
@@ -102,23 +102,23 @@ class NameTaken(CommandRefused):
 
 
 class LimitReached(CommandRefused):
-    """There are as many live sessions as allowed:"""
+    """The limit of live sessions is reached:"""
 
 
 class RateExceeded(CommandRefused):
-    """Too many in a short time:"""
+    """Too many requests in a short time:"""
 
 
 class BacklogFull(CommandRefused):
-    """Too many messages wait already:"""
+    """Too many messages are waiting:"""
 
 
 class KeyReused(CommandRefused):
-    """That Idempotency-Key belongs to another command:"""
+    """This Idempotency-Key was used for another request:"""
 
 
 class KeysUnsure(CommandRefused):
-    """The keys may have been pressed already; nothing was pressed again. Look first:"""
+    """The keys may have been pressed, and were not pressed again. Check the screen first:"""
 
 
 class RelayUnknown(CommandRefused):
@@ -126,11 +126,11 @@ class RelayUnknown(CommandRefused):
 
 
 class RequestUnknown(CommandRefused):
-    """Nothing is asked under"""
+    """There is no open request"""
 
 
 class RequestAmbiguous(CommandRefused):
-    """It asks for more than one thing; name the request by its id:"""
+    """The session has several open requests; give the id of one:"""
 
 
 class MessageUnknown(CommandRefused):
@@ -146,31 +146,31 @@ class TokenRevoked(CommandRefused):
 
 
 class RequestClosed(CommandRefused):
-    """That is decided already:"""
+    """This request was already answered:"""
 
 
 class Forbidden(CommandRefused):
-    """That is not for you:"""
+    """Not permitted:"""
 
 
 class StillWorking(RookeryError):
-    """The time is up and it is not done yet; nothing was stopped:"""
+    """Timed out; nothing was stopped:"""
 
 
 class HookUnreadable(RookeryError):
-    """The hook's payload lacks what its agent always sends:"""
+    """The hook call cannot be processed:"""
 
 
 class ConfigBroken(RookeryError):
-    """The configuration cannot be used:"""
+    """The configuration is invalid:"""
 
 
 class HomeUnusable(RookeryError):
-    """Rookery cannot keep its files here:"""
+    """Rookery cannot use its home:"""
 
 
 class AlreadyRunning(RookeryError):
-    """A daemon already runs on this home:"""
+    """A daemon is already running for this home:"""
 
 
 class StoreBroken(RookeryError):
@@ -178,23 +178,23 @@ class StoreBroken(RookeryError):
 
 
 class StoreLost(RookeryError):
-    """The database was deleted or replaced under the daemon, which takes nothing more in:"""
+    """The database was deleted or replaced while in use; nothing more is accepted:"""
 
 
 class CommitFailed(RookeryError):
-    """It is not known to be on disk; look, then ask again:"""
+    """It is not known whether this was saved; check, then try again:"""
 
 
 class DiskFull(CommitFailed):
-    """The disk is full, and nothing was saved. Free some space, then try again:"""
+    """The disk is full; nothing was saved. Free some space, then try again:"""
 
 
 class RuntimeFailed(RookeryError):
-    """The runtime could not do it, or cannot say whether it did:"""
+    """The runtime failed, or its result is unknown:"""
 
 
 class RuntimeUnreachable(RuntimeFailed):
-    """The runtime cannot be reached now, and what it did is not known:"""
+    """The runtime cannot be reached, and its result is unknown:"""
 
 
 class NoTerminal(RuntimeFailed):
@@ -202,7 +202,7 @@ class NoTerminal(RuntimeFailed):
 
 
 class ScreenUnread(RuntimeFailed):
-    """Its screen cannot be read now; is the disk full?"""
+    """The screen cannot be read now. Check whether the disk is full."""
 
 
 class TmuxUnusable(RuntimeFailed):
@@ -226,11 +226,11 @@ class TimedOut(RookeryError):
 
 
 class Unreadable(RookeryError):
-    """The daemon's answer makes no sense; is it another version? Try:  rookery status"""
+    """The daemon's answer cannot be read; its version may differ. Check:  rookery status"""
 
 
 class Answered(RookeryError):
-    """The daemon said no. What it said is for the person, word for word."""
+    """The daemon refused the request; its message is shown as it is."""
 
     def __init__(self, code: str, message: str, **details: str) -> None:
         super().__init__(message, **details)

@@ -122,17 +122,19 @@ class Parcel:
 def clean(text: str) -> Words:
     """Remove the characters that control a terminal. Raises ``WordsRefused``."""
     if "\0" in text:
-        raise WordsRefused("they contain a NUL character.")
+        raise WordsRefused("it contains a NUL character.")
     try:
         size = len(text.encode())
     except UnicodeEncodeError:
-        raise WordsRefused("they contain half of a character (a lone surrogate).") from None
+        raise WordsRefused("it contains half of a character (a lone surrogate).") from None
     if size > MAX_MESSAGE_BYTES:
         most = f"{MAX_MESSAGE_BYTES:,}"
-        raise WordsRefused(f"{size:,} bytes; {most} is the most. Send a file's path.")
+        raise WordsRefused(
+            f"it has {size:,} bytes; the limit is {most}. Send the path of a file."
+        )
     kept, removed = _CONTROL.subn("", text.replace("\r\n", "\n"))
     if not kept.strip():
-        raise WordsRefused("there is nothing in them.")
+        raise WordsRefused("it is empty.")
     return Words(kept, removed)
 
 

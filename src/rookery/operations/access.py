@@ -38,14 +38,16 @@ def find(context: Context, db: Connection, caller: Caller, word: str, need: Need
     with suppress(SessionUnknown):
         return _speakable(context, caller, sessions.resolve(db, word, among=allowed), need)
     shown = word[:SHOWN_NAME_CHARACTERS]
-    raise Forbidden(f"{shown} is not of the caller's family ({need}), or there is none.")
+    raise Forbidden(f"{shown} does not exist, or is not in the caller's family ({need}).")
 
 
 def _speakable(context: Context, caller: Caller, session: Session, need: Need) -> Session:
     """Refuse agents that send text to a plain program, which runs it. Raises ``Forbidden``."""
     is_plain = session.agent in context.agents and context.agents[session.agent].screen is None
     if need is Need.SPEAK and is_plain and caller.identity.scope is Scope.SESSION:
-        raise Forbidden(f"{session.name} runs whatever it is told; only a person speaks to it.")
+        raise Forbidden(
+            f"{session.name} runs every message as a command; only a person may send it one."
+        )
     return session
 
 
@@ -74,14 +76,14 @@ async def require_own(context: Context, caller: Caller, word: str) -> Session:
     """Return the session that a request is made for: the caller's; the owner may name any."""
     own = caller.identity.session
     if own is None and not word:
-        raise BadInput("say which session is meant; you are none yourself.", missing="caller")
+        raise BadInput("name a session; the caller is not one.", missing="caller")
     among = None if own is None else {own}
     with suppress(SessionUnknown) if own is not None else nullcontext():
         return await context.database.read(
             lambda db: sessions.resolve(db, word or str(own), among=among)
         )
     raise Forbidden(
-        f"a session speaks for itself only, not for {word[:SHOWN_NAME_CHARACTERS]}."
+        f"a session may only act for itself, not for {word[:SHOWN_NAME_CHARACTERS]}."
     )
 
 

@@ -37,7 +37,7 @@ class CommandParams(OfSession):
 
 
 async def command(context: Context, caller: Caller, params: CommandParams) -> Message:
-    """Give a command to an agent's own program, such as /compact; once it is idle."""
+    """Send a command such as /compact to an agent's program, once it is idle."""
     # A command may end or change the agent: the right to send it messages is not enough.
     session = await target(context, caller, params.session, Need.END)
     require_alive(session)
@@ -62,7 +62,7 @@ async def command(context: Context, caller: Caller, params: CommandParams) -> Me
 def _checked(context: Context, caller: Caller, session: Session, given: str) -> Words:
     """Return the command as cleaned text. Refuse all but a command that the caller may give."""
     if context.agents[session.agent].screen is None:
-        raise CommandRefused(f"{session.agent} has no commands of its own; send it words.")
+        raise CommandRefused(f"{session.agent} has no commands of its own; send it a message.")
     words = clean(given.strip())
     found = _COMMAND.fullmatch(words.text)
     if found is None:
@@ -76,4 +76,4 @@ def _require_allowed(name: str, allowed: AbstractSet[str]) -> None:
     """Refuse a command that only a person may give. Raises ``Forbidden``."""
     if name not in allowed:
         named = ", ".join(f"/{each}" for each in sorted(allowed))
-        raise Forbidden(f"/{name} is for a person to type; a session may give: {named}.")
+        raise Forbidden(f"only a person may use /{name}; a session may use: {named}.")

@@ -44,7 +44,7 @@ def _check_numbers(db: Connection, context: Context, parent: Session) -> None:
     most = context.settings.limits.starts_a_minute
     since = context.journal.clock.now() - MINUTE
     if families.count_started(db, parent.id, since=since) >= most:
-        raise RateExceeded(f"a session starts at most {most} others a minute.")
+        raise RateExceeded(f"a session may start at most {most} others a minute.")
 
 
 def _check_folder(context: Context, parent: Session, folder: Path) -> None:
@@ -54,7 +54,7 @@ def _check_folder(context: Context, parent: Session, folder: Path) -> None:
     own = Path(parent.project_path) if parent.project_path else None
     if own is None or not folder.is_relative_to(own):
         where = f"{own} or below" if own else "a project, and this session has none"
-        raise Forbidden(f"a session starts others in its own project only: {where}.")
+        raise Forbidden(f"a session may start others in its own project only: {where}.")
 
 
 def _check_name(db: Connection, name: str) -> None:

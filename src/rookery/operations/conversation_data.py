@@ -48,7 +48,7 @@ class SessionData:
 
 
 async def show_data(context: Context, caller: Caller, params: DataParams) -> SessionData:
-    """Show what a session was asked, said and did last; and its screen, where that tells more.
+    """Show the last turns of a session, its transcript and, if useful, its screen.
 
     Turns come first; from its transcript comes what they do not have.
     """

@@ -43,7 +43,7 @@ class DaemonStatus:
 
 
 async def status(context: Context, caller: Caller, params: Nothing) -> DaemonStatus:
-    """Say who answers here."""
+    """Show the daemon's version, home and state."""
 
     def count(db: Connection) -> tuple[int, int, int, bool, str]:
         allowed = reach(context, db, caller, Need.READ)
@@ -78,7 +78,7 @@ async def status(context: Context, caller: Caller, params: Nothing) -> DaemonSta
 
 
 async def stop(context: Context, caller: Caller, params: Nothing) -> DaemonStatus:
-    """Stop the daemon; agents in tmux live on."""
+    """Stop the daemon; agents in tmux keep running."""
     answer = await status(context, caller, params)
     context.stop()
     return answer

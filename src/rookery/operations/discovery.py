@@ -38,7 +38,7 @@ class Discovered:
 
 
 async def list_panes(context: Context, caller: Caller, params: Nothing) -> Panes:
-    """List the panes of the user's tmux servers and of ours, and who runs there."""
+    """List the panes of the user's tmux servers and of Rookery's, and their sessions."""
     listed = await context.discovery.list_all()
     live = await context.database.read(sessions.live)
     own = str(context.home.tmux)
@@ -61,7 +61,7 @@ def _shown(pane: ListedPane, name: str) -> PaneShown:
 
 
 async def discover(context: Context, caller: Caller, params: Nothing) -> Discovered:
-    """Look for agents in the user's tmux servers, now."""
+    """Search the user's tmux servers for agents now."""
     if not context.settings.discovery.enabled:
         raise CommandRefused("the configuration has discovery.enabled = false.")
     before = {each.id for each in await context.database.read(_observed)}

@@ -90,7 +90,7 @@ class Foregrounds:
 
 
 async def foreground(context: Context, caller: Caller, params: ForegroundParams) -> Foreground:
-    """Show what a session says as it comes; answers what was missed of it.
+    """Bring a session to the foreground; returns what was missed.
 
     Of one that is over it only answers that.
     """
@@ -134,7 +134,7 @@ def _enter(
 
 
 async def shown(context: Context, caller: Caller, params: ShownParams) -> Shown:
-    """Say how far a session was shown, in front or not; answers what is to be shown next."""
+    """Record how far a session was shown; returns what to show next."""
     session = await _found(context, caller, params)
 
     def write(db: Connection) -> Shown:
@@ -147,7 +147,7 @@ async def shown(context: Context, caller: Caller, params: ShownParams) -> Shown:
 
 
 async def background(context: Context, caller: Caller, params: BackgroundParams) -> Background:
-    """Show a session no more; it goes on. Twice does nothing."""
+    """Put a session into the background; it keeps working. Repeating does nothing."""
     session = await _found(context, caller, params)
     _require_may_mark_seen(caller, params.seen)
 
@@ -188,19 +188,19 @@ async def _found(context: Context, caller: Caller, params: OnChannel) -> Session
 def _require_a_channel(channel: str) -> None:
     if channel not in CHANNELS:
         there = ", ".join(CHANNELS)
-        raise BadInput(
-            f"there is no channel {channel[:SHOWN_NAME_CHARACTERS]!r}; there is: {there}."
-        )
+        raise BadInput(f"unknown channel {channel[:SHOWN_NAME_CHARACTERS]!r}; known: {there}.")
 
 
 def _require_may_put_back(caller: Caller, by: str | None) -> None:
     """Refuse an agent that removes what a person has brought. Raises ``Forbidden``."""
     is_agent = caller.identity.scope is not Scope.OWNER
     if is_agent and by is not None and Actor.read(by).kind is not ActorKind.SESSION:
-        raise Forbidden("a person has brought it to the foreground, and puts it back.")
+        raise Forbidden(
+            "a person has brought it to the foreground; only a person may put it back."
+        )
 
 
 def _require_may_mark_seen(caller: Caller, seen: int | None) -> None:
     """Refuse an agent that marks turns as shown: it could hide them. Raises ``Forbidden``."""
     if seen is not None and caller.identity.scope is not Scope.OWNER:
-        raise Forbidden("what a person has seen is for those to say who have shown it.")
+        raise Forbidden("only the client that has shown a turn may report it as shown.")

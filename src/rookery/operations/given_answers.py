@@ -21,7 +21,7 @@ def given_answers(
     if len(request.questions) > 1 and len(given) != len(request.questions):
         each = " ".join(f"ANSWER{number}" for number in range(1, len(request.questions) + 1))
         raise BadInput(
-            f"it asks {len(request.questions)} questions; answer each, in their order:"
+            f"it asks {len(request.questions)} questions; answer all of them, in order:"
             f"  rookery answer NAME {each}"
         )
     if not given:
@@ -29,7 +29,7 @@ def given_answers(
     if len(request.questions) == 1:
         (question,) = request.questions
         if len(given) > 1 and not question.takes_several:
-            raise BadInput("it takes one answer; put more words in quotes.")
+            raise BadInput("it takes one answer; put an answer of several words in quotes.")
         return {question.text: tuple(choose(question.options, each) for each in given)}
     return {
         question.text: _several(question, each, choose)
@@ -59,7 +59,7 @@ def chosen(options: tuple[str, ...], given: str) -> str:
     meant = _meant(options, given)
     which = "may be the one or the other" if len(meant) > 1 else "is none of the options"
     own = f"rookery answer NAME --text {shlex.quote(shown)}"
-    raise BadInput(f"{shown} {which}: {_in_order(options)}. If it is the very answer:  {own}")
+    raise BadInput(f"{shown} {which}: {_in_order(options)}. To give it as free text:  {own}")
 
 
 def _matched(options: tuple[str, ...], given: str) -> str:

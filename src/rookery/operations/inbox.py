@@ -31,7 +31,7 @@ class Holding:
 
 
 async def inbox(context: Context, caller: Caller, params: InboxParams) -> Inbox:
-    """Show words that wait, that never arrived, or of which nobody knows."""
+    """List messages that wait, were not delivered, or may not have arrived."""
     only = await target(context, caller, params.session, Need.READ) if params.session else None
 
     def read(db: Connection) -> Inbox:
@@ -44,12 +44,12 @@ async def inbox(context: Context, caller: Caller, params: InboxParams) -> Inbox:
 
 
 async def hold(context: Context, caller: Caller, params: Nothing) -> Holding:
-    """Keep all words back, at once: nothing is typed anywhere until it is released."""
+    """Pause all deliveries at once: nothing is typed anywhere until they are resumed."""
     return await _switch(context, caller, on=True)
 
 
 async def release(context: Context, caller: Caller, params: Nothing) -> Holding:
-    """Let words go again."""
+    """Resume deliveries."""
     return await _switch(context, caller, on=False)
 
 

@@ -39,13 +39,13 @@ class KeysParams(OfSession):
 
 
 async def press(context: Context, caller: Caller, params: KeysParams) -> Session:
-    """Press keys, whatever is on the screen: this is how a dialog is answered by hand."""
+    """Press keys, whatever is on the screen, for instance to answer a dialog."""
     session = await target(context, caller, params.session, Need.OWN)
     require_alive(session)
     check_keys(*params.keys)
     if await begin_acting(context, caller, lambda _: None):
         name = session.name
-        raise KeysUnsure(f"rookery screen {name}. Then, if need be:  rookery keys {name} KEY")
+        raise KeysUnsure(f"rookery screen {name}. Then, if necessary:  rookery keys {name} KEY")
     await context.runtime.terminal(session.id).press(*params.keys)
     pressed = KeysPressed(session.id, " ".join(params.keys), caller.name)
 
@@ -57,7 +57,7 @@ async def press(context: Context, caller: Caller, params: KeysParams) -> Session
 
 
 async def interrupt(context: Context, caller: Caller, params: OfSession) -> Session:
-    """Stop the present turn, as its person would."""
+    """Stop the current turn, as a user would."""
     session = await target(context, caller, params.session, Need.END)
     agent = context.agents[session.agent]
     await _correct_missed_end(context, caller, session)

@@ -60,7 +60,7 @@ def require_family(
     """
     allowed = family_of(db, context, caller)
     if allowed is not None and not members <= allowed:
-        raise Forbidden("a session lets only its family talk in a relay.")
+        raise Forbidden("a session may only put its family into a relay.")
 
 
 def limits_of(context: Context) -> RelayLimits:

@@ -83,7 +83,7 @@ class KnownListeners:
 
 
 async def listen(context: Context, caller: Caller, params: ListenParams) -> Listenings:
-    """Have a session told when others stop; it need not ask again and again."""
+    """Notify a session when others stop, so that it need not poll."""
     own = await require_own(context, caller, params.caller)
     found = [await target(context, caller, word, Need.READ) for word in params.targets]
     wanted = [
@@ -92,7 +92,7 @@ async def listen(context: Context, caller: Caller, params: ListenParams) -> List
     ]
     is_one_wait = params.needed != "each" or params.timeout is not None
     if is_one_wait and params.repeat:
-        raise BadInput("who waits for several at once, or with a deadline, is told once.")
+        raise BadInput("a wait for several sessions, or with a deadline, cannot repeat.")
 
     def write(db: Connection) -> Listenings:
         _require_reachable(sessions.get(db, own.id))
@@ -111,9 +111,9 @@ async def listen(context: Context, caller: Caller, params: ListenParams) -> List
 def _require_reachable(caller: Session) -> None:
     """Refuse a caller that cannot be notified. Raises ``CommandRefused``."""
     if caller.status.is_over:
-        raise SessionOver(f"{caller.name}; it cannot be told anything any more.")
+        raise SessionOver(f"{caller.name}; it can no longer be notified.")
     if not caller.can_receive:
-        raise CommandRefused(f"{caller.name} is in no pane and cannot be told anything.")
+        raise CommandRefused(f"{caller.name} has no pane and cannot be notified.")
 
 
 def _listen(db: Connection, context: Context, wanted: Listener) -> Listening:
@@ -138,7 +138,7 @@ def _listen_to_several(
 
 
 async def unlisten(context: Context, caller: Caller, params: UnlistenParams) -> Stopped:
-    """Let a session wait no more for another, which goes on."""
+    """Remove a listener; the target keeps working."""
     own = await require_own(context, caller, params.caller)
     found = await target(context, caller, params.target, Need.READ)
 
@@ -149,7 +149,7 @@ async def unlisten(context: Context, caller: Caller, params: UnlistenParams) -> 
 
 
 async def list_listeners(context: Context, caller: Caller, params: Nothing) -> KnownListeners:
-    """Show who waits for whom."""
+    """List the listeners."""
 
     def read(db: Connection) -> KnownListeners:
         allowed = reach(context, db, caller, Need.READ)

@@ -60,7 +60,7 @@ class BackedUp:
 
 
 async def check_up(context: Context, caller: Caller, params: Nothing) -> Checkup:
-    """Look for trouble, and say what to do about it."""
+    """Check for problems and say how to fix them."""
     environment = session_environment(context.login, {}, context.settings.environment)
     trouble = await context.database.read(find_trouble)
     rules_file = context.permissions.rules_file
@@ -112,7 +112,7 @@ def _without_secrets(environment: dict[str, str]) -> dict[str, str]:
 
 
 async def prune(context: Context, caller: Caller, params: PruneParams) -> Pruned:
-    """Forget what is old, now."""
+    """Delete old records now."""
     spans = context.settings.limits
     days = spans.retention_days if params.days is None else params.days
     before = context.journal.clock.now() - timedelta(days=days)
@@ -127,17 +127,17 @@ async def prune(context: Context, caller: Caller, params: PruneParams) -> Pruned
 
 
 async def back_up(context: Context, caller: Caller, params: BackupParams) -> BackedUp:
-    """Copy the database, whole and consistent, while everything goes on."""
+    """Make a consistent copy of the database while the daemon runs."""
     file = Path(params.file)
     if not file.is_absolute() or "\0" in params.file:
-        raise BadInput("give the whole path of the copy.")
+        raise BadInput("give the absolute path of the copy.")
     try:
         if context.database.lost:  # the data is in the open file, no longer at its path
             await context.database.read(partial(_copy, file=file))
         else:
             await anyio.to_thread.run_sync(_copy_apart, context.database.path, file)
     except FileExistsError as error:
-        raise BadInput(f"{file} is there already, and is not written over.") from error
+        raise BadInput(f"{file} already exists and is not overwritten.") from error
     except (OSError, sqlite3.Error) as error:
         raise BadInput(f"the copy cannot be written to {file}: {error}") from error
     made = BackedUp(str(file), (await anyio.Path(file).stat()).st_size)

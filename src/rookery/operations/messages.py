@@ -93,7 +93,7 @@ class Delivery:
 
 
 async def send(context: Context, caller: Caller, params: SendParams) -> Message:
-    """Send words to a session; it gets them once it is idle."""
+    """Send a message to a session; it is delivered once the session is idle."""
     given = clean(params.words)
     session = await target(context, caller, params.session, Need.SPEAK)
     require_alive(session)
@@ -126,7 +126,7 @@ async def send(context: Context, caller: Caller, params: SendParams) -> Message:
 
 
 async def show_message(context: Context, caller: Caller, params: MessageParams) -> Delivery:
-    """Show how far words have come; or wait for news of them."""
+    """Show how far a message was delivered; or wait for a change."""
 
     def is_news(db: Connection) -> bool:
         now = _delivery(db, params.message)
@@ -157,7 +157,9 @@ async def answer(context: Context, caller: Caller, params: AnswerParams) -> Turn
         raise CommandRefused(f"{name} has taken the command; see:  rookery screen {name}")
     if now.message.step is Step.FAILED:
         require_alive(now.session)
-        raise CommandRefused(f"{now.session.name} never got the words. {now.message.waits_for}")
+        raise CommandRefused(
+            f"{now.session.name} did not receive the message. {now.message.waits_for}"
+        )
     raise StillWorking(_why(now.session, now.message))
 
 
@@ -175,7 +177,7 @@ async def _readable_recipient(context: Context, caller: Caller, message: int) ->
             recipient = _delivery(db, message).session.id
             if recipient in allowed:
                 return recipient
-        raise Forbidden(f"the message {message} is not the caller's to see, or there is none.")
+        raise Forbidden(f"the message {message} does not exist, or the caller may not see it.")
 
     return await context.database.read(read)
 

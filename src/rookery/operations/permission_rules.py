@@ -63,7 +63,7 @@ NO_RULE = "No rule matches: the agent's own permission mode decides whether it a
 
 
 async def test_rules(context: Context, caller: Caller, params: TestParams) -> Tested:
-    """Say which rule would decide about a call, without making it."""
+    """Show which rule would decide about a call."""
     rules_file = context.permissions.rules_file
     await rules_file.refresh(context.database, context.journal.clock)
     fields = path_fields(rules_file.rules)
@@ -90,12 +90,12 @@ def _circumstances(db: Connection, params: TestParams) -> Circumstances:
 
 
 async def show_mode(context: Context, caller: Caller, params: Nothing) -> InMode:
-    """Say who asks for permissions: each agent in its terminal, or Rookery."""
+    """Show who asks for permissions: each agent in its terminal, or Rookery."""
     return InMode(await context.database.read(flags.mode))
 
 
 async def set_mode(context: Context, caller: Caller, params: ModeParams) -> InMode:
-    """Have each agent ask in its own terminal (local), or Rookery ask (remote)."""
+    """Let each agent ask in its own terminal (local), or Rookery (remote)."""
 
     def write(db: Connection) -> InMode:
         flags.set_mode(db, params.mode)
@@ -105,7 +105,7 @@ async def set_mode(context: Context, caller: Caller, params: ModeParams) -> InMo
 
 
 async def audit(context: Context, caller: Caller, params: AuditParams) -> Audit:
-    """List what was decided about tool calls: by whom or what, of what, when."""
+    """List the decisions about tool calls: by whom or what, about what, when."""
 
     def read(db: Connection) -> Audit:
         session = known.resolve(db, params.session).id if params.session else None

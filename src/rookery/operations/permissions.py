@@ -83,7 +83,7 @@ class SeenRequests:
 async def list_requests(
     context: Context, caller: Caller, params: RequestsParams
 ) -> RequestList:
-    """List what is asked now; or what was asked, too."""
+    """List the open requests; or all of them."""
     rules_file = context.permissions.rules_file
     await rules_file.refresh(context.database, context.journal.clock)
 
@@ -103,7 +103,7 @@ async def list_requests(
 
 
 async def answer(context: Context, caller: Caller, params: PermissionAnswerParams) -> Request:
-    """Answer what an agent asks. The first answer is the one."""
+    """Answer a request. The first answer counts."""
 
     def write(db: Connection) -> Request:
         request = _find(context, db, caller, params.permission)
@@ -119,7 +119,7 @@ async def answer(context: Context, caller: Caller, params: PermissionAnswerParam
 
 
 async def show_request(context: Context, caller: Caller, params: OneParams) -> Request:
-    """Show one request; or wait until an answer by keys is seen to have taken effect."""
+    """Show one request; or wait until an answer by keys has taken effect."""
 
     def read(db: Connection) -> Request:
         request = requests.get(db, RequestId(params.permission))
@@ -138,7 +138,7 @@ async def show_request(context: Context, caller: Caller, params: OneParams) -> R
 
 
 async def answer_question(context: Context, caller: Caller, params: WordsParams) -> Request:
-    """Answer a question in words, as one who was told of it or who started the session."""
+    """Answer a question as a session that was notified of it or started its session."""
 
     def write(db: Connection) -> Request:
         request = requests.get(db, RequestId(params.permission))
@@ -168,22 +168,22 @@ def _require_asker(db: Connection, request: Request, word: str) -> None:
 def _require_told(context: Context, db: Connection, caller: Caller, request: Request) -> None:
     """Refuse a caller that may not answer a question. Raises ``Forbidden`` or ``BadInput``."""
     if request.kind != "question" or request.tool == DIALOG:
-        raise BadInput("it is not a question of an agent; a person must allow or deny it.")
+        raise BadInput("it is a permission request; a person must allow or deny it.")
     own = caller.identity.session
     if caller.identity.scope is not Scope.SESSION or own is None:
         return
     if own == request.session:
-        raise Forbidden("a session does not answer its own questions.")
+        raise Forbidden("a session may not answer its own questions.")
     if request.tool == STOP:
         _require_may_answer(context, db, caller, request)  # this question is for the person
         return
     is_above = request.session in families.descendants(db, own)
     if not is_above and not dialogs.was_told(db, request.id, own):
-        raise Forbidden("only a session that was told of the question answers it.")
+        raise Forbidden("only a session that was notified of the question may answer it.")
 
 
 async def see_missed(context: Context, caller: Caller, params: SeenParams) -> SeenRequests:
-    """Note that a person has seen which requests were not answered in time."""
+    """Record that a person has seen the requests that were not answered in time."""
 
     def write(db: Connection) -> SeenRequests:
         return SeenRequests(dialogs.see(db, params.requests))
@@ -208,7 +208,7 @@ def _find(context: Context, db: Connection, caller: Caller, word: str) -> Reques
         raise RequestUnknown(f"{word!r}. See them with:  rookery permissions") from None
     params = requests.open_of(db, session.id)
     if not params:
-        raise RequestUnknown(f"{session.name}: it asks for nothing now.")
+        raise RequestUnknown(f"of {session.name}.")
     first = params[0]
     if any((call_of(each), each.folder) != (call_of(first), first.folder) for each in params):
         raise RequestAmbiguous("; ".join(f"{each.id} ({_shown(each)})" for each in params))
@@ -226,6 +226,6 @@ def _require_may_answer(
     if caller.identity.scope is not Scope.SESSION or caller.identity.session is None:
         return
     if not context.settings.permissions.parents_may_answer:
-        raise Forbidden("sessions answer no requests (permissions.parents_may_answer).")
+        raise Forbidden("sessions may not answer requests (permissions.parents_may_answer).")
     if request.session not in families.descendants(db, caller.identity.session):
-        raise Forbidden("a session answers at most for those that it started.")
+        raise Forbidden("a session may only answer for sessions that it started.")

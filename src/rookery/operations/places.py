@@ -41,13 +41,13 @@ class Projects:
 
 
 async def list_computers(context: Context, caller: Caller, params: Nothing) -> Computers:
-    """List the computers where sessions can be."""
+    """List the computers that run sessions."""
     name, agents = context.journal.computer, sorted(context.agents)
     return Computers([Computer(name, is_local=True, version=__version__, agents=agents)])
 
 
 async def list_projects(context: Context, caller: Caller, params: Nothing) -> Projects:
-    """List the folders in which sessions work or worked, those used last first."""
+    """List the folders in which sessions work or worked, the most recent first."""
 
     def read(db: Connection) -> Projects:
         allowed = reach(context, db, caller, Need.READ)

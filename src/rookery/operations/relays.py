@@ -76,14 +76,14 @@ class Exchange:
 
 
 async def create(context: Context, caller: Caller, params: RelayParams) -> Relay:
-    """Let sessions talk: what one answers reaches every other."""
+    """Open a relay: the answers of each session are sent to all others."""
     found = [
         (await target(context, caller, each.session, Need.SPEAK), each.name)
         for each in params.members
     ]
     own = caller.identity.session
     if own is not None and own not in {session.id for session, _ in found}:
-        raise Forbidden("a session makes relays for itself: name it among the members.")
+        raise Forbidden("a session may only open relays of which it is a member.")
     limits = _limits(context, caller, params)
 
     def write(db: Connection) -> Relay:
@@ -102,12 +102,12 @@ def _limits(context: Context, caller: Caller, params: RelayParams) -> RelayLimit
         most = max(MAX_HOPS, usual.hops)
         if hops > most or a_minute > usual.a_minute:
             limits = f"{most} answers to answers and {usual.a_minute} messages in a minute"
-            raise Forbidden(f"a session lets others talk for at most {limits}.")
+            raise Forbidden(f"a session may open a relay for at most {limits}.")
     return RelayLimits(hops, a_minute, usual.length)
 
 
 async def list_relays(context: Context, caller: Caller, params: RelaysParams) -> RelayList:
-    """List the relays that are open, and those that were closed not long ago."""
+    """List the open relays and those that were closed recently."""
     only = await target(context, caller, params.session, Need.READ) if params.session else None
     now = context.journal.clock.now()
     since = datetime.fromtimestamp(0, now.tzinfo) if params.all else now - LISTED
@@ -141,7 +141,7 @@ async def show(context: Context, caller: Caller, params: ShowParams) -> Exchange
 
 
 async def join(context: Context, caller: Caller, params: MemberParams) -> Relay:
-    """Let one more session talk in a relay."""
+    """Add a session to a relay."""
     session = await target(context, caller, params.session, Need.SPEAK)
 
     def write(db: Connection) -> Relay:
@@ -155,10 +155,10 @@ async def join(context: Context, caller: Caller, params: MemberParams) -> Relay:
 
 
 async def leave(context: Context, caller: Caller, params: MemberParams) -> Relay:
-    """Let a session talk there no more; the others are told."""
+    """Remove a session from a relay; the others are notified."""
     session = await target(context, caller, params.session, Need.READ)
     if caller.identity.session not in {None, session.id}:
-        raise Forbidden("a session leaves for itself only.")
+        raise Forbidden("a session may only leave a relay itself.")
 
     def write(db: Connection) -> Relay:
         relay = _require(db, context, caller, params.relay)
@@ -171,7 +171,7 @@ async def leave(context: Context, caller: Caller, params: MemberParams) -> Relay
 
 
 async def close(context: Context, caller: Caller, params: OfRelay) -> Relay:
-    """End a relay; those who talked in it are told, and go on by themselves."""
+    """Close a relay; its members are notified and keep working."""
 
     def write(db: Connection) -> Relay:
         relay = _require(db, context, caller, params.relay)
@@ -197,4 +197,4 @@ def _require(db: Connection, context: Context, caller: Caller, word: str) -> Rel
         stayed = {None, relay.closed_at}
         if own in {each.session for each in relay.members if each.left_at in stayed}:
             return relay
-    raise Forbidden(f"the relay {word[:40]} is not the caller's, or there is none.")
+    raise Forbidden(f"the relay {word[:40]} does not exist, or the caller is not a member.")

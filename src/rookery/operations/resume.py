@@ -35,7 +35,7 @@ class ResumeParams(OfSession):
 
 
 async def resume(context: Context, caller: Caller, params: ResumeParams) -> Session:
-    """Go on with the conversation of a session that is over, or with a branch of one."""
+    """Continue the conversation of an ended session, or start a branch of one."""
     try:
         old = await target(context, caller, params.session, Need.READ)
     except SessionUnknown:
@@ -43,11 +43,11 @@ async def resume(context: Context, caller: Caller, params: ResumeParams) -> Sess
             raise
         return await _resume_unknown(context, caller, params)
     if params.agent or params.project:
-        raise BadInput(f"{old.name} is known: it goes on as the agent, and where, it was.")
+        raise BadInput(f"{old.name} is known; it keeps its agent and its project.")
     if old.native_id is None or old.native_id.startswith(_SYNTHETIC):
-        raise CommandRefused(f"nothing was said in {old.name} that {old.agent} would know.")
+        raise CommandRefused(f"{old.name} has no turn that {old.agent} could continue.")
     if not _NATIVE.fullmatch(old.native_id):  # a hook may have reported anything
-        raise CommandRefused(f"{old.native_id[:80]!r} is no conversation of {old.agent}.")
+        raise CommandRefused(f"{old.native_id[:80]!r} is not a conversation of {old.agent}.")
     conversation = Conversation(
         native_id=old.native_id, is_branch=params.fork, session=old.id, name=old.name
     )
@@ -64,11 +64,11 @@ async def resume(context: Context, caller: Caller, params: ResumeParams) -> Sess
 async def _resume_unknown(context: Context, caller: Caller, params: ResumeParams) -> Session:
     """Resume a conversation that Rookery does not know, by the id that the owner gives."""
     if caller.identity.scope is not Scope.OWNER:
-        raise Forbidden("a conversation that Rookery does not know is for its owner to resume.")
+        raise Forbidden("only the owner may resume a conversation that Rookery does not know.")
     if not (params.agent and params.project):
         raise BadInput(
-            f"Rookery does not know {params.session}. Say whose conversation it is, and where"
-            " it goes on:  --agent NAME --project FOLDER"
+            f"Rookery does not know {params.session}. Give the agent and the folder of the"
+            " conversation:  --agent NAME --project FOLDER"
         )
     native_id = NativeId(params.session)
     conversation = Conversation(native_id=native_id, is_branch=params.fork)

@@ -50,7 +50,7 @@ class Gathered:
 
 
 async def wait(context: Context, caller: Caller, params: WaitParams) -> Session:
-    """Wait until a session is up, stops (or needs somebody), or ends."""
+    """Wait until a session is up, stops (or needs input), or ends."""
     several = WaitForSeveralParams(
         sessions=(params.session,), until=params.until, timeout=params.timeout
     )
@@ -60,7 +60,7 @@ async def wait(context: Context, caller: Caller, params: WaitParams) -> Session:
 async def wait_for_several(
     context: Context, caller: Caller, params: WaitForSeveralParams
 ) -> Gathered:
-    """Wait until all of several sessions, any, or so many have got there."""
+    """Wait until all of several sessions, any, or a number of them have got there."""
     found = [await target(context, caller, word, Need.READ) for word in params.sessions]
     wanted = [*{each.id: each for each in found}]
     needed = enough(params.needed, len(wanted))

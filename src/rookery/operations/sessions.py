@@ -92,7 +92,7 @@ class Ended:
 
 
 async def list_sessions(context: Context, caller: Caller, params: ListParams) -> Sessions:
-    """List the sessions that live, and those that ended not long ago."""
+    """List the live sessions and those that ended recently."""
     hours = timedelta(hours=context.settings.limits.listed_hours)
     now = context.journal.clock.now()
     since = datetime.fromtimestamp(0, now.tzinfo) if params.all else now - hours
@@ -153,7 +153,7 @@ def doing(session: Session) -> str:
 
 
 async def show_turns(context: Context, caller: Caller, params: TurnsParams) -> Turns:
-    """Show what a session was asked and what it answered; or wait for more of it."""
+    """Show the prompts and answers of a session; or wait for more turns."""
     session = await target(context, caller, params.session, Need.READ)
 
     if params.timeout:
@@ -185,7 +185,7 @@ async def _await_turns(
 
 
 async def screen(context: Context, caller: Caller, params: ScreenParams) -> ScreenLines:
-    """Show what stands on a session's screen."""
+    """Show a session's screen."""
     session = await target(context, caller, params.session, Need.READ)
     if session.status.is_over:
         file = context.home.artifacts / f"{session.id}.txt"
@@ -193,7 +193,7 @@ async def screen(context: Context, caller: Caller, params: ScreenParams) -> Scre
         return ScreenLines(kept if params.history else kept[-50:])
     if not session.has_terminal:
         raise CommandRefused(
-            f"{session.name} has no terminal. What it answers:  rookery output {session.name}"
+            f"{session.name} has no terminal. See:  rookery output {session.name}"
         )
     return ScreenLines(
         list(await context.runtime.terminal(session.id).read(history=params.history))
@@ -201,7 +201,7 @@ async def screen(context: Context, caller: Caller, params: ScreenParams) -> Scre
 
 
 async def end(context: Context, caller: Caller, params: EndParams) -> Session:
-    """End a session; accepted once it is written down. Ending twice does nothing."""
+    """End a session; accepted once it is stored. Ending it again does nothing."""
     session = await target(context, caller, params.session, Need.END)
 
     def write(db: Connection) -> Session:
@@ -212,7 +212,7 @@ async def end(context: Context, caller: Caller, params: EndParams) -> Session:
 
 
 async def end_all(context: Context, caller: Caller, params: Nothing) -> Ended:
-    """End every session that we started and that lives."""
+    """End every live session that Rookery started."""
 
     def write(db: Connection) -> Ended:
         ended = [each for each in known.live(db) if each.is_ours]
@@ -224,7 +224,7 @@ async def end_all(context: Context, caller: Caller, params: Nothing) -> Ended:
 
 
 async def rename(context: Context, caller: Caller, params: RenameParams) -> Session:
-    """Give a session another name."""
+    """Rename a session."""
     session = await target(context, caller, params.session, Need.OWN)
     name = checked(params.name)
 

@@ -40,7 +40,7 @@ async def start(
     params: StartParams,
     conversation: starts.Conversation | None = None,
 ) -> Session:
-    """Start an agent; accepted once it is written down."""
+    """Start an agent; accepted once it is stored."""
     params = _without_agents_environment(caller, params)
     _require_owner_for_shell(caller, params)
     what = params.model_dump(exclude={"listen"})
@@ -84,6 +84,8 @@ def _require_owner_for_shell(caller: Caller, params: StartParams) -> None:
     """Allow shells and environments only to the owner on this computer's own socket."""
     if caller.identity.scope is not Scope.OWNER or caller.identity.transport != "unix":
         if params.agent == "shell":
-            raise Forbidden("a shell is for the owner on this computer's own socket.")
+            raise Forbidden("only the owner may start a shell, on this computer's own socket.")
         if params.environment:
-            raise Forbidden("an environment is for the owner on this computer's own socket.")
+            raise Forbidden(
+                "only the owner may pass an environment, on this computer's own socket."
+            )

@@ -39,7 +39,7 @@ class Done:
 
 
 async def mint(context: Context, caller: Caller, params: MintParams) -> Minted:
-    """Make a token for a program; its secret is shown this once."""
+    """Make a token for a program; its secret is shown only once."""
     secret, at = tokens.new_secret(), context.journal.clock.now()
 
     def make(db: Connection) -> Minted:
@@ -57,7 +57,7 @@ async def list_tokens(context: Context, caller: Caller, params: Nothing) -> Toke
 
 
 async def revoke(context: Context, caller: Caller, params: RevokeParams) -> Done:
-    """Take a token back; whoever follows events with it is cut off."""
+    """Revoke a token; its event streams are closed."""
     at = context.journal.clock.now()
 
     def take_back(db: Connection) -> Done:

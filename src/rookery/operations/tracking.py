@@ -38,7 +38,7 @@ class Grounds:
 
 
 async def why(context: Context, caller: Caller, params: OfSession) -> Grounds:
-    """Say where a session stands, on what evidence, and how sure that is."""
+    """Show a session's state, the evidence for it, and how certain it is."""
     session = await target(context, caller, params.session, Need.READ)
     hooks_off = await in_thread(partial(hooks_switched_off, session), otherwise="")
 
@@ -83,7 +83,7 @@ class AllTracked:
 
 
 async def track(context: Context, caller: Caller, params: Nothing) -> AllTracked:
-    """List the live sessions in the words that other tools use."""
+    """List the live sessions in the terms of other tools."""
 
     def read(db: Connection) -> AllTracked:
         allowed = reach(context, db, caller, Need.READ)

@@ -73,8 +73,8 @@ def verdict_of(
     is_dialog = request.tool == DIALOG
     if is_dialog and request.input.get("is_cut") and params.decision != "deny":
         raise CommandRefused(
-            "its screen shows only a part of what it asks, and no hook has told the rest."
-            " Look at all of it and answer there:  rookery attach NAME"
+            "its screen shows only a part of the request, and no hook has reported the rest."
+            " Read and answer it there:  rookery attach NAME"
         )
     if params.decision == "answer":
         if request.kind == "permission" and not is_dialog:
@@ -102,5 +102,5 @@ def require_keys(
         f"in its own terminal it takes one of its options: {options}. For free text:"
         " rookery attach NAME"
         if options
-        else "it cannot be answered from here; use:  rookery attach NAME"
+        else "it can only be answered in its terminal:  rookery attach NAME"
     )

@@ -48,7 +48,7 @@ async def until(
         answer = await first_of(asking, stopped())
         await require_valid(context, caller)
         if own and not await context.database.read(may_read):
-            raise Forbidden("the session is not of the caller's family any more.")
+            raise Forbidden("the session is no longer in the caller's family.")
         if answer is None:
             raise NotRunning
         return answer

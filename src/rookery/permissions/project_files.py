@@ -66,7 +66,9 @@ async def require_own_command(session: Session, words: str) -> None:
     unknown = f"{session.project_path}, which cannot be looked through,"
     look = partial(command_defined_by, session, name)
     if file := await in_thread(look, otherwise=unknown):
-        raise Forbidden(f"/{name} is defined by {file} of its project; only a person gives it.")
+        raise Forbidden(
+            f"/{name} is defined by {file} of its project; only a person may use it."
+        )
 
 
 def command_defined_by(session: Session, name: str) -> str:

@@ -59,7 +59,7 @@ def send(  # noqa: PLR0913 - a message
     if session.status.is_over or session.status is Status.CLOSING:
         raise SessionOver(f"{session.name} ({session.status}: {session.reason})")
     if not session.can_receive:
-        raise CommandRefused(f"{session.name} is in no pane: nobody can type into it.")
+        raise CommandRefused(f"{session.name} has no pane: nothing can be typed into it.")
     return write(db, journal, recipient, words, speaker, alone=alone)
 
 
@@ -95,7 +95,7 @@ def rename(db: Connection, journal: Journal, session: SessionId, *, name: str) -
     if now.name == name:
         return
     if now.status.is_over:
-        raise SessionOver(f"{now.name}; what is over keeps its name.")
+        raise SessionOver(f"{now.name}; an ended session keeps its name.")
     if name in TakenNames(db):
         raise NameTaken(f"{name!r}. Choose another.")
     journal.append(db, SessionRenamed(session, name))

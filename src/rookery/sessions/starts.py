@@ -104,13 +104,15 @@ def plan(
     if (agent := agents.get(start.agent)) is None:
         raise AgentUnknown(f"{start.agent!r}. There are: {', '.join(sorted(agents))}.")
     if start.runtime != TMUX:
-        raise BadInput(f"the runtime {start.runtime!r}. There is: {TMUX}.")
+        raise BadInput(f"unknown runtime {start.runtime!r}; known: {TMUX}.")
     if start.command and agent.name != "shell":
-        raise BadInput("a command line is for the agent 'shell' only.")
+        raise BadInput("only the agent 'shell' takes a command line.")
     if start.name:
         checked(start.name)
     if start.model and not _MODEL.fullmatch(start.model):
-        raise BadInput(f"the model {start.model[:SHOWN_NAME_CHARACTERS]!r} looks like none.")
+        raise BadInput(
+            f"the model {start.model[:SHOWN_NAME_CHARACTERS]!r} is not a model name."
+        )
     if start.conversation:
         _check_ability(agent, start.conversation)
     return StartPlan(
@@ -139,11 +141,11 @@ def _folder(project: str) -> Path:
     except (RuntimeError, OSError, ValueError) as error:  # no such user, or far too long
         raise ProjectUnknown(f"{project[:200]!r}: {error}") from error
     if not folder.is_absolute():
-        raise ProjectUnknown(f"{project!r}; give its whole path.")
+        raise ProjectUnknown(f"{project!r}; give its absolute path.")
     if not is_there:
-        raise ProjectUnknown(f"{project}. Make it first, or name another with --project.")
+        raise ProjectUnknown(f"{project}. Create it, or name another with --project.")
     if not os.access(folder, os.R_OK | os.X_OK):
-        raise ProjectUnknown(f"{project}, which you may not enter.")
+        raise ProjectUnknown(f"{project} (permission denied).")
     return folder.resolve()
 
 
@@ -151,7 +153,7 @@ def _program(agent: Agent, command: tuple[str, ...], path: str) -> tuple[str, ..
     first, *rest = command or (agent.program,)
     if (found := shutil.which(first, path=path)) is None:
         raise ProgramMissing(
-            f"{first!r}. Install it, or say where it is in the configuration:"
+            f"{first!r}. Install it, or set its path in the configuration:"
             f' [agents.{agent.name}] command = ["/path/to/{Path(first).name}"]'
         )
     return (found, *rest)

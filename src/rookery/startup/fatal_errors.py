@@ -24,7 +24,7 @@ def user_error(error: Exception, home: Home) -> Exception:
     if isinstance(cause, sqlite3.Error) and not isinstance(error, DiskFull):
         said = error.args[0] if isinstance(error, StoreBroken) else f"{home.database}: {cause}"
         if _is_damage(cause):
-            advice = "Take a backup back:  rookery restore FILE"
+            advice = "Restore a backup:  rookery restore FILE"
             return StoreBroken(f"{said}. {advice}", remedy="restore")
         return StoreBroken(said)
     return error

@@ -111,7 +111,7 @@ def _check_schema(db: Connection) -> None:
     for kind, name, _ in sorted(found - ours):
         raise BadInput(f"it has a {kind} that Rookery did not make: {name!r}")
     for _, name, _ in sorted(ours - found):
-        raise BadInput(f"it is no backup of Rookery: {name!r} is missing")
+        raise BadInput(f"it is not a backup of Rookery: {name!r} is missing")
 
 
 def _tables(db: Connection) -> Iterator[str]:

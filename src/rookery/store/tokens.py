@@ -41,9 +41,9 @@ def new_secret() -> str:
 def mint(db: Connection, secret: str, scope: Scope, *, by: Identity, at: datetime) -> Token:
     """Create a token with no more rights than its creator. The secret is not stored."""
     if scope is Scope.SESSION:
-        raise BadInput("a session's token is its badge; it gets that when it is started.")
+        raise BadInput("a session gets its token, the badge, when it is started.")
     if scope is not by.scope and by.scope is not Scope.OWNER:
-        raise Forbidden("a token never makes one that may do more than itself.")
+        raise Forbidden("a token cannot make a token with more rights than its own.")
     _add(db, secret, _Grant(scope, by.name), at=at)
     row = db.execute("select * from tokens where digest = ?", (digest(secret),)).fetchone()
     return _token(row)

@@ -183,7 +183,7 @@ class HookCaller:
             return True
         if self._look_result.is_gone:
             # It did not wait for an answer: the call is also spooled, and must be new then.
-            raise RuntimeFailed("who called is gone")
+            raise RuntimeFailed("the caller is gone")
         return False
 
     def sees_running(self, process: str) -> bool:

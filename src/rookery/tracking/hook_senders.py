@@ -79,7 +79,7 @@ class HookSenders:
         if known.badge is not None:
             if known.is_worn(hook.badge) or caller.is_of(known.process):
                 return known
-            raise HookUnreadable(f"it does not wear the badge of {session}")
+            raise HookUnreadable(f"it does not have the badge of {session}")
         if known.process is None:
             self._learn_process(db, known, caller)
             return known
@@ -88,7 +88,7 @@ class HookSenders:
         if caller.is_shared or caller.is_of(known.process):
             return known
         if caller.sees_running(known.process):
-            raise HookUnreadable(f"another process is {session} already")
+            raise HookUnreadable(f"another process already belongs to {session}")
         # The conversation continues in another process: that is another session.
         endings.end(db, self.journal, session, outcome="failed", reason="its program is gone")
         return senders.get(db, self._register(db, sender, caller, at))

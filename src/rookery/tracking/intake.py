@@ -218,7 +218,7 @@ class Intake:
         if call is None or hook.pid is None:
             return Pass()
         if (known := senders.known(db, sender)) is None:
-            raise HookUnreadable("it was not taken in before, and is no session's")
+            raise HookUnreadable("it was not received before, and belongs to no session")
         return self._repeat(db, known.session, call)
 
     def _repeat(self, db: Connection, session: SessionId, call: Call | None) -> Ruling:

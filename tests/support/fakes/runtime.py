@@ -247,9 +247,9 @@ class FakeRuntime:
         if program.entered != parcel.receipt:
             program.enters = 0
         elif program.manner.keeps == parcel.words:
-            raise WordsRefused("it refused them: Unrecognized command.")
+            raise WordsRefused("it refused it: Unrecognized command.")
         elif program.enters >= MAX_ENTERS:
-            raise WordsRefused("it kept them.")
+            raise WordsRefused("Enter was pressed 3 times, and it did not accept it.")
         program.entered = parcel.receipt
         program.enters += 1
         if program.manner.keeps == parcel.words:
@@ -431,7 +431,7 @@ class FakeRuntime:
 
     def _find(self, session: SessionId) -> Program:
         if (program := self._held.get(session)) is None:
-            raise RuntimeFailed(f"nothing is held for {session}.")
+            raise RuntimeFailed(f"no pane is known for {session}.")
         return program
 
     def _new_place(self, name: str) -> Place:

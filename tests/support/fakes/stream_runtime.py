@@ -84,4 +84,4 @@ class StreamRuntime:
 
     def _require(self, session: SessionId) -> None:
         if session not in self._held:
-            raise RuntimeFailed(f"nothing is held for {session}.")
+            raise RuntimeFailed(f"no pane is known for {session}.")

@@ -93,7 +93,7 @@ def test_what_was_trusted_otherwise_is_trusted_anew_and_what_is_off_stays_off() 
 
 
 def test_what_cannot_be_added_to_is_refused() -> None:
-    with pytest.raises(ConfigBroken, match="let Codex ask"):
+    with pytest.raises(ConfigBroken, match="confirm them in Codex"):
         trust.grant("hooks = {}\n", TRUSTED)
 
 

@@ -124,7 +124,7 @@ def test_a_comment_stays_with_what_it_is_about() -> None:
         ('{\n // no\n "a": 1}', "line 2:"),
         ("\ufeff{}", "line 1:"),
         ('{\n  "l": {}\n}', "line 2: l should be a list"),
-        ("[]", "line 1: all of it should be an object"),
+        ("[]", "line 1: the whole file should be an object"),
     ],
 )
 def test_what_is_broken_is_refused_by_its_line(text: str, said: str) -> None:

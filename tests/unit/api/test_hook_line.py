@@ -128,7 +128,7 @@ async def test_a_caller_that_leaves_in_the_middle_has_made_no_call(door: Door) -
     async with door.call(HEAD % 9 + b"half") as writer:
         writer.close()
 
-        assert "no call" in str(await door.error())
+        assert "incomplete call" in str(await door.error())
 
 
 @pytest.mark.parametrize("said", [b"v2 k demo", HEAD % 9 + b"half"])

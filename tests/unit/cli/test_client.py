@@ -127,7 +127,7 @@ def test_a_daemon_that_does_not_come_back_is_given_up(
         await_return(Client(tmp_path / "door"), otherwise="for good.")
 
     assert str(gone.value) == "The daemon stopped for good."
-    assert "waits for it to come back" in capsys.readouterr().err
+    assert "for it to come back" in capsys.readouterr().err
 
 
 @pytest.mark.spec("I5")

@@ -196,7 +196,7 @@ def test_who_stops_waiting_is_told_that_nothing_else_stops(
     code = typed(monkeypatch, Impatient(), "wait", "worker")
 
     assert code == 130
-    assert capsys.readouterr().err == "\nStopped waiting; worker goes on.\n"
+    assert capsys.readouterr().err == "\nStopped waiting; worker keeps working.\n"
 
 
 def test_what_ends_by_itself_is_not_said_to_be_stopped(
@@ -226,10 +226,10 @@ def test_the_usual_exit_codes_hold(
         ("submitted", "", "idle", "Sent."),
         ("unsure", "", "idle", "Sent; it may not have arrived."),
         ("failed", "it takes one line.", "idle", "Not delivered: it takes one line."),
-        ("pending", "", "working", "Kept: it is working; it gets them when it stops."),
+        ("pending", "", "working", "Kept: it is working; delivery follows when it stops."),
         ("pending", "", "question", "Kept: it asks a question (Which one?)."),
-        ("pending", "", None, "Kept: it is starting; it gets them when it is up."),
-        ("pending", "", "idle", "Kept: they are on their way."),
+        ("pending", "", None, "Kept: it is starting; delivery follows when it is up."),
+        ("pending", "", "idle", "Kept: it is being delivered."),
         (
             "pending",
             "somebody scrolls in the pane.",

@@ -203,7 +203,11 @@ def test_two_prompts_of_one_turn_are_answered_once(daemon: Daemon, shell: Shell)
     lines = shell.out
 
     assert lines[:3] == ["builder  03:04:05", "❯ a", "  A"]
-    assert lines[3:6] == ["builder  03:04:05", "❯ b", "  (answered with the one before)"]
+    assert lines[3:6] == [
+        "builder  03:04:05",
+        "❯ b",
+        "  (answered together with the previous one)",
+    ]
     assert [line for line in lines[6:] if not line.startswith("builder")] == [
         *("❯ c", "❯ d", "  C"),
     ]
@@ -257,7 +261,7 @@ def test_ctrl_c_puts_back_what_this_command_brought(daemon: Daemon, shell: Shell
 
     assert code == 130
     assert daemon.put_back == 1
-    assert "Come back:  rookery fg builder" in shell.err
+    assert "Show again:  rookery fg builder" in shell.err
 
 
 def test_ctrl_c_leaves_in_front_what_others_brought(daemon: Daemon, shell: Shell) -> None:
@@ -325,7 +329,7 @@ def test_without_a_name_it_waits_and_shows_what_is_brought(
 
     shell.type("fg")
 
-    assert shell.err.startswith("Nothing is in the foreground yet.")
+    assert shell.err.startswith("No session is in the foreground yet.")
     assert "  A\n" in shell.raw
     assert shell.err.endswith("\nStopped.\n")
 
@@ -370,10 +374,10 @@ def test_within_a_session_it_is_refused(
 @pytest.mark.parametrize(
     ("words", "in_front", "said"),
     [
-        (["builder"], [], "builder is in the background now. Come back:  rookery fg builder"),
-        ([], ["b"], "builder is in the background now. Come back:  rookery fg builder"),
-        ([], [], "Nothing is in the foreground."),
-        (["--all"], ["b"], "builder is in the background now. Come back:  rookery fg builder"),
+        (["builder"], [], "builder is in the background now. Show again:  rookery fg builder"),
+        ([], ["b"], "builder is in the background now. Show again:  rookery fg builder"),
+        ([], [], "No session is in the foreground."),
+        (["--all"], ["b"], "builder is in the background now. Show again:  rookery fg builder"),
     ],
 )
 def test_what_is_put_back_is_said(
@@ -388,8 +392,11 @@ def test_what_is_put_back_is_said(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "several are in the foreground: builder, builder. Say which, or --all."),
-        (["builder", "--all"], "say which session, or --all."),
+        (
+            [],
+            "several sessions are in the foreground: builder, builder. Name one, or use --all.",
+        ),
+        (["builder", "--all"], "name a session, or use --all."),
     ],
 )
 def test_which_is_meant_must_be_clear(

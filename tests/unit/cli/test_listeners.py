@@ -97,7 +97,7 @@ def test_of_one_that_waits_for_several_it_is_said_when_it_is_told(
 
     typed(monkeypatch, daemon, "listen")
 
-    what = "to stop, to need somebody or to end"
+    what = "to stop, to need input or to end"
     told = capsys.readouterr().out
     assert told == f"anna waits for worker {what}, told {said}; since 2h\n"
 
@@ -152,7 +152,7 @@ class Refusing(Scripted):
 @pytest.mark.parametrize("words", [["worker"], ["worker", "--stop"]])
 @pytest.mark.parametrize(
     ("details", "said"),
-    [({"missing": "caller"}, "Refused. Name it:  --for SESSION"), ({}, "Refused.")],
+    [({"missing": "caller"}, "Refused. Use:  --for SESSION"), ({}, "Refused.")],
 )
 def test_a_person_is_told_how_to_name_the_session_that_waits(
     monkeypatch: pytest.MonkeyPatch,
@@ -177,7 +177,7 @@ def test_of_one_that_is_over_a_person_is_told_no_ids(
     }
 
     assert typed(monkeypatch, daemon, "listen", "it", "--for", "anna") == 1
-    assert capsys.readouterr().out == "it: it is over already: failed, exit 1\n"
+    assert capsys.readouterr().out == "it: it has already ended: failed, exit 1\n"
 
 
 @pytest.mark.spec("I5")
@@ -190,7 +190,7 @@ def test_one_way_of_counting_is_enough() -> None:
 def test_more_than_are_named_cannot_be_waited_for() -> None:
     enough = WaitGoal(every=False, some=False, number=3)
 
-    with pytest.raises(BadInput, match="--count is 3, of 2 that are named"):
+    with pytest.raises(BadInput, match="--count is 3, but only 2 are named"):
         enough.of(["a", "b"], otherwise="all")
     assert enough.of(["a", "b", "c"], otherwise="all") == 3
 
@@ -199,12 +199,12 @@ def test_more_than_are_named_cannot_be_waited_for() -> None:
 @pytest.mark.parametrize(
     ("known", "said"),
     [
-        ({}, "waits, they are on their way."),
+        ({}, "waits, it is being delivered."),
         ({"waits_for": OCCUPIED, "obstacle": "it scrolls."}, "waits, it scrolls."),
         ({"session": "gone"}, "waits"),
-        ({"step": "submitted"}, "it is on its way"),
+        ({"step": "submitted"}, "it is being delivered"),
         ({"step": "unsure"}, "it may not have arrived."),
-        ({"step": "failed", "waits_for": "It is over."}, "never delivered. It is over."),
+        ({"step": "failed", "waits_for": "It is over."}, "not delivered. It is over."),
     ],
 )
 def test_an_inbox_says_why_words_were_not_heard(
@@ -233,7 +233,7 @@ def test_an_inbox_says_that_words_are_held(
 
     above, head, _ = capsys.readouterr().out.splitlines()
     assert above == HELD
-    assert head.endswith(": waits, words are held.")
+    assert head.endswith(": waits, deliveries are on hold.")
 
 
 @pytest.mark.spec("F4", "I5")
@@ -447,7 +447,7 @@ def test_an_exchange_is_printed_with_who_has_not_got_it_and_why_it_stopped(
     assert f"By {STRANGER[:8]}, at " in told.splitlines()[0]
     assert told.splitlines()[1:3] == ["  1. Ann: anna", "  2. worker: worker"]
     assert "  [Ann] (1):\n    First\n    ]0;owned[2Jred\n" in told
-    assert "    (worker has not got it yet)\n" in told
+    assert "    (worker has not received it yet)\n" in told
     assert told.endswith("The last answer went no further: 8 answers to answers.\n")
     assert not set(told) & set("\x1b\x07")
 
@@ -503,7 +503,7 @@ def listed(
         (listed(holding=True), f"{HELD}\n"),
         (
             listed(why=OCCUPIED, obstacle="it scrolls."),
-            "Words for worker wait: it scrolls.\n",
+            "Messages for worker wait: it scrolls.\n",
         ),
         # It needs its person, which ends the wait itself.
         (listed(activity="question", reason="Which?", why="it asks a question"), ""),
@@ -551,8 +551,10 @@ def test_whoever_waits_for_several_is_told_what_keeps_words_for_one(
 
 @pytest.mark.spec("I5")
 def test_of_several_it_is_said_that_they_go_on() -> None:
-    assert goes_on("a").startswith("while this waited; a goes on. ")
-    assert goes_on("a", "b").endswith("they go on. Start it:  rookery up  then:  rookery ls")
+    assert goes_on("a").startswith("while this waited; a keeps working. ")
+    assert goes_on("a", "b").endswith(
+        "they keep working. Start it:  rookery up  then:  rookery ls"
+    )
 
 
 @pytest.mark.spec("I5")

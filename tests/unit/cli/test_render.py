@@ -326,10 +326,10 @@ def test_a_line_that_is_said_stays_one(capsys: pytest.CaptureFixture[str]) -> No
     ("on_timeout", "fallback", "said"),
     [
         ("terminal", "dialog", "its terminal takes over in 0s"),
-        ("terminal", "denial", "denies itself in 0s"),
-        ("deny", "dialog", "denies itself in 0s"),
-        ("terminal", "stop", "it is let stop in 0s"),
-        ("deny", "stop", "it is let stop in 0s"),
+        ("terminal", "denial", "it is denied in 0s"),
+        ("deny", "dialog", "it is denied in 0s"),
+        ("terminal", "stop", "it may stop in 0s"),
+        ("deny", "stop", "it may stop in 0s"),
     ],
 )
 def test_what_happens_at_a_deadline_is_said(on_timeout: str, fallback: str, said: str) -> None:

@@ -126,7 +126,7 @@ async def test_one_who_was_not_told_learns_nothing_of_a_question(
 
     for session in (WORKER, "nobody"):
         asked = SendArguments(session_id=session, answer_to=request, message="2")
-        with pytest.raises(Forbidden, match="only a session that was told"):
+        with pytest.raises(Forbidden, match="only a session that was notified"):
             await send_message(tools, asked)
 
 
@@ -137,7 +137,7 @@ async def test_whether_it_shall_go_on_is_for_its_person_to_say(
     desk = await office(database, clock)
     request = await ask_about_stop(desk)
 
-    with pytest.raises(Forbidden, match="at most for those that it started"):
+    with pytest.raises(Forbidden, match="only answer for sessions that it started"):
         await desk.ask(
             "answer_question",
             permission=request,

@@ -303,7 +303,7 @@ async def test_the_environment_of_a_sessions_command_is_left_out(
 
     asked = await desk.database.read(partial(sessions.launch_of, session=made.id))
     assert asked["environment"] == {}
-    with pytest.raises(Forbidden, match="an environment is for the owner"):
+    with pytest.raises(Forbidden, match="only the owner may pass an environment"):
         await desk.ask(operation, by=Identity(Scope.SESSION, "tcp", planner), **given)
 
 

@@ -68,7 +68,7 @@ async def test_whom_one_only_talks_with_cannot_be_put_into_another_relay(desk: D
         partial(desk.ask, "relay_join", by=by, relay=owners.id, session=KID),
         partial(desk.ask, "send", by=by, session=VICTIM, words="Hello.", direct=True),
     ):
-        with pytest.raises(Forbidden, match="only its family"):
+        with pytest.raises(Forbidden, match="only put its family"):
             await ask()
     spoken = await desk.ask("send", by=by, session=VICTIM, words="Hello.")
 
@@ -318,7 +318,7 @@ async def test_a_session_that_is_over_cannot_be_made_to_wait(desk: Desk, needed:
     end = partial(endings.end, journal=desk.journal, outcome="completed", reason="it ended")
     await desk.database.write(partial(end, session=VICTIM))
 
-    with pytest.raises(SessionOver, match="cannot be told anything"):
+    with pytest.raises(SessionOver, match="can no longer be notified"):
         await desk.ask("listen", targets=[KID], caller=VICTIM, needed=needed)
 
     assert (await desk.ask("listeners")).listeners == []
@@ -328,7 +328,7 @@ async def test_what_is_in_no_pane_cannot_be_made_to_wait(desk: Desk, tmp_path: P
     await desk.settle("headless", tmp_path, runtime="headless")
     by = session_caller(SessionId("headless"))
 
-    with pytest.raises(CommandRefused, match="in no pane"):
+    with pytest.raises(CommandRefused, match="has no pane"):
         await desk.ask("listen", targets=[KID], caller="headless")
     await desk.ask("start", by=by, agent="demo", project=str(tmp_path), listen=True)
 

@@ -100,7 +100,7 @@ async def test_what_was_let_go_of_is_watched_no_more(
     await runtime.release(IT)
 
     assert runtime.held() == frozenset()
-    with pytest.raises(RuntimeFailed, match="nothing is held"):
+    with pytest.raises(RuntimeFailed, match="no pane is known"):
         await runtime.terminal(IT).read()
 
 

@@ -50,7 +50,7 @@ async def test_each_session_is_read_and_pressed_where_it_is_held(two: Two) -> No
 
 
 async def test_what_nobody_holds_is_the_first_ones_to_refuse(two: Two) -> None:
-    with pytest.raises(RuntimeFailed, match="nothing is held"):
+    with pytest.raises(RuntimeFailed, match="no pane is known"):
         await two.both.terminal(SessionId("nobody")).read()
 
 

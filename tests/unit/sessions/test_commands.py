@@ -65,20 +65,20 @@ def accepted(db: Connection, journal: Journal, plan: StartPlan) -> Session:
     ("wrong", "error", "told"),
     [
         ({"agent": "nobody"}, AgentUnknown, "There are: .*demo.*shell"),
-        ({"project": "/no/such/folder"}, ProjectUnknown, "Make it first"),
+        ({"project": "/no/such/folder"}, ProjectUnknown, "Create it"),
         ({"project": "/etc/passwd"}, ProjectUnknown, "/etc/passwd"),
-        ({"project": "relative"}, ProjectUnknown, "whole path"),
+        ({"project": "relative"}, ProjectUnknown, "absolute path"),
         ({"project": "/nul\0"}, ProjectUnknown, "nul"),
         ({"runtime": "sdk"}, BadInput, "tmux"),
         ({"name": "two words"}, BadInput, "A name has"),
-        ({"command": ("ls",)}, BadInput, "'shell' only"),
+        ({"command": ("ls",)}, BadInput, "only the agent 'shell'"),
         (
             {"agent": "shell", "command": ("no-such-program",)},
             ProgramMissing,
             "no-such-program",
         ),
         ({"prompt": "nul\0"}, WordsRefused, "NUL"),
-        ({"prompt": " "}, WordsRefused, "nothing"),
+        ({"prompt": " "}, WordsRefused, "it is empty"),
     ],
 )
 def test_a_start_that_cannot_be_is_refused_and_says_what_to_do(

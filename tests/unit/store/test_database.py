@@ -256,7 +256,7 @@ async def test_a_full_disk_is_named_and_forgotten_once_there_is_room(
         after = database.trouble
 
     assert told == (
-        f"The disk is full, and nothing was saved. Free some space, then try again: {path}"
+        f"The disk is full; nothing was saved. Free some space, then try again: {path}"
     )
     assert (trouble, after) == (told, "")
     assert [each.message for each in caplog.records if each.levelname == "ERROR"] == [told]

@@ -276,7 +276,7 @@ async def test_another_channel_is_refused_with_those_that_there_are(
     words: dict[str, Any] = {} if name == "foregrounds" else {"session": WORKER}
     words |= {"seen": 0} if name == "shown" else {}
 
-    with pytest.raises(BadInput, match="no channel 'telegram'; there is: terminal"):
+    with pytest.raises(BadInput, match="unknown channel 'telegram'; known: terminal"):
         await desk.ask(name, channel="telegram", **words)
 
 
@@ -293,7 +293,7 @@ async def test_a_session_brings_its_family_only(desk: Desk) -> None:
 
     assert brought.is_new is True
     for name in ("foreground", "background"):
-        with pytest.raises(Forbidden, match="not of the caller's family"):
+        with pytest.raises(Forbidden, match="not in the caller's family"):
             await desk.ask(name, session=BERT, by=anna)
     listed = (await desk.ask("foregrounds", by=anna)).foregrounds
     assert [each.session for each in listed] == [child]

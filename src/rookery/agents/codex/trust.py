@@ -96,7 +96,9 @@ def grant(text: str, trusted: Mapping[str, str]) -> str:
     try:
         toml_edit.parse(text)
     except ConfigBroken as error:
-        raise ConfigBroken("what is trusted cannot be added; let Codex ask for it") from error
+        raise ConfigBroken(
+            "the trusted hooks cannot be added; confirm them in Codex"
+        ) from error
     return text
 
 

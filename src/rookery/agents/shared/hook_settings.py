@@ -33,7 +33,7 @@ class Json:
             return {}
         found = jsonc_edit.parse(text, comments=self.comments)
         if not isinstance(found, dict):
-            raise ConfigBroken("line 1: all of it should be an object")
+            raise ConfigBroken("line 1: the whole file should be an object")
         return found
 
     def add(self, text: str, event: str, group: Mapping[str, Any]) -> str:
@@ -144,7 +144,9 @@ def remove(text: str, language: SettingsLanguage, is_ours: IsOurs) -> str:
     except ConfigBroken:
         is_exact = False
     if not is_exact:
-        raise ConfigBroken(f"our hooks cannot be told from others; look for {PROGRAM}")
+        raise ConfigBroken(
+            f"Rookery's hooks cannot be distinguished from others; look for {PROGRAM}"
+        )
     return text
 
 

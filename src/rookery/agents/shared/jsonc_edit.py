@@ -159,7 +159,7 @@ def _descend(page: _Source, path: Sequence[str]) -> tuple[int, Sequence[str]]:
     for depth in range(len(path) + 1):
         kind = "[" if depth == len(path) else "{"
         if page.bare[opening] != kind:
-            what = ".".join(path[:depth]) or "all of it"
+            what = ".".join(path[:depth]) or "the whole file"
             expected = "a list" if kind == "[" else "an object"
             raise ConfigBroken(f"line {page.line(opening)}: {what} should be {expected}")
         if depth == len(path):

@@ -54,9 +54,7 @@ class ToolContext:
         """Refuse a call for another computer. Raises ``BadInput``."""
         here = self.context.journal.computer
         if computer not in {LOCAL, here}:
-            raise BadInput(
-                f"no computer {computer[:80]!r} is known here; this one is {here!r}."
-            )
+            raise BadInput(f"unknown computer {computer[:80]!r}; this one is {here!r}.")
 
 
 A = TypeVar("A", bound=OnComputer)

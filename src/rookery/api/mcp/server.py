@@ -137,7 +137,7 @@ async def call(context: ToolContext, params: CallToolRequestParams) -> CallToolR
 async def _run(context: ToolContext, name: str, arguments: dict[str, Any]) -> bytes:
     tool = BY_NAME.get(name)
     if tool is None:
-        raise BadInput(f"there is no tool {name[:100]!r}.")
+        raise BadInput(f"unknown tool {name[:100]!r}.")
     require(Caller(context.identity), tool.need)
     params = tool.asks.model_validate(arguments)
     context.require_here(params.computer)

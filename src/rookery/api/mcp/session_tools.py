@@ -95,7 +95,7 @@ async def start_session(context: ToolContext, params: StartArguments) -> Started
         own: Session = await context.ask("show", session=context.own)
         agent, project = agent or own.agent, project or own.project_path
     if not (agent and project):
-        raise BadInput("say which agent, and in which project; you have none yourself.")
+        raise BadInput("give an agent and a project; the caller is not a session and has none.")
     made: Session = await context.ask(
         "start", agent=agent, project=project, prompt=params.message, listen=True, **words
     )

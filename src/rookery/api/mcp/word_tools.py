@@ -135,7 +135,7 @@ def _sent(context: ToolContext, sent: Message, advice: str) -> Sent:
 async def _close_link(context: ToolContext, params: SendArguments, session: Session) -> Sent:
     """Send the last message, then close the relays that have only these two members."""
     if context.own is None or params.direct:
-        raise BadInput("close_link ends a talk of yours that direct=true began.")
+        raise BadInput("close_link closes a link that direct=true opened.")
     found: RelayList = await context.ask("relays", session=session.id)
     pair = {context.own, session.id}
     of_pair = [each for each in found.relays if {m.session for m in each.present} == pair]

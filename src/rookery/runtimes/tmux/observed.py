@@ -166,7 +166,7 @@ class ObservedRuntime:
         return {}  # discovery finds these agents
 
     async def start(self, launch: Launch) -> Place:
-        raise RuntimeFailed("nothing is started in a tmux server of the user's own.")
+        raise RuntimeFailed("Rookery starts nothing in the user's own tmux server.")
 
     async def adopt(self, session: SessionId, agent: Agent, place: Place) -> None:
         raise RuntimeFailed(f"{NOT_OURS}; only discovery knows its server.")
@@ -214,7 +214,7 @@ class ObservedRuntime:
 
     def _seat(self, session: SessionId) -> ObservedPane:
         if (seat := self._seats.get(session)) is None:
-            raise RuntimeFailed(f"nothing is held for {session}.")
+            raise RuntimeFailed(f"no pane is known for {session}.")
         return seat
 
     def _require_in_front(self, seat: ObservedPane) -> None:

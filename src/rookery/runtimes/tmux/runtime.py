@@ -234,7 +234,7 @@ class TmuxRuntime:
 
     def _held_pane(self, session: SessionId) -> Pane:
         if (pane := self._panes.get(session)) is None:
-            raise RuntimeFailed(f"nothing is held for {session}.")
+            raise RuntimeFailed(f"no pane is known for {session}.")
         return pane
 
     def _pane(self, session: SessionId) -> Pane:
@@ -252,7 +252,7 @@ class TmuxRuntime:
         marked = listing.mark(pane.place.tmux_pane, pane.place.tmux_session)
         windows, (window, *_), *_ = await self.server.ask(shown, own, *marked)
         if not window:  # tmux answers this for an unknown pane
-            raise RuntimeFailed("the pane has gone meanwhile.")
+            raise RuntimeFailed("the pane is gone.")
         if window not in windows:
             source = window.decode()
             await self.server.ask(line("link-window", "-d", "-s", source, "-t", f"{hub}:"))

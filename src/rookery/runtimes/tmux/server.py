@@ -123,7 +123,7 @@ class Server:
             async with asyncio.timeout(COMMAND_TIMEOUT_SECONDS):
                 await self._connected.wait()
         except TimeoutError:
-            raise RuntimeUnreachable("there is no line to tmux.") from None
+            raise RuntimeUnreachable("there is no connection to tmux.") from None
         if self._commands is None:
             raise TmuxGone("just now")
         return await self._commands.ask(*commands, deadline=COMMAND_TIMEOUT_SECONDS)
@@ -204,7 +204,7 @@ def start_server(site: ServerSite) -> None:
     hub = ("new-session", "-d", "-s", HUB, "-x", width, "-y", height, "cat")
     made = _run(site, "-f", str(configuration), *hub)
     if made.returncode and not _has_hub(site):
-        raise RuntimeFailed(f"tmux does not start: {made.stderr.strip()}")
+        raise RuntimeFailed(f"tmux could not be started: {made.stderr.strip()}")
 
 
 def _has_hub(site: ServerSite) -> bool:

@@ -34,7 +34,7 @@ def restore(path: Path, words: Collection[str]) -> bool:
             return True
         if find_newest(words) is None:  # it has ended meanwhile
             return False
-    raise RuntimeFailed(f"tmux runs (pid {pid}), and its socket {path} is gone.")
+    raise RuntimeFailed(f"tmux is running (pid {pid}), but its socket {path} is gone.")
 
 
 def _accepts(path: Path) -> bool:

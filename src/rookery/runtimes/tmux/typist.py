@@ -195,9 +195,11 @@ def _require_useful_enter(pane: Pane, parcel: Parcel, around: PaneSnapshot) -> N
     """Raise ``WordsRefused`` if another Enter on the same message is pointless."""
     name, dialect = pane.agent.name, pane.agent.screen
     if dialect and (said := dialect.why_refused(around.screen, parcel.words)):
-        raise WordsRefused(f"{name} refused them: {said}")
+        raise WordsRefused(f"{name} refused it: {said}")
     if around.enters >= MAX_ENTERS:
-        raise WordsRefused(f"Enter was pressed {around.enters} times, and {name} kept them.")
+        raise WordsRefused(
+            f"Enter was pressed {around.enters} times, and {name} did not accept it."
+        )
 
 
 def _is_left_over(pane: Pane, parcel: Parcel, around: PaneSnapshot, view: View) -> bool:

@@ -28,7 +28,9 @@ def migrate(db: Connection, path: Path | None = None, *, until: int | None = Non
 def check_version(version: int) -> None:
     """Raise ``StoreBroken`` if a schema is newer than this version of Rookery."""
     if version > len(_steps()):
-        raise StoreBroken(f"it is of a newer Rookery (schema {version}); upgrade this one.")
+        raise StoreBroken(
+            f"it was written by a newer Rookery (schema {version}); upgrade this one."
+        )
 
 
 def _steps() -> list[str]:
