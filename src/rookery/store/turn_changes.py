@@ -10,7 +10,7 @@ from sqlite3 import Connection, Row
 from rookery.model import attribution, facts
 from rookery.model.attribution import OpenTurn
 from rookery.model.facts import Fact, SessionId
-from rookery.store import attribution, session_changes
+from rookery.store import session_changes
 from rookery.store.times import stamp
 from rookery.store.turns import MAX_TEXT_CHARACTERS
 
