@@ -203,7 +203,7 @@ def test_words_that_were_never_delivered_are_named_at_the_end(rookery: Rookery) 
 
     assert first.stdout == "worker was ended. 1 message was not delivered.\n"
     assert again.stdout == "worker had already ended: ended by you.\n"
-    assert shown.endswith("❯ say: Never.  (never delivered)\n")
+    assert shown.endswith("❯ say: Never.  (not delivered)\n")
 
 
 @pytest.mark.spec("I5")

@@ -102,7 +102,7 @@ def test_who_stops_listening_is_told_nothing(three: Rookery) -> None:
     three.ask("bert", "say: built")
     three.ask("anna", "say: after")
 
-    assert stopped == "anna waits for bert no more.\n"
+    assert stopped == "anna no longer waits for bert.\n"
     assert none == {"stopped": {"bert": False}}
     assert prompts(three, "anna") == ["say: after"]
 
