@@ -150,7 +150,7 @@ def leave_off(rookery: Rookery, boss: Toolbox) -> None:
 
     boss.call("end_session", session_id="worker")
     assert rookery.ended("worker")["status"] == "killed"
-    assert "is over" in boss.refused("send_message", session_id="worker", message="Hello?")
+    assert "has ended" in boss.refused("send_message", session_id="worker", message="Hello?")
     again = boss.call("resume_session", session_id="worker", message="say: I am back")
     assert again["listening"] is True
     is_told(rookery, "boss", f"Session {again['session_id']} on")
