@@ -112,7 +112,7 @@ async def observed(folder: Path) -> AsyncIterator[Subject]:
         session = new_session()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(runtime.keep)
-            runtime.hold(session, demo.DEMO, PaneRef(str(site.socket), pane), process)
+            runtime.attach(session, demo.DEMO, PaneRef(str(site.socket), pane), process)
             await seen(runtime, session, lambda view: view.is_resting)
             yield Subject(runtime, session)
             tasks.cancel_scope.cancel()

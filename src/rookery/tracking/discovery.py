@@ -51,10 +51,10 @@ class PaneHolder(Protocol):
 
     def server(self, socket: str) -> AnyServer: ...
     def held(self) -> frozenset[SessionId]: ...
-    def hold(
+    def attach(
         self, session: SessionId, agent: Agent, pane_ref: PaneRef, process: Process
     ) -> None: ...
-    def let_go(self, session: SessionId) -> None: ...
+    def detach(self, session: SessionId) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Discovery:
                 partial(self._record_recovery, session=session, lives=lives)
             )
             if lives:
-                self._hold(session)
+                self._attach(session)
 
     def _record_recovery(self, db: Connection, session: Session, *, lives: bool) -> None:
         if lives:
@@ -151,7 +151,7 @@ class Discovery:
             if changes := [*gone, *changes_of(live, agents)]:
                 await self.database.write(partial(self._record_changes, changes=changes))
                 live = await self.database.read(sessions.live)
-            self._hold_all(socket, live)
+            self._attach_all(socket, live)
 
     def _recognise(self, panes: Sequence[ListedPane]) -> list[AgentInPane]:
         programs = {run_as(agent): agent.name for agent in self.agents.values()}
@@ -232,20 +232,20 @@ class Discovery:
         if label and sessions.get(db, session).label != label:
             self.journal.append(db, SessionLabelled(session, label))
 
-    def _hold_all(self, socket: str, live: Iterable[Session]) -> None:
-        """Hold the live sessions on this server, and release those that have ended."""
+    def _attach_all(self, socket: str, live: Iterable[Session]) -> None:
+        """Attach the live sessions on this server, and detach those that have ended."""
         known = {each.id: each for each in live}
         for session in self.holder.held() - known.keys():
-            self.holder.let_go(session)
+            self.holder.detach(session)
         for each in known.values():
             if each.tmux_server == socket:
-                self._hold(each)
+                self._attach(each)
 
-    def _hold(self, session: Session) -> None:
+    def _attach(self, session: Session) -> None:
         agent = self.agents.get(session.agent)
         if agent and session.process and session.tmux_server and session.tmux_pane:
             pane_ref = PaneRef(session.tmux_server, session.tmux_pane)
-            self.holder.hold(session.id, agent, pane_ref, Process.read(session.process))
+            self.holder.attach(session.id, agent, pane_ref, Process.read(session.process))
 
     def _runs(self, process: Process) -> bool:
         seen = self.table.look(process.pid)

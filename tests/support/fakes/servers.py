@@ -71,18 +71,18 @@ class FakeHolder:
     """Holds what is found, and does nothing with it."""
 
     servers: dict[str, FakeServer] = field(default_factory=dict)
-    seats: dict[SessionId, tuple[str, PaneRef, Process]] = field(default_factory=dict)
+    attached: dict[SessionId, tuple[str, PaneRef, Process]] = field(default_factory=dict)
 
     def server(self, socket: str) -> FakeServer:
         return self.servers.setdefault(socket, FakeServer(socket))
 
     def held(self) -> frozenset[SessionId]:
-        return frozenset(self.seats)
+        return frozenset(self.attached)
 
-    def hold(
+    def attach(
         self, session: SessionId, agent: Agent, pane_ref: PaneRef, process: Process
     ) -> None:
-        self.seats[session] = (agent.name, pane_ref, process)
+        self.attached[session] = (agent.name, pane_ref, process)
 
-    def let_go(self, session: SessionId) -> None:
-        del self.seats[session]
+    def detach(self, session: SessionId) -> None:
+        del self.attached[session]

@@ -60,7 +60,7 @@ async def runtime(tmp_path: Path, clock: FakeClock) -> AsyncIterator[ObservedRun
 def hold(runtime: ObservedRuntime, folder: Path, pid: int) -> None:
     process = Process.of(pid)
     assert process
-    runtime.hold(IT, DEMO, PaneRef(str(folder / "none.sock"), "%1"), process)
+    runtime.attach(IT, DEMO, PaneRef(str(folder / "none.sock"), "%1"), process)
 
 
 async def end_of(runtime: ObservedRuntime) -> object:
@@ -86,7 +86,7 @@ async def test_what_has_ended_before_is_told_too(
 ) -> None:
     pane_ref = PaneRef(str(tmp_path / "none.sock"), "%1")
 
-    runtime.hold(IT, DEMO, pane_ref, Process(os.getpid(), "another time"))
+    runtime.attach(IT, DEMO, pane_ref, Process(os.getpid(), "another time"))
 
     assert await end_of(runtime) == Vanished(IT)
 
@@ -166,7 +166,7 @@ async def test_nothing_is_typed_where_keys_would_reach_a_shell(
     table = FakeTable()
     runtime = ObservedRuntime("tmux", tmp_path, clock, table, typing=2.0)
     process = table.run(2**22 + 1, "demo", is_in_front=bool(is_in_front))
-    runtime.hold(IT, DEMO, PaneRef(str(tmp_path / "none.sock"), "%1"), process)
+    runtime.attach(IT, DEMO, PaneRef(str(tmp_path / "none.sock"), "%1"), process)
     if is_in_front is None:
         table.end(process.pid)
     parcel = Parcel(1, IT, "rm -rf /", Step.SENDING, clock.now())

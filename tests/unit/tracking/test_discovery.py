@@ -43,7 +43,7 @@ class Desk:
 
     def begin_life(self) -> Discovery:
         """Have the daemon die, and the next one begin."""
-        self.holder.seats.clear()
+        self.holder.attached.clear()
         self.discovery = Discovery(
             self.database,
             self.journal,
@@ -121,7 +121,7 @@ async def test_an_agent_in_a_pane_becomes_an_observed_session(desk: Desk) -> Non
     assert (found.native_id, found.process) == ("tmux_%10", "11:7")
     assert (found.status, found.activity) == ("running", "idle")
     assert (found.owner, found.origin) == ("discovery", "discovery")
-    assert desk.holder.seats == {
+    assert desk.holder.attached == {
         found.id: ("claude", PaneRef(SOCKET, "%10"), Process(11, "7")),
     }
 
@@ -190,7 +190,7 @@ async def test_a_session_that_hooks_told_of_is_seated_in_its_pane(desk: Desk) ->
     found = await desk.only()
     assert (found.id, found.native_id) == (known, "abc")
     assert (found.runtime, found.tmux_pane, found.label) == ("observed", "%10", "the api")
-    assert known in desk.holder.seats
+    assert known in desk.holder.attached
 
 
 @pytest.mark.spec("A4", "B6")
@@ -207,7 +207,7 @@ async def test_a_pane_that_is_gone_ends_its_session_at_the_second_look(desk: Des
 
     assert still.status == "running"
     assert (ended.status, ended.reason) == ("completed", "its pane is gone")
-    assert desk.holder.seats == {}
+    assert desk.holder.attached == {}
 
 
 @pytest.mark.spec("A4", "B6")
@@ -249,7 +249,7 @@ async def test_what_is_over_is_not_found_again_while_its_process_goes_on(desk: D
     await desk.look()
 
     assert await desk.all() == []
-    assert desk.holder.seats == {}
+    assert desk.holder.attached == {}
 
 
 @pytest.mark.spec("A9", "B6")
@@ -291,7 +291,11 @@ async def test_what_lived_on_is_held_again_and_no_server_is_asked(desk: Desk) ->
     await desk.discovery.recover()
 
     assert (await desk.only()).id == session.id
-    assert desk.holder.seats[session.id] == ("claude", PaneRef(SOCKET, "%10"), Process(11, "7"))
+    assert desk.holder.attached[session.id] == (
+        "claude",
+        PaneRef(SOCKET, "%10"),
+        Process(11, "7"),
+    )
     assert await desk.kinds() == ["session-found", "session-recovered"]
 
 
