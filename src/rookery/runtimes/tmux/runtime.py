@@ -8,12 +8,11 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import resources
 from pathlib import Path
-from typing import TypeAlias
 
 import anyio
 
@@ -25,22 +24,20 @@ from rookery.model.sessions import tmux_name
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
 from rookery.ports.runtime import (
-    Changed,
     Delivery,
     DeliveryLog,
     Exited,
-    FellQuiet,
     Launch,
     Place,
     Sighting,
-    Skipped,
     StopMethod,
     Submitted,
     Vanished,
 )
 from rookery.processes import Process, descendants, in_session, is_running, send_signal
 from rookery.processes.exits import ExitWatch
-from rookery.runtimes.tmux import captures, exits, floods, inputs, listing, scrollback, sizes
+from rookery.runtimes.tmux import captures, exits, inputs, listing, sizes
+from rookery.runtimes.tmux.activity import Chore, PaneActivity
 from rookery.runtimes.tmux.control import TmuxRefused
 from rookery.runtimes.tmux.delivery import TypedDelivery
 from rookery.runtimes.tmux.panes import Pane
@@ -51,23 +48,11 @@ from rookery.runtimes.tmux.typist import Typist
 
 _log = logging.getLogger(__name__)
 
-#: Seconds from a screen change to its report: a redraw comes in many pieces.
-SETTLE_SECONDS = 0.15
-
-#: Seconds between checks for sessions that have become quiet.
-QUIET_CHECK_SECONDS = 0.25
-
-#: Seconds before a screen is reported again if the last check had no result.
-REPORT_AGAIN_SECONDS = 5.0
-
 #: Seconds between the two checks after which a pane counts as gone.
 SECOND_CHECK_SECONDS = 0.3
 
 #: Seconds before a retry after the control line was not connected.
 LINE_PAUSE_S = 0.1
-
-#: A task that an event causes and that takes a while.
-Chore: TypeAlias = Callable[[], Coroutine[None, None, None]]
 
 
 class TmuxRuntime:
@@ -83,12 +68,13 @@ class TmuxRuntime:
         self._panes: dict[SessionId, Pane] = {}
         self._by_pane: dict[str, Pane] = {}
         self._sightings: asyncio.Queue[Sighting] = asyncio.Queue()
-        self._unsettled: set[SessionId] = set()  #: sessions that printed, and are not quiet yet
-        self._sweeping: asyncio.TimerHandle | None = None
         self._chores: asyncio.Queue[Chore] = asyncio.Queue()
         self._looks_for_cut_off = False
         self.server = server(site, clock, hear=self._hear, adopt_session=self._relink_panes)
         self._typing = typing
+        self._activity = PaneActivity(
+            self._panes, self.server, clock, self._sightings, self._chores
+        )
 
     async def keep(self) -> None:
         """Stay connected to tmux, and run the tasks that its events cause. Runs for ever."""
@@ -144,7 +130,7 @@ class TmuxRuntime:
             return  # its terminal is gone, and only its process is left
         self._by_pane[place.tmux_pane] = pane
         await self._link(pane)
-        self._note_change(pane)
+        self._activity.note(pane)
 
     def check(self, session: SessionId, words: str) -> None:
         inputs.check_words(self._pane(session), words)
@@ -155,7 +141,7 @@ class TmuxRuntime:
         delivery = await typed.deliver(parcel, log, is_new=is_new)
         if isinstance(delivery, Submitted) and delivery.is_final:
             # It may have become quiet before this turn was known.
-            self._note_change_later(pane)
+            self._activity.note_later(pane)
         return delivery
 
     async def interrupt(self, session: SessionId) -> None:
@@ -184,7 +170,7 @@ class TmuxRuntime:
         def note_enter() -> None:
             # Quiet is measured from the Enter on, even if the program prints nothing.
             pane.last_output = pane.last_line = asyncio.get_running_loop().time()
-            self._note_change(pane)
+            self._activity.note(pane)
 
         return Typist(self.server, pane, self._clock, self._typing, note_enter)
 
@@ -204,11 +190,7 @@ class TmuxRuntime:
     def _report_changes(self, pane: Pane, wanted: bool, again: bool) -> None:
         pane.is_attended = wanted
         if again:
-            self._note_change_later(pane)
-
-    def _note_change_later(self, pane: Pane) -> None:
-        """Report the screen once more later, as if it had just changed."""
-        asyncio.get_running_loop().call_later(REPORT_AGAIN_SECONDS, self._note_change, pane)
+            self._activity.note_later(pane)
 
     async def release(self, session: SessionId) -> None:
         pane = self._panes.get(session)
@@ -325,7 +307,7 @@ class TmuxRuntime:
         for pane in [each for each in self._panes.values() if not each.is_over]:
             if listing.is_there(rows, pane.place):
                 await self._link(pane)
-                self._note_change(pane)
+                self._activity.note(pane)
             elif pane.process is None or not is_running(pane.process):
                 self._chores.put_nowait(partial(self._report_exit, pane))
 
@@ -334,13 +316,13 @@ class TmuxRuntime:
             case Output(name, payload) if pane := self._by_pane.get(name):
                 now = asyncio.get_running_loop().time()
                 pane.take(payload, now)
-                self._note_change(pane)
+                self._activity.note(pane)
                 if pane.meter.overflows(len(payload), now):
                     pane.meter.is_muted = True
-                    self._chores.put_nowait(partial(self._mute_flood, pane))
+                    self._chores.put_nowait(partial(self._activity.mute_flood, pane))
             case Paused(name) if pane := self._by_pane.get(name):
                 if not pane.meter.is_muted:
-                    self._chores.put_nowait(partial(self._resume, pane))
+                    self._chores.put_nowait(partial(self._activity.resume, pane))
             case Notice("client-detached", _):
                 self._chores.put_nowait(partial(sizes.restore, self.server))
             case Notice("sessions-changed", _) if not self._looks_for_cut_off:
@@ -348,65 +330,6 @@ class TmuxRuntime:
                 self._chores.put_nowait(self._kill_cut_off_panes)
             case _:
                 pass
-
-    async def _mute_flood(self, pane: Pane) -> None:
-        """Check a flooding pane once a second, until it is quiet."""
-        self._sightings.put_nowait(Skipped(pane.session))
-
-        def still_prints() -> bool:
-            pane.last_output = pane.last_line = asyncio.get_running_loop().time()
-            pane.stir()
-            self._note_change(pane)
-            return not pane.is_over
-
-        try:
-            await floods.sit_out(self.server, pane.place, self._clock, still_prints)
-        finally:
-            pane.meter.is_muted = False
-            pane.stir()
-            self._note_change(pane)
-
-    async def _resume(self, pane: Pane) -> None:
-        """Resume a pane whose output came faster than it could be read."""
-        self._sightings.put_nowait(Skipped(pane.session))
-        with suppress(RuntimeFailed):  # the line is lost; a new one begins unpaused
-            await self.server.resume(pane.place.tmux_pane)
-        self._note_change(pane)
-
-    def _note_change(self, pane: Pane) -> None:
-        """Report a change after a short delay, and later that the session is quiet."""
-        loop = asyncio.get_running_loop()
-        if pane.changing is None and pane.is_attended:
-            pane.changing = loop.call_later(SETTLE_SECONDS, self._changed, pane)
-        self._unsettled.add(pane.session)
-        if self._sweeping is None:
-            self._sweeping = loop.call_later(QUIET_CHECK_SECONDS, self._sweep)
-
-    def _changed(self, pane: Pane) -> None:
-        pane.changing = None
-        self._sightings.put_nowait(Changed(pane.session))
-
-    def _sweep(self) -> None:
-        """Report sessions that became quiet. One timer for all costs less than one each."""
-        loop = asyncio.get_running_loop()
-        now = loop.time()
-        for session in tuple(self._unsettled):
-            pane = self._panes.get(session)
-            if pane is None or now - pane.last_output >= pane.agent.input.quiet:
-                self._unsettled.discard(session)
-                if pane:
-                    self._sightings.put_nowait(FellQuiet(session))
-            elif pane.only_redraws(now):
-                pane.last_line = now
-                self._chores.put_nowait(partial(self._check_at_rest, pane))
-        self._sweeping = (
-            loop.call_later(QUIET_CHECK_SECONDS, self._sweep) if self._unsettled else None
-        )
-
-    async def _check_at_rest(self, pane: Pane) -> None:
-        """Report a session as quiet if it only keeps redrawing its status."""
-        if await scrollback.is_at_rest(self.server, pane.place.tmux_pane):
-            self._sightings.put_nowait(FellQuiet(pane.session))
 
     def _forget(self, pane: Pane) -> None:
         pane.stop_watching()
