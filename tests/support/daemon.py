@@ -153,7 +153,7 @@ async def running(
     database.keep_time_by(world.clock)
     journal = Journal("here", database.clock, READERS)
     intake = Intake(database, journal, agents, world.permissions(journal), no_policy(journal))
-    launcher = Launcher(database, world.clock, runtime, agents, world.launch_context)
+    launcher = Launcher(database, database.clock, runtime, agents, world.launch_context)
     supervisor = Supervisor(database, journal, runtime, launcher, DEADLINES)
     recovery = SessionRecovery(database, journal, runtime, agents)
     await journal.catch_up(database)

@@ -83,7 +83,7 @@ async def write_informed(database: Database, work: Work[T]) -> T:
 
 
 class _Seen(NamedTuple):
-    """What /proc says about a call's process."""
+    """What the process table says about a call's process."""
 
     process: Process | None  #: the agent's process that made the call
     is_shared: bool = False
@@ -133,7 +133,7 @@ class HookCaller:
             strangers.add(called_by)
 
     def look_closely(self) -> None:
-        """Read all that /proc says about a live call."""
+        """Read all that the process table says about a live call."""
         if (pid := self.hook.pid) is None:
             return
         if self._is_shared_server(pid):

@@ -36,7 +36,7 @@ class ObservedDatabase(Database):
 
     async def __aexit__(self, *raised: object) -> None:
         await super().__aexit__(*raised)
-        assert self._guard.reads == []
+        assert self._guard.reads == [], self._guard.reads[:3]
 
     def keep_time_by(self, clock: Clock) -> None:
         """Take the time of transactions from ``clock``, which nothing in them may ask."""

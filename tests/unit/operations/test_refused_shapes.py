@@ -26,4 +26,4 @@ def test_the_first_fault_is_said_with_its_place(given: dict[str, object], said: 
         Wanted.model_validate(given)
 
     told = str(misshapen(refused.value.errors()))
-    assert told.startswith(f"This cannot be taken as it is: {said}")
+    assert told.startswith(f"Invalid input: {said}")
