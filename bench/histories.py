@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from time import time_ns
 
-from rookery.store.database import open_file
+from rookery.store.connections import open_file
 from rookery.store.migrations import migrate
 
 #: A session has 100 entries, 20 turns of 5 entries each, as many messages, and 60 hook calls.

@@ -25,7 +25,8 @@ from rookery.model.facts import Fact, SessionId, SessionStarted, TurnEnded, Turn
 from rookery.model.messages import Origin, Words
 from rookery.model.sessions import TMUX, Session
 from rookery.store import messages, sessions
-from rookery.store.database import MAX_BATCH_JOBS, Database, open_file
+from rookery.store.connections import open_file
+from rookery.store.database import MAX_BATCH_JOBS, Database
 from rookery.store.journal import Entry, Journal, Reader
 
 WRITERS = 64

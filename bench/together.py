@@ -25,7 +25,7 @@ from rookery.coordination.listeners import listen
 from rookery.model.facts import SessionId, SessionStarted, TurnEnded
 from rookery.model.listeners import Listener
 from rookery.store import sessions
-from rookery.store.database import open_file
+from rookery.store.connections import open_file
 from rookery.store.journal import Journal
 from rookery.store.migrations import migrate
 from tests.support.paths import PROGRAMS

@@ -8,7 +8,7 @@ from sqlite3 import Connection
 import pytest
 from hypothesis import settings
 
-from rookery.store.database import open_file
+from rookery.store.connections import open_file
 from rookery.store.journal import Journal
 from rookery.store.migrations import migrate
 from tests.support.fakes.clock import FakeClock

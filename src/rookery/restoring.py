@@ -16,7 +16,7 @@ from rookery.model.errors import BadInput, HomeUnusable, StoreBroken
 from rookery.ports.clock import Clock
 from rookery.sessions import endings
 from rookery.store import restoring
-from rookery.store.database import open_file
+from rookery.store.connections import open_file
 from rookery.store.journal import Journal
 
 

@@ -32,7 +32,7 @@ from rookery.permissions.screen_dialogs import LINGERING_SECONDS, SETTLE_SECONDS
 from rookery.ports.agent import HookTraits
 from rookery.ports.runtime import FellQuiet, Sighting
 from rookery.sessions import endings
-from rookery.store import dialogs, requests, sessions
+from rookery.store import audit, dialogs, request_keys, requests, sessions
 from rookery.store.journal import read_entry
 from tests.support.daemon import House, World, passing_time, running
 from tests.support.fakes.database import ObservedDatabase
@@ -92,7 +92,7 @@ class Bench:
         return await self.context.database.read(partial(requests.get, request=request))
 
     async def audit(self) -> list[tuple[str, str]]:
-        kept = await self.context.database.read(partial(requests.decided, limit=99))
+        kept = await self.context.database.read(partial(audit.decided, limit=99))
         return [(each.decision, each.reason) for each in kept]
 
     async def withheld(self) -> list[str]:
@@ -125,9 +125,9 @@ class Bench:
             self.pressing(),
             passing_time(self.context.database, self.context.world.clock),
         ):
-            while await self.context.database.read(requests.to_press):
+            while await self.context.database.read(request_keys.to_press):
                 bell = self.context.database.bell()
-                if await self.context.database.read(requests.to_press):
+                if await self.context.database.read(request_keys.to_press):
                     await bell.wait()
 
 
@@ -606,7 +606,7 @@ async def test_a_dialog_that_was_just_answered_is_not_taken_for_another(
     request = await bench.ask()
     bench.program.asks = asks_for("ls")
     await bench.answer(request)
-    await database.write(partial(requests.note_press, request=request))
+    await database.write(partial(request_keys.note_press, request=request))
     await bench.context.pass_time(seconds)
 
     with monkeypatch.context() as later:

@@ -18,7 +18,7 @@ from rookery.sessions.expiry import (
     SleepDetector,
     awake_ago,
 )
-from rookery.store import observed, sessions
+from rookery.store import observed, session_lookup, sessions
 from tests.support.daemon import House, World, running
 from tests.support.fakes.database import ObservedDatabase
 from tests.support.fakes.runtime import FakeRuntime
@@ -220,7 +220,7 @@ async def test_the_old_is_forgotten_and_the_last_sessions_are_kept(
 
         await timers(context, spans).round()
 
-        listed = await database.read(lambda db: sessions.resolve(db, last[:8]))
+        listed = await database.read(lambda db: session_lookup.resolve(db, last[:8]))
         assert listed.id == last
         assert await database.read(kinds) == []
         left = await database.read(lambda db: db.execute("select id from sessions").fetchall())

@@ -26,7 +26,7 @@ from rookery.model.screens import Dialog, Press
 from rookery.permissions.decisions import Permissions, WaitForAnswer
 from rookery.permissions.hook_waits import HOOK_RETURN_TIMEOUT
 from rookery.permissions.lost_hooks import LostHooks, hang_up, leave
-from rookery.store import flags, requests, sessions
+from rookery.store import audit, flags, request_keys, requests, sessions
 from rookery.store.requests import Asking
 from tests.support.daemon import House, World, passing_time, running
 from tests.support.fakes.database import ObservedDatabase
@@ -80,7 +80,7 @@ class Bench:
         return await self.context.database.read(partial(requests.get, request=request))
 
     async def decisions(self) -> list[str]:
-        kept = await self.context.database.read(partial(requests.decided, limit=99))
+        kept = await self.context.database.read(partial(audit.decided, limit=99))
         return [each.decision for each in kept]
 
     async def happen(self, *facts: ToolUsed) -> None:
@@ -115,9 +115,9 @@ class Bench:
             self.context.beside(DialogAnswers(*given).press),
             passing_time(database, world.clock),
         ):
-            while await database.read(requests.to_press):
+            while await database.read(request_keys.to_press):
                 bell = database.bell()
-                if await database.read(requests.to_press):
+                if await database.read(request_keys.to_press):
                     await bell.wait()
 
 

@@ -15,7 +15,7 @@ from time import monotonic
 
 import pytest
 
-from rookery.store.database import open_file
+from rookery.store.connections import open_file
 from tests.support.real.panes import asked_of, pane_pid
 from tests.support.real.rookery import SOON, Rookery, eventually
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.store.database import open_file
+from rookery.store.connections import open_file
 from rookery.store.migrations import migrate
 from tests.support.real.rookery import Rookery
 

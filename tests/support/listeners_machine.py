@@ -10,8 +10,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from rookery.model import facts
 from rookery.model.facts import SessionId
-from rookery.store import listeners, messages
-from rookery.store.database import open_file
+from rookery.store import listeners, parcels
+from rookery.store.connections import open_file
 from rookery.store.journal import Journal
 from rookery.store.migrations import migrate
 from tests.support.fakes.clock import FakeClock
@@ -73,7 +73,7 @@ class ListenersMachine(RuleBasedStateMachine):
     def paste(self, session: SessionId) -> None:
         if session in self.boxes:
             return
-        if parcel := messages.claim(self.db, session, self.office.journal.clock.now()):
+        if parcel := parcels.claim(self.db, session, self.office.journal.clock.now()):
             self.boxes[session] = parcel.words
             self.go_on(session, "paste", "prompt")
 

@@ -10,7 +10,7 @@ from rookery.model.facts import Fact, SessionId
 from rookery.model.listeners import Listener, Until
 from rookery.model.messages import MessageId, Parcel, Words
 from rookery.sessions.commands import MessageSender, send
-from rookery.store import families, messages
+from rookery.store import families, parcels
 from rookery.store.journal import Journal
 from tests.support.rows import settle_in
 
@@ -64,7 +64,7 @@ class Office:
         return message
 
     def paste(self, session: SessionId) -> Parcel:
-        parcel = messages.claim(self.db, session, self.journal.clock.now())
+        parcel = parcels.claim(self.db, session, self.journal.clock.now())
         assert parcel
         return parcel
 

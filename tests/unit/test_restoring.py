@@ -17,7 +17,7 @@ from rookery.model.scopes import Identity, Scope
 from rookery.model.sessions import Badge
 from rookery.restoring import restore
 from rookery.store import migrations, senders, sessions, tokens
-from rookery.store.database import open_file
+from rookery.store.connections import open_file
 from rookery.store.journal import Journal
 from rookery.store.migrations import migrate
 from tests.support.fakes.clock import FakeClock

@@ -29,7 +29,7 @@ from rookery.model.scopes import Identity, Scope
 from rookery.ports.clock import Clock
 from rookery.processes import Process, system
 from rookery.processes.peers import server_pid
-from rookery.store import sessions
+from rookery.store import session_bindings, sessions
 from rookery.store.database import Database
 
 #: Processes whose sessions are cached.
@@ -135,7 +135,7 @@ class _Known:
 
 
 def _known(db: Connection, evidence: ProcessEvidence) -> _Known:
-    held = sessions.of_processes(db, [each.word for each in evidence.chain])
+    held = session_bindings.of_processes(db, [each.word for each in evidence.chain])
     nearest = (held[each.word] for each in evidence.chain if each.word in held)
     named = (each for each in evidence.named if sessions.is_known(db, each))
     processes = ((each.id, each.process) for each in sessions.with_processes(db))

@@ -13,7 +13,7 @@ from sqlite3 import Connection, DataError, IntegrityError, ProgrammingError
 
 from rookery.hook_protocol import Hook, read_call, read_head
 from rookery.model.errors import HookUnreadable, RookeryError
-from rookery.store.database import savepoint
+from rookery.store.connections import savepoint
 from rookery.tracking.hook_callers import write_informed
 from rookery.tracking.intake import Intake, Taking
 

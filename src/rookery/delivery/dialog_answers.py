@@ -23,7 +23,7 @@ from rookery.permissions.screen_dialogs import about, call_of
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
 from rookery.ports.runtime import Runtime
-from rookery.store import dialogs, hook_answers, requests, sessions
+from rookery.store import dialogs, hook_answers, request_keys, requests, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.supervise import Reconciler
@@ -93,13 +93,13 @@ class DialogAnswers:
         await Reconciler(
             name="Answering dialogs",
             clock=self._clock,
-            pending=partial(self.database.read, requests.to_press),
+            pending=partial(self.database.read, request_keys.to_press),
             step=self._take_a_step,
             changed=self.database.bells.of_work,
         ).run()
 
     async def _take_a_step(self, session: SessionId) -> bool:
-        request = await self.database.read(partial(requests.next_press, session=session))
+        request = await self.database.read(partial(request_keys.next_press, session=session))
         if request is None:
             return False
         await self._press_until_gone(_Course(request))
@@ -229,7 +229,7 @@ class DialogAnswers:
 
         def give_up(db: Connection) -> None:
             self.permissions.keep_undelivered(db, request, why)
-            requests.reopen(db, request.id, reason=why)
+            request_keys.reopen(db, request.id, reason=why)
             self.journal.append(db, KeysWithheld(request.session, request.id, why))
 
         await self.database.write(give_up)
@@ -239,7 +239,7 @@ class DialogAnswers:
 
         def let_go(db: Connection) -> None:
             self.permissions.keep_undelivered(db, request, why)
-            requests.let_go(db, request.id, reason=why)
+            request_keys.let_go(db, request.id, reason=why)
             self.journal.append(db, KeysWithheld(request.session, request.id, why))
             self.permissions.settle(db, request.session)
 

@@ -32,7 +32,7 @@ from rookery.permissions.project_files import require_own_command
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
 from rookery.ports.runtime import Blocked, LeftInput, Refused, Runtime, Submitted, Unknown
-from rookery.store import evidence, flags, messages, sessions, waiting
+from rookery.store import evidence, flags, messages, parcels, sessions, waiting
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.supervise import Reconciler
@@ -88,7 +88,7 @@ class Dispatcher:
             return True  # deliveries may be on hold by now
         # To a plain program two lines are two commands, each with its own answer.
         alone, now = agent.screen is None, self._clock.now()
-        claim = partial(messages.claim, recipient=session.id, at=now, alone=alone)
+        claim = partial(parcels.claim, recipient=session.id, at=now, alone=alone)
         parcel = await self.database.write(claim)
         if parcel is None:
             return False
@@ -113,9 +113,7 @@ class Dispatcher:
             case Blocked():
                 await self._note_blocked(parcel, delivery)
             case Refused(reason, is_in_input=True):
-                await self.database.write(
-                    partial(messages.refuse, parcel=parcel, reason=reason)
-                )
+                await self.database.write(partial(parcels.refuse, parcel=parcel, reason=reason))
             case Refused(reason):
                 await self._fail(parcel, reason)
             case Unknown():
@@ -125,7 +123,7 @@ class Dispatcher:
 
     async def _check_command(self, session: Session, parcel: Parcel) -> None:
         """Raise ``Forbidden`` for a session's command that the project defines by now."""
-        is_by_session = partial(messages.is_by_session, parcel=parcel)
+        is_by_session = partial(parcels.is_by_session, parcel=parcel)
         if parcel.is_command and await self.database.read(is_by_session):
             await require_own_command(session, parcel.words)
 
@@ -158,7 +156,7 @@ class Dispatcher:
         """Record that Enter was pressed: the only proof for an agent that reports nothing."""
 
         def confirm(db: Connection) -> None:
-            moved = messages.move(db, parcel, Step.SUBMITTED)
+            moved = parcels.move(db, parcel, Step.SUBMITTED)
             known = evidence.known(db, sessions.get(db, parcel.recipient), agent)
             if moved and not beliefs.hooks_report_turns(known):
                 self.journal.append(db, TurnStarted(parcel.recipient, parcel.words))
@@ -171,7 +169,7 @@ class Dispatcher:
 
     async def _is_settled_in_time(self, parcel: Parcel) -> bool:
         def is_settled(db: Connection) -> bool:
-            now = messages.under_way(db, parcel.recipient)
+            now = parcels.under_way(db, parcel.recipient)
             return now is None or now.id != parcel.id
 
         return await waiting.until(
@@ -184,10 +182,10 @@ class Dispatcher:
 
     async def _note_blocked(self, parcel: Parcel, blocked: Blocked) -> None:
         def note(db: Connection) -> None:
-            if not blocked.is_typed and not messages.release(db, parcel):
+            if not blocked.is_typed and not parcels.release(db, parcel):
                 return
             text = blocked.text or (obstacle.detail if obstacle else "")
-            if messages.note_blocked(db, parcel, obstacle, text=text) and obstacle:
+            if parcels.note_blocked(db, parcel, obstacle, text=text) and obstacle:
                 waited = DeliveryWaited(parcel.recipient, text, obstacle.code)
                 self.journal.append(db, waited)
 
@@ -199,7 +197,7 @@ class Dispatcher:
 
     async def _fail(self, parcel: Parcel, reason: str) -> None:
         def fail(db: Connection) -> None:
-            if messages.fail(db, parcel, reason=reason):
+            if parcels.fail(db, parcel, reason=reason):
                 self.journal.append(db, DeliveryWaited(parcel.recipient, reason))
 
         await self.database.write(fail)
@@ -210,7 +208,7 @@ class Dispatcher:
 
     async def _mark_unsure(self, parcel: Parcel) -> None:
         def doubt(db: Connection) -> None:
-            if messages.move(db, parcel, Step.UNSURE):
+            if parcels.move(db, parcel, Step.UNSURE):
                 self.journal.append(db, DeliveryDoubted(parcel.recipient, parcel.id))
 
         await self.database.write(doubt)
@@ -228,14 +226,14 @@ class _Log:
     parcel: Parcel
 
     async def note_typed(self) -> None:
-        note = partial(messages.move, parcel=self.parcel, step=Step.PASTED)
+        note = partial(parcels.move, parcel=self.parcel, step=Step.PASTED)
         await self.database.write(note)
 
     async def may_submit(self) -> bool:
         return not await self.database.peek(flags.is_holding)
 
     async def previous(self) -> Parcel | None:
-        last = partial(messages.last_typed, recipient=self.parcel.recipient)
+        last = partial(parcels.last_typed, recipient=self.parcel.recipient)
         return await self.database.read(last)
 
 
@@ -258,6 +256,6 @@ def _read_state(db: Connection, session: SessionId) -> _Present:
     return _Present(
         is_holding=flags.is_holding(db),
         session=sessions.get(db, session),
-        parcel=messages.under_way(db, session),
+        parcel=parcels.under_way(db, session),
         has_pending=messages.has_pending(db, session),
     )

@@ -12,7 +12,7 @@ from rookery.model.names import SHOWN_NAME_CHARACTERS
 from rookery.model.scopes import MAY, Need, Scope
 from rookery.model.sessions import Session
 from rookery.operations.context import Caller, Context
-from rookery.store import families, relays, sessions, tokens
+from rookery.store import families, relays, session_lookup, tokens
 
 
 def require(caller: Caller, need: Need) -> None:
@@ -34,9 +34,11 @@ def find(context: Context, db: Connection, caller: Caller, word: str, need: Need
     """
     allowed = reach(context, db, caller, need)
     if allowed is None:
-        return _speakable(context, caller, sessions.resolve(db, word), need)
+        return _speakable(context, caller, session_lookup.resolve(db, word), need)
     with suppress(SessionUnknown):
-        return _speakable(context, caller, sessions.resolve(db, word, among=allowed), need)
+        return _speakable(
+            context, caller, session_lookup.resolve(db, word, among=allowed), need
+        )
     shown = word[:SHOWN_NAME_CHARACTERS]
     raise Forbidden(f"{shown} does not exist, or is not in the caller's family ({need}).")
 
@@ -80,7 +82,7 @@ async def require_own(context: Context, caller: Caller, word: str) -> Session:
     among = None if own is None else {own}
     with suppress(SessionUnknown) if own is not None else nullcontext():
         return await context.database.read(
-            lambda db: sessions.resolve(db, word or str(own), among=among)
+            lambda db: session_lookup.resolve(db, word or str(own), among=among)
         )
     raise Forbidden(
         f"a session may only act for itself, not for {word[:SHOWN_NAME_CHARACTERS]}."

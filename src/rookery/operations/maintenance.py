@@ -25,7 +25,7 @@ from rookery.operations.idempotency import once
 from rookery.operations.table import Nothing, Params
 from rookery.permissions.project_files import hooks_switched_off, in_thread
 from rookery.store import flags, limits, retention, sessions, troubles
-from rookery.store.database import open_file
+from rookery.store.connections import open_file
 
 #: Seconds for a small write of the doctor, after all writes that are queued.
 PROBE_TIMEOUT_S = 4.0

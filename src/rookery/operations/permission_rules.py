@@ -17,10 +17,10 @@ from rookery.operations.context import Caller, Context
 from rookery.operations.idempotency import once
 from rookery.operations.table import Nothing, Params
 from rookery.permissions.path_resolver import PathResolver
-from rookery.store import families, flags, requests
-from rookery.store import sessions as known
+from rookery.store import audit as stored_audit
+from rookery.store import families, flags, session_lookup
+from rookery.store.audit import Decided
 from rookery.store.flags import Mode
-from rookery.store.requests import Decided
 
 
 class TestParams(Params):
@@ -82,7 +82,7 @@ async def test_rules(context: Context, caller: Caller, params: TestParams) -> Te
 def _circumstances(db: Connection, params: TestParams) -> Circumstances:
     """Return the circumstances of a tested call, with a live session's ancestors."""
     where = Circumstances(params.agent, params.project, params.session)
-    session = known.called(db, params.session)
+    session = session_lookup.called(db, params.session)
     if session is None:
         return where
     found = families.circumstances(db, session)
@@ -108,7 +108,7 @@ async def audit(context: Context, caller: Caller, params: AuditParams) -> Audit:
     """List the decisions about tool calls: by whom or what, about what, when."""
 
     def read(db: Connection) -> Audit:
-        session = known.resolve(db, params.session).id if params.session else None
-        return Audit(requests.decided(db, limit=params.limit, session=session))
+        session = session_lookup.resolve(db, params.session).id if params.session else None
+        return Audit(stored_audit.decided(db, limit=params.limit, session=session))
 
     return await context.database.read(read)

@@ -35,8 +35,7 @@ from rookery.operations.verdicts import (
 from rookery.operations.waiting import until
 from rookery.permissions import same_dialog
 from rookery.permissions.screen_dialogs import call_of
-from rookery.store import dialogs, families, flags, requests
-from rookery.store import sessions as known
+from rookery.store import dialogs, families, flags, requests, session_lookup
 from rookery.store.flags import Mode
 
 
@@ -158,7 +157,7 @@ def _require_asker(db: Connection, request: Request, word: str) -> None:
     """Refuse an answer if another session asks the question. Raises ``BadInput``."""
     try:
         if word:
-            known.resolve(db, word, among={request.session})
+            session_lookup.resolve(db, word, among={request.session})
     except SessionUnknown:
         raise BadInput(
             f"{request.id!r} is not a question of {word[:SHOWN_NAME_CHARACTERS]}."

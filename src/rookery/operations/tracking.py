@@ -17,7 +17,7 @@ from rookery.operations.context import Caller, Context
 from rookery.operations.lost_terminals import without_terminal
 from rookery.operations.table import Nothing, OfSession
 from rookery.permissions.project_files import hooks_switched_off, in_thread
-from rookery.store import evidence
+from rookery.store import evidence, session_bindings
 from rookery.store import sessions as known
 
 
@@ -45,7 +45,7 @@ async def why(context: Context, caller: Caller, params: OfSession) -> Grounds:
     def read(db: Connection) -> Grounds:
         now = known.get(db, session.id)
         told = evidence.known(db, now)
-        shared = [] if now.status.is_over else known.sharing_conversation(db, now)
+        shared = [] if now.status.is_over else session_bindings.sharing_conversation(db, now)
         return Grounds(now, confidence(told), list(told.said.values()), hooks_off, shared)
 
     grounds = await context.database.read(read)

@@ -15,10 +15,10 @@ from rookery.model.facts import (
     TurnStarted,
 )
 from rookery.model.permissions import Outcome, RequestId, Verdict
-from rookery.store import requests, sessions
+from rookery.store import audit, requests, sessions
+from rookery.store.audit import Decided
 from rookery.store.dialogs import interrupted_by, outlives_turn, waits_before_tool
 from rookery.store.journal import Entry, Reader
-from rookery.store.requests import Decided
 
 #: The decider of an answer at the keyboard; and what ended a request without a decision.
 TERMINAL, SESSION = "terminal", "the end of its session"
@@ -90,5 +90,5 @@ def settle_in_terminal(
         request=request,
         folder=found.folder,
     )
-    requests.keep(db, kept)
+    audit.keep(db, kept)
     return True

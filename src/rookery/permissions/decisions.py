@@ -23,8 +23,9 @@ from rookery.model.sessions import Sender, Session
 from rookery.permissions import same_dialog
 from rookery.permissions.request_lifecycle import RequestLifecycle
 from rookery.permissions.rules_file import RulesFile
-from rookery.store import dialogs, families, flags, requests
-from rookery.store.requests import Asking, Decided
+from rookery.store import audit, dialogs, families, flags, requests
+from rookery.store.audit import Decided
+from rookery.store.requests import Asking
 
 _log = logging.getLogger(__name__)
 
@@ -121,7 +122,7 @@ class Permissions(RequestLifecycle):
         if rule is None or rule.decision != "deny":
             return None
         verdict = _by_rule(rule)
-        requests.keep(
+        audit.keep(
             db,
             Decided(
                 at=self.journal.clock.now(),

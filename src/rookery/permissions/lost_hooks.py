@@ -10,7 +10,7 @@ from sqlite3 import Connection
 from rookery.model.facts import InputAsked, InputLeft, KeysWithheld, TurnEnded
 from rookery.model.permissions import STOP, Outcome, Request, RequestId
 from rookery.permissions.request_lifecycle import RequestLifecycle
-from rookery.store import dialogs, hook_answers, requests, sessions
+from rookery.store import dialogs, hook_answers, request_keys, requests, sessions
 from rookery.store.database import Database
 from rookery.supervise import every
 
@@ -116,5 +116,5 @@ def _redirect(db: Connection, permissions: RequestLifecycle, request: Request) -
             # If the agent then asks about the same call, this answer allows it.
             hook_answers.note_carried(db, request.id)
         else:
-            requests.let_go(db, request.id, reason=GONE)
+            request_keys.let_go(db, request.id, reason=GONE)
         permissions.journal.append(db, KeysWithheld(request.session, request.id, GONE))

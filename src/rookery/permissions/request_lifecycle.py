@@ -23,9 +23,9 @@ from rookery.model.permissions import Call, Outcome, Request, RequestId, Verdict
 from rookery.model.sessions import Session
 from rookery.permissions.answered_in_terminal import TERMINAL, settle_in_terminal
 from rookery.permissions.hook_waits import HookWaits
-from rookery.store import dialogs, hook_answers, requests, sessions
+from rookery.store import audit, dialogs, hook_answers, request_keys, requests, sessions
+from rookery.store.audit import Decided
 from rookery.store.journal import Journal
-from rookery.store.requests import Decided
 
 #: A call that was allowed in the terminal has run after this time at the latest.
 MAX_CALL_TIME = timedelta(hours=24)
@@ -55,7 +55,7 @@ class RequestLifecycle:
         decided = replace(self.decided(session, call, verdict), request=request.id)
         seq = self.record(db, decided)
         if request.by_keys:
-            requests.let_press(db, request.id)
+            request_keys.let_press(db, request.id)
         else:
             since = seq if self.waits.is_waiting(request.id) else None
             hook_answers.let_carry(db, request.id, since=since)
@@ -63,7 +63,7 @@ class RequestLifecycle:
 
     def note_press(self, db: Connection, request: Request) -> None:
         """Record that an answer was pressed and that its dialog is gone."""
-        requests.note_press(db, request.id)
+        request_keys.note_press(db, request.id)
         self.journal.append(db, AnswerTaken(request.session, request.id))
         self.settle(db, request.session, by=request.answered_by)
 
@@ -87,7 +87,7 @@ class RequestLifecycle:
         )
         pressed = dialogs.was_pressed(db, request.id) > 0
         decision = "unsure" if pressed else "undelivered"
-        requests.keep(db, replace(kept, decision=decision, request=request.id))
+        audit.keep(db, replace(kept, decision=decision, request=request.id))
 
     def has_dialog(self, db: Connection, request: Request) -> bool:
         """Return whether the agent can ask for the same in a terminal."""
@@ -151,7 +151,7 @@ class RequestLifecycle:
         now = sessions.get(db, session)
         if now.started_at is None:
             return  # it is still starting: only its start makes it idle
-        if now.is_asking and not requests.is_asking(db, session):
+        if now.is_asking and not request_keys.is_asking(db, session):
             self.journal.append(db, InputSettled(session, by, rests=rests))
 
     def decided(self, session: Session, call: Call, verdict: Verdict) -> Decided:
@@ -169,7 +169,7 @@ class RequestLifecycle:
 
     def record(self, db: Connection, decided: Decided) -> int | None:
         """Record a decision in the audit and as a fact. Returns the fact's journal entry."""
-        requests.keep(db, decided)
+        audit.keep(db, decided)
         decision = _DECISIONS.get(decided.decision)
         if decision is None:
             return None

@@ -31,7 +31,16 @@ from rookery.permissions.request_lifecycle import RequestLifecycle
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
 from rookery.ports.runtime import Runtime
-from rookery.store import dialogs, evidence, requests, sessions, turn_changes, waiting
+from rookery.store import (
+    audit,
+    dialogs,
+    evidence,
+    request_keys,
+    requests,
+    sessions,
+    turn_changes,
+    waiting,
+)
 from rookery.store.database import Database
 from rookery.store.requests import Asking
 from rookery.supervise import Reconciler
@@ -66,10 +75,10 @@ def call_of(request: Request) -> Call:
 
 def about(db: Connection, session: SessionId, dialog: Dialog) -> list[Request]:
     """Return the session's requests that a dialog shows: open, or answered but undelivered."""
-    due = requests.next_press(db, session)
+    due = request_keys.next_press(db, session)
     known = [
         *requests.open_of(db, session),
-        *requests.to_carry(db, session),
+        *request_keys.to_carry(db, session),
         *([due] if due else []),
     ]
     fits = [each for each in known if is_about(dialog, call_of(each))]
@@ -83,7 +92,7 @@ def is_lingering(db: Connection, session: SessionId, dialog: Dialog, now: dateti
     since = now - timedelta(seconds=LINGERING_SECONDS)
     answered = map(call_of, requests.answered_since(db, session, since))
     # A rule decides without a request: its hook closes the dialog if that was drawn.
-    ruled = (Call(each.tool, each.input) for each in requests.decided_since(db, session, since))
+    ruled = (Call(each.tool, each.input) for each in audit.decided_since(db, session, since))
     return any(is_about(dialog, call) for call in (*answered, *ruled))
 
 

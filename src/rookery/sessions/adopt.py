@@ -13,7 +13,7 @@ from rookery.model.names import distinct, name_from
 from rookery.model.sessions import HEADLESS, OBSERVED, NativeId, PaneRef, Session
 from rookery.store import sessions
 from rookery.store.journal import Journal
-from rookery.store.sessions import TakenNames
+from rookery.store.session_lookup import TakenNames
 
 #: Characters of a native id that serve as a label where there is no better one.
 LABEL_CHARACTERS = 12

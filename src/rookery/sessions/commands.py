@@ -24,7 +24,7 @@ from rookery.model.messages import MessageId, Origin, Words
 from rookery.ports.agent import Agent
 from rookery.store import limits, messages, sessions
 from rookery.store.journal import Journal
-from rookery.store.sessions import TakenNames
+from rookery.store.session_lookup import TakenNames
 
 
 @dataclass(frozen=True, slots=True)

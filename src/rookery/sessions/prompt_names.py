@@ -11,7 +11,7 @@ from rookery.model.names import NAMELESS, distinct, name_from
 from rookery.model.sessions import Session
 from rookery.store import sessions, turns
 from rookery.store.journal import Journal
-from rookery.store.sessions import TakenNames
+from rookery.store.session_lookup import TakenNames
 
 
 def rename_after_prompt(

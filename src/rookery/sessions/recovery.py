@@ -22,7 +22,7 @@ from rookery.sessions import endings
 from rookery.store import sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
-from rookery.store.sessions import TakenNames
+from rookery.store.session_lookup import TakenNames
 
 _log = logging.getLogger(__name__)
 

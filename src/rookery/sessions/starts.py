@@ -35,9 +35,9 @@ from rookery.model.sessions import (
 )
 from rookery.ports.agent import Agent
 from rookery.sessions.commands import MessageSender, addressed, write
-from rookery.store import sessions
+from rookery.store import session_bindings, sessions
 from rookery.store.journal import Journal
-from rookery.store.sessions import TakenNames
+from rookery.store.session_lookup import TakenNames
 
 #: It is passed on a command line, where it must not be taken for an option.
 _MODEL = re.compile(r"[A-Za-z0-9][\w.:/@\[\] ()+,-]{0,199}", re.ASCII)
@@ -205,7 +205,7 @@ def _require_not_live(db: Connection, plan: StartPlan) -> None:
     wanted = plan.start.conversation
     if wanted is None or wanted.is_branch:
         return
-    if holder := sessions.in_conversation(db, plan.agent.name, wanted.native_id):
+    if holder := session_bindings.in_conversation(db, plan.agent.name, wanted.native_id):
         verb = (
             "Branch it:  rookery fork"
             if plan.agent.abilities.can_fork

@@ -11,17 +11,17 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from sqlite3 import SQLITE_FULL, Connection, DatabaseError, OperationalError, Row, connect
+from sqlite3 import SQLITE_FULL, Connection, DatabaseError, OperationalError
 from threading import Thread
 from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
 
 import anyio
 
-from rookery.model.errors import CommitFailed, DiskFull, RookeryError, StoreBroken, StoreLost
+from rookery.model.errors import CommitFailed, DiskFull, RookeryError, StoreLost
 from rookery.ports.clock import Clock
 from rookery.store.bells import Bells, NewEntry, entries_after
+from rookery.store.connections import last_entry, open_file, open_for_writing, savepoint
 from rookery.store.files import Files
-from rookery.store.migrations import migrate
 from rookery.store.transaction_clock import TransactionClock
 
 _log = logging.getLogger(__name__)
@@ -35,17 +35,6 @@ MAX_BATCH_JOBS = 256
 #: Seconds to wait for more jobs after a batch: callers that were answered together often write
 #: again together, and a flush takes longer. After ``ENOUGH`` jobs in a batch, do not wait.
 LINGER, ENOUGH = 0.0003, 32
-
-#: Seconds to wait for another program that has locked the file, such as a backup.
-LOCK_TIMEOUT_SECONDS = 5.0
-
-#: Statements that a connection keeps prepared; with Python's default of 128, rare statements
-#: would displace frequent ones.
-CACHED_STATEMENTS = 512
-
-#: Pages in the write-ahead log before a checkpoint, for which a commit has to wait. Most pages
-#: are overwritten before that. SQLite's default of 1,000 costs a fifth of the speed.
-CHECKPOINT_PAGES = 8_000
 
 
 class _Job(NamedTuple):
@@ -85,7 +74,7 @@ class Database:
         self._batch = batch
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self.bells = Bells()
-        self._db = _prepare(path, connection)
+        self._db = open_for_writing(path, connection)
         self._last = last_entry(self._db)
         self._files = Files(path)
         self._failure = ""  #: of the last commit; empty if it succeeded
@@ -284,80 +273,9 @@ def _is_full(failure: BaseException) -> bool:
     return isinstance(failure, DatabaseError) and code == SQLITE_FULL
 
 
-class savepoint:  # noqa: N801 - used as a function; a generator takes three times as long
-    """Make a block atomic within the open transaction."""
-
-    __slots__ = ("_db",)
-
-    def __init__(self, db: Connection) -> None:
-        self._db = db
-
-    def __enter__(self) -> None:
-        self._db.execute("savepoint attempt")
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        # On some errors, such as a full disk, SQLite drops the whole transaction.
-        if kind is not None and self._db.in_transaction:
-            self._db.execute("rollback to attempt")
-        if kind is None or self._db.in_transaction:
-            self._db.execute("release attempt")
-
-
 def _run_reading(db: Connection, work: Work[T]) -> T:
     db.execute("begin")
     try:
         return work(db)
     finally:
         db.rollback()
-
-
-def open_file(
-    path: Path | str,
-    connection: type[Connection] = Connection,
-    *,
-    timeout: float = LOCK_TIMEOUT_SECONDS,
-) -> Connection:
-    db = connect(
-        path,
-        isolation_level=None,
-        check_same_thread=False,
-        factory=connection,
-        timeout=timeout,
-        cached_statements=CACHED_STATEMENTS,
-    )
-    db.row_factory = Row
-    db.execute("pragma foreign_keys = on")
-    return db
-
-
-def last_entry(db: Connection) -> int:
-    (seq,) = db.execute("select coalesce(max(seq), 0) from entries").fetchone()
-    return int(seq)
-
-
-def _prepare(path: Path, connection: type[Connection]) -> Connection:
-    """Open the file for the writer, with the safest settings, and migrate its schema."""
-    try:
-        # Create it before SQLite does, readable by its owner only: it has agents' output.
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
-        db = open_file(path, connection)
-    except (DatabaseError, OSError) as error:
-        raise StoreBroken(f"{path}: {error}") from error
-    try:
-        db.execute("pragma journal_mode = wal")
-        # "normal" loses acknowledged rows in a power cut; shared commits make "full" cheap.
-        db.execute("pragma synchronous = full")
-        db.execute(f"pragma wal_autocheckpoint = {CHECKPOINT_PAGES}")
-        # The log grows while another program reads; without a limit it stays that large.
-        (page,) = db.execute("pragma page_size").fetchone()
-        db.execute(f"pragma journal_size_limit = {CHECKPOINT_PAGES * page}")
-        migrate(db, path)
-    except BaseException as error:
-        db.close()
-        if isinstance(error, DatabaseError | OSError):
-            raise StoreBroken(f"{path}: {error}") from error
-        if isinstance(error, UnicodeDecodeError):
-            # SQLite's message quotes the damaged schema.
-            raise StoreBroken(f"{path}: its schema is damaged") from error
-        raise
-    return db

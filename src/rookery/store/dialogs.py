@@ -16,8 +16,8 @@ from rookery.store.times import read_stamp
 
 #: Facts after which a dialog that got a key press is a new one, even if it looks the same.
 _MOVED = (
-    *("tool-called", "tool-used", "input-asked", "input-settled"),
-    *("turn-started", "turn-ended", "session-started"),
+    "('tool-called', 'tool-used', 'input-asked', 'input-settled', 'turn-started', 'turn-ended',"
+    " 'session-started')"
 )
 
 
@@ -164,11 +164,10 @@ def was_pressed(db: Connection, request: RequestId) -> int:
 
 def has_moved_on(db: Connection, request: RequestId) -> bool:
     """Return whether the agent has reported anything since the last key press."""
-    marks = ", ".join("?" for _ in _MOVED)
     row = db.execute(
         f"select 1 from requests r join entries e on e.session = r.session"
-        f" and e.seq > r.pressed_at where r.id = ? and e.kind in ({marks}) limit 1",
-        (request, *_MOVED),
+        f" and e.seq > r.pressed_at where r.id = ? and e.kind in {_MOVED} limit 1",
+        (request,),
     ).fetchone()
     return row is not None
 

@@ -14,7 +14,8 @@ import msgspec
 
 from rookery.model.facts import KINDS, Fact
 from rookery.ports.clock import Clock
-from rookery.store.database import Database, savepoint
+from rookery.store.connections import savepoint
+from rookery.store.database import Database
 from rookery.store.projections import project
 from rookery.store.times import stamp
 

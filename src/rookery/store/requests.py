@@ -1,4 +1,4 @@
-"""Store permission requests, grants and the audit of decisions."""
+"""Store permission requests and grants."""
 
 from __future__ import annotations
 
@@ -29,8 +29,6 @@ from rookery.store.times import read_stamp
 #: Characters of a call's input that are kept; the agent's transcript has the rest.
 MAX_INPUT_CHARACTERS = 64_000
 
-#: Latest decisions of all sessions that are searched for those of one session.
-RECENT_DECISIONS = 500
 
 #: The key of a grant: a call, in the folder in which it was made.
 _GRANTED = "digest || ' ' || folder"
@@ -50,21 +48,35 @@ class Asking:
 def add(db: Connection, session: SessionId, call: Call, asking: Asking) -> RequestId:
     """Add a request to a person."""
     request = RequestId(secrets.token_hex(4))
-    deadline = asking.deadline.isoformat() if asking.deadline else None
-    db.execute(
-        "insert into requests (id, session, source, kind, tool, input, questions, message,"
-        " digest, hook, asked_at, deadline, is_spent, has_dialog, folder, call_id, subagent)"
-        " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            *(request, session, asking.source, call.kind, call.tool, _json(call.input)),
-            json.dumps([asdict(question) for question in call.questions]),
-            *(call.summary, call.digest, asking.hook),
-            # Only the answer to an announced call is reused when the agent then asks.
-            *(asking.at.isoformat(), deadline, call.is_asked, asking.has_dialog),
-            *(call.folder, call.call_id, call.subagent),
-        ),
-    )
+    row = {
+        "id": request,
+        "session": session,
+        "source": asking.source,
+        "asked_at": asking.at.isoformat(),
+        **_columns(call, asking),
+    }
+    names, marks = ", ".join(row), ", ".join(f":{name}" for name in row)
+    db.execute(f"insert into requests ({names}) values ({marks})", row)
     return request
+
+
+def _columns(call: Call, asking: Asking) -> dict[str, object]:
+    return {
+        "kind": call.kind,
+        "tool": call.tool,
+        "input": input_as_json(call.input),
+        "questions": json.dumps([asdict(question) for question in call.questions]),
+        "message": call.summary,
+        "digest": call.digest,
+        "hook": asking.hook,
+        "deadline": asking.deadline.isoformat() if asking.deadline else None,
+        # Only the answer to an announced call is reused when the agent then asks.
+        "is_spent": call.is_asked,
+        "has_dialog": asking.has_dialog,
+        "folder": call.folder,
+        "call_id": call.call_id,
+        "subagent": call.subagent,
+    }
 
 
 def seen_on_screen(db: Connection, session: SessionId) -> list[Request]:
@@ -74,7 +86,7 @@ def seen_on_screen(db: Connection, session: SessionId) -> list[Request]:
         " order by asked_at desc limit 10",
         (session,),
     )
-    return [_request(row) for row in rows]
+    return [read_request(row) for row in rows]
 
 
 def answered_since(db: Connection, session: SessionId, moment: datetime) -> list[Request]:
@@ -83,7 +95,7 @@ def answered_since(db: Connection, session: SessionId, moment: datetime) -> list
         "select * from requests where session = ? and outcome <> 'open' and answered_at >= ?",
         (session, moment.isoformat()),
     )
-    return [_request(row) for row in rows]
+    return [read_request(row) for row in rows]
 
 
 def take_over(db: Connection, request: RequestId, call: Call, asking: Asking) -> None:
@@ -91,19 +103,11 @@ def take_over(db: Connection, request: RequestId, call: Call, asking: Asking) ->
 
     Its id stays the same: a person may have seen it already.
     """
+    row = {**_columns(call, asking), "message": call.summary[:2_000]}
+    changes = ", ".join(f"{name} = :{name}" for name in row)
     db.execute(
-        "update requests set source = 'hook', kind = ?, tool = ?, input = ?, questions = ?,"
-        " message = ?, digest = ?, hook = ?, deadline = ?, is_spent = ?, has_dialog = ?,"
-        " folder = ?, call_id = ?, subagent = ?"
-        " where id = ? and outcome = 'open'",
-        (
-            *(call.kind, call.tool, _json(call.input)),
-            json.dumps([asdict(question) for question in call.questions]),
-            *(call.summary[:2_000], call.digest, asking.hook),
-            asking.deadline.isoformat() if asking.deadline else None,
-            *(call.is_asked, asking.has_dialog),
-            *(call.folder, call.call_id, call.subagent, request),
-        ),
+        f"update requests set source = 'hook', {changes} where id = :id and outcome = 'open'",
+        {**row, "id": request},
     )
 
 
@@ -115,7 +119,7 @@ def get(db: Connection, request: RequestId) -> Request:
 
 def find(db: Connection, request: RequestId) -> Request | None:
     row = db.execute("select * from requests where id = ?", (request,)).fetchone()
-    return _request(row) if row else None
+    return read_request(row) if row else None
 
 
 def listed(db: Connection, *, limit: int, only_open: bool) -> list[Request]:
@@ -124,7 +128,7 @@ def listed(db: Connection, *, limit: int, only_open: bool) -> list[Request]:
     rows = db.execute(
         f"select * from requests {condition} order by asked_at desc limit ?", (limit,)
     ).fetchall()
-    return [_request(row) for row in reversed(rows)]
+    return [read_request(row) for row in reversed(rows)]
 
 
 def open_of(db: Connection, session: SessionId) -> list[Request]:
@@ -133,18 +137,13 @@ def open_of(db: Connection, session: SessionId) -> list[Request]:
         "select * from requests where session = ? and outcome = 'open' order by asked_at",
         (session,),
     )
-    return [_request(row) for row in rows]
-
-
-def is_asking(db: Connection, session: SessionId) -> bool:
-    """Return whether a request is open, or its answer is still to be pressed."""
-    return bool(open_of(db, session)) or next_press(db, session) is not None
+    return [read_request(row) for row in rows]
 
 
 def of_hook(db: Connection, key: str) -> Request | None:
     """Return the request of a hook call, for a call that is repeated after a restart."""
     row = db.execute("select * from requests where hook = ?", (key,)).fetchone()
-    return _request(row) if row else None
+    return read_request(row) if row else None
 
 
 def of_call(db: Connection, session: SessionId, call: Call) -> Request | None:
@@ -154,11 +153,16 @@ def of_call(db: Connection, session: SessionId, call: Call) -> Request | None:
         " and digest in (?, ?) and folder = ? and call_id = ? and subagent = ?"
         " order by asked_at limit 1",
         (
-            *(session, call.tool, call.digest, f"{INEXACT}{call.digest}"),
-            *(call.folder, call.call_id, call.subagent),
+            session,
+            call.tool,
+            call.digest,
+            f"{INEXACT}{call.digest}",
+            call.folder,
+            call.call_id,
+            call.subagent,
         ),
     ).fetchone()
-    return _request(row) if row else None
+    return read_request(row) if row else None
 
 
 #: Matches requests that may be about a call that has run: by the agent's id of the call, else
@@ -182,7 +186,7 @@ def of_use(db: Connection, used: ToolUsed) -> Request | None:
         " order by call_id = '', asked_at limit 1",
         _use(used),
     ).fetchone()
-    return _request(row) if row else None
+    return read_request(row) if row else None
 
 
 def ended_in_terminal(db: Connection, used: ToolUsed, *, since: datetime) -> RequestId | None:
@@ -213,63 +217,6 @@ def overdue(db: Connection, *, now: datetime) -> list[RequestId]:
         "select id from requests where outcome = 'open' and deadline <= ?", (now.isoformat(),)
     )
     return [RequestId(row["id"]) for row in rows]
-
-
-def let_press(db: Connection, request: RequestId) -> None:
-    """Mark an answer as due for key presses in the agent's dialog."""
-    db.execute("update requests set keys = 'due' where id = ?", (request,))
-
-
-def to_press(db: Connection) -> list[SessionId]:
-    """Return the sessions that have an answer due for key presses in their dialogs."""
-    rows = db.execute(
-        "select distinct session from requests where keys = 'due' and (hook is null or handed)"
-    )
-    return [SessionId(row["session"]) for row in rows]
-
-
-def next_press(db: Connection, session: SessionId) -> Request | None:
-    row = db.execute(
-        "select * from requests where session = ? and keys = 'due'"
-        " and (hook is null or handed) order by asked_at limit 1",
-        (session,),
-    ).fetchone()
-    return _request(row) if row else None
-
-
-def to_carry(db: Connection, session: SessionId) -> list[Request]:
-    """Return the requests whose answer their hook has not received yet, oldest first."""
-    rows = db.execute(
-        "select * from requests where session = ? and keys = 'due'"
-        " and hook is not null and not handed order by asked_at",
-        (session,),
-    )
-    return [_request(row) for row in rows]
-
-
-def note_press(db: Connection, request: RequestId) -> None:
-    db.execute("update requests set keys = 'pressed' where id = ?", (request,))
-
-
-def reopen(db: Connection, request: RequestId, *, reason: str = "") -> None:
-    """Undo an answer that could not be pressed: it never reached the agent."""
-    db.execute(
-        "update requests set outcome = 'open', keys = 'none', answered_by = '',"
-        " answered_at = null, reason = ?, answers = '{}', for_session = 0, deadline = null,"
-        " presses = 0, pressed_at = null where id = ? and keys = 'due'",
-        (reason, request),
-    )
-    ungrant(db, request)
-
-
-def let_go(db: Connection, request: RequestId, *, reason: str) -> None:
-    """Mark an answered request as gone: its answer never reached the agent."""
-    db.execute(
-        "update requests set outcome = 'gone', keys = 'none', reason = ?, for_session = 0"
-        " where id = ? and keys = 'due'",
-        (reason, request),
-    )
-    ungrant(db, request)
 
 
 def ungrant(db: Connection, request: RequestId) -> None:
@@ -334,68 +281,7 @@ def is_granted(db: Connection, session: SessionId, call: Call) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """A decision, for the audit."""
-
-    at: datetime
-    session: SessionId
-    agent: str
-    tool: str
-    input: Mapping[str, Any]
-    decision: str
-    by: str
-    rule: str = ""
-    reason: str = ""
-    request: RequestId | None = None
-    folder: str = ""  #: the folder that the call works in; empty if unknown
-
-
-def keep(db: Connection, decided: Decided) -> None:
-    """Add a decision to the audit, which is kept for ever or as long as entries are."""
-    row = asdict(decided) | {"at": decided.at.isoformat(), "input": _json(decided.input)}
-    names = ", ".join(row)
-    marks = ", ".join(f":{name}" for name in row)
-    db.execute(f"insert into audit ({names}) values ({marks})", row)
-
-
-def decided(db: Connection, *, limit: int, session: SessionId | None = None) -> list[Decided]:
-    """Return the newest decisions, oldest of them first."""
-    rows = db.execute(
-        "select * from audit where :session is null or session = :session"
-        " order by id desc limit :limit",
-        {"session": session, "limit": limit},
-    ).fetchall()
-    return [_decided(row) for row in reversed(rows)]
-
-
-def decided_since(db: Connection, session: SessionId, moment: datetime) -> list[Decided]:
-    """Return the decisions about a session at or after a recent time."""
-    rows = db.execute(
-        "select * from audit where id > (select max(id) from audit) - ?"
-        " and session = ? and at >= ?",
-        (RECENT_DECISIONS, session, moment.isoformat()),
-    )
-    return [_decided(row) for row in rows]
-
-
-def _decided(row: Row) -> Decided:
-    return Decided(
-        at=datetime.fromisoformat(row["at"]),
-        session=SessionId(row["session"]),
-        agent=row["agent"],
-        tool=row["tool"],
-        input=json.loads(row["input"]),
-        decision=row["decision"],
-        by=row["by"],
-        rule=row["rule"],
-        reason=row["reason"],
-        request=RequestId(row["request"]) if row["request"] else None,
-        folder=row["folder"],
-    )
-
-
-def _request(row: Row) -> Request:
+def read_request(row: Row) -> Request:
     given = json.loads(row["input"])
     return Request(
         id=RequestId(row["id"]),
@@ -428,7 +314,7 @@ def _question(found: Mapping[str, Any]) -> Question:
     return Question(found["text"], options, found["takes_several"], described)
 
 
-def _json(given: Mapping[str, Any]) -> str:
+def input_as_json(given: Mapping[str, Any]) -> str:
     whole = json.dumps(dict(given), ensure_ascii=False)
     if len(whole) <= MAX_INPUT_CHARACTERS:
         return whole

@@ -17,7 +17,7 @@ from rookery.model.errors import BadInput
 from rookery.model.facts import SessionId
 from rookery.model.sessions import TMUX
 from rookery.store import tokens
-from rookery.store.database import open_file
+from rookery.store.connections import open_file
 from rookery.store.migrations import migrate
 from rookery.store.times import stamp
 

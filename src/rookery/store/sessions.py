@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Collection, Mapping
+from dataclasses import fields
 from datetime import datetime
 from operator import attrgetter
 from sqlite3 import Connection, Row
@@ -12,13 +12,11 @@ from typing import Any
 
 import msgspec
 
-from rookery.model.errors import SessionAmbiguous, SessionUnknown
+from rookery.model.errors import SessionUnknown
 from rookery.model.facts import SessionId
-from rookery.model.names import SHOWN_NAME_CHARACTERS
-from rookery.model.sessions import HEADLESS, OBSERVED, TMUX, Badge, NativeId, Sender, Session
+from rookery.model.sessions import HEADLESS, OBSERVED, TMUX, Session
 from rookery.ports.runtime import Place
 from rookery.store import relays
-from rookery.store.tokens import digest
 
 #: The fields of a session: each is a column. ``asdict`` would copy every value.
 _COLUMNS = tuple(each.name for each in fields(Session))
@@ -26,15 +24,6 @@ _TIMES = ("since", "created_at", "started_at", "last_activity_at", "ended_at")
 
 #: Queries for live sessions must use exactly this condition, or SQLite ignores their indexes.
 LIVE = "status in ('starting', 'running', 'closing')"
-
-#: Minimum length of an abbreviated id: fewer characters match an id by chance. A name is
-#: chosen by a person, and may be abbreviated to any unique prefix.
-MIN_ID_CHARACTERS = 4
-
-_NAME_BEGINS = "substr(name, 1, length(:word)) = :word"
-_ID_BEGINS = (
-    "substr(id, 1, length(:word)) = :word or substr(native_id, 1, length(:word)) = :word"
-)
 
 
 def add(
@@ -59,71 +48,6 @@ def get(db: Connection, session: SessionId) -> Session:
     if row is None:
         raise SessionUnknown(session)
     return read_session(row)
-
-
-def resolve(
-    db: Connection, word: str, *, among: Collection[SessionId] | None = None
-) -> Session:
-    """Return the session with this id, name or native id, or a prefix of one.
-
-    If ``among`` is given, only these sessions are searched.
-    """
-    for question in (
-        "id = :word",
-        f"name = :word and {LIVE}",
-        f"native_id = :word and {LIVE}",
-        "name = :word",
-        "native_id = :word",
-    ):
-        if found := _find(db, question, word, limit=1, among=among):
-            return found[0]
-    if session := _abbreviated(db, word, among=among):
-        return session
-    hint = (
-        ""
-        if len(word) >= MIN_ID_CHARACTERS
-        else f" (an id needs {MIN_ID_CHARACTERS} characters)"
-    )
-    raise SessionUnknown(
-        f"{word[:SHOWN_NAME_CHARACTERS]!r}{hint}. See them all with:  rookery ls --all"
-    )
-
-
-def _abbreviated(
-    db: Connection, word: str, *, among: Collection[SessionId] | None
-) -> Session | None:
-    """Return the only session whose name, id or native id has this prefix; live ones first.
-
-    Raises ``SessionAmbiguous`` if there are several.
-    """
-    if not word:
-        return None
-    is_id = len(word) >= MIN_ID_CHARACTERS
-    begins = f"({_NAME_BEGINS} or {_ID_BEGINS})" if is_id else _NAME_BEGINS
-    for question in (f"{begins} and {LIVE}", begins):
-        found = _find(db, question, word, limit=10, among=among)
-        if len(found) > 1:
-            raise SessionAmbiguous(", ".join(f"{each.name} ({each.id})" for each in found))
-        if found:
-            return found[0]
-    return None
-
-
-def _find(
-    db: Connection,
-    question: str,
-    word: str,
-    *,
-    limit: int,
-    among: Collection[SessionId] | None,
-) -> list[Session]:
-    chosen = "" if among is None else " and id in (select value from json_each(:among))"
-    rows = db.execute(
-        f"select * from sessions where ({question}){chosen}"
-        f" order by created_at desc limit {limit}",
-        {"word": word, "among": json.dumps([*(among or ())])},
-    )
-    return [read_session(row) for row in rows]
 
 
 def listed(db: Connection, *, ended_after: datetime, limit: int = 10_000) -> list[Session]:
@@ -164,23 +88,6 @@ def count_live(db: Connection, runtime: str) -> int:
     """Count the live sessions that a runtime holds."""
     query = f"select count(*) from sessions where {LIVE} and runtime = ?"
     return int(db.execute(query, (runtime,)).fetchone()[0])
-
-
-def called(db: Connection, name: str) -> Session | None:
-    """Return the live session with exactly this name."""
-    found = _find(db, f"name = :word and {LIVE}", name, limit=1, among=None)
-    return found[0] if found else None
-
-
-@dataclass(frozen=True, slots=True)
-class TakenNames:
-    """The names of live sessions, looked up individually, as there may be thousands."""
-
-    db: Connection
-
-    def __contains__(self, name: object) -> bool:
-        query = f"select 1 from sessions where name = ? and {LIVE}"
-        return self.db.execute(query, (name,)).fetchone() is not None
 
 
 def names_of_others(db: Connection, session: SessionId) -> list[str]:
@@ -302,112 +209,12 @@ def meet_tools(db: Connection, session: SessionId) -> None:
     db.execute("update sessions set awaits_tools = 0 where id = ?", (session,))
 
 
-def known(db: Connection, sender: Sender) -> SessionId | None:
-    """Return the session that has the sender's native id, a live one before one that is over.
-
-    A late hook belongs to the session that is over; a start always begins a new session.
-    """
-    row = db.execute(
-        f"select id, {LIVE} as is_live from sessions"
-        " where agent = ? and native_id = ? order by is_live desc, since desc limit 1",
-        (sender.agent, sender.native_id),
-    ).fetchone()
-    if row is None or (sender.is_new and not row["is_live"]):
-        return None
-    return SessionId(row["id"])
-
-
-def bind(db: Connection, badge: Badge, sender: Sender) -> SessionId | None:
-    """Give the sender's native id to the session of ``badge``, if it has none yet.
-
-    A bound session is never bound again: a nested agent inherits the badge, not the session.
-    """
-    row = db.execute(
-        "update sessions set native_id = ? where agent = ? and native_id is null"
-        " and id = (select session from tokens where digest = ? and revoked_at is null)"
-        f" and {LIVE} returning id",
-        (sender.native_id, sender.agent, digest(badge)),
-    ).fetchone()
-    return SessionId(row["id"]) if row else None
-
-
-def rebind(db: Connection, process: str, sender: Sender) -> SessionId | None:
-    """Give the sender's native id to the live session of its process, replacing any other."""
-    row = db.execute(
-        f"update sessions set native_id = ? where process = ? and agent = ? and {LIVE}"
-        " returning id",
-        (sender.native_id, process, sender.agent),
-    ).fetchone()
-    return SessionId(row["id"]) if row else None
-
-
-def of_caller(
-    db: Connection, agent: str, badge: Badge | None, process: str | None
-) -> SessionId | None:
-    """Return the live session with the badge or the process, regardless of its native id."""
-    row = db.execute(
-        f"select id from sessions indexed by sessions_live where agent = ? and {LIVE}"
-        " and (process = ? or id = (select session from tokens"
-        " where digest = ? and revoked_at is null))",
-        (agent, process, digest(badge) if badge else None),
-    ).fetchone()
-    return SessionId(row["id"]) if row else None
-
-
-def sharing_conversation(db: Connection, session: Session) -> list[str]:
-    """Return the names of the other live sessions that write to the same transcript."""
-    rows = db.execute(
-        f"select name from sessions where {LIVE} and id <> ? and agent = ?"
-        " and transcript_path = ? and transcript_path <> '' order by name",
-        (session.id, session.agent, session.transcript_path),
-    )
-    return [row["name"] for row in rows] if session.transcript_path else []
-
-
 def learn_transcript(db: Connection, session: SessionId, path: str) -> None:
     """Store the transcript's path, if it is not known: the session's start may be missed."""
     db.execute(
         "update sessions set transcript_path = ? where id = ? and transcript_path = ''",
         (path, session),
     )
-
-
-def of_process(
-    db: Connection, agent: str, process: str, native_id: NativeId
-) -> SessionId | None:
-    """Return the live session of a process, else of its native id; store the missing one."""
-    row = db.execute(
-        f"select id from sessions where agent = ? and {LIVE} and (process = ?"
-        " or (native_id = ? and process is null)) order by process is null limit 1",
-        (agent, process, native_id),
-    ).fetchone()
-    if row is None:
-        return None
-    # Another live session may have the native id: then this is a second process of one
-    # conversation, and keeps the native id that it had.
-    db.execute(
-        "update or ignore sessions set process = ?, native_id = ? where id = ?",
-        (process, native_id, row["id"]),
-    )
-    return SessionId(row["id"])
-
-
-def holder_of_process(db: Connection, process: str) -> SessionId | None:
-    row = db.execute(
-        f"select id from sessions where process = ? and {LIVE}", (process,)
-    ).fetchone()
-    return SessionId(row["id"]) if row else None
-
-
-def of_processes(db: Connection, processes: Sequence[str]) -> dict[str, SessionId]:
-    """Return the session of each of these processes; a live one before one that is over."""
-    marks = ", ".join("?" * len(processes))
-    rows = db.execute(
-        f"select process, id from sessions where process in ({marks})"
-        " order by ended_at is null, ended_at",
-        (*processes,),
-    )
-    return {row["process"]: SessionId(row["id"]) for row in rows}
 
 
 def is_known(db: Connection, session: str) -> bool:
@@ -422,27 +229,8 @@ def is_live(db: Connection, session: SessionId) -> bool:
     return row is not None
 
 
-def in_conversation(db: Connection, agent: str, native_id: NativeId) -> Session | None:
-    """Return the live session that has an agent's conversation."""
-    row = db.execute(
-        f"select * from sessions where agent = ? and native_id = ? and {LIVE}",
-        (agent, native_id),
-    ).fetchone()
-    return read_session(row) if row else None
-
-
 def read_session(row: Row) -> Session:
     """Convert a row with all columns. Hand-written code would take three times as long."""
     known = dict(zip(row.keys(), row, strict=True))
     known["native_id"] = known["native_id"] or None
     return msgspec.convert(known, Session)
-
-
-def late(db: Connection, badge: Badge, sender: Sender) -> SessionId | None:
-    """Return the session that is over and whose start arrives only now, from the spool."""
-    row = db.execute(
-        "select id from sessions where id = (select session from tokens where digest = ?)"
-        " and agent = ? and ended_at is not null and coalesce(native_id, ?) = ?",
-        (digest(badge), sender.agent, sender.native_id, sender.native_id),
-    ).fetchone()
-    return SessionId(row["id"]) if row else None

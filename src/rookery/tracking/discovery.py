@@ -25,7 +25,7 @@ from rookery.runtimes.tmux.server import COMMAND_TIMEOUT_SECONDS, HUB, AnyServer
 from rookery.runtimes.tmux.user_servers import ListedPane, list_panes, tidy
 from rookery.sessions import adopt, endings
 from rookery.sessions.adopt import Arrival, real_folder
-from rookery.store import observed, sessions
+from rookery.store import observed, session_bindings, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.tracking.pane_matching import (
@@ -210,7 +210,7 @@ class Discovery:
     def _add_session(self, db: Connection, agent: AgentInPane) -> None:
         """Add a session for an agent, unless a hook or a file has just done so."""
         processes = agent.found.words
-        if any(sessions.holder_of_process(db, each) for each in processes):
+        if any(session_bindings.holder_of_process(db, each) for each in processes):
             return
         if any(observed.has_ended(db, each) for each in processes):
             self._over.add(agent.found.process.word)

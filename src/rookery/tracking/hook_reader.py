@@ -19,7 +19,7 @@ from rookery.permissions.rules_file import RulesFile
 from rookery.permissions.skill_commands import with_inline_commands
 from rookery.ports.agent import Agent, HookDialect
 from rookery.ports.clock import Clock
-from rookery.store import sessions
+from rookery.store import session_bindings
 from rookery.store.database import Database
 from rookery.tracking.hook_callers import HookCaller, Strangers
 from rookery.tracking.hook_senders import may_change_conversations
@@ -107,7 +107,7 @@ class HookReader:
         is_live, conversations = hook.pid is not None, self.conversations
         if not is_live or conversations is None or sender.event != hooks.traits.silent_stop:
             return NO_ANSWER
-        session = await self.database.read(partial(sessions.known, sender=sender))
+        session = await self.database.read(partial(session_bindings.known, sender=sender))
         told = hooks.read(hook.payload, session) if session else ()
         ended = next((fact for fact in told if isinstance(fact, TurnEnded)), None)
         if session is None or ended is None:

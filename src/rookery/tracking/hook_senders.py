@@ -12,7 +12,7 @@ from rookery.model.sessions import Sender, Session
 from rookery.processes.lineage import TELLS_LINEAGE
 from rookery.sessions import adopt, endings
 from rookery.sessions.adopt import Arrival
-from rookery.store import limits, observed, senders, sessions
+from rookery.store import limits, observed, senders, session_bindings, sessions
 from rookery.store.journal import Journal
 from rookery.store.senders import Sending
 from rookery.tracking.hook_callers import MAX_UNIDENTIFIED, HookCaller, Unidentified
@@ -54,19 +54,19 @@ class HookSenders:
         if hook.pid is None and not own.is_worn(hook.badge):
             return None  # a planted spool file can name any process
         if not known.is_live:
-            sessions.rebind(db, process, sender)  # the first holder has ended
+            session_bindings.rebind(db, process, sender)  # the first holder has ended
         return own
 
     def _bind(self, db: Connection, sender: Sender, caller: HookCaller) -> SessionId | None:
         """Bind the sender's native id to the only session that can have it, if any."""
         hook = caller.hook
-        if hook.badge and (bound := sessions.bind(db, hook.badge, sender)):
+        if hook.badge and (bound := session_bindings.bind(db, hook.badge, sender)):
             return bound
-        if hook.badge and (late := sessions.late(db, hook.badge, sender)):
+        if hook.badge and (late := session_bindings.late(db, hook.badge, sender)):
             return late
         # Not by what a spooled call names: a planted one could take over a session.
         if hook.pid is not None and caller.process:
-            held = sessions.rebind(db, caller.process.word, sender)
+            held = session_bindings.rebind(db, caller.process.word, sender)
             if held:
                 return held
         return observed.bind_by_folder(db, sender, caller.folder) if caller.is_shared else None
@@ -105,7 +105,7 @@ class HookSenders:
         if sending.has_terminal or caller.hook.pid is None:
             return
         found = caller.to_learn
-        if found and not sessions.holder_of_process(db, found.word):
+        if found and not session_bindings.holder_of_process(db, found.word):
             observed.identify(db, sending.session, found.word)
 
     def _register(
@@ -118,7 +118,7 @@ class HookSenders:
         continues: Session | None = None,
     ) -> SessionId:
         process = caller.process.word if caller.process else None
-        if process and sessions.holder_of_process(db, process):
+        if process and session_bindings.holder_of_process(db, process):
             process = None  # another session has this process, and only one can have it
         if why := self._why_no_room(db, caller, is_identified=process is not None):
             # Parked, not retried: invented sessions must not fill the store.
@@ -163,10 +163,10 @@ def ends_an_earlier_conversation(db: Connection, sender: Sender, caller: HookCal
 
     Codex reports the end of a conversation seconds after the next one has begun.
     """
-    if not sender.has_ended or sessions.known(db, sender):
+    if not sender.has_ended or session_bindings.known(db, sender):
         return False
     process = caller.process.word if caller.process else None
-    return sessions.of_caller(db, sender.agent, caller.hook.badge, process) is not None
+    return session_bindings.of_caller(db, sender.agent, caller.hook.badge, process) is not None
 
 
 def _may_be_spooled_by(process: str, caller: HookCaller) -> bool:

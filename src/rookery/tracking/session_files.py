@@ -31,7 +31,7 @@ from rookery.processes import Process, is_running, run_as
 from rookery.processes.lineage import named_process
 from rookery.sessions import adopt, endings
 from rookery.sessions.adopt import Arrival, real_folder
-from rookery.store import evidence, sessions
+from rookery.store import evidence, session_bindings, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.tracking.corrections import MAX_TEXT_DELAY, Corrections, missed_facts
@@ -165,7 +165,7 @@ class SessionFilesWatch:
     def _find(self, db: Connection, entry: SessionEntry) -> SessionId:
         """Return the session of a process; a new one if the process is unknown."""
         process = Process(entry.pid, entry.started).word
-        if known := sessions.of_process(db, self.agent, process, entry.native_id):
+        if known := session_bindings.of_process(db, self.agent, process, entry.native_id):
             return known
         arrival = Arrival(
             agent=self.agent,
@@ -189,7 +189,7 @@ class SessionFilesWatch:
                 await self.database.write(end)
 
     def _end(self, db: Connection, process: Process, *, was_killed: bool) -> None:
-        session = sessions.holder_of_process(db, process.word)
+        session = session_bindings.holder_of_process(db, process.word)
         if session is None or not beliefs.is_end_believed(
             sessions.get(db, session), "registry"
         ):
@@ -203,7 +203,7 @@ def _find_unhooked(db: Connection, entry: SessionEntry) -> SessionId | None:
     """Return the session whose file reports a turn's start or end, if no hook does."""
     if entry.claim is None:
         return None
-    session = sessions.holder_of_process(db, Process(entry.pid, entry.started).word)
+    session = session_bindings.holder_of_process(db, Process(entry.pid, entry.started).word)
     if session is None:
         return None
     known = evidence.known(db, sessions.get(db, session))

@@ -17,7 +17,7 @@ from rookery.model.listeners import Listener, Until
 from rookery.model.messages import MessageId, Step
 from rookery.model.permissions import Call, Question, RequestId
 from rookery.model.relays import RelayId, RelayLimits
-from rookery.store import dialogs, families, flags, listeners, messages, requests
+from rookery.store import dialogs, families, flags, listeners, messages, parcels, requests
 from rookery.store.journal import Journal
 from rookery.store.requests import Asking
 from tests.support.fakes.clock import FakeClock
@@ -178,7 +178,7 @@ def test_who_asked_is_told_when_nobody_knows_whether_the_words_arrived(office: O
     office.listen(BERT, WORKER)
     parcel = office.paste(WORKER)
 
-    messages.move(office.db, parcel, Step.UNSURE)
+    parcels.move(office.db, parcel, Step.UNSURE)
     office.happen(facts.DeliveryDoubted(WORKER, parcel.id))
 
     words = f'Session worker on here "worker\'s work" may not have got your words. {READ}'
@@ -190,7 +190,7 @@ def test_who_asked_is_told_when_the_words_were_refused(office: Office) -> None:
     office.ask(ANNA, WORKER, "Build it.")
     parcel = office.paste(WORKER)
 
-    messages.fail(office.db, parcel, reason="two lines")
+    parcels.fail(office.db, parcel, reason="two lines")
     office.happen(facts.DeliveryWaited(WORKER, "two lines"))
 
     assert [caller for caller, _ in office.told()] == [ANNA]

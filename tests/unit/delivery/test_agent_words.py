@@ -13,7 +13,8 @@ from rookery.model.sessions import Turn
 from rookery.operations.conversation_data import _tail
 from rookery.sessions import commands
 from rookery.sessions.commands import MessageSender
-from rookery.store import messages, turns
+from rookery.store import parcels as stored_parcels
+from rookery.store import turns
 from rookery.store.journal import Journal
 from tests.support.fakes.clock import FakeClock
 from tests.support.rows import WORKER, settle_in
@@ -32,8 +33,8 @@ def parcels(db: Connection, journal: Journal, *words: str) -> list[str]:
             db, journal, speaker=MessageSender("person"), recipient=WORKER, words=given
         )
     found = []
-    while parcel := messages.claim(db, WORKER, journal.clock.now()):
-        messages.move(db, parcel, Step.UNSURE)
+    while parcel := stored_parcels.claim(db, WORKER, journal.clock.now()):
+        stored_parcels.move(db, parcel, Step.UNSURE)
         found.append(parcel.words)
     return found
 

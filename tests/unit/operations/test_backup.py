@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rookery.operations.maintenance import _copy_apart
-from rookery.store.database import open_file
+from rookery.store.connections import open_file
 from rookery.store.migrations import migrate
 
 pytestmark = pytest.mark.spec("K1", "I5")

@@ -18,7 +18,7 @@ from rookery.permissions.decisions import Ask, Pass, Permissions, Ruling, WaitFo
 from rookery.permissions.request_deadlines import RequestDeadlines
 from rookery.permissions.rules_file import RulesFile
 from rookery.sessions import endings
-from rookery.store import dialogs, flags, requests, sessions
+from rookery.store import audit, dialogs, flags, request_keys, requests, sessions
 from rookery.store.journal import Journal, Reader
 from tests.support.fakes.clock import FakeClock
 from tests.support.fakes.database import ObservedDatabase
@@ -127,7 +127,7 @@ def test_a_rule_denies_whether_its_agent_would_have_asked_or_not(
     ruling = bench.consider(Call("Bash", {"command": "rm -r x"}, is_asked=is_asked))
 
     assert ruling == Verdict(Outcome.DENIED, "rule", "Use git clean.")
-    (kept,) = requests.decided(bench.db, limit=10)
+    (kept,) = audit.decided(bench.db, limit=10)
     assert (kept.decision, kept.by, kept.rule) == ("denied", "rule", "no rm")
     assert kept.input == {"command": "rm -r x"}
     assert sessions.get(bench.db, WORKER).denial_count == 1
@@ -172,7 +172,7 @@ def test_remotely_a_person_is_asked_and_the_first_answer_is_the_one(remote: Benc
     assert asked == "permission"
     assert requests.verdict_of(remote.db, request) == YES
     assert remote.activity == "working"
-    (kept,) = requests.decided(remote.db, limit=10)
+    (kept,) = audit.decided(remote.db, limit=10)
     assert (kept.decision, kept.by, kept.request) == ("allowed", "anna", request)
 
 
@@ -290,11 +290,11 @@ def test_what_nobody_answers_in_time_is_left_to_its_own_dialog(
     assert (expired, found.outcome, found.deadline) == (1, "open", None)
     assert (found.by_keys, found.missed) == (True, True)
     assert remote.activity == "permission"
-    assert requests.decided(remote.db, limit=9) == []
+    assert audit.decided(remote.db, limit=9) == []
     assert dialogs.see(remote.db, (request,)) == 1
     assert dialogs.missed(remote.db) == []
     remote.answer(request, YES)  # and can still be answered, by keys
-    assert requests.to_press(remote.db) == [WORKER]
+    assert request_keys.to_press(remote.db) == [WORKER]
 
 
 @pytest.mark.spec("D3", "C3")
@@ -354,7 +354,7 @@ def test_an_answer_at_the_keyboard_is_in_the_audit(remote: Bench) -> None:
     used = facts.ToolUsed(WORKER, "Bash", LIST.digest)
     remote.permissions.note_use(remote.db, used)
 
-    (kept,) = requests.decided(remote.db, limit=9)
+    (kept,) = audit.decided(remote.db, limit=9)
     assert (kept.decision, kept.by, kept.request) == ("allowed", "terminal", request)
     assert kept.reason == "answered in the terminal"
 
@@ -363,11 +363,11 @@ def test_an_answer_at_the_keyboard_is_in_the_audit(remote: Bench) -> None:
 def test_what_was_chosen_at_the_keyboard_is_learnt_later(remote: Bench) -> None:
     request = remote.ask()
     remote.permissions.withdraw(remote.db, request)
-    before = requests.decided(remote.db, limit=9)
+    before = audit.decided(remote.db, limit=9)
     remote.permissions.note_use(remote.db, facts.ToolUsed(WORKER, "Bash", LIST.digest))
 
     assert [each.decision for each in before] == ["answered"]
-    assert [each.decision for each in requests.decided(remote.db, limit=9)] == ["allowed"]
+    assert [each.decision for each in audit.decided(remote.db, limit=9)] == ["allowed"]
 
 
 @pytest.mark.spec("D4")
@@ -375,7 +375,7 @@ def test_a_refusal_at_the_keyboard_is_in_the_audit(remote: Bench) -> None:
     remote.ask()
     remote.journal.append(remote.db, TurnEnded(WORKER, "", "interrupted"))
 
-    (kept,) = requests.decided(remote.db, limit=9)
+    (kept,) = audit.decided(remote.db, limit=9)
     assert (kept.decision, kept.by) == ("denied", "terminal")
 
 
@@ -385,7 +385,7 @@ def test_a_request_that_ended_with_an_interruption_says_so(remote: Bench) -> Non
     dialogs.mark_interrupted(remote.db, WORKER, "anna")
     remote.journal.append(remote.db, TurnEnded(WORKER, "", "interrupted"))
 
-    (kept,) = requests.decided(remote.db, limit=9)
+    (kept,) = audit.decided(remote.db, limit=9)
     assert (kept.decision, kept.by, kept.reason) == ("gone", "anna", "interrupted by anna")
     assert requests.get(remote.db, request).reason == "interrupted by anna"
 
@@ -478,7 +478,7 @@ def test_of_two_calls_with_the_same_input_one_that_runs_settles_only_itself(
     remote.permissions.note_use(remote.db, used)
 
     assert remote.outcome(second) == ("open", "")
-    assert [each.request for each in requests.decided(remote.db, limit=9)] == [first]
+    assert [each.request for each in audit.decided(remote.db, limit=9)] == [first]
 
 
 @pytest.mark.spec("D2")
@@ -514,12 +514,12 @@ def test_a_request_that_ends_while_its_hook_waits_was_not_answered_in_the_termin
 
     remote.journal.append(remote.db, TurnEnded(WORKER))
 
-    (kept,) = requests.decided(remote.db, limit=9)
+    (kept,) = audit.decided(remote.db, limit=9)
     assert (kept.decision, kept.by) == ("gone", "no answer")
     assert kept.reason == "it ended before it was answered"
     assert remote.outcome(request) == ("gone", "no answer")
     remote.permissions.note_use(remote.db, facts.ToolUsed(WORKER, "Write", WRITE.digest))
-    assert [each.decision for each in requests.decided(remote.db, limit=9)] == ["gone"]
+    assert [each.decision for each in audit.decided(remote.db, limit=9)] == ["gone"]
 
 
 @pytest.mark.spec("D2", "D3")

@@ -16,7 +16,7 @@ from rookery.model.rules import UNCERTAIN, Circumstances, Decision, Rule, decide
 from rookery.permissions.decisions import Permissions, WaitForAnswer
 from rookery.permissions.path_resolver import PathResolver
 from rookery.permissions.rules_file import RulesFile
-from rookery.store import flags, requests, sessions
+from rookery.store import audit, flags, requests, sessions
 from rookery.store.journal import Journal
 from tests.support.fakes.clock import FakeClock
 from tests.support.rows import make
@@ -169,5 +169,5 @@ def test_a_person_is_shown_the_folder_of_a_command_that_is_not_the_projects(
 
     assert asked.message == message
     assert asked.folder == call.working_folder
-    (kept,) = requests.decided(db, limit=9)
+    (kept,) = audit.decided(db, limit=9)
     assert kept.folder == call.working_folder

@@ -13,7 +13,7 @@ from rookery.model.screens import Dialog
 from rookery.permissions import screen_dialogs
 from rookery.permissions.decisions import Pass, Permissions, Ruling, WaitForAnswer
 from rookery.permissions.rules_file import RulesFile
-from rookery.store import flags, requests, sessions
+from rookery.store import audit, flags, request_keys, requests, sessions
 from rookery.store.journal import Journal
 from tests.support.fakes.clock import FakeClock
 from tests.support.rows import WORKER, settle_in
@@ -62,7 +62,7 @@ class Bench:
 
     @property
     def decisions(self) -> list[str]:
-        return [each.decision for each in requests.decided(self.db, limit=9)]
+        return [each.decision for each in audit.decided(self.db, limit=9)]
 
 
 @pytest.fixture
@@ -131,7 +131,7 @@ def test_an_answer_that_was_given_before_its_hook_came_is_the_one(
 
     assert ruling == Pass()
     assert bench.open == []
-    due = requests.next_press(bench.db, WORKER)
+    due = request_keys.next_press(bench.db, WORKER)
     assert due
     assert due.id == seen.id
     clock.advance(2)

@@ -27,6 +27,7 @@ from rookery.model.sessions import Session
 from rookery.sessions import commands, starts
 from rookery.sessions.commands import MessageSender
 from rookery.sessions.starts import StartPlan, StartRequest, accept, plan
+from rookery.store import session_lookup
 from rookery.store import sessions as known
 from rookery.store.journal import Journal
 from tests.support.rows import WORKER, make, settle_in
@@ -232,7 +233,7 @@ def test_a_session_can_be_called_otherwise(db: Connection, journal: Journal) -> 
     commands.rename(db, journal, WORKER, name="builder")
     commands.rename(db, journal, WORKER, name="builder")
 
-    assert known.resolve(db, "builder").id == WORKER
+    assert session_lookup.resolve(db, "builder").id == WORKER
     assert kinds(db).count("session-renamed") == 1
 
 

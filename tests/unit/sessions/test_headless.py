@@ -26,7 +26,7 @@ from rookery.processes import Process
 from rookery.processes.lineage import read_lineage
 from rookery.sessions import endings
 from rookery.sessions.headless import HeadlessWatch
-from rookery.store import flags, limits, requests, sessions
+from rookery.store import audit, flags, limits, requests, sessions
 from rookery.store.journal import Journal
 from rookery.tracking.hook_callers import MAX_UNIDENTIFIED
 from rookery.tracking.intake import Intake
@@ -287,7 +287,7 @@ async def test_a_denied_call_stays_denied_where_the_limit_is_reached(
     assert isinstance(verdict, Verdict)
     assert verdict.outcome is Outcome.DENIED
     assert again == verdict
-    kept = await desk.database.read(partial(requests.decided, limit=10))
+    kept = await desk.database.read(partial(audit.decided, limit=10))
     assert {(each.session, each.decision, each.rule) for each in kept} == {
         ("n-1", "denied", "no rm")
     }
@@ -306,7 +306,7 @@ async def test_a_call_that_comes_again_is_denied_again(desk: Desk, intake: Intak
 
     assert isinstance(first, Verdict)
     assert again == first
-    kept = await desk.database.read(partial(requests.decided, limit=10))
+    kept = await desk.database.read(partial(audit.decided, limit=10))
     assert len(kept) == 1
 
 

@@ -22,7 +22,7 @@ from rookery.permissions.decisions import Permissions
 from rookery.permissions.rules_file import RulesFile
 from rookery.processes import Process
 from rookery.sessions import endings
-from rookery.store import requests, sessions
+from rookery.store import audit, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.tracking.intake import Intake
@@ -70,7 +70,7 @@ class Agent:
         return await self.database.read(_all)
 
     async def audit(self) -> list[tuple[SessionId, str, str]]:
-        kept = await self.database.read(partial(requests.decided, limit=100))
+        kept = await self.database.read(partial(audit.decided, limit=100))
         return [(each.session, each.decision, each.rule) for each in kept]
 
 

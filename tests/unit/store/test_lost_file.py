@@ -8,7 +8,8 @@ from sqlite3 import Connection, connect
 import pytest
 
 from rookery.model.errors import CommitFailed, StoreLost
-from rookery.store.database import CHECKPOINT_PAGES, Database
+from rookery.store.connections import CHECKPOINT_PAGES
+from rookery.store.database import Database
 from tests.support.fakes.clock import FakeClock
 
 pytestmark = pytest.mark.anyio

@@ -12,7 +12,8 @@ import pytest
 
 from rookery.model.errors import StoreBroken
 from rookery.store import migrations
-from rookery.store.database import Database, open_file
+from rookery.store.connections import open_file
+from rookery.store.database import Database
 from rookery.store.migrations import migrate
 from tests.support.fakes.clock import FakeClock
 

@@ -15,7 +15,7 @@ from rookery.model.sessions import Badge, NativeId, Sender
 from rookery.operations.maintenance import find_trouble
 from rookery.sessions import commands
 from rookery.sessions.commands import MessageSender
-from rookery.store import messages, retention, sessions, turns
+from rookery.store import messages, parcels, retention, session_bindings, sessions, turns
 from rookery.store.commands import Key, once
 from rookery.store.journal import Journal
 from tests.support.rows import ANNA, WORKER, make, settle_in
@@ -38,18 +38,18 @@ def test_no_question_reads_all_there_ever_was(db: Connection, journal: Journal) 
     message = send(db, journal)
     messages.owed(db)
     messages.is_owed(db, WORKER)
-    parcel = messages.claim(db, WORKER, now)
+    parcel = parcels.claim(db, WORKER, now)
     assert parcel
-    messages.release(db, parcel)
-    messages.note_blocked(db, parcel, Obstacle(BlockedReason.DRAFT, "a draft"), text="a draft")
-    messages.claim(db, WORKER, now)
-    messages.move(db, parcel, Step.PASTED)
+    parcels.release(db, parcel)
+    parcels.note_blocked(db, parcel, Obstacle(BlockedReason.DRAFT, "a draft"), text="a draft")
+    parcels.claim(db, WORKER, now)
+    parcels.move(db, parcel, Step.PASTED)
     journal.append(db, facts.TurnStarted(WORKER, "Build it."), facts.TurnEnded(WORKER))
     turns.of_message(db, message)
     turns.of_session(db, WORKER, last=10)
     turns.count_ended(db, WORKER)
-    sessions.known(db, SENDER)
-    sessions.bind(db, Badge("b"), SENDER)
+    session_bindings.known(db, SENDER)
+    session_bindings.bind(db, Badge("b"), SENDER)
     journal.append(db, facts.EndRequested(WORKER, "x"), facts.SessionEnded(WORKER, "exit"))
     once(db, Key("k", "o", "d"), lambda _: "", now)
     retention.forget_aged(db, before=now - timedelta(days=1))
@@ -72,11 +72,11 @@ def send(db: Connection, journal: Journal) -> MessageId:
 
 def claim(db: Connection, journal: Journal) -> None:
     send(db, journal)
-    messages.claim(db, WORKER, journal.clock.now())
+    parcels.claim(db, WORKER, journal.clock.now())
 
 
 def look_under_way(db: Connection, journal: Journal) -> None:
-    messages.under_way(db, WORKER)
+    parcels.under_way(db, WORKER)
 
 
 def look_who_is_owed(db: Connection, journal: Journal) -> None:
@@ -100,7 +100,7 @@ def look_who_lives(db: Connection, journal: Journal) -> None:
 
 
 def find_a_sender(db: Connection, journal: Journal) -> None:
-    sessions.known(db, SENDER)
+    session_bindings.known(db, SENDER)
 
 
 def forget_nothing(db: Connection, journal: Journal) -> None:
@@ -174,7 +174,7 @@ def grow_old(db: Connection, journal: Journal, numbers: range) -> None:
         journal.append(db, facts.SessionEnded(name, "exit"))
         claim(db, journal)
         journal.append(db, facts.TurnStarted(WORKER, "Build it."), facts.TurnEnded(WORKER))
-    assert messages.under_way(db, WORKER) is None
+    assert parcels.under_way(db, WORKER) is None
     assert turns.count_ended(db, WORKER) == numbers.stop
     assert turns.count_ended(db, ANNA) == 0
 

@@ -8,7 +8,7 @@ from rookery.model.errors import SessionUnknown
 from rookery.model.facts import SessionId
 from rookery.model.sessions import Badge, NativeId, Sender
 from rookery.sessions import endings
-from rookery.store import evidence, senders, sessions, tokens
+from rookery.store import evidence, senders, session_bindings, sessions, tokens
 from rookery.store.journal import Journal
 from tests.support.fakes.clock import FakeClock
 from tests.support.rows import make
@@ -37,7 +37,7 @@ def test_a_sender_is_the_live_session_of_its_native_id_before_one_that_is_over(
         clock.advance(1.0)
         end(db, journal, session)
         found.append(senders.known(db, sender(event)))
-        assert getattr(found[-1], "session", None) == sessions.known(db, sender(event))
+        assert getattr(found[-1], "session", None) == session_bindings.known(db, sender(event))
 
     told = [(each.session, each.process) if each else None for each in found]
     late = [None, None] if event == "SessionStart" else [(OLD, None), (NEW, None)]

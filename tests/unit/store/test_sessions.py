@@ -13,7 +13,7 @@ from rookery.model.facts import SessionId
 from rookery.model.lifecycle import SessionState, Status
 from rookery.model.sessions import NativeId, Sender, Session
 from rookery.ports.runtime import Place
-from rookery.store import sessions, tokens
+from rookery.store import session_bindings, session_lookup, sessions, tokens
 from rookery.store.journal import Journal
 from tests.support.fakes.clock import FakeClock
 from tests.support.rows import make
@@ -85,11 +85,11 @@ def test_a_session_is_found_by_id_then_name_then_native_id(
     by_native_id = add("3333", name="third", native_id="same2")
     named_as_an_id = add("4444", name="same")
 
-    assert sessions.resolve(db, "same") == by_id
-    assert sessions.resolve(db, "same2") == by_name
-    assert sessions.resolve(db, "4444") == named_as_an_id
+    assert session_lookup.resolve(db, "same") == by_id
+    assert session_lookup.resolve(db, "same2") == by_name
+    assert session_lookup.resolve(db, "4444") == named_as_an_id
     end(by_name)
-    assert sessions.resolve(db, "same2") == by_native_id
+    assert session_lookup.resolve(db, "same2") == by_native_id
 
 
 @pytest.mark.spec("A10")
@@ -103,9 +103,9 @@ def test_the_living_are_meant_before_the_dead(
     end(again)
     newest = add("3333", name="builder", native_id="n1")
 
-    assert sessions.resolve(db, word) == newest
+    assert session_lookup.resolve(db, word) == newest
     end(newest)
-    assert sessions.resolve(db, word).id == newest.id
+    assert session_lookup.resolve(db, word).id == newest.id
 
 
 @pytest.mark.spec("A10")
@@ -115,9 +115,9 @@ def test_the_beginning_of_an_id_or_a_name_is_enough_if_it_is_the_only_one(
     one = add("0c41aaaa", name="parser")
     other = add("0c42bbbb", name="painter")
 
-    assert sessions.resolve(db, "0c41") == one
-    assert sessions.resolve(db, "pain") == other
-    assert sessions.resolve(db, "pai") == other
+    assert session_lookup.resolve(db, "0c41") == one
+    assert session_lookup.resolve(db, "pain") == other
+    assert session_lookup.resolve(db, "pai") == other
 
 
 @pytest.mark.spec("A10")
@@ -127,12 +127,12 @@ def test_the_beginning_of_a_native_id_or_of_an_ended_sessions_name_is_enough(
     one = add("1111aaaa", name="parser", native_id="01a1e546-fc98-77d3")
     other = add("2222bbbb", name="painter", native_id="01a1e546-0000-77d3")
 
-    assert sessions.resolve(db, "01a1e546-fc98") == one
+    assert session_lookup.resolve(db, "01a1e546-fc98") == one
     with pytest.raises(SessionAmbiguous):
-        sessions.resolve(db, "01a1e546")
+        session_lookup.resolve(db, "01a1e546")
     end(other)
-    assert sessions.resolve(db, "01a1e546-0").id == other.id
-    assert sessions.resolve(db, "pai").id == other.id
+    assert session_lookup.resolve(db, "01a1e546-0").id == other.id
+    assert session_lookup.resolve(db, "pai").id == other.id
 
 
 @pytest.mark.spec("A10")
@@ -140,9 +140,9 @@ def test_that_an_abbreviated_id_is_too_short_is_said(db: Connection, add: Add) -
     add("0c41aaaa", name="parser")
 
     with pytest.raises(SessionUnknown, match="an id needs 4 characters"):
-        sessions.resolve(db, "0c4")
+        session_lookup.resolve(db, "0c4")
     with pytest.raises(SessionUnknown) as told:
-        sessions.resolve(db, "0c43")
+        session_lookup.resolve(db, "0c43")
     assert "4 characters" not in str(told.value)
 
 
@@ -153,7 +153,7 @@ def test_an_ambiguous_beginning_lists_whom_it_could_mean(db: Connection, add: Ad
     add("ffff0c41", name="other")
 
     with pytest.raises(SessionAmbiguous) as told:
-        sessions.resolve(db, "0c41")
+        session_lookup.resolve(db, "0c41")
 
     assert "parser (0c41aaaa)" in str(told.value)
     assert "painter (0c41bbbb)" in str(told.value)
@@ -165,10 +165,10 @@ def test_the_dead_do_not_make_a_beginning_ambiguous(db: Connection, add: Add, en
     end(add("0c41aaaa"))
     alive = add("0c41bbbb")
 
-    assert sessions.resolve(db, "0c41") == alive
+    assert session_lookup.resolve(db, "0c41") == alive
     end(alive)
     with pytest.raises(SessionAmbiguous):
-        sessions.resolve(db, "0c41")
+        session_lookup.resolve(db, "0c41")
 
 
 @pytest.mark.spec("A10")
@@ -177,7 +177,7 @@ def test_who_cannot_be_meant_is_unknown(db: Connection, add: Add, word: str) -> 
     add("0c41aaaa", name="parser")
 
     with pytest.raises(SessionUnknown, match="rookery ls"):
-        sessions.resolve(db, word)
+        session_lookup.resolve(db, word)
 
 
 @pytest.mark.spec("A1")
@@ -276,7 +276,9 @@ def test_a_session_stays_one_when_its_conversation_is_left(
 
     journal.append(db, facts.ConversationLeft(session.id, "clear"))
     left = sessions.get(db, session.id).native_id
-    bound = sessions.bind(db, badge, Sender("demo", NativeId("n2"), "/", "SessionStart"))
+    bound = session_bindings.bind(
+        db, badge, Sender("demo", NativeId("n2"), "/", "SessionStart")
+    )
 
     assert left is None
     assert bound == session.id

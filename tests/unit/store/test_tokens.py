@@ -12,7 +12,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 from rookery.model.errors import CommandRefused
 from rookery.model.scopes import MAY, Identity, Scope
 from rookery.store import tokens
-from rookery.store.database import open_file
+from rookery.store.connections import open_file
 from rookery.store.journal import Journal
 from rookery.store.migrations import migrate
 from tests.support.fakes.clock import FakeClock

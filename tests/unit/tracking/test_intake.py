@@ -32,7 +32,7 @@ from rookery.processes import Process
 from rookery.programs.hook import TAKEN
 from rookery.sessions import endings
 from rookery.sessions.commands import MessageSender, send
-from rookery.store import flags, messages, requests, senders, sessions, tokens, turns
+from rookery.store import flags, parcels, requests, senders, sessions, tokens, turns
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.tracking.intake import TYPED_BY_US, Intake, PromptNote
@@ -488,7 +488,7 @@ async def test_an_agent_is_told_beside_its_prompt_who_has_typed_it(
         speaker = MessageSender("session anna", SessionId("anna"))
         to, words = SessionId("worker"), Words("Build it.", 0)
         send(db, journal, speaker=speaker, recipient=to, words=words)
-        parcel = messages.claim(db, to, journal.clock.now())
+        parcel = parcels.claim(db, to, journal.clock.now())
         return parcel.words if parcel else ""
 
     prompt = await database.write(speak)

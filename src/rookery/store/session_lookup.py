@@ -1,0 +1,108 @@
+"""Find sessions by what users call them: a name, an id, or a prefix of one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from dataclasses import dataclass
+from sqlite3 import Connection
+
+from rookery.model.errors import SessionAmbiguous, SessionUnknown
+from rookery.model.facts import SessionId
+from rookery.model.names import SHOWN_NAME_CHARACTERS
+from rookery.model.sessions import Session
+from rookery.store.sessions import LIVE, read_session
+
+#: Minimum length of an abbreviated id: fewer characters match an id by chance. A name is
+#: chosen by a person, and may be abbreviated to any unique prefix.
+MIN_ID_CHARACTERS = 4
+
+
+_NAME_BEGINS = "substr(name, 1, length(:word)) = :word"
+
+
+_ID_BEGINS = (
+    "substr(id, 1, length(:word)) = :word or substr(native_id, 1, length(:word)) = :word"
+)
+
+
+def resolve(
+    db: Connection, word: str, *, among: Collection[SessionId] | None = None
+) -> Session:
+    """Return the session with this id, name or native id, or a prefix of one.
+
+    If ``among`` is given, only these sessions are searched.
+    """
+    for question in (
+        "id = :word",
+        f"name = :word and {LIVE}",
+        f"native_id = :word and {LIVE}",
+        "name = :word",
+        "native_id = :word",
+    ):
+        if found := _find(db, question, word, limit=1, among=among):
+            return found[0]
+    if session := _abbreviated(db, word, among=among):
+        return session
+    hint = (
+        ""
+        if len(word) >= MIN_ID_CHARACTERS
+        else f" (an id needs {MIN_ID_CHARACTERS} characters)"
+    )
+    raise SessionUnknown(
+        f"{word[:SHOWN_NAME_CHARACTERS]!r}{hint}. See them all with:  rookery ls --all"
+    )
+
+
+def _abbreviated(
+    db: Connection, word: str, *, among: Collection[SessionId] | None
+) -> Session | None:
+    """Return the only session whose name, id or native id has this prefix; live ones first.
+
+    Raises ``SessionAmbiguous`` if there are several.
+    """
+    if not word:
+        return None
+    is_id = len(word) >= MIN_ID_CHARACTERS
+    begins = f"({_NAME_BEGINS} or {_ID_BEGINS})" if is_id else _NAME_BEGINS
+    for question in (f"{begins} and {LIVE}", begins):
+        found = _find(db, question, word, limit=10, among=among)
+        if len(found) > 1:
+            raise SessionAmbiguous(", ".join(f"{each.name} ({each.id})" for each in found))
+        if found:
+            return found[0]
+    return None
+
+
+def _find(
+    db: Connection,
+    question: str,
+    word: str,
+    *,
+    limit: int,
+    among: Collection[SessionId] | None,
+) -> list[Session]:
+    chosen = "" if among is None else " and id in (select value from json_each(:among))"
+    rows = db.execute(
+        f"select * from sessions where ({question}){chosen}"
+        f" order by created_at desc limit {limit}",
+        {"word": word, "among": json.dumps([*(among or ())])},
+    )
+    return [read_session(row) for row in rows]
+
+
+def called(db: Connection, name: str) -> Session | None:
+    """Return the live session with exactly this name."""
+    found = _find(db, f"name = :word and {LIVE}", name, limit=1, among=None)
+    return found[0] if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class TakenNames:
+    """The names of live sessions, looked up individually, as there may be thousands."""
+
+    db: Connection
+
+    def __contains__(self, name: object) -> bool:
+        query = f"select 1 from sessions where name = ? and {LIVE}"
+        return self.db.execute(query, (name,)).fetchone() is not None
