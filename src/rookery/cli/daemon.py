@@ -38,7 +38,6 @@ from rookery.importing import without_collections
 from rookery.model.errors import (
     AlreadyRunning,
     Answered,
-    BadInput,
     NotRunning,
     StoreBroken,
     TimedOut,
@@ -285,19 +284,3 @@ def status(daemon: Client, *, as_json: bool) -> None:
     if found.trouble:
         complain(found.trouble)
         sys.exit(FAILED)
-
-
-@click.command()
-@click.option("--lines", "-n", type=click.IntRange(1), default=50, show_default=True)
-@click.option("--follow", "-f", is_flag=True, help="Follow the log.")
-def logs(*, lines: int, follow: bool) -> None:
-    """Show the daemon's log."""
-    log = home().log
-    if not log.exists():
-        raise BadInput(f"there is no log yet: {log}")
-    with log.open(encoding="utf-8", errors="replace") as file:
-        say("".join(file.readlines()[-lines:]).rstrip("\n"))
-        while follow:
-            for line in file:
-                say(line.rstrip("\n"))
-            pause(0.2)

@@ -46,7 +46,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "up": "daemon",
         "down": "daemon",
         "status": "daemon",
-        "logs": "daemon",
+        "logs": "logs",
         "service": "service",
     },
     "Maintenance": {

@@ -99,11 +99,7 @@ def _call(key: str, agent: str, payload: bytes) -> bytes:
 
 
 def _ancestors() -> bytes:
-    """Return the ancestor processes, the nearest first, each as pid and start time.
-
-    They may have exited when a spooled call is read; then only this list identifies its sender.
-    Empty without /proc, as on macOS: see docs/reference/platforms.md.
-    """
+    """Return pid and start time of each ancestor, nearest first; empty without /proc."""
     found: list[bytes] = []
     pid = posix.getppid()
     while pid > 1 and len(found) < MAX_ANCESTORS:

@@ -71,7 +71,7 @@ def _camel_content(step: Write) -> dict[str, object]:
     return {"filePath": step.path, "content": step.text}
 
 
-def _patch(step: Write) -> dict[str, object]:
+def _patch_input(step: Write) -> dict[str, object]:
     added = "".join(f"+{line}\n" for line in step.text.split("\n"))
     body = f"*** Add File: {step.path}\n{added}"
     return {"input": f"*** Begin Patch\n{body}*** End Patch"}
@@ -91,6 +91,6 @@ _SHELLS: dict[str, Callable[[str], dict[str, object]]] = {
 _WRITERS: dict[str, Callable[[Write], dict[str, object]]] = {
     "Write": _content,  # Claude Code
     "write_file": _content,  # Gemini CLI
-    "apply_patch": _patch,  # Codex
+    "apply_patch": _patch_input,  # Codex
     "write": _camel_content,  # OpenCode
 }

@@ -1,0 +1,26 @@
+"""The command that shows the daemon's log."""
+
+from __future__ import annotations
+
+import click
+
+from rookery.cli.options import home
+from rookery.cli.render import say
+from rookery.cli.waiting import pause
+from rookery.model.errors import BadInput
+
+
+@click.command()
+@click.option("--lines", "-n", type=click.IntRange(1), default=50, show_default=True)
+@click.option("--follow", "-f", is_flag=True, help="Follow the log.")
+def logs(*, lines: int, follow: bool) -> None:
+    """Show the daemon's log."""
+    log = home().log
+    if not log.exists():
+        raise BadInput(f"there is no log yet: {log}")
+    with log.open(encoding="utf-8", errors="replace") as file:
+        say("".join(file.readlines()[-lines:]).rstrip("\n"))
+        while follow:
+            for line in file:
+                say(line.rstrip("\n"))
+            pause(0.2)
