@@ -70,7 +70,7 @@ class TmuxRuntime:
         self._sightings: asyncio.Queue[Sighting] = asyncio.Queue()
         self._chores: asyncio.Queue[Chore] = asyncio.Queue()
         self._looks_for_cut_off = False
-        self.server = server(site, clock, hear=self._hear, adopt_session=self._relink_panes)
+        self.server = server(site, clock, hear=self._hear, on_connect=self._relink_panes)
         self._typing = typing
         self._activity = PaneActivity(
             self._panes, self.server, clock, self._sightings, self._chores

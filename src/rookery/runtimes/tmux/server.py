@@ -102,13 +102,13 @@ class Server:
         clock: Clock,
         *,
         hear: Callable[[Event], None],
-        adopt_session: Callable[[], Awaitable[None]],
+        on_connect: Callable[[], Awaitable[None]],
     ) -> None:
         """``welcome`` is called each time both connections are up."""
         self.site = site
         self._clock = clock
         self._hear = hear
-        self._welcome = adopt_session
+        self._on_connect = on_connect
         self._commands: ControlClient | None = None
         self._outputs: ControlClient | None = None
         self._connected = asyncio.Event()
@@ -147,7 +147,7 @@ class Server:
 
         async def serve_until_lost() -> None:
             async with self._connection() as (commands, outputs):
-                await self._welcome()
+                await self._on_connect()
                 step.succeed()
                 await supervise.first_of(commands.gone.wait(), outputs.gone.wait())
             raise TmuxGone("a line was lost; connecting again.")
