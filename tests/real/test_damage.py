@@ -248,7 +248,7 @@ def test_a_program_that_outlives_its_tmux_server_is_kept_and_can_be_ended(
     assert rookery.ended("other")["status"] == "failed"
 
     assert rookery.session("it")["status"] == "running"
-    assert "without a terminal" in rookery.run("why", "it").stdout
+    assert "has no terminal" in rookery.run("why", "it").stdout
     assert "their panes are gone" in rookery.run("doctor").stdout
     os.kill(program, 0)
     done = rookery.run("end", "it")

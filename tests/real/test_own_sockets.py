@@ -71,7 +71,7 @@ def test_a_second_daemon_is_refused_when_lock_and_socket_were_deleted(rookery: R
     )
     eventually(lambda: answers(rookery))
 
-    assert "already runs" in second.stdout + second.stderr
+    assert "already running" in second.stdout + second.stderr
     assert rookery.client.get("status")["pid"] == pid
 
 

@@ -133,8 +133,9 @@ def _listen_to_several(
     needed = enough("all" if params.needed == "each" else params.needed, len(wanted))
     deadline = timedelta(seconds=params.timeout) if params.timeout is not None else None
     listeners.listen_to_several(db, context.journal, wanted, needed=needed, deadline=deadline)
-    rings = ((each, rings.ring_of(db, each)) for each in wanted)
-    return [Listening(each.target, listening=True, ring=ring) for each, ring in rings]
+    return [
+        Listening(each.target, listening=True, ring=rings.ring_of(db, each)) for each in wanted
+    ]
 
 
 async def unlisten(context: Context, caller: Caller, params: UnlistenParams) -> Stopped:
