@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rookery.importing import import_quickly
+from rookery.fast_import import import_quickly
 
 
 def main() -> None:

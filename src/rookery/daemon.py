@@ -37,10 +37,10 @@ from rookery.runtimes.tmux.server import version_of
 from rookery.sessions.recovery import SessionRecovery
 from rookery.sessions.supervisor import Supervisor
 from rookery.startup import store_settings
+from rookery.startup.components import USUAL_FACTORIES, Factories, Parts
 from rookery.startup.fatal_errors import FATAL, user_error
 from rookery.startup.loops import start_loops
 from rookery.startup.owner_token import ensure_owner_token
-from rookery.startup.parts import USUAL_FACTORIES, Factories, Parts
 
 _log = logging.getLogger(__name__)
 

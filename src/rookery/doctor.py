@@ -21,7 +21,7 @@ from rookery.ports.agent import Agent
 from rookery.programs.hook import verified
 from rookery.runtimes.tmux.server import version_of
 from rookery.store import file_check
-from rookery.store.troubles import UnsureMessage
+from rookery.store.health_problems import UnsureMessage
 
 #: Bytes below which a disk counts as nearly full.
 LOW_DISK_BYTES = 500_000_000

@@ -29,7 +29,7 @@ from rookery.ports.runtime import (
 )
 from rookery.ports.terminal import Printed
 from rookery.processes import Process
-from rookery.runtimes.tmux.delivery import DeliveryState
+from rookery.runtimes.tmux.delivery_steps import DeliveryState
 from tests.support.contract.runtimes import (
     DEMO,
     SOON,

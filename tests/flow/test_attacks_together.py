@@ -21,7 +21,7 @@ from rookery.model.facts import SessionId
 from rookery.model.listeners import Listener
 from rookery.model.messages import Parcel
 from rookery.model.relays import Relay
-from rookery.runtimes.tmux.delivery import DeliveryState
+from rookery.runtimes.tmux.delivery_steps import DeliveryState
 from rookery.sessions.commands import rename
 from rookery.sessions.starts import StartPlan, StartRequest, plan
 from rookery.store import flags, messages, sessions

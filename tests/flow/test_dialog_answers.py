@@ -31,7 +31,7 @@ from rookery.permissions.decisions import Permissions
 from rookery.permissions.screen_dialogs import LINGERING_SECONDS, SETTLE_SECONDS, DialogWatch
 from rookery.ports.agent import HookTraits
 from rookery.ports.runtime import FellQuiet, Sighting
-from rookery.sessions import endings
+from rookery.sessions import record_end
 from rookery.store import audit, dialogs, request_keys, requests, sessions
 from rookery.store.journal import read_entry
 from tests.support.daemon import House, World, passing_time, running
@@ -294,7 +294,7 @@ async def test_an_answer_for_a_session_that_is_over_is_settled_as_gone(bench: Be
     request = await bench.ask()
     await bench.answer(request)
     await bench.context.database.write(
-        lambda db: endings.end(
+        lambda db: record_end.end(
             db, bench.context.journal, bench.session, outcome="failed", reason="killed"
         )
     )

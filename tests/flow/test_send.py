@@ -23,7 +23,7 @@ from rookery.model.lifecycle import Activity
 from rookery.model.messages import Parcel, clean
 from rookery.model.obstacles import BlockedReason, Obstacle
 from rookery.ports.runtime import FellQuiet, Sighting
-from rookery.runtimes.tmux.delivery import LOST_AFTER_S
+from rookery.runtimes.tmux.delivery_steps import LOST_AFTER_S
 from rookery.sessions.commands import MessageSender, send
 from rookery.sessions.launching import LaunchContext
 from rookery.store.backlog import QueuedWords, kept_words

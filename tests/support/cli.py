@@ -10,7 +10,7 @@ import pytest
 
 from rookery import cli
 from rookery.client import Client
-from rookery.client.answers import read
+from rookery.client.decoding import read
 from rookery.client.sessions import SessionInfo
 
 

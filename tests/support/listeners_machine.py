@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from rookery.model import facts
 from rookery.model.facts import SessionId
-from rookery.store import listeners, parcels
+from rookery.store import listeners, message_batches
 from rookery.store.connections import open_file
 from rookery.store.journal import Journal
 from rookery.store.migrations import migrate
@@ -73,7 +73,7 @@ class ListenersMachine(RuleBasedStateMachine):
     def paste(self, session: SessionId) -> None:
         if session in self.boxes:
             return
-        if parcel := parcels.claim(self.db, session, self.office.journal.clock.now()):
+        if parcel := message_batches.claim(self.db, session, self.office.journal.clock.now()):
             self.boxes[session] = parcel.words
             self.go_on(session, "paste", "prompt")
 

@@ -10,7 +10,7 @@ from rookery.model.facts import Fact, SessionId
 from rookery.model.listeners import Listener, Until
 from rookery.model.messages import MessageId, Parcel, Words
 from rookery.sessions.commands import MessageSender, send
-from rookery.store import families, parcels
+from rookery.store import message_batches, session_families
 from rookery.store.journal import Journal
 from tests.support.rows import settle_in
 
@@ -24,7 +24,7 @@ class Office:
         self.db = db
         self.journal = Journal(journal.computer, journal.clock, READERS)
         settle_in(db, self.journal)
-        families.trust_all(db, on=True)  # they are no family, and may read each other
+        session_families.trust_all(db, on=True)  # they are no family, and may read each other
         self.take_over()
 
     def take_over(self) -> None:
@@ -64,7 +64,7 @@ class Office:
         return message
 
     def paste(self, session: SessionId) -> Parcel:
-        parcel = parcels.claim(self.db, session, self.journal.clock.now())
+        parcel = message_batches.claim(self.db, session, self.journal.clock.now())
         assert parcel
         return parcel
 

@@ -15,7 +15,7 @@ from rookery.home import Home, find_home
 from rookery.model.errors import BadInput
 from rookery.model.scopes import Identity, Scope
 from rookery.model.sessions import Badge
-from rookery.restoring import restore
+from rookery.restore_backup import restore
 from rookery.store import migrations, senders, sessions, tokens
 from rookery.store.connections import open_file
 from rookery.store.journal import Journal

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from rookery.model.answers import Answer, contains_in_order, explained
 from rookery.model.facts import (
     Fact,
     InputSettled,
@@ -14,6 +13,7 @@ from rookery.model.facts import (
     TurnEnded,
     TurnStarted,
 )
+from rookery.model.turn_texts import Answer, contains_in_order, explained
 
 S = SessionId("s")
 FOUND = Answer("Done.", "/transcript", "failed", "Go.")

@@ -17,12 +17,7 @@ from sqlite3 import Connection
 
 import anyio
 
-from rookery.api.peer_credentials import (
-    Position,
-    ProcessEvidence,
-    read_evidence,
-    read_position,
-)
+from rookery.api.peer_evidence import Position, ProcessEvidence, read_evidence, read_position
 from rookery.model.errors import Forbidden, RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.scopes import Identity, Scope

@@ -20,7 +20,7 @@ from rookery.model.scopes import Need
 from rookery.model.sessions import Session
 from rookery.operations.access import reach
 from rookery.operations.context import Caller, Context
-from rookery.store import entries, sessions
+from rookery.store import journal_entries, sessions
 from rookery.store.database import Database
 
 #: Entries that are read at once, and events that are kept encoded.
@@ -72,7 +72,7 @@ class RecentEvents:
         async with self._reading:
             if not self._events:
                 # Only the latest are kept: a reader of the distant past reads its own pages.
-                newest = await self.database.read(entries.last_number)
+                newest = await self.database.read(journal_entries.last_number)
                 self._last = max(self._last, seq, newest - KEPT)
             await self._read_on()
             if self._events and seq >= self._events[0].seq - 1:
@@ -101,7 +101,7 @@ def _size(event: StreamEvent) -> int:
 
 
 def _page(db: Connection, after: int) -> list[StreamEvent]:
-    return [_event(row) for row in entries.page(db, after=after, limit=PAGE)]
+    return [_event(row) for row in journal_entries.page(db, after=after, limit=PAGE)]
 
 
 def _event(row: Row) -> StreamEvent:
@@ -148,7 +148,7 @@ async def recall(context: Context, caller: Caller, after: int) -> AsyncIterator[
 
     They come in chunks of many events, which are encoded in the database reader's thread.
     """
-    last = await context.database.read(entries.last_number)
+    last = await context.database.read(journal_entries.last_number)
     while after < last:
         read = partial(_read_past, context, caller, after=after, last=last)
         after, frames = await context.database.read(read)
@@ -161,7 +161,7 @@ def _read_past(
 ) -> tuple[int, bytes]:
     """Return the frames of some entries, and the number of the last one that was read."""
     allowed = _family(context, caller, db)  # read each time: it may have shrunk
-    found = entries.between(db, after=after, last=last, limit=MAX_CHUNK_ENTRIES)
+    found = journal_entries.between(db, after=after, last=last, limit=MAX_CHUNK_ENTRIES)
     frames: list[str] = []
     size, seq = 0, last  # if no entry is found, all were read
     for seq, at, session, kind, body in found:
@@ -182,7 +182,7 @@ def _begin(
     context: Context, caller: Caller, after: int | None, db: Connection
 ) -> tuple[set[SessionId] | None, StreamEvent | None]:
     allowed = _family(context, caller, db)
-    first, last = entries.first_number(db), entries.last_number(db)
+    first, last = journal_entries.first_number(db), journal_entries.last_number(db)
     if after is not None and first - 1 <= after <= last:
         return allowed, None
     since = context.journal.clock.now() - timedelta(hours=context.settings.limits.listed_hours)

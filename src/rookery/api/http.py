@@ -25,7 +25,7 @@ from rookery.model.errors import RookeryError, StoreBroken
 from rookery.operations.catalog import OPERATIONS
 from rookery.operations.context import Context
 from rookery.operations.idempotency import ask
-from rookery.operations.table import Operation, shape_of
+from rookery.operations.operation import Operation, shape_of
 from rookery.supervise import first_of
 
 T = TypeVar("T")

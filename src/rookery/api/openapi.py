@@ -14,7 +14,7 @@ from rookery import __version__
 from rookery.api.parameters import KEY_HEADER, MAX_KEY_CHARS, in_path, outside_the_path
 from rookery.api.streams import STREAMS, Stream
 from rookery.operations.catalog import OPERATIONS
-from rookery.operations.table import Operation
+from rookery.operations.operation import Operation
 
 _REFERENCE = "#/components/schemas/{model}"
 

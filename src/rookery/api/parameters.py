@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from rookery.model.errors import BadInput
-from rookery.operations.table import Operation, Params, misshapen
+from rookery.operations.operation import Operation, Params, misshapen
 
 M = TypeVar("M", bound=BaseModel)
 

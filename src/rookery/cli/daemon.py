@@ -28,13 +28,13 @@ from rookery.cli.render import (
     say,
     show_json,
 )
+from rookery.cli.timed_requests import pause
 from rookery.cli.versions import skew
-from rookery.cli.waiting import pause
 from rookery.client import Client
 from rookery.client.daemon import StatusInfo, show_status, stop_daemon
 from rookery.environment import ask_login_shell
+from rookery.fast_import import without_collections
 from rookery.home import Home, open_private
-from rookery.importing import without_collections
 from rookery.model.errors import (
     AlreadyRunning,
     Answered,

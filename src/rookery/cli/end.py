@@ -8,7 +8,7 @@ from typing import TypedDict, Unpack
 import click
 
 from rookery.cli.completion import session_names
-from rookery.cli.endings import ended_by
+from rookery.cli.end_texts import ended_by
 from rookery.cli.names import with_names_from
 from rookery.cli.options import SECONDS, as_json, pass_client
 from rookery.cli.render import count, say, show_json

@@ -13,10 +13,10 @@ import click
 from rookery.cli.names import known_sessions, name_of, with_names_by
 from rookery.cli.options import as_json, pass_client
 from rookery.cli.render import count, local, one_line, safe_json
-from rookery.cli.waiting import await_return
+from rookery.cli.timed_requests import await_return
 from rookery.client import Client
-from rookery.client.answers import DaemonAnswer, JsonObject, read
 from rookery.client.daemon import show_status
+from rookery.client.decoding import DaemonAnswer, JsonObject, read
 from rookery.client.sessions import SessionInfo, show_session
 from rookery.model.errors import Answered, NotRunning
 

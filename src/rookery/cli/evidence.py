@@ -7,7 +7,7 @@ from functools import partial
 import click
 
 from rookery.cli.completion import of_session
-from rookery.cli.endings import ended_by
+from rookery.cli.end_texts import ended_by
 from rookery.cli.names import with_names_from
 from rookery.cli.options import as_json, pass_client
 from rookery.cli.render import ago, does, out_of_date, reply, say, say_line

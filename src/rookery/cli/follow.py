@@ -22,7 +22,7 @@ from rookery.cli.notices import (
     TurnNotice,
     WordsNotice,
 )
-from rookery.cli.waiting import await_return
+from rookery.cli.timed_requests import await_return
 from rookery.client import Client
 from rookery.client.foreground import (
     ForegroundInfo,

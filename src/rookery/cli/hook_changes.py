@@ -17,12 +17,12 @@ from rookery.cli.hook_options import Consent, HookTarget
 from rookery.cli.render import count, plain, say, say_line, short, show_json
 from rookery.cli.tables import cut, width_here
 from rookery.home import Home
-from rookery.hook_setup import places, plans, record
+from rookery.hook_setup import plans, record, settings_folders
 from rookery.hook_setup.apply import apply_plan, write_programs
 from rookery.hook_setup.files import Change
-from rookery.hook_setup.places import HookPlace
 from rookery.hook_setup.plans import HookState, SetupPlan
 from rookery.hook_setup.record import InstallRecord
+from rookery.hook_setup.settings_folders import HookPlace
 from rookery.model.errors import BadInput
 
 #: Lines of a diff that are enough to show the kind of change.
@@ -76,20 +76,20 @@ def chosen_places(where: HookTarget) -> list[HookPlace]:
     if sum([where.user, bool(where.project), bool(where.folders)]) > 1:
         raise BadInput("use only one of --user, --project and --config-dir.")
     agents = where.agents or [
-        each for each in where.supported if places.is_used(each, os.environ)
+        each for each in where.supported if settings_folders.is_used(each, os.environ)
     ]
     if not agents:
         raise BadInput("no agent was found here; name one:  --agent claude")
     if where.folders:
         if len(agents) > 1 or not where.agents:
             raise BadInput("name the agent of the --config-dir:  --agent claude")
-        return [places.of_folder(agents[0], Path(each)) for each in where.folders]
+        return [settings_folders.of_folder(agents[0], Path(each)) for each in where.folders]
     if where.project:
         folder = Path(where.project)
         if not folder.is_dir():
             raise BadInput(f"there is no folder {folder}")
-        return [places.of_project(each, folder, os.environ) for each in agents]
-    return [places.of_user(each, os.environ) for each in agents]
+        return [settings_folders.of_project(each, folder, os.environ) for each in agents]
+    return [settings_folders.of_user(each, os.environ) for each in agents]
 
 
 def known_places(where: HookTarget, known: InstallRecord) -> list[HookPlace]:
@@ -102,7 +102,7 @@ def known_places(where: HookTarget, known: InstallRecord) -> list[HookPlace]:
 
 def all_places(known: InstallRecord, supported: Sequence[str]) -> list[HookPlace]:
     """Return each agent's default place and all other places with installed hooks."""
-    usual = [places.of_user(each, os.environ) for each in supported]
+    usual = [settings_folders.of_user(each, os.environ) for each in supported]
     return list(dict.fromkeys([*usual, *known.places()]))
 
 
@@ -168,7 +168,7 @@ def install(here: Home, plan: SetupPlan, consent: Consent, *, trusted: bool) -> 
     carry_out(here, plan, consent)
     if not consent.as_json:
         for agent in sorted({change.agent for change in plan.changes}):
-            dialect = places.dialect_of(agent)
+            dialect = settings_folders.dialect_of(agent)
             asks = None if trusted else dialect.trust
             say(asks.next_step if asks else dialect.next_step)
 

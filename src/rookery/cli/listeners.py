@@ -12,13 +12,13 @@ import click
 
 from rookery.cli.blocked import why_blocked
 from rookery.cli.completion import session_names
-from rookery.cli.endings import ended_by
+from rookery.cli.end_texts import ended_by
 from rookery.cli.exit_codes import FAILED
 from rookery.cli.messages import UNHEARD
 from rookery.cli.names import known_sessions, name_of, with_names
 from rookery.cli.options import SECONDS, as_json, examples, pass_client
 from rookery.cli.render import HELD, ago, local, plain, reply, say, say_line, show_json
-from rookery.cli.waiting import WaitGoal, how_many
+from rookery.cli.timed_requests import WaitGoal, how_many
 from rookery.client import Client
 from rookery.client.listeners import (
     CombinedWait,

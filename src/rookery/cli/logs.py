@@ -6,7 +6,7 @@ import click
 
 from rookery.cli.options import home
 from rookery.cli.render import say
-from rookery.cli.waiting import pause
+from rookery.cli.timed_requests import pause
 from rookery.model.errors import BadInput
 
 

@@ -14,7 +14,6 @@ from rookery.cli.options import as_json, home, pass_client
 from rookery.cli.render import count, is_colourful, reply, say, show_json
 from rookery.cli.versions import skew
 from rookery.client import Client
-from rookery.client.answers import read
 from rookery.client.daemon import (
     CheckInfo,
     CheckupInfo,
@@ -25,6 +24,7 @@ from rookery.client.daemon import (
     show_status,
 )
 from rookery.client.daemon import prune as prune_old
+from rookery.client.decoding import read
 from rookery.clock import WallClock
 from rookery.model.errors import AlreadyRunning, BadInput, NotRunning
 
@@ -175,14 +175,14 @@ def restore(*, file: Path, as_json: bool) -> None:
     have failed, and messages that were waiting are not delivered.
     """
     # Imported here because they take half a second to load.
-    from rookery import restoring  # noqa: PLC0415
+    from rookery import restore_backup  # noqa: PLC0415
     from rookery.startup.readers import READERS  # noqa: PLC0415
 
     here = home()
     here.prepare()
     try:
         with here.locked():
-            aside = restoring.restore(here, file, [*READERS], WallClock())
+            aside = restore_backup.restore(here, file, [*READERS], WallClock())
     except AlreadyRunning as running:
         raise BadInput(f"{running} Stop it first:  rookery down") from running
     if as_json:

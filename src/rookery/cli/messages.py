@@ -17,7 +17,7 @@ from rookery.cli.options import SECONDS, as_json, pass_client
 from rookery.cli.prompts import prompt_of
 from rookery.cli.render import HELD, complain, count, plain, remark, reply, say, show_json
 from rookery.cli.tables import cut
-from rookery.cli.waiting import await_return, goes_on, patiently, stoppable
+from rookery.cli.timed_requests import await_return, goes_on, patiently, stoppable
 from rookery.client import Client, CutOff
 from rookery.client.messages import (
     DeliveryInfo,

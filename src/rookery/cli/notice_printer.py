@@ -10,7 +10,7 @@ from datetime import datetime
 
 import click
 
-from rookery.cli.endings import ended_by
+from rookery.cli.end_texts import ended_by
 from rookery.cli.names import is_session, with_names_from
 from rookery.cli.notices import (
     AsksNotice,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import Struct
 
-from rookery.client.answers import JsonObject
+from rookery.client.decoding import JsonObject
 from rookery.client.sessions import TurnInfo
 
 

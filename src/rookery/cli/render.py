@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 import click
 
-from rookery.client.answers import DaemonAnswer
+from rookery.client.decoding import DaemonAnswer
 
 #: Control characters and characters that change the direction of text: agents' texts are
 #: printed and must not control the terminal.

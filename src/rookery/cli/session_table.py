@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import click
 
-from rookery.cli.endings import ended_by
+from rookery.cli.end_texts import ended_by
 from rookery.cli.names import with_names
 from rookery.cli.render import ago, count, is_colourful, one_line, plain, running_on, say, short
 from rookery.cli.tables import Layout, line_of, width_here

@@ -28,7 +28,7 @@ from rookery.cli.render import (
 )
 from rookery.cli.report import awaited, has_failed, report, summary
 from rookery.cli.session_table import show_sessions
-from rookery.cli.waiting import WaitGoal, gathered, how_many, stoppable
+from rookery.cli.timed_requests import WaitGoal, gathered, how_many, stoppable
 from rookery.client import Client
 from rookery.client.sessions import (
     PendingInfo,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct, structs
 
-from rookery.client.answers import DaemonAnswer, read
+from rookery.client.decoding import DaemonAnswer, read
 from rookery.client.transport import Client
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rookery.client.answers import DaemonAnswer, read
+from rookery.client.decoding import DaemonAnswer, read
 from rookery.client.sessions import MessageProgress, SessionInfo, TurnInfo, Undelivered
 from rookery.client.transport import Client
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rookery.client.answers import DaemonAnswer, read
+from rookery.client.decoding import DaemonAnswer, read
 from rookery.client.transport import Client
 
 

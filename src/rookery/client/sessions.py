@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct, field, structs
 
-from rookery.client.answers import DaemonAnswer, read
+from rookery.client.decoding import DaemonAnswer, read
 from rookery.client.transport import Client
 
 

@@ -10,9 +10,9 @@ from functools import partial
 from sqlite3 import Connection
 
 from rookery import supervise
-from rookery.coordination.needs import need
+from rookery.coordination.needs_input import need
 from rookery.coordination.notices import News, tell
-from rookery.coordination.rings import path_back, ring_of
+from rookery.coordination.wait_cycles import path_back, ring_of
 from rookery.model import facts
 from rookery.model.actors import LISTENERS
 from rookery.model.errors import BadInput, SessionOver
@@ -35,7 +35,7 @@ from rookery.model.listeners import (
     without_hint,
 )
 from rookery.model.sessions import Session
-from rookery.store import dialogs, families, listeners, messages, sessions
+from rookery.store import dialogs, listeners, messages, session_families, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Entry, Journal, Reader
 
@@ -128,7 +128,7 @@ def react(db: Connection, entry: Entry) -> None:
 def _end_out_of_reach(db: Connection, entry: Entry, lasting: Sequence[Listener]) -> None:
     """End listeners whose caller could read the target only as a relay peer, and say so."""
     for each in lasting:
-        if not families.may_read(db, each.caller, each.target):
+        if not session_families.may_read(db, each.caller, each.target):
             listeners.remove(db, caller=each.caller, target=each.target)
             words = news(OUT_OF_REACH, sessions.get(db, each.target))
             _write(db, each.caller, words, entry.seq, hops=_hops(db, entry))
@@ -193,7 +193,7 @@ def _tell_of_end(db: Connection, entry: Entry, target: Session) -> None:
 
 def _template_for(db: Connection, listener: Listener, template: str) -> str:
     """Name no tool that the listener may not use: a user made it wait for another family."""
-    is_allowed = families.may_read(db, listener.caller, listener.target)
+    is_allowed = session_families.may_read(db, listener.caller, listener.target)
     return template if is_allowed else without_hint(template)
 
 

@@ -23,7 +23,7 @@ from rookery.permissions.screen_dialogs import about, call_of
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
 from rookery.ports.runtime import Runtime
-from rookery.store import dialogs, hook_answers, request_keys, requests, sessions
+from rookery.store import dialogs, hook_replies, request_keys, requests, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.supervise import Reconciler
@@ -261,5 +261,5 @@ def _standing(db: Connection, request: Request) -> _Standing | None:
         return None
     presses = dialogs.was_pressed(db, request.id)
     moved = presses > 0 and dialogs.has_moved_on(db, request.id)
-    told = hook_answers.may_be_told(db, request.id)
+    told = hook_replies.may_be_told(db, request.id)
     return _Standing(sessions.get(db, request.session), verdict, presses, moved, told)

@@ -32,7 +32,7 @@ from rookery.permissions.project_files import require_own_command
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
 from rookery.ports.runtime import Blocked, LeftInput, Refused, Runtime, Submitted, Unknown
-from rookery.store import evidence, flags, messages, parcels, sessions, waiting
+from rookery.store import evidence, flags, message_batches, messages, sessions, wait_for_change
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.supervise import Reconciler
@@ -88,7 +88,7 @@ class Dispatcher:
             return True  # deliveries may be on hold by now
         # To a plain program two lines are two commands, each with its own answer.
         alone, now = agent.screen is None, self._clock.now()
-        claim = partial(parcels.claim, recipient=session.id, at=now, alone=alone)
+        claim = partial(message_batches.claim, recipient=session.id, at=now, alone=alone)
         parcel = await self.database.write(claim)
         if parcel is None:
             return False
@@ -113,7 +113,9 @@ class Dispatcher:
             case Blocked():
                 await self._note_blocked(parcel, delivery)
             case Refused(reason, is_in_input=True):
-                await self.database.write(partial(parcels.refuse, parcel=parcel, reason=reason))
+                await self.database.write(
+                    partial(message_batches.refuse, parcel=parcel, reason=reason)
+                )
             case Refused(reason):
                 await self._fail(parcel, reason)
             case Unknown():
@@ -123,7 +125,7 @@ class Dispatcher:
 
     async def _check_command(self, session: Session, parcel: Parcel) -> None:
         """Raise ``Forbidden`` for a session's command that the project defines by now."""
-        is_by_session = partial(parcels.is_by_session, parcel=parcel)
+        is_by_session = partial(message_batches.is_by_session, parcel=parcel)
         if parcel.is_command and await self.database.read(is_by_session):
             await require_own_command(session, parcel.words)
 
@@ -139,7 +141,7 @@ class Dispatcher:
             return False
         explain = partial(messages.explain, recipient=session.id, obstacle=_NO_TOOLS)
         await self.database.write(explain)
-        await waiting.until(self.database, has_tools, seconds=left, clock=self._clock)
+        await wait_for_change.until(self.database, has_tools, seconds=left, clock=self._clock)
         return True
 
     async def _wait_for_proof(self, parcel: Parcel, *, is_last: bool) -> None:
@@ -156,7 +158,7 @@ class Dispatcher:
         """Record that Enter was pressed: the only proof for an agent that reports nothing."""
 
         def confirm(db: Connection) -> None:
-            moved = parcels.move(db, parcel, Step.SUBMITTED)
+            moved = message_batches.move(db, parcel, Step.SUBMITTED)
             known = evidence.known(db, sessions.get(db, parcel.recipient), agent)
             if moved and not beliefs.hooks_report_turns(known):
                 self.journal.append(db, TurnStarted(parcel.recipient, parcel.words))
@@ -169,10 +171,10 @@ class Dispatcher:
 
     async def _is_settled_in_time(self, parcel: Parcel) -> bool:
         def is_settled(db: Connection) -> bool:
-            now = parcels.under_way(db, parcel.recipient)
+            now = message_batches.under_way(db, parcel.recipient)
             return now is None or now.id != parcel.id
 
-        return await waiting.until(
+        return await wait_for_change.until(
             self.database,
             is_settled,
             seconds=COMMAND_PROOF_SECONDS if parcel.is_command else PROMPT_PROOF_SECONDS,
@@ -182,10 +184,10 @@ class Dispatcher:
 
     async def _note_blocked(self, parcel: Parcel, blocked: Blocked) -> None:
         def note(db: Connection) -> None:
-            if not blocked.is_typed and not parcels.release(db, parcel):
+            if not blocked.is_typed and not message_batches.release(db, parcel):
                 return
             text = blocked.text or (obstacle.detail if obstacle else "")
-            if parcels.note_blocked(db, parcel, obstacle, text=text) and obstacle:
+            if message_batches.note_blocked(db, parcel, obstacle, text=text) and obstacle:
                 waited = DeliveryWaited(parcel.recipient, text, obstacle.code)
                 self.journal.append(db, waited)
 
@@ -197,7 +199,7 @@ class Dispatcher:
 
     async def _fail(self, parcel: Parcel, reason: str) -> None:
         def fail(db: Connection) -> None:
-            if parcels.fail(db, parcel, reason=reason):
+            if message_batches.fail(db, parcel, reason=reason):
                 self.journal.append(db, DeliveryWaited(parcel.recipient, reason))
 
         await self.database.write(fail)
@@ -208,7 +210,7 @@ class Dispatcher:
 
     async def _mark_unsure(self, parcel: Parcel) -> None:
         def doubt(db: Connection) -> None:
-            if parcels.move(db, parcel, Step.UNSURE):
+            if message_batches.move(db, parcel, Step.UNSURE):
                 self.journal.append(db, DeliveryDoubted(parcel.recipient, parcel.id))
 
         await self.database.write(doubt)
@@ -226,14 +228,14 @@ class _Log:
     parcel: Parcel
 
     async def note_typed(self) -> None:
-        note = partial(parcels.move, parcel=self.parcel, step=Step.PASTED)
+        note = partial(message_batches.move, parcel=self.parcel, step=Step.PASTED)
         await self.database.write(note)
 
     async def may_submit(self) -> bool:
         return not await self.database.peek(flags.is_holding)
 
     async def previous(self) -> Parcel | None:
-        last = partial(parcels.last_typed, recipient=self.parcel.recipient)
+        last = partial(message_batches.last_typed, recipient=self.parcel.recipient)
         return await self.database.read(last)
 
 
@@ -256,6 +258,6 @@ def _read_state(db: Connection, session: SessionId) -> _Present:
     return _Present(
         is_holding=flags.is_holding(db),
         session=sessions.get(db, session),
-        parcel=parcels.under_way(db, session),
+        parcel=message_batches.under_way(db, session),
         has_pending=messages.has_pending(db, session),
     )

@@ -11,8 +11,8 @@ from rookery.agents.shared.hook_settings import PROGRAM, Standing
 from rookery.home import Home
 from rookery.hook_setup import files, programs, trust_lists
 from rookery.hook_setup.files import Change, StagedFiles
-from rookery.hook_setup.places import HookPlace
 from rookery.hook_setup.record import InstalledFile, InstallRecord, digest
+from rookery.hook_setup.settings_folders import HookPlace
 from rookery.model.errors import BadInput, CommandRefused, ConfigBroken
 from rookery.ports.settings import (
     FoundHook,

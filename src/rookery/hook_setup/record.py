@@ -12,7 +12,7 @@ import msgspec
 from rookery.agents.names import WITH_SETTINGS
 from rookery.home import Home
 from rookery.hook_setup.files import put_private
-from rookery.hook_setup.places import HookPlace
+from rookery.hook_setup.settings_folders import HookPlace
 
 
 @dataclass(frozen=True, slots=True)

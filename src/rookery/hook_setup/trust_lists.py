@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from rookery.hook_setup.places import HookPlace
+from rookery.hook_setup.settings_folders import HookPlace
 from rookery.model.errors import BadInput
 from rookery.ports.settings import FoundHook, SettingsValues, TrustList
 

@@ -15,7 +15,7 @@ from rookery.model.actors import Actor, ActorKind
 from rookery.model.errors import WordsRefused
 from rookery.model.facts import SessionId
 from rookery.model.obstacles import Obstacle
-from rookery.model.rewriting import essence, from_first_visible
+from rookery.model.text_rewriting import essence, from_first_visible
 
 MessageId = NewType("MessageId", int)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from rookery.model.rewriting import essence
+from rookery.model.text_rewriting import essence
 
 
 @dataclass(frozen=True, slots=True)

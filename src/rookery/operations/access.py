@@ -12,7 +12,7 @@ from rookery.model.names import SHOWN_NAME_CHARACTERS
 from rookery.model.scopes import MAY, Need, Scope
 from rookery.model.sessions import Session
 from rookery.operations.context import Caller, Context
-from rookery.store import families, relays, session_lookup, tokens
+from rookery.store import relays, session_families, session_lookup, tokens
 
 
 def require(caller: Caller, need: Need) -> None:
@@ -61,7 +61,7 @@ def reach(
     if own is None:
         return None
     if need is Need.END:
-        return families.descendants(db, own)
+        return session_families.descendants(db, own)
     family = family_of(db, context, caller)
     return None if family is None else family | relays.peers(db, own)
 
@@ -71,7 +71,7 @@ def family_of(db: Connection, context: Context, caller: Caller) -> set[SessionId
     own = caller.identity.session
     if own is None or context.settings.trust.sessions == "all":
         return None
-    return families.family(db, own)
+    return session_families.family(db, own)
 
 
 async def require_own(context: Context, caller: Caller, word: str) -> Session:

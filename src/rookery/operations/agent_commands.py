@@ -16,9 +16,9 @@ from rookery.model.sessions import Session
 from rookery.operations.access import target
 from rookery.operations.context import Caller, Context
 from rookery.operations.idempotency import once
-from rookery.operations.links import Link, link
+from rookery.operations.operation import OfSession
+from rookery.operations.outcome_listeners import Link, link
 from rookery.operations.sessions import require_alive
-from rookery.operations.table import OfSession
 from rookery.permissions.project_files import require_own_command
 from rookery.sessions import commands
 from rookery.sessions.commands import MessageSender

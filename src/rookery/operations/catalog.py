@@ -18,7 +18,7 @@ from rookery.operations import (
     messages,
     permission_rules,
     permissions,
-    places,
+    projects,
     relays,
     resume,
     session_waits,
@@ -27,7 +27,7 @@ from rookery.operations import (
     tokens,
     tracking,
 )
-from rookery.operations.table import Operation, get, post
+from rookery.operations.operation import Operation, get, post
 
 SESSION = "/v1/sessions/{session}"
 MESSAGE = "/v1/messages/{message}"
@@ -70,8 +70,8 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
     get("foregrounds", "/v1/foregrounds", Need.READ, foreground.list_foregrounds),
     get("data", f"{SESSION}/data", Need.READ, conversation_data.show_data),
     post("command", f"{SESSION}/commands", Need.END, agent_commands.command),
-    get("computers", "/v1/computers", Need.READ, places.list_computers),
-    get("projects", "/v1/projects", Need.READ, places.list_projects),
+    get("computers", "/v1/computers", Need.READ, projects.list_computers),
+    get("projects", "/v1/projects", Need.READ, projects.list_projects),
     get("why", f"{SESSION}/why", Need.READ, tracking.why),
     get("track", "/status", Need.READ, tracking.track),
     get("permissions", "/v1/permissions", Need.READ, permissions.list_requests),

@@ -14,7 +14,7 @@ from rookery.model.scopes import DEEPEST, MOST_CHILDREN
 from rookery.model.sessions import Session
 from rookery.operations.context import Caller, Context
 from rookery.sessions.starts import StartPlan
-from rookery.store import families, senders, sessions
+from rookery.store import senders, session_families, sessions
 
 MINUTE = timedelta(minutes=1)
 
@@ -36,14 +36,14 @@ def as_child(db: Connection, context: Context, caller: Caller, plan: StartPlan) 
 
 
 def _check_numbers(db: Connection, context: Context, parent: Session) -> None:
-    if len(families.ancestors(db, parent.id)) + 1 > DEEPEST:
+    if len(session_families.ancestors(db, parent.id)) + 1 > DEEPEST:
         raise LimitReached(f"{DEEPEST} generations.")
-    children = families.descendants(db, parent.id)
+    children = session_families.descendants(db, parent.id)
     if sum(not sessions.get(db, each).status.is_over for each in children) >= MOST_CHILDREN:
         raise LimitReached(f"{MOST_CHILDREN} descendants of one session.")
     most = context.settings.limits.starts_a_minute
     since = context.journal.clock.now() - MINUTE
-    if families.count_started(db, parent.id, since=since) >= most:
+    if session_families.count_started(db, parent.id, since=since) >= most:
         raise RateExceeded(f"a session may start at most {most} others a minute.")
 
 

@@ -16,8 +16,8 @@ from rookery.model.scopes import Need
 from rookery.model.sessions import Session, Turn
 from rookery.operations.access import target
 from rookery.operations.context import Caller, Context
+from rookery.operations.operation import OfSession
 from rookery.operations.sessions import ScreenParams, screen
-from rookery.operations.table import OfSession
 from rookery.ports.transcript import Passage
 from rookery.store import turns
 from rookery.tracking.transcript_files import TimeSpan

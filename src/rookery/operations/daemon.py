@@ -13,7 +13,7 @@ from rookery.model.lifecycle import ASKING
 from rookery.model.scopes import Need
 from rookery.operations.access import family_of, reach
 from rookery.operations.context import Caller, Context
-from rookery.operations.table import Nothing
+from rookery.operations.operation import Nothing
 from rookery.store import flags, limits, sessions, statistics
 from rookery.store.statistics import Statistics
 

@@ -8,7 +8,7 @@ from sqlite3 import Connection
 from rookery.model.errors import CommandRefused
 from rookery.model.sessions import Session
 from rookery.operations.context import Caller, Context
-from rookery.operations.table import Nothing
+from rookery.operations.operation import Nothing
 from rookery.runtimes.tmux.user_servers import ListedPane
 from rookery.store import sessions
 

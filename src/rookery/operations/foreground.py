@@ -17,8 +17,8 @@ from rookery.model.sessions import Session, Turn
 from rookery.operations.access import reach, target
 from rookery.operations.context import Caller, Context
 from rookery.operations.idempotency import once
-from rookery.operations.table import OfSession, Params
-from rookery.store import entries, foregrounds
+from rookery.operations.operation import OfSession, Params
+from rookery.store import foregrounds, journal_entries
 from rookery.store import sessions as known
 from rookery.store.foregrounds import InFront
 
@@ -112,7 +112,7 @@ async def foreground(context: Context, caller: Caller, params: ForegroundParams)
             missed=missed.turns,
             omitted=missed.omitted,
             running=foregrounds.running(db, session.id),
-            as_of=entries.last_number(db),
+            as_of=journal_entries.last_number(db),
         )
 
     return await once(context, caller, Foreground, write)

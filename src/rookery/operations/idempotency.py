@@ -12,7 +12,7 @@ from typing import TypeVar
 from rookery.model.scopes import Identity
 from rookery.operations.access import require, require_valid
 from rookery.operations.context import Caller, Context
-from rookery.operations.table import Operation, Params, shape_of
+from rookery.operations.operation import Operation, Params, shape_of
 from rookery.store import commands
 
 A = TypeVar("A", bound=Params)

@@ -11,7 +11,7 @@ from rookery.model.facts import NO_SESSION, DeliveriesHeld, DeliveriesReleased
 from rookery.model.scopes import Need
 from rookery.operations.access import reach, target
 from rookery.operations.context import Caller, Context
-from rookery.operations.table import Nothing, Params
+from rookery.operations.operation import Nothing, Params
 from rookery.store import backlog, flags
 
 

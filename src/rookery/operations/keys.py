@@ -19,9 +19,9 @@ from rookery.model.sessions import Session
 from rookery.operations.access import target
 from rookery.operations.context import Caller, Context
 from rookery.operations.idempotency import begin_acting, finish_acting
+from rookery.operations.long_poll import until
+from rookery.operations.operation import OfSession
 from rookery.operations.sessions import require_alive
-from rookery.operations.table import OfSession
-from rookery.operations.waiting import until
 from rookery.ports.agent import Agent
 from rookery.store import dialogs as asked_now
 from rookery.store import sessions as known

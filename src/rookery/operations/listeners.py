@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from rookery.coordination import listeners, rings
+from rookery.coordination import listeners, wait_cycles
 from rookery.model.errors import BadInput, CommandRefused, SessionOver
 from rookery.model.facts import SessionId
 from rookery.model.listeners import Listener, Until
@@ -18,8 +18,8 @@ from rookery.model.sessions import Session
 from rookery.operations.access import reach, require_own, target
 from rookery.operations.context import Caller, Context
 from rookery.operations.idempotency import once
+from rookery.operations.operation import Nothing, Params
 from rookery.operations.session_waits import MAX_AWAITED_SESSIONS, Number, enough
-from rookery.operations.table import Nothing, Params
 from rookery.store import listeners as waiting
 from rookery.store import sessions
 from rookery.store.listeners import ComposedWait
@@ -122,7 +122,7 @@ def _listen(db: Connection, context: Context, wanted: Listener) -> Listening:
     except SessionOver as over:
         return Listening(wanted.target, listening=False, reason=str(over.args[0]))
     reason = "" if added else "it waits for that one already"
-    ring = rings.ring_of(db, wanted)
+    ring = wait_cycles.ring_of(db, wanted)
     return Listening(wanted.target, listening=added, reason=reason, ring=ring)
 
 
@@ -134,7 +134,8 @@ def _listen_to_several(
     deadline = timedelta(seconds=params.timeout) if params.timeout is not None else None
     listeners.listen_to_several(db, context.journal, wanted, needed=needed, deadline=deadline)
     return [
-        Listening(each.target, listening=True, ring=rings.ring_of(db, each)) for each in wanted
+        Listening(each.target, listening=True, ring=wait_cycles.ring_of(db, each))
+        for each in wanted
     ]
 
 

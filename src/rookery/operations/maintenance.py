@@ -22,9 +22,9 @@ from rookery.model.sessions import Session
 from rookery.operations import lost_terminals
 from rookery.operations.context import Caller, Context
 from rookery.operations.idempotency import once
-from rookery.operations.table import Nothing, Params
+from rookery.operations.operation import Nothing, Params
 from rookery.permissions.project_files import hooks_switched_off, in_thread
-from rookery.store import flags, limits, retention, sessions, troubles
+from rookery.store import flags, health_problems, limits, retention, sessions
 from rookery.store.connections import open_file
 
 #: Seconds for a small write of the doctor, after all writes that are queued.
@@ -94,11 +94,11 @@ def _switched_off(live: Iterable[Session]) -> dict[str, str]:
 def find_trouble(db: Connection) -> Trouble:
     """Count entries and hooks that could not be processed; list messages that are unsure."""
     return Trouble(
-        entries=troubles.count_entries(db),
-        parked=troubles.count_parked_entries(db),
-        hooks=troubles.count_parked_hooks(db),
-        doubts=tuple(troubles.unsure_messages(db)),
-        hold=HoldState(troubles.held_since(db)) if flags.is_holding(db) else None,
+        entries=health_problems.count_entries(db),
+        parked=health_problems.count_parked_entries(db),
+        hooks=health_problems.count_parked_hooks(db),
+        doubts=tuple(health_problems.unsure_messages(db)),
+        hold=HoldState(health_problems.held_since(db)) if flags.is_holding(db) else None,
         headless=limits.headless(db).problem,
     )
 

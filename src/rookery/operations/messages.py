@@ -25,10 +25,10 @@ from rookery.model.sessions import Session, Turn
 from rookery.operations.access import reach, target
 from rookery.operations.context import Caller, Context
 from rookery.operations.idempotency import once
-from rookery.operations.links import Link, link, speaker_of
+from rookery.operations.long_poll import until
+from rookery.operations.operation import OfSession, Params
+from rookery.operations.outcome_listeners import Link, link, speaker_of
 from rookery.operations.sessions import doing, require_alive
-from rookery.operations.table import OfSession, Params
-from rookery.operations.waiting import until
 from rookery.sessions import commands
 from rookery.store import flags, messages, turns
 from rookery.store import sessions as known

@@ -15,10 +15,10 @@ from rookery.model.permissions import Call
 from rookery.model.rules import Circumstances, Decision, decide, path_fields
 from rookery.operations.context import Caller, Context
 from rookery.operations.idempotency import once
-from rookery.operations.table import Nothing, Params
+from rookery.operations.operation import Nothing, Params
 from rookery.permissions.path_resolver import PathResolver
 from rookery.store import audit as stored_audit
-from rookery.store import families, flags, session_lookup
+from rookery.store import flags, session_families, session_lookup
 from rookery.store.audit import Decided
 from rookery.store.flags import Mode
 
@@ -85,7 +85,7 @@ def _circumstances(db: Connection, params: TestParams) -> Circumstances:
     session = session_lookup.called(db, params.session)
     if session is None:
         return where
-    found = families.circumstances(db, session)
+    found = session_families.circumstances(db, session)
     return replace(where, ancestors=found.ancestors, is_named=found.is_named)
 
 

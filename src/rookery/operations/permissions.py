@@ -20,11 +20,12 @@ from rookery.model.names import SHOWN_NAME_CHARACTERS
 from rookery.model.permissions import DIALOG, STOP, Outcome, Request, RequestId, Verdict
 from rookery.model.scopes import Need, Scope
 from rookery.operations.access import find, reach
+from rookery.operations.answer_parsing import spoken_answers
 from rookery.operations.context import Caller, Context
-from rookery.operations.given_answers import spoken_answers
 from rookery.operations.idempotency import once
-from rookery.operations.table import Params
-from rookery.operations.verdicts import (
+from rookery.operations.long_poll import until
+from rookery.operations.operation import Params
+from rookery.operations.request_answers import (
     PermissionAnswerParams,
     keys_of,
     require_keys,
@@ -32,10 +33,9 @@ from rookery.operations.verdicts import (
     with_note,
     with_text_support,
 )
-from rookery.operations.waiting import until
 from rookery.permissions import same_dialog
 from rookery.permissions.screen_dialogs import call_of
-from rookery.store import dialogs, families, flags, requests, session_lookup
+from rookery.store import dialogs, flags, requests, session_families, session_lookup
 from rookery.store.flags import Mode
 
 
@@ -176,7 +176,7 @@ def _require_told(context: Context, db: Connection, caller: Caller, request: Req
     if request.tool == STOP:
         _require_may_answer(context, db, caller, request)  # this question is for the person
         return
-    is_above = request.session in families.descendants(db, own)
+    is_above = request.session in session_families.descendants(db, own)
     if not is_above and not dialogs.was_told(db, request.id, own):
         raise Forbidden("only a session that was notified of the question may answer it.")
 
@@ -226,5 +226,5 @@ def _require_may_answer(
         return
     if not context.settings.permissions.parents_may_answer:
         raise Forbidden("sessions may not answer requests (permissions.parents_may_answer).")
-    if request.session not in families.descendants(db, caller.identity.session):
+    if request.session not in session_families.descendants(db, caller.identity.session):
         raise Forbidden("a session may only answer for sessions that it started.")

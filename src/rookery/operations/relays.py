@@ -18,8 +18,8 @@ from rookery.model.scopes import Need, Scope
 from rookery.operations.access import family_of, target
 from rookery.operations.context import Caller, Context
 from rookery.operations.idempotency import once
-from rookery.operations.links import limits_of, require_family
-from rookery.operations.table import Params
+from rookery.operations.operation import Params
+from rookery.operations.outcome_listeners import limits_of, require_family
 from rookery.store import relays as known
 from rookery.store import sessions
 from rookery.store.relays import RelayedWords

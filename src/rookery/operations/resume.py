@@ -13,8 +13,8 @@ from rookery.model.scopes import Need, Scope
 from rookery.model.sessions import NativeId, Session
 from rookery.operations.access import target
 from rookery.operations.context import Caller, Context
+from rookery.operations.operation import OfSession
 from rookery.operations.start import StartParams, start
-from rookery.operations.table import OfSession
 from rookery.sessions.starts import Conversation
 
 #: The ids of agents' conversations. They go on a command line, so nothing else is accepted.

@@ -15,9 +15,9 @@ from rookery.model.scopes import Need
 from rookery.model.sessions import Session
 from rookery.operations.access import target
 from rookery.operations.context import Caller, Context
+from rookery.operations.long_poll import until
+from rookery.operations.operation import OfSession, Params
 from rookery.operations.sessions import doing
-from rookery.operations.table import OfSession, Params
-from rookery.operations.waiting import until
 from rookery.store import backlog, flags, messages
 from rookery.store import sessions as known
 

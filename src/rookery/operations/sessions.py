@@ -21,8 +21,8 @@ from rookery.model.sessions import Session, Turn
 from rookery.operations.access import reach, target
 from rookery.operations.context import Caller, Context
 from rookery.operations.idempotency import once
-from rookery.operations.table import Nothing, OfSession, Params
-from rookery.operations.waiting import until
+from rookery.operations.long_poll import until
+from rookery.operations.operation import Nothing, OfSession, Params
 from rookery.sessions import commands
 from rookery.store import backlog, flags, turns
 from rookery.store import dialogs as asked_now

@@ -14,8 +14,8 @@ from rookery.model.sessions import Session
 from rookery.operations.children import as_child
 from rookery.operations.context import Caller, Context
 from rookery.operations.idempotency import once
-from rookery.operations.links import Link, link, speaker_of
-from rookery.operations.table import Params
+from rookery.operations.operation import Params
+from rookery.operations.outcome_listeners import Link, link, speaker_of
 from rookery.sessions import starts
 from rookery.store import messages
 

@@ -9,7 +9,7 @@ from sqlite3 import Connection
 from rookery.model.scopes import Scope
 from rookery.operations.context import Caller, Context
 from rookery.operations.idempotency import once
-from rookery.operations.table import Nothing, Params
+from rookery.operations.operation import Nothing, Params
 from rookery.store import tokens
 from rookery.store.tokens import Token
 

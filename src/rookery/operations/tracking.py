@@ -15,7 +15,7 @@ from rookery.model.sessions import Session
 from rookery.operations.access import reach, target
 from rookery.operations.context import Caller, Context
 from rookery.operations.lost_terminals import without_terminal
-from rookery.operations.table import Nothing, OfSession
+from rookery.operations.operation import Nothing, OfSession
 from rookery.permissions.project_files import hooks_switched_off, in_thread
 from rookery.store import evidence, session_bindings
 from rookery.store import sessions as known

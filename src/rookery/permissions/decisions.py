@@ -23,7 +23,7 @@ from rookery.model.sessions import Sender, Session
 from rookery.permissions import same_dialog
 from rookery.permissions.request_lifecycle import RequestLifecycle
 from rookery.permissions.rules_file import RulesFile
-from rookery.store import audit, dialogs, families, flags, requests
+from rookery.store import audit, dialogs, flags, requests, session_families
 from rookery.store.audit import Decided
 from rookery.store.requests import Asking
 
@@ -69,7 +69,7 @@ class Permissions(RequestLifecycle):
         self, db: Connection, session: Session, call: Call, *, hook: str, can_ask: bool
     ) -> Ruling:
         """Decide a call. ``can_ask`` is whether its agent asks its user when a hook says so."""
-        rule = decide(self.rules_file.rules, call, families.circumstances(db, session))
+        rule = decide(self.rules_file.rules, call, session_families.circumstances(db, session))
         if verdict := self._verdict(db, session, call, rule):
             if call.by_keys:
                 request = self._ask(db, session, call, self._asking(hook))
@@ -109,7 +109,7 @@ class Permissions(RequestLifecycle):
 
     def repeat(self, db: Connection, session: Session, call: Call) -> Ruling:
         """Decide a call again, for an agent that asks everything twice."""
-        rule = decide(self.rules_file.rules, call, families.circumstances(db, session))
+        rule = decide(self.rules_file.rules, call, session_families.circumstances(db, session))
         if rule and rule.decision != "ask":
             return _by_rule(rule)
         asked = requests.of_call(db, session.id, call)

@@ -10,7 +10,7 @@ from sqlite3 import Connection
 from rookery.model.facts import InputAsked, InputLeft, KeysWithheld, TurnEnded
 from rookery.model.permissions import STOP, Outcome, Request, RequestId
 from rookery.permissions.request_lifecycle import RequestLifecycle
-from rookery.store import dialogs, hook_answers, request_keys, requests, sessions
+from rookery.store import dialogs, hook_replies, request_keys, requests, sessions
 from rookery.store.database import Database
 from rookery.supervise import every
 
@@ -48,7 +48,7 @@ class LostHooks:
 
     async def check(self) -> None:
         """Hand over the requests that are due now."""
-        expected = await self.database.read(hook_answers.expected)
+        expected = await self.database.read(hook_replies.expected)
         now = self.permissions.journal.clock.now()
         for request in self.permissions.waits.given_up(expected, now=now):
             give_up = partial(leave, permissions=self.permissions, request=request)
@@ -99,11 +99,11 @@ def _redirect(db: Connection, permissions: RequestLifecycle, request: Request) -
     """Have an answer pressed that its hook program did not deliver."""
     if request.delivery != "due" or request.by_keys:
         return
-    if hook_answers.is_heard(db, request.id):
+    if hook_replies.is_heard(db, request.id):
         # The daemon died after it told the hook program and before it recorded that.
         permissions.note_told(db, request.id)
     elif permissions.has_dialog(db, request) and dialogs.is_asked(db, request.id):
-        hook_answers.redirect(db, request.id)
+        hook_replies.redirect(db, request.id)
         left = InputLeft(request.session, request.id, GONE)
         # Its dialog is open: the session is asking until the answer is pressed there.
         asks = InputAsked(request.session, request.kind, request.message, request.id)
@@ -114,7 +114,7 @@ def _redirect(db: Connection, permissions: RequestLifecycle, request: Request) -
         permissions.keep_undelivered(db, request, GONE)
         if request.outcome is Outcome.ALLOWED:
             # If the agent then asks about the same call, this answer allows it.
-            hook_answers.note_carried(db, request.id)
+            hook_replies.note_carried(db, request.id)
         else:
             request_keys.let_go(db, request.id, reason=GONE)
         permissions.journal.append(db, KeysWithheld(request.session, request.id, GONE))

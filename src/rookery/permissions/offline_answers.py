@@ -21,7 +21,7 @@ from rookery.permissions import skill_commands
 from rookery.permissions.rules_file import RulesFile
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
-from rookery.store import families, flags
+from rookery.store import flags, session_families
 from rookery.store.database import Database
 from rookery.store.flags import Mode
 
@@ -50,7 +50,7 @@ class OfflineConditions:
 
 
 def situation(db: Connection) -> OfflineConditions:
-    return OfflineConditions(flags.mode(db), families.agents_above(db))
+    return OfflineConditions(flags.mode(db), session_families.agents_above(db))
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from rookery.model.permissions import Call, Outcome, Request, RequestId, Verdict
 from rookery.model.sessions import Session
 from rookery.permissions.answered_in_terminal import TERMINAL, settle_in_terminal
 from rookery.permissions.hook_waits import HookWaits
-from rookery.store import audit, dialogs, hook_answers, request_keys, requests, sessions
+from rookery.store import audit, dialogs, hook_replies, request_keys, requests, sessions
 from rookery.store.audit import Decided
 from rookery.store.journal import Journal
 
@@ -58,7 +58,7 @@ class RequestLifecycle:
             request_keys.let_press(db, request.id)
         else:
             since = seq if self.waits.is_waiting(request.id) else None
-            hook_answers.let_carry(db, request.id, since=since)
+            hook_replies.let_carry(db, request.id, since=since)
         self.settle(db, session.id, by=verdict.by)
 
     def note_press(self, db: Connection, request: Request) -> None:
@@ -69,7 +69,7 @@ class RequestLifecycle:
 
     def note_told(self, db: Connection, request: RequestId) -> bool:
         """Record that a hook program got the answer. Returns False if that is known already."""
-        if not hook_answers.note_carried(db, request):
+        if not hook_replies.note_carried(db, request):
             return False
         # Clients that wait for the delivery check again at the session's next journal entry.
         self.journal.append(db, AnswerTaken(requests.get(db, request).session, request))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 from sqlite3 import Connection
 
-from rookery.agents.shared.subjects import is_about
+from rookery.agents.shared.dialog_subjects import is_about
 from rookery.model.facts import SessionId
 from rookery.model.permissions import Call, Outcome, Request
 from rookery.model.screens import Dialog

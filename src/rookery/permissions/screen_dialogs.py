@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from sqlite3 import Connection
 
-from rookery.agents.shared.subjects import is_about
+from rookery.agents.shared.dialog_subjects import is_about
 from rookery.model.beliefs import hooks_report_turns
 from rookery.model.facts import InputAsked, SessionId, TurnEnded
 from rookery.model.lifecycle import Activity
@@ -39,7 +39,7 @@ from rookery.store import (
     requests,
     sessions,
     turn_changes,
-    waiting,
+    wait_for_change,
 )
 from rookery.store.database import Database
 from rookery.store.requests import Asking
@@ -185,7 +185,7 @@ class DialogWatch:
             return False
         changed = self.runtime.terminal(session).next_change()
         await self._look(session)
-        await waiting.within(LOOK_SECONDS, changed.wait, self._clock)
+        await wait_for_change.within(LOOK_SECONDS, changed.wait, self._clock)
         await self._clock.sleep(SETTLE_SECONDS)
         return True
 

@@ -15,9 +15,9 @@ from typing import Any, Protocol, TypeAlias
 from rookery.model.autonomy import Autonomy
 from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import Call, Stop, Verdict
-from rookery.model.rewriting import EXACT, Rewriting
 from rookery.model.screens import Dialog, Press, Screen, View, squeeze
 from rookery.model.sessions import NativeId, Sender
+from rookery.model.text_rewriting import EXACT, Rewriting
 from rookery.ports.settings import SettingsDialect
 from rookery.ports.transcript import TranscriptDialect
 

@@ -15,7 +15,7 @@ from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import EndRequested
 from rookery.model.sessions import Session
 from rookery.ports.runtime import Runtime
-from rookery.sessions import endings
+from rookery.sessions import record_end
 from rookery.store import retention, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
@@ -133,7 +133,7 @@ class Expiry:
 
     def _end_record(self, db: Connection, session: Session, reason: str) -> None:
         if not _was_active_since(db, session):
-            endings.end(db, self.journal, session.id, outcome="completed", reason=reason)
+            record_end.end(db, self.journal, session.id, outcome="completed", reason=reason)
 
     async def _delete_old(self, asleep: Sequence[SleepDetector]) -> None:
         before = self._ago(self.spans.retention, asleep)

@@ -18,7 +18,7 @@ from rookery.model.facts import Outcome, SessionId
 from rookery.model.lifecycle import Activity
 from rookery.model.sessions import Session
 from rookery.processes import Process, is_running
-from rookery.sessions import endings
+from rookery.sessions import record_end
 from rookery.store import sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
@@ -63,7 +63,7 @@ class HeadlessWatch:
         if now.process != seen.process or now.has_terminal:
             return  # it continues in another process, or in a pane
         outcome, reason = _how_it_ended(now)
-        endings.end(db, self.journal, now.id, outcome=outcome, reason=reason)
+        record_end.end(db, self.journal, now.id, outcome=outcome, reason=reason)
 
 
 def _how_it_ended(session: Session) -> tuple[Outcome, str]:

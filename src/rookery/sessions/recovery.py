@@ -18,7 +18,7 @@ from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
 from rookery.ports.runtime import Place, Runtime
 from rookery.processes import Process, is_running
-from rookery.sessions import endings
+from rookery.sessions import record_end
 from rookery.store import sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
@@ -86,7 +86,7 @@ class SessionRecovery:
                 self.journal.append(db, SessionRecovered(session.id))
             elif session.status is not Status.STARTING:  # a starting one is started later
                 reason = "lost while the daemon was away"
-                endings.end(db, self.journal, session.id, outcome="failed", reason=reason)
+                record_end.end(db, self.journal, session.id, outcome="failed", reason=reason)
 
     def _add_unknown_panes(self, db: Connection, held: Mapping[str, Place]) -> None:
         """Add a row for each pane on Rookery's server without one; they are only watched."""

@@ -31,9 +31,9 @@ from rookery.model.screens import tail
 from rookery.model.sessions import Session
 from rookery.ports.clock import Clock
 from rookery.ports.runtime import Place, Runtime, StopMethod
-from rookery.sessions import endings
+from rookery.sessions import record_end
 from rookery.sessions.launching import Launcher
-from rookery.store import sessions, waiting
+from rookery.store import sessions, wait_for_change
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.supervise import Reconciler, SupervisedStep
@@ -97,7 +97,9 @@ class Supervisor:
         def is_done(db: Connection) -> bool:
             return not sessions.left_over(db)
 
-        return await waiting.until(self.database, is_done, seconds=within, clock=self._clock)
+        return await wait_for_change.until(
+            self.database, is_done, seconds=within, clock=self._clock
+        )
 
     async def _step(self, session_id: SessionId) -> bool:
         """Take the next step for a session. False if there is nothing to do now."""
@@ -210,7 +212,7 @@ class Supervisor:
         def has_left(db: Connection) -> bool:
             return sessions.get(db, session).status is not status
 
-        wait = partial(waiting.until, self.database, has_left, sessions=(session,))
+        wait = partial(wait_for_change.until, self.database, has_left, sessions=(session,))
         return await wait(seconds=seconds, clock=self._clock)
 
     async def _fail(self, session: Session, reason: str) -> None:
@@ -225,7 +227,7 @@ class Supervisor:
         await self.database.write(lambda db: self._end(db, session.id, session.reason))
 
     def _end(self, db: Connection, session: SessionId, reason: str) -> None:
-        endings.end(db, self.journal, session, outcome="failed", reason=reason)
+        record_end.end(db, self.journal, session, outcome="failed", reason=reason)
 
     @property
     def _clock(self) -> Clock:

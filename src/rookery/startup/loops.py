@@ -13,7 +13,7 @@ from rookery.permissions.request_deadlines import RequestDeadlines
 from rookery.permissions.screen_dialogs import DialogWatch
 from rookery.sessions.expiry import Expiry
 from rookery.sessions.headless import HeadlessWatch
-from rookery.startup.parts import Parts
+from rookery.startup.components import Parts
 from rookery.tracking.attention import Attention
 from rookery.tracking.corrections import Corrections
 from rookery.tracking.screen_reader import ScreenReader

@@ -11,7 +11,7 @@ from sqlite3 import Connection
 
 from rookery.model.facts import NO_SESSION, Fact, UsageReported
 from rookery.model.lifecycle import Activity
-from rookery.store import parcels, session_changes, turn_changes, usage
+from rookery.store import message_batches, session_changes, turn_changes, usage
 from rookery.store.turn_changes import FactContext
 
 
@@ -23,7 +23,7 @@ def project(db: Connection, fact: Fact, *, seq: int, at: datetime) -> None:
     # The usage of a session's last turn is known only after the session has ended.
     is_late = before.state.status.is_over
     if not is_late:
-        parcel = parcels.project(db, seq, fact)
+        parcel = message_batches.project(db, seq, fact)
         session_changes.project(db, fact, before, at=at, parcel=parcel)
         if type(fact) in turn_changes.PROJECTED:
             was_idle = before.state.activity is Activity.IDLE

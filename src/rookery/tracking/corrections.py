@@ -12,11 +12,11 @@ from typing import TypeAlias
 
 from rookery import supervise
 from rookery.model import beliefs
-from rookery.model.answers import Answer
 from rookery.model.beliefs import DialogState, FileReport
 from rookery.model.errors import SessionUnknown
 from rookery.model.facts import Fact, TurnEnded
 from rookery.model.lifecycle import Activity
+from rookery.model.turn_texts import Answer
 from rookery.sessions.prompt_names import rename_after_prompt
 from rookery.store import dialogs, evidence, sessions, turn_changes
 from rookery.store.database import Database

@@ -23,7 +23,7 @@ from rookery.ports.agent import Agent
 from rookery.processes import FoundProgram, Process, ProcessTable, find_agent, run_as
 from rookery.runtimes.tmux.server import COMMAND_TIMEOUT_SECONDS, HUB, AnyServer
 from rookery.runtimes.tmux.user_servers import ListedPane, list_panes, tidy
-from rookery.sessions import adopt, endings
+from rookery.sessions import adopt, record_end
 from rookery.sessions.adopt import Arrival, real_folder
 from rookery.store import observed, session_bindings, sessions
 from rookery.store.database import Database
@@ -91,7 +91,7 @@ class Discovery:
             self.journal.append(db, SessionRecovered(session.id))
         else:
             reason = "lost while the daemon was away"
-            endings.end(db, self.journal, session.id, outcome="failed", reason=reason)
+            record_end.end(db, self.journal, session.id, outcome="failed", reason=reason)
 
     async def run(self) -> None:
         """Follow each of the user's servers in its own task: one that hangs delays no other."""
@@ -203,7 +203,9 @@ class Discovery:
                 case LabelChanged(session, label):
                     self._label(db, session, label)
                 case AgentGone(session, reason):
-                    endings.end(db, self.journal, session, outcome="completed", reason=reason)
+                    record_end.end(
+                        db, self.journal, session, outcome="completed", reason=reason
+                    )
                 case _:
                     assert_never(change)
 

@@ -8,12 +8,12 @@ from functools import partial
 from typing import NamedTuple
 
 from rookery.hook_protocol import Hook, require_tool
-from rookery.model.answers import NO_ANSWER, Answer, contains_in_order, is_unexplained
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import TurnEnded
 from rookery.model.permissions import Call
 from rookery.model.rules import needs_folder, path_fields
 from rookery.model.sessions import Sender
+from rookery.model.turn_texts import NO_ANSWER, Answer, contains_in_order, is_unexplained
 from rookery.permissions.path_resolver import PathResolver
 from rookery.permissions.rules_file import RulesFile
 from rookery.permissions.skill_commands import with_inline_commands

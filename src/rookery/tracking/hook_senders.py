@@ -10,7 +10,7 @@ from rookery.model.errors import HookUnreadable
 from rookery.model.facts import SessionId
 from rookery.model.sessions import Sender, Session
 from rookery.processes.lineage import TELLS_LINEAGE
-from rookery.sessions import adopt, endings
+from rookery.sessions import adopt, record_end
 from rookery.sessions.adopt import Arrival
 from rookery.store import limits, observed, senders, session_bindings, sessions
 from rookery.store.journal import Journal
@@ -90,7 +90,9 @@ class HookSenders:
         if caller.sees_running(known.process):
             raise HookUnreadable(f"another process already belongs to {session}")
         # The conversation continues in another process: that is another session.
-        endings.end(db, self.journal, session, outcome="failed", reason="its program is gone")
+        record_end.end(
+            db, self.journal, session, outcome="failed", reason="its program is gone"
+        )
         return senders.get(db, self._register(db, sender, caller, at))
 
     def revive(

@@ -12,7 +12,6 @@ from sqlite3 import Connection
 from typing import TypeAlias
 
 from rookery.hook_protocol import Hook
-from rookery.model.answers import explained
 from rookery.model.beliefs import is_end_believed
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import (
@@ -27,21 +26,22 @@ from rookery.model.facts import (
 )
 from rookery.model.permissions import Call, Verdict
 from rookery.model.sessions import Sender
+from rookery.model.turn_texts import explained
 from rookery.permissions.decisions import Pass, Permissions, Ruling, WaitForAnswer
 from rookery.permissions.stop_policy import KeepWorking, StopPolicy
 from rookery.ports.agent import Agent, HookDialect
 from rookery.processes import run_as
 from rookery.processes.lineage import agent_in_lineage
-from rookery.sessions import endings
+from rookery.sessions import record_end
 from rookery.sessions.prompt_names import rename_after_prompt
 from rookery.store import evidence, hook_calls, messages, requests, senders, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.store.senders import Sending
 from rookery.tracking import stop_hooks
-from rookery.tracking.hook_answers import HookAnswers
 from rookery.tracking.hook_callers import write_informed
 from rookery.tracking.hook_reader import HookContent, HookReader, agent_of, dialect_of
+from rookery.tracking.hook_replies import HookAnswers
 from rookery.tracking.hook_senders import HookSenders, ends_an_earlier_conversation, identify
 from rookery.tracking.transcript_reader import TranscriptReader
 
@@ -237,7 +237,9 @@ class Intake:
                 self.permissions.note_use(db, fact)
         elif is_end_believed(sessions.get(db, fact.session), "hook"):
             outcome, reason = fact.outcome, fact.reason
-            endings.end(db, self.journal, fact.session, outcome=outcome, reason=reason, at=at)
+            record_end.end(
+                db, self.journal, fact.session, outcome=outcome, reason=reason, at=at
+            )
 
     def _learn(self, db: Connection, sending: Sending, sender: Sender) -> None:
         """Store what a hook reveals about its session besides what happened."""

@@ -10,9 +10,9 @@ from datetime import datetime
 from functools import partial
 from sqlite3 import Connection
 
-from rookery.model.answers import Answer
 from rookery.model.attribution import reported_end
 from rookery.model.facts import Fact, SessionId, TurnEnded
+from rookery.model.turn_texts import Answer
 from rookery.store import turn_changes, turns
 from rookery.store.database import Database
 from rookery.tracking.transcript_reader import TranscriptReader

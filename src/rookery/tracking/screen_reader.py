@@ -12,13 +12,13 @@ from sqlite3 import Connection
 
 from rookery.agents import shell
 from rookery.model import beliefs
-from rookery.model.answers import NO_ANSWER, Answer
 from rookery.model.beliefs import KnownSession
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import Fact, How, SessionId, SessionStarted, TurnEnded
 from rookery.model.lifecycle import Activity, Status
 from rookery.model.screens import Dialog, View, tail
 from rookery.model.sessions import Session
+from rookery.model.turn_texts import NO_ANSWER, Answer
 from rookery.permissions import screen_dialogs
 from rookery.permissions.decisions import Permissions
 from rookery.ports.agent import Agent

@@ -32,7 +32,7 @@ from rookery.ports.runtime import (
     Skipped,
     Vanished,
 )
-from rookery.sessions import endings
+from rookery.sessions import record_end
 from rookery.store import sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
@@ -119,10 +119,10 @@ class ScreenWatch:
             # The exit status of a program that Rookery did not start cannot be read.
             has_pane = isinstance(sighting, Exited)
             gone = "its program ended" if has_pane else "its pane is gone"
-            endings.end(db, self.journal, session.id, outcome="completed", reason=gone)
+            record_end.end(db, self.journal, session.id, outcome="completed", reason=gone)
             return
         if isinstance(sighting, Vanished):
-            endings.end(
+            record_end.end(
                 db, self.journal, session.id, outcome="failed", reason="its tmux pane is gone"
             )
             return
@@ -133,7 +133,7 @@ class ScreenWatch:
             reason = f"{reason}; it said last:\n{said}" if said else reason
         well = sighting.code == 0 and not is_early
         outcome: facts.Outcome = "completed" if well else "failed"
-        endings.end(db, self.journal, session.id, outcome=outcome, reason=reason)
+        record_end.end(db, self.journal, session.id, outcome=outcome, reason=reason)
 
 
 def how_it_ended(exited: Exited) -> str:

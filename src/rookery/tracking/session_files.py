@@ -21,15 +21,15 @@ from watchfiles import awatch
 from rookery import supervise
 from rookery.agents.catalog import AGENTS
 from rookery.model import beliefs
-from rookery.model.answers import NO_ANSWER, Answer
 from rookery.model.beliefs import FileReport
 from rookery.model.evidence import Evidence
 from rookery.model.facts import BackgroundEnded, Outcome, SessionFound, SessionId
 from rookery.model.lifecycle import Activity
+from rookery.model.turn_texts import NO_ANSWER, Answer
 from rookery.ports.transcript import SessionEntry, SessionFiles
 from rookery.processes import Process, is_running, run_as
 from rookery.processes.lineage import named_process
-from rookery.sessions import adopt, endings
+from rookery.sessions import adopt, record_end
 from rookery.sessions.adopt import Arrival, real_folder
 from rookery.store import evidence, session_bindings, sessions
 from rookery.store.database import Database
@@ -196,7 +196,7 @@ class SessionFilesWatch:
             return
         outcome: Outcome = "failed" if was_killed else "completed"
         reason = "its program was killed" if was_killed else "its program ended"
-        endings.end(db, self.journal, session, outcome=outcome, reason=reason)
+        record_end.end(db, self.journal, session, outcome=outcome, reason=reason)
 
 
 def _find_unhooked(db: Connection, entry: SessionEntry) -> SessionId | None:

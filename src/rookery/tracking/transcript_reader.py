@@ -14,9 +14,9 @@ from typing import TypeVar
 import anyio
 
 from rookery.agents.transcripts import is_named_after, is_of_subagent, place_of
-from rookery.model.answers import Answer
 from rookery.model.facts import How, SessionId
 from rookery.model.sessions import Session
+from rookery.model.turn_texts import Answer
 from rookery.ports.clock import Clock
 from rookery.ports.transcript import Kind, Passage
 from rookery.store import sessions, transcripts, turns

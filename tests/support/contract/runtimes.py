@@ -16,7 +16,7 @@ from rookery.agents import demo
 from rookery.model.facts import SessionId
 from rookery.model.screens import View
 from rookery.ports.runtime import Launch, Place, Runtime
-from rookery.runtimes.tmux.delivery import Typing
+from rookery.runtimes.tmux.delivery_steps import Typing
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.runtime import TmuxRuntime
 from rookery.runtimes.tmux.server import ServerSite

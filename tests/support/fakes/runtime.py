@@ -27,7 +27,7 @@ from rookery.ports.runtime import (
     Vanished,
 )
 from rookery.ports.terminal import Printed
-from rookery.runtimes.tmux.delivery import DeliveryState, TypedDelivery
+from rookery.runtimes.tmux.delivery_steps import DeliveryState, TypedDelivery
 from rookery.runtimes.tmux.typist import MAX_ENTERS
 from tests.support.fakes.clock import FakeClock
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from rookery import daemon
 from rookery.home import find_home
 from rookery.runtimes.tmux.server import Server
-from rookery.startup.parts import Factories
+from rookery.startup.components import Factories
 from rookery.store.database import Database
 
 #: What changes something in tmux. Looking does not.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rookery.agents.shared.subjects import is_about
+from rookery.agents.shared.dialog_subjects import is_about
 from rookery.model.permissions import Call, Outcome, Verdict
 from rookery.model.screens import MAX_DIALOG_CHARACTERS, Dialog, Screen
 from tests.support.dialects import screen_of

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from rookery.agents.shared import choices, subjects
+from rookery.agents.shared import choices, dialog_subjects
 from rookery.model.permissions import DIALOG, PLAN, Call, Outcome, Question, Verdict
 from rookery.model.screens import Dialog, Press, read_styled
 from tests.support.dialects import screen_of
@@ -231,7 +231,7 @@ def test_a_dialog_is_about_a_call_if_it_shows_the_whole_of_it(
 ) -> None:
     call = Call("tool", given, folder="/code/project")
 
-    assert subjects.is_about(dialog_of(agent, name), call) is is_about
+    assert dialog_subjects.is_about(dialog_of(agent, name), call) is is_about
 
 
 @pytest.mark.spec("D2", "D5")
@@ -262,21 +262,21 @@ def test_a_dialog_for_a_file_fits_only_a_call_for_that_very_file(
     dialog = Dialog("permission", "?", subjects=(shown,))
     call = Call("Write", {"file_path": path}, folder="/p/q")
 
-    assert subjects.is_about(dialog, call) is is_about
+    assert dialog_subjects.is_about(dialog, call) is is_about
 
 
 def test_a_long_command_is_known_again_wherever_it_is_broken() -> None:
     command = "curl https://example.org/" + "x" * 80
     shown = Dialog("permission", "?", subjects=(f"{command[:60]}\n{command[60:]}",))
 
-    assert subjects.is_about(shown, Call("tool", {"command": command}))
+    assert dialog_subjects.is_about(shown, Call("tool", {"command": command}))
 
 
 def test_a_tool_of_a_server_is_known_by_its_name() -> None:
     shown = Dialog("permission", "?", subjects=("docs - find_pages(query: x) (MCP)",))
 
-    assert subjects.is_about(shown, Call("mcp__docs__find_pages", {}))
-    assert not subjects.is_about(shown, Call("mcp__docs__find", {}))
+    assert dialog_subjects.is_about(shown, Call("mcp__docs__find_pages", {}))
+    assert not dialog_subjects.is_about(shown, Call("mcp__docs__find", {}))
 
 
 @pytest.mark.spec("D2", "D5")
@@ -302,7 +302,7 @@ def test_a_plan_is_approved_without_freer_hands_or_sent_back_with_a_reason(
 ) -> None:
     shown = dialog_of("claude", name)
 
-    assert subjects.is_about(shown, PLANNED)
+    assert dialog_subjects.is_about(shown, PLANNED)
     assert keys_for("claude", shown, PLANNED, verdict) == step
 
 
@@ -357,7 +357,7 @@ def test_several_questions_are_answered_one_after_the_other(
 ) -> None:
     call, shown = Call("AskUserQuestion", {}, (COLOUR, TESTS)), dialog_of(agent, name)
 
-    assert subjects.is_about(shown, call)
+    assert dialog_subjects.is_about(shown, call)
     assert keys_for(agent, shown, call, verdict) == step
 
 
@@ -379,8 +379,10 @@ def test_a_question_is_answered_by_the_key_of_its_option_or_by_words(
 ) -> None:
     call, shown = Call("AskUserQuestion", {}, (COLOUR,)), dialog_of(agent, name)
 
-    assert subjects.is_about(shown, call)
-    assert not subjects.is_about(shown, Call("AskUserQuestion", {}, (Question("Which?"),)))
+    assert dialog_subjects.is_about(shown, call)
+    assert not dialog_subjects.is_about(
+        shown, Call("AskUserQuestion", {}, (Question("Which?"),))
+    )
     assert keys_for(agent, shown, call, chose(colour=(answer,))) == step
 
 
@@ -405,8 +407,8 @@ def test_a_dialog_that_only_the_screen_tells_of_is_answered_by_its_options(
     asked = Call(DIALOG, {"text": shown.text, "options": list(shown.options)})
     verdict = Verdict(Outcome.ANSWERED, "person", answers={shown.text: (answer,)})
 
-    assert subjects.is_about(shown, asked)
-    assert not subjects.is_about(replace(shown, text="another"), asked)
+    assert dialog_subjects.is_about(shown, asked)
+    assert not dialog_subjects.is_about(replace(shown, text="another"), asked)
     assert keys_for(agent, shown, asked, verdict) == step
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from rookery.api.callers import MAX_REMEMBERED, Callers
-from rookery.api.peer_credentials import Position, ProcessEvidence
+from rookery.api.peer_evidence import Position, ProcessEvidence
 from rookery.model.errors import Forbidden, RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.scopes import Identity, Scope
 from rookery.processes import Process
-from rookery.sessions import endings
+from rookery.sessions import record_end
 from rookery.store.journal import Journal
 from tests.support.fakes.clock import FakeClock
 from tests.support.fakes.database import ObservedDatabase
@@ -154,7 +154,7 @@ async def test_a_process_of_an_ended_session_reads_its_family_and_does_no_more(
     world.parents = {30: 1}
     world.named = {30: "agent"}
     end = partial(
-        endings.end,
+        record_end.end,
         journal=world.desk.journal,
         session=SessionId("agent"),
         outcome="completed",

@@ -13,8 +13,8 @@ import uvicorn
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from rookery.api import peers
-from rookery.api.peers import OurPeers
+from rookery.api import peer_connections
+from rookery.api.peer_connections import OurPeers
 
 pytestmark = [pytest.mark.anyio, pytest.mark.spec("K1", "K4")]
 
@@ -143,7 +143,7 @@ async def test_a_kept_connection_outlives_the_deadlines_of_its_requests() -> Non
 async def test_a_head_that_is_too_long_is_cut_off_before_it_ends() -> None:
     async with served(Patient) as port, caller(port) as wordy:
         wordy.send(b"GET / HTTP/1.1\r\nHost: x\r\n")
-        wordy.send(b"X: " + b"y" * (peers.LONGEST_HEAD + 1))
+        wordy.send(b"X: " + b"y" * (peer_connections.LONGEST_HEAD + 1))
 
         assert await wordy.is_cut_off()
 

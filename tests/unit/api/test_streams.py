@@ -23,7 +23,7 @@ from rookery.model.errors import Forbidden, TokenRevoked
 from rookery.model.facts import SessionId, TurnEnded, TurnStarted
 from rookery.model.relays import RelayLimits
 from rookery.model.scopes import Identity, Scope
-from rookery.sessions import endings
+from rookery.sessions import record_end
 from rookery.store import tokens
 from rookery.store.database import Work
 from rookery.store.journal import Journal
@@ -90,7 +90,9 @@ class Scene:
     async def end(self, session: str) -> None:
         def end(db: Connection) -> None:
             journal = self.desk.journal
-            endings.end(db, journal, SessionId(session), outcome="killed", reason="by a test")
+            record_end.end(
+                db, journal, SessionId(session), outcome="killed", reason="by a test"
+            )
 
         await self.database.write(end)
 

@@ -19,7 +19,7 @@ from rookery.cli.configuration import flat, masked
 from rookery.cli.messages import fate
 from rookery.cli.report import summary
 from rookery.cli.root import SECTIONS, rookery
-from rookery.cli.waiting import stoppable
+from rookery.cli.timed_requests import stoppable
 from rookery.client import CutOff
 from rookery.client.permissions import RequestInfo
 from rookery.client.sessions import MessageProgress

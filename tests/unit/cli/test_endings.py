@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rookery.cli.endings import ended_by
+from rookery.cli.end_texts import ended_by
 from rookery.cli.session_table import show_sessions
 from rookery.client.sessions import SessionInfo
 from tests.support.cli import session

@@ -14,7 +14,7 @@ from rookery.cli.messages import fate
 from rookery.cli.options import examples
 from rookery.cli.render import HELD, local
 from rookery.cli.root import rookery
-from rookery.cli.waiting import WaitGoal, gathered, goes_on
+from rookery.cli.timed_requests import WaitGoal, gathered, goes_on
 from rookery.client.sessions import MessageProgress
 from rookery.model.errors import Answered, BadInput
 from tests.support.cli import Scripted, made, session, typed

@@ -10,7 +10,7 @@ from rookery.cli.messages import print_turns
 from rookery.cli.render import ago, at_deadline, complain, plain, reply, say, show_json
 from rookery.cli.session_table import show_sessions
 from rookery.cli.tables import folded
-from rookery.client.answers import read
+from rookery.client.decoding import read
 from rookery.client.sessions import SessionInfo, TurnInfo, WaitingInfo
 from rookery.model.reasons import first_line
 from tests.support.cli import session

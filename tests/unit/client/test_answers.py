@@ -16,8 +16,8 @@ from rookery.api.events import CALLED
 from rookery.cli.events import EventFields
 from rookery.client import (
     Client,
-    answers,
     daemon,
+    decoding,
     discovery,
     foreground,
     listeners,
@@ -29,7 +29,7 @@ from rookery.client import (
 from rookery.model.errors import Unreadable
 from rookery.model.facts import KINDS
 from rookery.operations.catalog import OPERATIONS
-from rookery.operations.table import Operation, shape_of
+from rookery.operations.operation import Operation, shape_of
 
 pytestmark = pytest.mark.spec("I5")
 
@@ -263,7 +263,7 @@ def test_the_client_reads_the_fields_of_every_event(kind: str) -> None:
 def test_fields_that_only_a_newer_daemon_knows_are_kept_for_programs() -> None:
     sent = {"sessions": [{"id": "1", "mood": "good"}], "weather": "fine"}
 
-    found = answers.read(sessions.SessionList, sent)
+    found = decoding.read(sessions.SessionList, sent)
 
     assert found.json == sent
     assert found.sessions[0].id == "1"
@@ -272,11 +272,11 @@ def test_fields_that_only_a_newer_daemon_knows_are_kept_for_programs() -> None:
 
 def test_an_answer_of_another_shape_is_said_to_make_no_sense() -> None:
     with pytest.raises(Unreadable, match="cannot be read"):
-        answers.read(sessions.SessionInfo, {"name": 7})
+        decoding.read(sessions.SessionInfo, {"name": 7})
 
 
 def test_a_changed_answer_is_changed_for_programs_too() -> None:
-    found = answers.read(sessions.TurnInfo, {"answer": "", "mood": "good"})
+    found = decoding.read(sessions.TurnInfo, {"answer": "", "mood": "good"})
 
     changed = found.with_changes(answer="Done")
 

@@ -17,7 +17,15 @@ from rookery.model.listeners import Listener, Until
 from rookery.model.messages import MessageId, Step
 from rookery.model.permissions import Call, Question, RequestId
 from rookery.model.relays import RelayId, RelayLimits
-from rookery.store import dialogs, families, flags, listeners, messages, parcels, requests
+from rookery.store import (
+    dialogs,
+    flags,
+    listeners,
+    message_batches,
+    messages,
+    requests,
+    session_families,
+)
 from rookery.store.journal import Journal
 from rookery.store.requests import Asking
 from tests.support.fakes.clock import FakeClock
@@ -178,7 +186,7 @@ def test_who_asked_is_told_when_nobody_knows_whether_the_words_arrived(office: O
     office.listen(BERT, WORKER)
     parcel = office.paste(WORKER)
 
-    parcels.move(office.db, parcel, Step.UNSURE)
+    message_batches.move(office.db, parcel, Step.UNSURE)
     office.happen(facts.DeliveryDoubted(WORKER, parcel.id))
 
     words = f'Session worker on here "worker\'s work" may not have got your words. {READ}'
@@ -190,7 +198,7 @@ def test_who_asked_is_told_when_the_words_were_refused(office: Office) -> None:
     office.ask(ANNA, WORKER, "Build it.")
     parcel = office.paste(WORKER)
 
-    parcels.fail(office.db, parcel, reason="two lines")
+    message_batches.fail(office.db, parcel, reason="two lines")
     office.happen(facts.DeliveryWaited(WORKER, "two lines"))
 
     assert [caller for caller, _ in office.told()] == [ANNA]
@@ -503,7 +511,7 @@ def test_who_may_not_read_a_session_is_told_of_it_without_a_tool_to_do_so(
     db: Connection, journal: Journal, happened: facts.Fact
 ) -> None:
     office = Office(db, journal)
-    families.trust_all(db, on=False)
+    session_families.trust_all(db, on=False)
     office.listen(ANNA, WORKER)
     office.listen(BERT, WORKER)
     db.execute("update sessions set parent = ? where id = ?", (BERT, WORKER))
@@ -524,7 +532,7 @@ def test_who_may_read_a_session_otherwise_is_told_how(
     office = Office(db, journal)
     office.listen(ANNA, WORKER)
     if how == "relay":
-        families.trust_all(db, on=False)
+        session_families.trust_all(db, on=False)
         limits = RelayLimits(hops=8, a_minute=20, length=12_000)
         relays.join_pair(db, office.journal, (ANNA, WORKER), limits=limits)
 
@@ -535,7 +543,7 @@ def test_who_may_read_a_session_otherwise_is_told_how(
 
 def talk_of_strangers(db: Connection, journal: Journal) -> tuple[Office, RelayId]:
     office = Office(db, journal)
-    families.trust_all(db, on=False)
+    session_families.trust_all(db, on=False)
     limits = RelayLimits(hops=8, a_minute=20, length=12_000)
     members = [(each, "") for each in (ANNA, BERT, WORKER)]
     made = relays.create(db, office.journal, members, by="person", limits=limits)
@@ -600,7 +608,7 @@ def test_a_listener_that_did_not_need_the_relay_outlives_it(
         clock.advance(60)
         limits = RelayLimits(hops=8, a_minute=20, length=12_000)
         relay = relays.join_pair(db, office.journal, (ANNA, WORKER), limits=limits).id
-        families.trust_all(db, on=False)
+        session_families.trust_all(db, on=False)
     else:
         office, relay = talk_of_strangers(db, journal)
         office.listen(ANNA, WORKER, repeat=how != "told once")

@@ -13,7 +13,7 @@ from rookery.model.sessions import Turn
 from rookery.operations.conversation_data import _tail
 from rookery.sessions import commands
 from rookery.sessions.commands import MessageSender
-from rookery.store import parcels as stored_parcels
+from rookery.store import message_batches as stored_parcels
 from rookery.store import turns
 from rookery.store.journal import Journal
 from tests.support.fakes.clock import FakeClock

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from rookery.agents.catalog import AGENTS
 from rookery.agents.names import WITH_SETTINGS
 from rookery.home import Home, find_home
-from rookery.hook_setup import apply, files, places, plans, programs, record
+from rookery.hook_setup import apply, files, plans, programs, record, settings_folders
 from rookery.hook_setup.apply import AppliedChange
 from rookery.hook_setup.files import Change
-from rookery.hook_setup.places import HookPlace
 from rookery.hook_setup.plans import HookState, SetupPlan
+from rookery.hook_setup.settings_folders import HookPlace
 from rookery.model.errors import BadInput, CommandRefused, ConfigBroken
 from tests.support import files as written
 from tests.support.dialects import shape_of
@@ -54,7 +54,7 @@ class Setting:
         self.home = find_home({"ROOKERY_HOME": str(folder / "home")})
 
     def place(self, agent: str) -> HookPlace:
-        return places.of_folder(agent, self.folder / agent)
+        return settings_folders.of_folder(agent, self.folder / agent)
 
     def seed(self, agent: str, name: str, text: str) -> Path:
         file = self.folder / agent / name
@@ -191,8 +191,8 @@ def test_trust_for_a_project_is_restored_byte_for_byte_after_the_users(
 ) -> None:
     file = setting.seed("user/.codex", "config.toml", 'model = "x"')
     environment = {"HOME": str(setting.folder / "user")}
-    user = places.of_user("codex", environment)
-    project = places.of_project("codex", setting.folder, environment)
+    user = settings_folders.of_user("codex", environment)
+    project = settings_folders.of_project("codex", setting.folder, environment)
     for place in (user, project):
         plan = plans.install(setting.home, record.load(setting.home), [place], trust=True)
         apply.apply_plan(setting.home, plan)
@@ -551,7 +551,7 @@ def test_places_are_found_by_what_the_agents_themselves_look_at(tmp_path: Path) 
     }
 
     def folders(known: dict[str, str]) -> list[str]:
-        return [str(places.of_user(each, known).folder) for each in WITH_SETTINGS]
+        return [str(settings_folders.of_user(each, known).folder) for each in WITH_SETTINGS]
 
     assert folders({"HOME": "/h"}) == [
         "/h/.claude",
@@ -565,8 +565,8 @@ def test_places_are_found_by_what_the_agents_themselves_look_at(tmp_path: Path) 
 @pytest.mark.spec("C1")
 def test_in_a_project_it_is_the_file_that_is_not_shared(setting: Setting) -> None:
     environment = {"HOME": str(setting.folder / "user")}
-    claude = places.of_project("claude", setting.folder, environment)
-    codex = places.of_project("codex", setting.folder, environment)
+    claude = settings_folders.of_project("claude", setting.folder, environment)
+    codex = settings_folders.of_project("codex", setting.folder, environment)
 
     plan = plans.install(setting.home, record.load(setting.home), [claude, codex], trust=True)
     apply.apply_plan(setting.home, plan)
@@ -657,7 +657,7 @@ def test_a_link_that_leads_out_of_a_project_is_refused(
     project, victim = setting.folder / "project", setting.folder / "victim"
     project.mkdir()
     (victim / "plugin").mkdir(parents=True)
-    place = places.of_project(agent, project, {"HOME": str(setting.folder / "user")})
+    place = settings_folders.of_project(agent, project, {"HOME": str(setting.folder / "user")})
     named = place.plugin or place.files[0][0]
     if way == "folder":
         place.folder.symlink_to(victim)
@@ -683,7 +683,9 @@ def test_a_link_that_stays_in_a_project_is_followed(setting: Setting) -> None:
     (project / ".claude").mkdir(parents=True)
     (project / "kept.json").write_text("{}")
     (project / ".claude" / "settings.local.json").symlink_to(project / "kept.json")
-    place = places.of_project("claude", project, {"HOME": str(setting.folder / "user")})
+    place = settings_folders.of_project(
+        "claude", project, {"HOME": str(setting.folder / "user")}
+    )
 
     plan = plans.install(setting.home, record.load(setting.home), [place], trust=False)
     apply.apply_plan(setting.home, plan)
@@ -700,7 +702,9 @@ def test_a_link_that_is_changed_before_it_is_agreed_to_is_refused(setting: Setti
     for name in ("kept.json", "other.json"):
         (project / name).write_text("{}")
     named.symlink_to(project / "kept.json")
-    place = places.of_project("claude", project, {"HOME": str(setting.folder / "user")})
+    place = settings_folders.of_project(
+        "claude", project, {"HOME": str(setting.folder / "user")}
+    )
     plan = plans.install(setting.home, record.load(setting.home), [place], trust=False)
 
     named.unlink()

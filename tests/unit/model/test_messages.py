@@ -15,7 +15,7 @@ from rookery.model.messages import (
     folded,
     same_words,
 )
-from rookery.model.rewriting import essence
+from rookery.model.text_rewriting import essence
 
 #: Anything that a person can type or a program can send, but half characters and NUL.
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))

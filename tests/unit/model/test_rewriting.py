@@ -12,7 +12,7 @@ from rookery.agents.claude.agent import CLAUDE
 from rookery.agents.codex.agent import CODEX
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel, Step, same_words
-from rookery.model.rewriting import EXACT
+from rookery.model.text_rewriting import EXACT
 from rookery.ports.agent import Agent
 
 #: Blanks and hidden characters of many kinds, and several of them together.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rookery.model.errors import BadInput
-from rookery.operations.given_answers import chosen
+from rookery.operations.answer_parsing import chosen
 
 COLOURS = ("Red", "Blue")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from rookery.operations.table import Params, misshapen
+from rookery.operations.operation import Params, misshapen
 
 
 class Wanted(Params):

@@ -28,7 +28,7 @@ from rookery.model.errors import (
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Status
 from rookery.model.scopes import Identity, Scope
-from rookery.sessions import endings
+from rookery.sessions import record_end
 from rookery.store import tokens
 from rookery.store.journal import Journal
 from tests.support.fakes.clock import FakeClock
@@ -176,7 +176,7 @@ async def test_a_word_means_one_of_the_family_if_a_stranger_is_called_so_too(
     desk: Desk,
 ) -> None:
     await desk.settle("old", name="worker", parent=EVIL)
-    end = partial(endings.end, journal=desk.journal, outcome="completed", reason="it ended")
+    end = partial(record_end.end, journal=desk.journal, outcome="completed", reason="it ended")
     await desk.database.write(partial(end, session=SessionId("old")))
     await desk.settle("other", name="worker")
 
@@ -287,7 +287,7 @@ async def test_a_badge_waits_for_nothing_once_its_session_is_over(
         lambda db: tokens.give_badge(db, EVIL, at=desk.journal.clock.now())
     )
     by = Identity(Scope.SESSION, "unix", EVIL, tokens.digest(badge))
-    end = partial(endings.end, journal=desk.journal, outcome="completed", reason="it ended")
+    end = partial(record_end.end, journal=desk.journal, outcome="completed", reason="it ended")
 
     with anyio.fail_after(20):
         async with anyio.create_task_group() as tasks:
@@ -315,7 +315,7 @@ async def test_no_answer_is_given_under_a_token_that_was_revoked_meanwhile(
 @pytest.mark.spec("E3")
 @pytest.mark.parametrize("needed", ["each", "all"])
 async def test_a_session_that_is_over_cannot_be_made_to_wait(desk: Desk, needed: str) -> None:
-    end = partial(endings.end, journal=desk.journal, outcome="completed", reason="it ended")
+    end = partial(record_end.end, journal=desk.journal, outcome="completed", reason="it ended")
     await desk.database.write(partial(end, session=VICTIM))
 
     with pytest.raises(SessionOver, match="can no longer be notified"):
@@ -350,7 +350,7 @@ async def test_who_talked_in_a_relay_is_told_by_name_who_closed_it(desk: Desk) -
 @pytest.mark.spec("A2", "A4")
 async def test_the_fact_of_an_end_says_killed_where_the_record_does(desk: Desk) -> None:
     await desk.ask("end", session=VICTIM)
-    end = partial(endings.end, journal=desk.journal, outcome="completed", reason="status 0")
+    end = partial(record_end.end, journal=desk.journal, outcome="completed", reason="status 0")
     await desk.database.write(partial(end, session=VICTIM))
 
     def outcomes(db: Connection) -> list[str]:
@@ -363,7 +363,7 @@ async def test_the_fact_of_an_end_says_killed_where_the_record_does(desk: Desk) 
 
 async def test_sessions_asked_for_by_id_are_those_within_reach(desk: Desk) -> None:
     await desk.database.write(
-        lambda db: endings.end(db, desk.journal, KID, outcome="failed", reason="")
+        lambda db: record_end.end(db, desk.journal, KID, outcome="failed", reason="")
     )
     wanted = (KID, VICTIM, "unknown")
 

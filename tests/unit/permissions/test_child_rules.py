@@ -18,7 +18,7 @@ from rookery.model.sessions import HEADLESS
 from rookery.permissions.decisions import Pass, Permissions
 from rookery.permissions.offline_answers import OfflineAnswers, situation
 from rookery.permissions.rules_file import RulesFile
-from rookery.store import families, sessions
+from rookery.store import session_families, sessions
 from rookery.store.journal import Journal
 from tests.support.fakes.clock import FakeClock
 from tests.support.fakes.database import ObservedDatabase
@@ -183,7 +183,9 @@ async def test_the_ancestors_of_a_session_are_listed_whoever_ended(
     await court.desk.ask("end", session=parent)
 
     known = await court.desk.session(grandchild)
-    where = await court.desk.database.read(partial(families.circumstances, session=known))
+    where = await court.desk.database.read(
+        partial(session_families.circumstances, session=known)
+    )
 
     assert {each.session for each in where.ancestors} == {"pa", "zz"}
 

@@ -17,7 +17,7 @@ from rookery.permissions import answered_in_terminal, lost_hooks
 from rookery.permissions.decisions import Ask, Pass, Permissions, Ruling, WaitForAnswer
 from rookery.permissions.request_deadlines import RequestDeadlines
 from rookery.permissions.rules_file import RulesFile
-from rookery.sessions import endings
+from rookery.sessions import record_end
 from rookery.store import audit, dialogs, flags, request_keys, requests, sessions
 from rookery.store.journal import Journal, Reader
 from tests.support.fakes.clock import FakeClock
@@ -574,7 +574,7 @@ def test_a_dialog_that_is_settled_tells_nothing_of_a_call_that_has_shown_none(
 def test_the_dead_ask_for_nothing(remote: Bench) -> None:
     request = remote.ask()
 
-    endings.end(remote.db, remote.journal, WORKER, outcome="failed", reason="x")
+    record_end.end(remote.db, remote.journal, WORKER, outcome="failed", reason="x")
 
     assert remote.outcome(request) == ("gone", "the end of its session")
 

@@ -17,7 +17,7 @@ from rookery.coordination.listeners import Listeners
 from rookery.home import find_home
 from rookery.hook_setup.programs import HookPrograms
 from rookery.model import relays
-from rookery.operations.links import limits_of
+from rookery.operations.outcome_listeners import limits_of
 from rookery.permissions.decisions import Permissions
 from rookery.permissions.offline_answers import OfflineAnswers
 from rookery.permissions.stop_policy import StopPolicy
@@ -26,7 +26,7 @@ from rookery.runtimes.tmux.runtime import TmuxRuntime
 from rookery.sessions.expiry import ExpirySpans
 from rookery.sessions.supervisor import Deadlines
 from rookery.startup import store_settings
-from rookery.startup.parts import Parts
+from rookery.startup.components import Parts
 from rookery.store import limits
 from rookery.store.journal import Journal
 from tests.support.fakes.database import ObservedDatabase

@@ -11,7 +11,7 @@ from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel, Step
 from rookery.ports.agent import Agent
 from rookery.ports.runtime import Place
-from rookery.runtimes.tmux.inputs import fitted
+from rookery.runtimes.tmux.input_box import fitted
 from rookery.runtimes.tmux.panes import Pane
 
 RELAYED = "[bob] (2):\n\none\ntwo  "

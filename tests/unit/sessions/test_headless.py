@@ -24,7 +24,7 @@ from rookery.permissions.decisions import Permissions, WaitForAnswer
 from rookery.permissions.rules_file import RulesFile
 from rookery.processes import Process
 from rookery.processes.lineage import read_lineage
-from rookery.sessions import endings
+from rookery.sessions import record_end
 from rookery.sessions.headless import HeadlessWatch
 from rookery.store import audit, flags, limits, requests, sessions
 from rookery.store.journal import Journal
@@ -249,7 +249,7 @@ async def test_one_caller_brings_only_a_few_sessions_of_unknown_processes(
 
     # A session that ends makes room.
     ended = (await desk.ask("show", session="n-0")).id
-    end = partial(endings.end, journal=desk.journal, session=ended)
+    end = partial(record_end.end, journal=desk.journal, session=ended)
     await desk.database.write(partial(end, outcome="completed", reason="x"))
     await intake.receive(live("SessionStart", "one-more"))
 

@@ -21,7 +21,7 @@ from rookery.model.sessions import Session
 from rookery.permissions.decisions import Permissions
 from rookery.permissions.rules_file import RulesFile
 from rookery.processes import Process
-from rookery.sessions import endings
+from rookery.sessions import record_end
 from rookery.store import audit, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
@@ -61,7 +61,7 @@ class Agent:
 
     async def end_record(self) -> SessionId:
         (session,) = await self.all()
-        end = partial(endings.end, journal=self.journal, session=session.id)
+        end = partial(record_end.end, journal=self.journal, session=session.id)
         reason = "nothing was heard of it for 72 h"
         await self.database.write(partial(end, outcome="completed", reason=reason))
         return session.id

@@ -19,8 +19,8 @@ from rookery.model.facts import (
     TurnStarted,
 )
 from rookery.startup.readers import READERS
-from rookery.store import sessions, waiting
-from rookery.store.bells import QUIET, Bells
+from rookery.store import sessions, wait_for_change
+from rookery.store.change_signals import QUIET, Bells
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.supervise import Reconciler
@@ -99,7 +99,7 @@ async def test_a_wait_for_a_session_is_not_asked_again_for_others(
         await database.rest()
 
     async with anyio.create_task_group() as tasks:
-        wait = partial(waiting.until, database, question, seconds=60, clock=clock)
+        wait = partial(wait_for_change.until, database, question, seconds=60, clock=clock)
         tasks.start_soon(partial(wait, sessions=[ANNA]))
         await database.rest()
         await note(BERT)

@@ -11,7 +11,7 @@ from rookery.model.messages import Message, MessageId, Origin, Parcel, Step, Wor
 from rookery.model.obstacles import BlockedReason, Obstacle
 from rookery.sessions import commands
 from rookery.sessions.commands import MessageSender
-from rookery.store import messages, parcels, sessions
+from rookery.store import message_batches, messages, sessions
 from rookery.store.journal import Journal
 from tests.support.rows import ANNA, BERT, WORKER, settle_in
 from tests.support.waiting import steps, waits_for
@@ -34,7 +34,7 @@ def send(
 
 def claim(db: Connection, journal: Journal, words: str) -> Parcel:
     send(db, journal, words)
-    parcel = parcels.claim(db, WORKER, journal.clock.now())
+    parcel = message_batches.claim(db, WORKER, journal.clock.now())
     assert parcel
     return parcel
 
@@ -45,7 +45,7 @@ def test_the_agents_own_prompt_is_proof_however_far_we_thought_we_were(
     db: Connection, journal: Journal, step: Step
 ) -> None:
     parcel = claim(db, journal, "Build it.")
-    parcels.move(db, parcel, step)
+    message_batches.move(db, parcel, step)
 
     journal.append(db, TurnStarted(WORKER, "Build it."))
 
@@ -66,7 +66,7 @@ def test_a_proof_that_overtakes_the_courier_stands(db: Connection, journal: Jour
     parcel = claim(db, journal, "Build it.")
     journal.append(db, TurnStarted(WORKER, "Build it."))
 
-    assert not parcels.move(db, parcel, Step.SUBMITTED)
+    assert not message_batches.move(db, parcel, Step.SUBMITTED)
     assert steps(db) == ["acknowledged"]
 
 
@@ -91,7 +91,7 @@ def test_words_that_another_session_heard_are_no_proof(
 def test_words_said_again_are_proof_of_the_newer_parcel(
     db: Connection, journal: Journal
 ) -> None:
-    parcels.move(db, claim(db, journal, "Go on."), Step.UNSURE)
+    message_batches.move(db, claim(db, journal, "Go on."), Step.UNSURE)
     claim(db, journal, "Go on.")
 
     journal.append(db, TurnStarted(WORKER, "Go on."))
@@ -123,9 +123,9 @@ def test_a_parcel_is_taken_up_for_an_idle_session_only(
     journal.append(db, TurnStarted(WORKER, "Its person's own words"))
     send(db, journal, "Build it.")
 
-    busy = parcels.claim(db, WORKER, journal.clock.now())
+    busy = message_batches.claim(db, WORKER, journal.clock.now())
     journal.append(db, TurnEnded(WORKER))
-    idle = parcels.claim(db, WORKER, journal.clock.now())
+    idle = message_batches.claim(db, WORKER, journal.clock.now())
 
     assert busy is None
     assert idle
@@ -144,11 +144,11 @@ def test_who_is_idle_and_has_words_waiting_is_owed_them(
 
 
 def test_a_settled_parcel_is_owed_to_nobody(db: Connection, journal: Journal) -> None:
-    parcels.move(db, claim(db, journal, "Build it."), Step.UNSURE)
+    message_batches.move(db, claim(db, journal, "Build it."), Step.UNSURE)
 
     assert messages.owed(db) == []
     assert not messages.is_owed(db, WORKER)
-    assert parcels.under_way(db, WORKER) is None
+    assert message_batches.under_way(db, WORKER) is None
 
 
 @pytest.mark.spec("A8")
@@ -164,25 +164,25 @@ def test_nobody_carries_words_to_a_headless_session(db: Connection, journal: Jou
 def test_what_was_put_back_waits_and_says_why(db: Connection, journal: Journal) -> None:
     parcel = claim(db, journal, "Build it.")
 
-    assert parcels.release(db, parcel)
-    assert parcels.note_blocked(db, parcel, DRAFT, text="not typed: a draft.")
+    assert message_batches.release(db, parcel)
+    assert message_batches.note_blocked(db, parcel, DRAFT, text="not typed: a draft.")
     assert (steps(db), waits_for(db)) == (["pending"], ["not typed: a draft."])
-    assert parcels.claim(db, WORKER, journal.clock.now())
+    assert message_batches.claim(db, WORKER, journal.clock.now())
 
 
 def test_what_may_have_been_pasted_cannot_be_put_back(db: Connection, journal: Journal) -> None:
     parcel = claim(db, journal, "Build it.")
-    parcels.move(db, parcel, Step.PASTED)
+    message_batches.move(db, parcel, Step.PASTED)
 
-    assert not parcels.release(db, parcel)
+    assert not message_batches.release(db, parcel)
     assert steps(db) == ["pasted"]
 
 
 def test_a_reason_to_wait_is_news_only_once(db: Connection, journal: Journal) -> None:
     parcel = claim(db, journal, "Build it.")
-    parcels.move(db, parcel, Step.PASTED)
+    message_batches.move(db, parcel, Step.PASTED)
 
-    news = [parcels.note_blocked(db, parcel, DRAFT, text=text) for text in "aaba"]
+    news = [message_batches.note_blocked(db, parcel, DRAFT, text=text) for text in "aaba"]
 
     assert news == [True, False, True, True]
 
@@ -191,13 +191,13 @@ def test_words_put_back_twice_for_the_same_reason_are_news_only_once(
     db: Connection, journal: Journal
 ) -> None:
     first = claim(db, journal, "Build it.")
-    parcels.release(db, first)
-    parcels.note_blocked(db, first, DRAFT, text="a draft")
-    again = parcels.claim(db, WORKER, journal.clock.now())
+    message_batches.release(db, first)
+    message_batches.note_blocked(db, first, DRAFT, text="a draft")
+    again = message_batches.claim(db, WORKER, journal.clock.now())
     assert again
 
-    assert parcels.release(db, again)
-    assert not parcels.note_blocked(db, again, DRAFT, text="a draft")
+    assert message_batches.release(db, again)
+    assert not message_batches.note_blocked(db, again, DRAFT, text="a draft")
 
 
 @pytest.mark.spec("B2")
@@ -205,12 +205,12 @@ def test_what_keeps_a_message_back_is_a_code_with_a_detail(
     db: Connection, journal: Journal
 ) -> None:
     message = send(db, journal, "Build it.")
-    parcel = parcels.claim(db, WORKER, journal.clock.now())
+    parcel = message_batches.claim(db, WORKER, journal.clock.now())
     assert parcel
-    parcels.note_blocked(db, parcel, DRAFT, text="not typed: a draft.")
+    message_batches.note_blocked(db, parcel, DRAFT, text="not typed: a draft.")
 
     blocked = messages.get(db, message)
-    parcels.move(db, parcel, Step.SUBMITTED)
+    message_batches.move(db, parcel, Step.SUBMITTED)
     submitted = messages.get(db, message)
 
     assert blocked
@@ -222,10 +222,10 @@ def test_what_keeps_a_message_back_is_a_code_with_a_detail(
 
 def test_words_that_can_never_leave_fail_and_say_why(db: Connection, journal: Journal) -> None:
     message = send(db, journal, "One\nTwo")
-    parcel = parcels.claim(db, WORKER, journal.clock.now())
+    parcel = message_batches.claim(db, WORKER, journal.clock.now())
     assert parcel
 
-    parcels.fail(db, parcel, reason="one line at a time")
+    message_batches.fail(db, parcel, reason="one line at a time")
 
     found = messages.get(db, message)
     assert found
@@ -236,7 +236,7 @@ def test_words_that_can_never_leave_fail_and_say_why(db: Connection, journal: Jo
 def test_at_the_end_of_a_session_what_waited_failed_and_what_left_is_unsure(
     db: Connection, journal: Journal
 ) -> None:
-    parcels.move(db, claim(db, journal, "On its way."), Step.PASTED)
+    message_batches.move(db, claim(db, journal, "On its way."), Step.PASTED)
     send(db, journal, "Still waiting.")
 
     journal.append(db, SessionEnded(WORKER, "exit"))
@@ -270,7 +270,7 @@ def test_what_waits_for_a_program_that_takes_lines_is_taken_up_one_by_one(
 
     taken = []
     for _ in range(3):
-        parcel = parcels.claim(db, WORKER, journal.clock.now(), alone=True)
+        parcel = message_batches.claim(db, WORKER, journal.clock.now(), alone=True)
         assert parcel
         taken.append(parcel.words)
         journal.append(db, TurnStarted(WORKER, parcel.words), TurnEnded(WORKER))
@@ -288,7 +288,7 @@ def test_only_what_we_have_put_together_ourselves_may_be_folded(
     spoken = MessageSender(f"session {ANNA}", ANNA)
     commands.send(db, journal, speaker=spoken, recipient=BERT, words=Words("hello", 0))
 
-    found = [parcels.claim(db, each, journal.clock.now()) for each in (ANNA, BERT)]
+    found = [message_batches.claim(db, each, journal.clock.now()) for each in (ANNA, BERT)]
 
     assert not person.is_composed
     assert [parcel and parcel.is_composed for parcel in found] == [True, True]

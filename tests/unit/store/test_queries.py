@@ -15,7 +15,14 @@ from rookery.model.sessions import Badge, NativeId, Sender
 from rookery.operations.maintenance import find_trouble
 from rookery.sessions import commands
 from rookery.sessions.commands import MessageSender
-from rookery.store import messages, parcels, retention, session_bindings, sessions, turns
+from rookery.store import (
+    message_batches,
+    messages,
+    retention,
+    session_bindings,
+    sessions,
+    turns,
+)
 from rookery.store.commands import Key, once
 from rookery.store.journal import Journal
 from tests.support.rows import ANNA, WORKER, make, settle_in
@@ -38,12 +45,14 @@ def test_no_question_reads_all_there_ever_was(db: Connection, journal: Journal) 
     message = send(db, journal)
     messages.owed(db)
     messages.is_owed(db, WORKER)
-    parcel = parcels.claim(db, WORKER, now)
+    parcel = message_batches.claim(db, WORKER, now)
     assert parcel
-    parcels.release(db, parcel)
-    parcels.note_blocked(db, parcel, Obstacle(BlockedReason.DRAFT, "a draft"), text="a draft")
-    parcels.claim(db, WORKER, now)
-    parcels.move(db, parcel, Step.PASTED)
+    message_batches.release(db, parcel)
+    message_batches.note_blocked(
+        db, parcel, Obstacle(BlockedReason.DRAFT, "a draft"), text="a draft"
+    )
+    message_batches.claim(db, WORKER, now)
+    message_batches.move(db, parcel, Step.PASTED)
     journal.append(db, facts.TurnStarted(WORKER, "Build it."), facts.TurnEnded(WORKER))
     turns.of_message(db, message)
     turns.of_session(db, WORKER, last=10)
@@ -72,11 +81,11 @@ def send(db: Connection, journal: Journal) -> MessageId:
 
 def claim(db: Connection, journal: Journal) -> None:
     send(db, journal)
-    parcels.claim(db, WORKER, journal.clock.now())
+    message_batches.claim(db, WORKER, journal.clock.now())
 
 
 def look_under_way(db: Connection, journal: Journal) -> None:
-    parcels.under_way(db, WORKER)
+    message_batches.under_way(db, WORKER)
 
 
 def look_who_is_owed(db: Connection, journal: Journal) -> None:
@@ -174,7 +183,7 @@ def grow_old(db: Connection, journal: Journal, numbers: range) -> None:
         journal.append(db, facts.SessionEnded(name, "exit"))
         claim(db, journal)
         journal.append(db, facts.TurnStarted(WORKER, "Build it."), facts.TurnEnded(WORKER))
-    assert parcels.under_way(db, WORKER) is None
+    assert message_batches.under_way(db, WORKER) is None
     assert turns.count_ended(db, WORKER) == numbers.stop
     assert turns.count_ended(db, ANNA) == 0
 

@@ -11,7 +11,7 @@ from rookery.model.facts import SessionId
 from rookery.model.messages import Words
 from rookery.sessions import commands
 from rookery.sessions.commands import MessageSender
-from rookery.store import foregrounds, parcels, retention, sessions, statistics
+from rookery.store import foregrounds, message_batches, retention, sessions, statistics
 from rookery.store.journal import Journal
 from tests.support.fakes.clock import FakeClock
 from tests.support.rows import WORKER, make, settle_in
@@ -147,7 +147,7 @@ def test_a_session_goes_with_its_words_and_its_turns(db: Connection, journal: Jo
             recipient=WORKER,
             words=Words(words, 0),
         )
-    parcels.claim(db, WORKER, journal.clock.now())
+    message_batches.claim(db, WORKER, journal.clock.now())
     journal.append(db, facts.TurnStarted(WORKER, "One.\n\nTwo."))
     foregrounds.enter(db, WORKER, "terminal", by="person", at=journal.clock.now())
     journal.append(db, facts.SessionEnded(WORKER, "exit"))

@@ -7,7 +7,7 @@ import pytest
 from rookery.model.errors import SessionUnknown
 from rookery.model.facts import SessionId
 from rookery.model.sessions import Badge, NativeId, Sender
-from rookery.sessions import endings
+from rookery.sessions import record_end
 from rookery.store import evidence, senders, session_bindings, sessions, tokens
 from rookery.store.journal import Journal
 from tests.support.fakes.clock import FakeClock
@@ -21,7 +21,7 @@ def sender(event: str = "Stop", native_id: str = "n1") -> Sender:
 
 
 def end(db: Connection, journal: Journal, session: SessionId) -> None:
-    endings.end(db, journal, session, outcome="failed", reason="x")
+    record_end.end(db, journal, session, outcome="failed", reason="x")
 
 
 @pytest.mark.spec("A2", "C4")

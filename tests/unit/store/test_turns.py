@@ -19,7 +19,7 @@ from rookery.model.messages import MessageId, Words
 from rookery.model.sessions import Turn
 from rookery.sessions import commands
 from rookery.sessions.commands import MessageSender
-from rookery.store import parcels, turn_changes, turns
+from rookery.store import message_batches, turn_changes, turns
 from rookery.store import sessions as known
 from rookery.store.journal import Journal
 from rookery.tracking import stop_hooks
@@ -42,7 +42,7 @@ def send(db: Connection, journal: Journal, words: str) -> MessageId:
     message = commands.send(
         db, journal, speaker=MessageSender("person"), recipient=WORKER, words=Words(words, 0)
     )
-    parcels.claim(db, WORKER, journal.clock.now())
+    message_batches.claim(db, WORKER, journal.clock.now())
     return message
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from rookery.model.errors import SessionUnknown
 from rookery.model.facts import TurnStarted
-from rookery.store import sessions, waiting
+from rookery.store import sessions, wait_for_change
 from rookery.store.journal import Journal
 from tests.support.fakes.clock import FakeClock
 from tests.support.fakes.database import ObservedDatabase
@@ -34,7 +34,7 @@ class Waiter:
         self._clock = clock
 
     async def wait(self) -> None:
-        self.answer = await waiting.until(
+        self.answer = await wait_for_change.until(
             self._database, is_working, seconds=10, clock=self._clock
         )
 
@@ -77,7 +77,7 @@ async def test_what_is_so_already_needs_no_wait(
     await database.write(lambda db: journal.append(db, TurnStarted(WORKER, "go")))
 
     with anyio.fail_after(5):
-        assert await waiting.until(database, is_working, seconds=10, clock=clock)
+        assert await wait_for_change.until(database, is_working, seconds=10, clock=clock)
 
 
 @pytest.mark.spec("K4")
@@ -86,4 +86,4 @@ async def test_an_error_comes_as_it_is(database: ObservedDatabase, clock: FakeCl
         raise SessionUnknown("forgotten meanwhile")
 
     with pytest.raises(SessionUnknown):
-        await waiting.until(database, fail, seconds=10, clock=clock)
+        await wait_for_change.until(database, fail, seconds=10, clock=clock)

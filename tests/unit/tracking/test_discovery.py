@@ -14,7 +14,7 @@ from rookery.agents.catalog import AGENTS
 from rookery.model.facts import SessionId, SessionStarted
 from rookery.model.sessions import PaneRef, Session
 from rookery.processes import Process
-from rookery.sessions import endings
+from rookery.sessions import record_end
 from rookery.store import sessions
 from rookery.store.journal import Journal
 from rookery.tracking.discovery import CHECK_INTERVAL_SECONDS, Discovery
@@ -88,7 +88,7 @@ class Desk:
         return SessionId(name)
 
     async def end(self, session: SessionId) -> None:
-        end = partial(endings.end, journal=self.journal, session=session)
+        end = partial(record_end.end, journal=self.journal, session=session)
         await self.database.write(partial(end, outcome="completed", reason="said goodbye"))
 
     async def kinds(self) -> list[str]:

@@ -30,9 +30,9 @@ from rookery.permissions.rules_file import RulesFile
 from rookery.permissions.stop_policy import StopPolicy
 from rookery.processes import Process
 from rookery.programs.hook import TAKEN
-from rookery.sessions import endings
+from rookery.sessions import record_end
 from rookery.sessions.commands import MessageSender, send
-from rookery.store import flags, parcels, requests, senders, sessions, tokens, turns
+from rookery.store import flags, message_batches, requests, senders, sessions, tokens, turns
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.tracking.intake import TYPED_BY_US, Intake, PromptNote
@@ -96,7 +96,7 @@ class Door:
 
     async def end(self, name: str) -> None:
         def end(db: Connection) -> None:
-            endings.end(db, self._journal, SessionId(name), outcome="failed", reason="x")
+            record_end.end(db, self._journal, SessionId(name), outcome="failed", reason="x")
 
         await self._database.write(end)
 
@@ -488,7 +488,7 @@ async def test_an_agent_is_told_beside_its_prompt_who_has_typed_it(
         speaker = MessageSender("session anna", SessionId("anna"))
         to, words = SessionId("worker"), Words("Build it.", 0)
         send(db, journal, speaker=speaker, recipient=to, words=words)
-        parcel = parcels.claim(db, to, journal.clock.now())
+        parcel = message_batches.claim(db, to, journal.clock.now())
         return parcel.words if parcel else ""
 
     prompt = await database.write(speak)

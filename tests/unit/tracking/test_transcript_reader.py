@@ -17,9 +17,9 @@ import pytest
 from rookery.agents.shared.transcript_lines import MAX_RESULT_CHARS
 from rookery.agents.transcripts import place_of, read_line
 from rookery.model import facts
-from rookery.model.answers import Answer
 from rookery.model.facts import SessionId
 from rookery.model.sessions import NativeId
+from rookery.model.turn_texts import Answer
 from rookery.ports.transcript import Passage
 from rookery.store import sessions
 from rookery.store.journal import Journal

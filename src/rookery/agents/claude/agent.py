@@ -13,7 +13,7 @@ from rookery.agents.claude.settings import SETTINGS
 from rookery.agents.claude.transcript import TRANSCRIPT
 from rookery.agents.shared.claude_style_hooks import hook_settings
 from rookery.model.autonomy import Autonomy
-from rookery.model.rewriting import DIRECTIONS, Rewriting, from_first_visible
+from rookery.model.text_rewriting import DIRECTIONS, Rewriting, from_first_visible
 from rookery.ports.agent import (
     Abilities,
     Agent,

@@ -18,7 +18,7 @@ from rookery.agents.codex.settings import SETTINGS
 from rookery.agents.codex.transcript import TRANSCRIPT
 from rookery.agents.codex.trust import digest
 from rookery.model.autonomy import Autonomy
-from rookery.model.rewriting import from_first_visible
+from rookery.model.text_rewriting import from_first_visible
 from rookery.ports.agent import (
     Abilities,
     Agent,

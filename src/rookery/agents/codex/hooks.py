@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from msgspec import structs
 
 from rookery.agents.codex import NAME
-from rookery.agents.shared.claude_style_answers import UNDECIDED, answers_as_reason
 from rookery.agents.shared.claude_style_hooks import (
     DECISION_TIMEOUT_S,
     HOOK_TIMEOUT_S,
     ClaudeStyleHooks,
 )
+from rookery.agents.shared.claude_style_replies import UNDECIDED, answers_as_reason
 from rookery.model.facts import Fact, SessionId, ToolUsed
 from rookery.model.permissions import Outcome, Verdict
 from rookery.ports.agent import HookTraits, Payload

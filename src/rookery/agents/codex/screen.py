@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from rookery.agents.shared import choices
-from rookery.agents.shared.spoken import Speech
+from rookery.agents.shared.screen_conversation import Speech
 from rookery.model.screens import Dialog, Screen, View, bounded
 
 _FOOTER = re.compile(

@@ -8,7 +8,6 @@ from pathlib import PurePath
 from typing import Any
 
 from rookery.agents.gemini import NAME
-from rookery.agents.shared.claude_style_answers import answers_as_reason, denial_reason
 from rookery.agents.shared.claude_style_hooks import (
     DECISION_TIMEOUT_S,
     HOOK_TIMEOUT_S,
@@ -16,6 +15,7 @@ from rookery.agents.shared.claude_style_hooks import (
     ClaudeStyleHooks,
     read_question,
 )
+from rookery.agents.shared.claude_style_replies import answers_as_reason, denial_reason
 from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import INEXACT, Call, Outcome, Stop, Verdict, digest

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from rookery.agents.shared.choices import read as read_options
-from rookery.agents.shared.spoken import Speech
+from rookery.agents.shared.screen_conversation import Speech
 from rookery.model.screens import Dialog, Screen, View, bounded
 
 #: Separates the conversation from the status; without colours it is the edge of the box, too.

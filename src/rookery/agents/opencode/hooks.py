@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from rookery.agents.opencode import NAME
-from rookery.agents.shared.claude_style_answers import UNDECIDED, denial_reason
 from rookery.agents.shared.claude_style_hooks import ClaudeStyleHooks, read_question
+from rookery.agents.shared.claude_style_replies import UNDECIDED, denial_reason
 from rookery.model import facts
 from rookery.model.facts import Fact, SessionId
 from rookery.model.permissions import (

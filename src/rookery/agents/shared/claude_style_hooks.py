@@ -7,11 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rookery.agents.shared import background
-from rookery.agents.shared.claude_style_answers import (
-    decision_before_tool,
-    permission_decision,
-)
+from rookery.agents.shared import background_tasks
+from rookery.agents.shared.claude_style_replies import decision_before_tool, permission_decision
 from rookery.model import facts
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import SessionId
@@ -156,7 +153,7 @@ class ClaudeStyleHooks:
 
     def read_stop(self, payload: Payload) -> Stop | None:
         match payload:
-            case {"hook_event_name": "Stop"} if background.count(payload).subagents:
+            case {"hook_event_name": "Stop"} if background_tasks.count(payload).subagents:
                 return None
             case {"hook_event_name": "Stop", "last_assistant_message": str(words)}:
                 return Stop(words, bool(payload.get("stop_hook_active")))
@@ -185,7 +182,7 @@ def _read_turn(  # noqa: PLR0911 - a table
             # Codex reports a prompt typed during a turn once its model has received it.
             taken_in = "turn_id" in payload
             started = facts.TurnStarted(session, prompt, _turn(payload), is_taken_in=taken_in)
-            return background.read_prompt(started)
+            return background_tasks.read_prompt(started)
         case {"hook_event_name": "PreCompact", "trigger": "manual"}:
             # A built-in command: no prompt event reports its start.
             words = f"/compact {_text(payload, 'custom_instructions')}".strip()
@@ -194,7 +191,7 @@ def _read_turn(  # noqa: PLR0911 - a table
             return facts.TurnEnded(session, COMPACTED, turn=_turn(payload))
         case {"hook_event_name": "Stop"}:
             words = _text(payload, "last_assistant_message")
-            return background.read_stop(session, payload, words, _turn(payload))
+            return background_tasks.read_stop(session, payload, words, _turn(payload))
         case {"hook_event_name": "StopFailure"}:
             words = _text(payload, "last_assistant_message") or _text(payload, "error")
             return facts.TurnEnded(session, words, "failed", _turn(payload))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rookery.agents.shared.subjects import asked_in, flat, is_review
+from rookery.agents.shared.dialog_subjects import asked_in, flat, is_review
 from rookery.model.permissions import DIALOG, Call, Outcome, Question, Verdict
 from rookery.model.screens import Dialog, Press, squeeze
 

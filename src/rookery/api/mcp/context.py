@@ -16,7 +16,7 @@ from rookery.model.scopes import Identity, Need
 from rookery.operations.catalog import OPERATIONS
 from rookery.operations.context import Context
 from rookery.operations.idempotency import ask
-from rookery.operations.table import Params
+from rookery.operations.operation import Params
 
 #: The name of a computer for all callers on it.
 LOCAL = "local"

@@ -26,16 +26,16 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from rookery import __version__
-from rookery.api.guard import MAX_REQUEST_BYTES
 from rookery.api.mcp import tools
 from rookery.api.mcp.context import Tool as OurTool
 from rookery.api.mcp.context import ToolContext
 from rookery.api.mcp.listing import note_listing
+from rookery.api.request_guard import MAX_REQUEST_BYTES
 from rookery.model.errors import BadInput, RookeryError, StoreBroken
 from rookery.model.scopes import MAY, Identity, Need
 from rookery.operations.access import require
 from rookery.operations.context import Caller, Context
-from rookery.operations.table import misshapen, shape_of
+from rookery.operations.operation import misshapen, shape_of
 
 _log = logging.getLogger(__name__)
 

@@ -17,8 +17,8 @@ from rookery.model.messages import Message
 from rookery.model.permissions import Request
 from rookery.model.relays import Relay
 from rookery.model.sessions import Session
+from rookery.operations.operation import Params
 from rookery.operations.relays import RelayList
-from rookery.operations.table import Params
 
 
 class SendArguments(OnSession):

@@ -10,7 +10,7 @@ from rookery.model.facts import SessionId
 from rookery.ports.agent import Agent
 from rookery.ports.runtime import Place
 from rookery.processes import Process
-from rookery.processes.exits import ExitWatch
+from rookery.processes.exit_watch import ExitWatch
 from rookery.runtimes.tmux.floods import OutputMeter
 
 _BRACKETED = b"\x1b[?2004"

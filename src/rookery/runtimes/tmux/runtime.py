@@ -35,11 +35,11 @@ from rookery.ports.runtime import (
     Vanished,
 )
 from rookery.processes import Process, descendants, in_session, is_running, send_signal
-from rookery.processes.exits import ExitWatch
-from rookery.runtimes.tmux import captures, exits, inputs, listing, sizes
-from rookery.runtimes.tmux.activity import Chore, PaneActivity
+from rookery.processes.exit_watch import ExitWatch
+from rookery.runtimes.tmux import captures, exit_status, input_box, listing, sizes
 from rookery.runtimes.tmux.control import TmuxRefused
-from rookery.runtimes.tmux.delivery import TypedDelivery
+from rookery.runtimes.tmux.delivery_steps import TypedDelivery
+from rookery.runtimes.tmux.output_activity import Chore, PaneActivity
 from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.protocol import Event, Notice, Output, Paused, line
 from rookery.runtimes.tmux.server import HUB, SIZE, Server, ServerSite
@@ -133,7 +133,7 @@ class TmuxRuntime:
         self._activity.note(pane)
 
     def check(self, session: SessionId, words: str) -> None:
-        inputs.check_words(self._pane(session), words)
+        input_box.check_words(self._pane(session), words)
 
     async def deliver(self, parcel: Parcel, log: DeliveryLog, *, is_new: bool) -> Delivery:
         pane = self._pane(parcel.recipient)
@@ -255,7 +255,7 @@ class TmuxRuntime:
         screen: tuple[str, ...] = ()
         while not pane.is_over and not self._is_server_dead(pane):
             try:
-                how = await exits.exit_of(self.server, pane.place, self._clock)
+                how = await exit_status.exit_of(self.server, pane.place, self._clock)
                 if how is None and not await self._is_gone(pane):
                     continue
                 # tmux wipes a dead pane's screen: its content is in the scrollback.

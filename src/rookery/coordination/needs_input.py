@@ -15,7 +15,7 @@ from rookery.model.listeners import (
 )
 from rookery.model.permissions import STOP, Request, RequestId
 from rookery.model.sessions import Session
-from rookery.store import families, flags, requests
+from rookery.store import flags, requests, session_families
 
 
 def need(db: Connection, caller: SessionId, target: Session, asked: facts.InputAsked) -> str:
@@ -35,7 +35,7 @@ def _may_decide(db: Connection, caller: SessionId, request: Request | None) -> b
     """Return whether the caller may answer in place of the user."""
     if request is None or request.source != "hook" or not flags.may_parents_answer(db):
         return False
-    return request.session in families.descendants(db, caller)
+    return request.session in session_families.descendants(db, caller)
 
 
 def _is_answerable(request: Request) -> bool:

@@ -10,7 +10,7 @@ from rookery import __version__
 from rookery.model.scopes import Need
 from rookery.operations.access import reach
 from rookery.operations.context import Caller, Context
-from rookery.operations.table import Nothing
+from rookery.operations.operation import Nothing
 from rookery.store import sessions as known
 
 

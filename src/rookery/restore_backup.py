@@ -14,8 +14,8 @@ from pathlib import Path
 from rookery.home import Home
 from rookery.model.errors import BadInput, HomeUnusable, StoreBroken
 from rookery.ports.clock import Clock
-from rookery.sessions import endings
-from rookery.store import restoring
+from rookery.sessions import record_end
+from rookery.store import restored_rows
 from rookery.store.connections import open_file
 from rookery.store.journal import Journal
 
@@ -83,12 +83,12 @@ def _copy_checked(file: Path, target: Path) -> None:
 def _rebuild(source: Path, new: Path, file: Path) -> None:
     os.close(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     try:
-        restoring.rebuild(source, new)
+        restored_rows.rebuild(source, new)
     except (BadInput, StoreBroken) as refusal:
         raise BadInput(f"{file} cannot be restored: {refusal.args[0]}") from refusal
     except sqlite3.DatabaseError as error:
         is_strange = error.sqlite_errorcode == sqlite3.SQLITE_ERROR  # a column is missing
-        if restoring.is_unreadable(error) or is_strange:
+        if restored_rows.is_unreadable(error) or is_strange:
             raise BadInput(f"{file} is not a backup of Rookery: {error}") from error
         if isinstance(error, sqlite3.IntegrityError):
             raise BadInput(f"{file} is damaged: {error}") from error
@@ -99,9 +99,9 @@ def _disarm(new: Path, readers: Collection[str], clock: Clock) -> None:
     journal = Journal("", clock, readers={})
     with closing(open_file(new)) as db:
         db.execute("begin immediate")
-        for session in restoring.disarm(db, readers, at=clock.now()):
-            reason = restoring.REASON
-            endings.end(db, journal, session, outcome="failed", reason=reason)
+        for session in restored_rows.disarm(db, readers, at=clock.now()):
+            reason = restored_rows.REASON
+            record_end.end(db, journal, session, outcome="failed", reason=reason)
         db.commit()
 
 
@@ -116,7 +116,7 @@ def _keep(database: Path, at: datetime) -> Path | None:
         with closing(sqlite3.connect(database)) as db, closing(sqlite3.connect(aside)) as copy:
             db.backup(copy)
     except sqlite3.DatabaseError as error:
-        if not restoring.is_unreadable(error):
+        if not restored_rows.is_unreadable(error):
             raise
         shutil.copyfile(database, aside)
     return aside

@@ -9,7 +9,7 @@ from rookery.model.errors import Forbidden, NotRunning
 from rookery.model.facts import SessionId
 from rookery.operations.access import has_access, require_valid
 from rookery.operations.context import Caller, Context
-from rookery.store import waiting
+from rookery.store import wait_for_change
 from rookery.supervise import first_of
 
 
@@ -37,7 +37,7 @@ async def until(
     own = caller.identity.session  # its end revokes its badge
     heard = {*sessions, own} if sessions and own else sessions
     clock = context.journal.clock
-    asking = waiting.until(
+    asking = wait_for_change.until(
         context.database, is_over, seconds=seconds, clock=clock, sessions=heard
     )
     with context.streams.opened(caller.identity.token) as over:

@@ -11,9 +11,9 @@ from pydantic import Field
 
 from rookery.model.errors import BadInput, CommandRefused
 from rookery.model.permissions import DIALOG, Outcome, Request, Verdict
+from rookery.operations.answer_parsing import given_answers, listed
 from rookery.operations.context import Context
-from rookery.operations.given_answers import given_answers, listed
-from rookery.operations.table import Params
+from rookery.operations.operation import Params
 from rookery.permissions.screen_dialogs import call_of
 from rookery.ports.agent import KeyDialect
 from rookery.store import sessions as known
