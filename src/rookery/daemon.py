@@ -47,7 +47,7 @@ _log = logging.getLogger(__name__)
 #: Seconds at shutdown to remove the panes of ended sessions, and for tmux to end.
 CLEANUP_TIMEOUT_S = 2.0
 
-#: Seconds that a start waits for the spool to drain; then the gateway opens meanwhile.
+#: Seconds that a start waits for the spool to drain; then the API opens meanwhile.
 SPOOL_GRACE_S = 1.0
 
 #: Seconds before Python switches threads: the writer's work is many short steps.
@@ -93,7 +93,7 @@ def _allow_many_files() -> None:
 
 
 async def _serve(parts: Parts, login: Login, *, ready: Callable[[], None]) -> None:
-    """Run the daemon and its gateway until a signal or a command stops it."""
+    """Run the daemon and its API until a signal or a command stops it."""
     stop, is_up, whole = asyncio.Event(), asyncio.Event(), anyio.CancelScope()
 
     def end() -> None:
@@ -115,7 +115,7 @@ async def _serve(parts: Parts, login: Login, *, ready: Callable[[], None]) -> No
 
 @asynccontextmanager
 async def running(parts: Parts, *, stop: Callable[[], None]) -> AsyncIterator[Context]:
-    """Run everything but the gateway while the block lasts."""
+    """Run everything but the API while the block lasts."""
     clock, home = WallClock(), parts.home
     runtimes = parts.runtimes(clock)
     async with parts.database(clock) as database, anyio.create_task_group() as tasks:
@@ -170,7 +170,7 @@ async def _begin_after_spool(
     if drained.is_set():
         await begin()
     else:
-        # A long spool: the gateway opens meanwhile, and commands wait as rows.
+        # A long spool: the API opens meanwhile, and commands wait as rows.
         tasks.start_soon(begin_later)
 
 

@@ -16,7 +16,7 @@ async def note_listing(database: Database, journal: Journal, session: SessionId)
 
     def note(db: Connection) -> None:
         sessions.meet_tools(db, session)
-        # An entry wakes the courier, which may wait for this.
+        # An entry wakes the dispatcher, which may wait for this.
         journal.append(db, Noted(session, "ToolsListed"))
 
     if await database.read(partial(sessions.awaits_tools, session=session)):
