@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rookery.fast_import import import_quickly
+from rookery.quick_python_import import import_quickly
 
 
 def main() -> None:

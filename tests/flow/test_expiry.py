@@ -18,7 +18,7 @@ from rookery.sessions.expiry import (
     SleepDetector,
     awake_ago,
 )
-from rookery.store import observed, session_lookup, sessions
+from rookery.store import observed_panes, session_lookup, sessions
 from tests.support.daemon import House, World, running
 from tests.support.fakes.database import ObservedDatabase
 from tests.support.fakes.runtime import FakeRuntime
@@ -85,7 +85,7 @@ async def test_a_headless_session_that_only_began_and_has_no_process_is_ended_so
 
         def tell(db: Connection) -> None:
             context.journal.append(db, facts.TurnStarted(worked, "go"), facts.TurnEnded(worked))
-            observed.identify(db, known, "7:1")
+            observed_panes.identify(db, known, "7:1")
 
         await database.write(tell)
         world.clock.advance(UNIDENTIFIED_SILENCE.total_seconds())

@@ -22,7 +22,7 @@ from rookery.processes import Process
 from rookery.sessions import commands, starts
 from rookery.sessions.commands import MessageSender
 from rookery.sessions.supervisor import KILL_TIMEOUT_SECONDS, RETRY_SECONDS
-from rookery.store import observed, sessions, tokens
+from rookery.store import observed_panes, sessions, tokens
 from rookery.store.journal import Journal
 from rookery.supervise import ERROR_BACKOFF_S
 from tests.support.daemon import DEADLINES, World, passing_time, running
@@ -683,7 +683,7 @@ async def test_a_program_that_runs_on_without_its_pane_is_not_lost(
         session = await context.start()
     own = Process.of(os.getpid())
     assert own
-    await database.write(partial(observed.identify, session=session, process=own.word))
+    await database.write(partial(observed_panes.identify, session=session, process=own.word))
     world.runtime.programs.clear()
     world.runtime.adopted.clear()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rookery.model.errors import RuntimeFailed
-from rookery.runtimes.tmux import captures, input_box, user_servers
+from rookery.runtimes.tmux import captures, safe_input, user_servers
 from rookery.runtimes.tmux.control import TmuxFailed, TmuxGone, TmuxRefused, TmuxSilent
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.server import ServerSite
@@ -126,7 +126,7 @@ async def test_a_megabyte_is_pasted_whole(
     own.type("%0", f"stty raw -echo; head -c {len(words.encode())} > {taken}; stty sane")
     eventually(taken.exists)
 
-    await input_box.paste(server, "%0", words, receipt="7")
+    await safe_input.paste(server, "%0", words, receipt="7")
 
     eventually(lambda: taken.stat().st_size == len(words.encode()))
     assert taken.read_text() == words

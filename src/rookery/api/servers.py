@@ -18,7 +18,7 @@ from anyio.abc import TaskGroup
 from rookery.api.http import build_app
 from rookery.api.own_sockets import OwnSocket
 from rookery.api.peer_connections import OurPeers
-from rookery.api.request_guard import Guard
+from rookery.api.request_checks import Guard
 from rookery.http_port import forget
 from rookery.operations.context import Context
 from rookery.ports.clock import Clock

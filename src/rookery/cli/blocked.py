@@ -11,7 +11,7 @@ from rookery.client import Client
 from rookery.client.permissions import RequestInfo, open_requests_of
 from rookery.client.sessions import SessionInfo, SessionList, list_sessions
 from rookery.model.errors import Answered, NotRunning
-from rookery.model.reasons import first_line
+from rookery.model.reason_texts import first_line
 
 
 def why_blocked(session: SessionInfo, obstacle: str) -> str:

@@ -16,6 +16,7 @@ import click
 
 from rookery import __version__
 from rookery.cli.daemon_process import find_daemon, is_alive
+from rookery.cli.daemon_waits import pause
 from rookery.cli.exit_codes import FAILED
 from rookery.cli.options import as_json, home, pass_client
 from rookery.cli.render import (
@@ -28,12 +29,10 @@ from rookery.cli.render import (
     say,
     show_json,
 )
-from rookery.cli.timed_requests import pause
 from rookery.cli.versions import skew
 from rookery.client import Client
 from rookery.client.daemon import StatusInfo, show_status, stop_daemon
 from rookery.environment import ask_login_shell
-from rookery.fast_import import without_collections
 from rookery.home import Home, open_private
 from rookery.model.errors import (
     AlreadyRunning,
@@ -42,6 +41,7 @@ from rookery.model.errors import (
     StoreBroken,
     TimedOut,
 )
+from rookery.quick_python_import import without_collections
 
 #: Seconds for a daemon to start or to stop.
 START_STOP_TIMEOUT_S = 20.0

@@ -21,7 +21,7 @@ from rookery.client.sessions import (
     wait_for_session,
 )
 from rookery.model.errors import BadInput
-from rookery.model.reasons import first_line
+from rookery.model.reason_texts import first_line
 
 
 class EndOptions(TypedDict):

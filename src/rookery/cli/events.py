@@ -10,10 +10,10 @@ from functools import lru_cache
 
 import click
 
+from rookery.cli.daemon_waits import await_return
 from rookery.cli.names import known_sessions, name_of, with_names_by
 from rookery.cli.options import as_json, pass_client
 from rookery.cli.render import count, local, one_line, safe_json
-from rookery.cli.timed_requests import await_return
 from rookery.client import Client
 from rookery.client.daemon import show_status
 from rookery.client.decoding import DaemonAnswer, JsonObject, read

@@ -13,7 +13,7 @@ from rookery.cli.options import as_json, pass_client
 from rookery.cli.render import ago, does, out_of_date, reply, say, say_line
 from rookery.client import Client
 from rookery.client.sessions import EvidenceInfo, show_evidence
-from rookery.model.reasons import first_line
+from rookery.model.reason_texts import first_line
 
 
 @click.command()

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TypeAlias, TypeVar
 
 from rookery.cli.blocked import how_to_answer
+from rookery.cli.daemon_waits import await_return
 from rookery.cli.events import EventFields, ShownEvent, from_now_on
 from rookery.cli.notices import (
     AsksNotice,
@@ -22,7 +23,6 @@ from rookery.cli.notices import (
     TurnNotice,
     WordsNotice,
 )
-from rookery.cli.timed_requests import await_return
 from rookery.client import Client
 from rookery.client.foreground import (
     ForegroundInfo,

@@ -12,13 +12,13 @@ import click
 
 from rookery.cli.blocked import why_blocked
 from rookery.cli.completion import session_names
+from rookery.cli.daemon_waits import WaitGoal, how_many
 from rookery.cli.end_texts import ended_by
 from rookery.cli.exit_codes import FAILED
 from rookery.cli.messages import UNHEARD
 from rookery.cli.names import known_sessions, name_of, with_names
 from rookery.cli.options import SECONDS, as_json, examples, pass_client
 from rookery.cli.render import HELD, ago, local, plain, reply, say, say_line, show_json
-from rookery.cli.timed_requests import WaitGoal, how_many
 from rookery.client import Client
 from rookery.client.listeners import (
     CombinedWait,
@@ -40,7 +40,7 @@ from rookery.client.messages import (
 )
 from rookery.client.sessions import SessionInfo
 from rookery.model.errors import Answered, BadInput
-from rookery.model.reasons import first_line
+from rookery.model.reason_texts import first_line
 
 #: The text for each event of another session that a listener waits for.
 _UNTIL = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
+from rookery.cli.daemon_waits import pause
 from rookery.cli.options import home
 from rookery.cli.render import say
-from rookery.cli.timed_requests import pause
 from rookery.model.errors import BadInput
 
 

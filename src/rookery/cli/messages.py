@@ -12,12 +12,12 @@ import click
 
 from rookery.cli.blocked import how_to_answer, open_requests, why_blocked
 from rookery.cli.completion import of_session
+from rookery.cli.daemon_waits import await_return, goes_on, patiently, stoppable
 from rookery.cli.exit_codes import FAILED
 from rookery.cli.options import SECONDS, as_json, pass_client
 from rookery.cli.prompts import prompt_of
 from rookery.cli.render import HELD, complain, count, plain, remark, reply, say, show_json
 from rookery.cli.tables import cut
-from rookery.cli.timed_requests import await_return, goes_on, patiently, stoppable
 from rookery.client import Client, CutOff
 from rookery.client.messages import (
     DeliveryInfo,
@@ -37,7 +37,7 @@ from rookery.client.sessions import (
     show_turns,
 )
 from rookery.model.errors import NotRunning, TimedOut
-from rookery.model.reasons import first_line
+from rookery.model.reason_texts import first_line
 
 #: Seconds for a message to leave; after that it is reported as waiting.
 DEPARTURE_TIMEOUT_S = 1.0

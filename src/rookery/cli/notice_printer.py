@@ -29,7 +29,7 @@ from rookery.cli.render import count, does, is_colourful, local, plain, remark, 
 from rookery.cli.tables import cut, folded, width_here
 from rookery.client import Client
 from rookery.client.sessions import SessionInfo
-from rookery.model.reasons import first_line
+from rookery.model.reason_texts import first_line
 
 #: Terminal cells for a tool's name, and for the reason of a session's end.
 MAX_TOOL_CELLS, MAX_REASON_CELLS = 60, 400

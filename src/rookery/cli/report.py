@@ -6,14 +6,14 @@ import sys
 from functools import partial
 
 from rookery.cli.blocked import BlockedNotices, how_to_answer, open_requests
+from rookery.cli.daemon_waits import goes_on, patiently, stoppable
 from rookery.cli.end_texts import ended_by
 from rookery.cli.exit_codes import FAILED
 from rookery.cli.names import with_names_from
 from rookery.cli.render import reply, running_on
-from rookery.cli.timed_requests import goes_on, patiently, stoppable
 from rookery.client import Client
 from rookery.client.sessions import SessionInfo, wait_for_session
-from rookery.model.reasons import first_line
+from rookery.model.reason_texts import first_line
 
 
 def awaited(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from rookery import __version__
-from rookery.fast_import import import_quickly
+from rookery.quick_python_import import import_quickly
 
 #: The commands by purpose, each with its module. The help keeps this order.
 SECTIONS: dict[str, dict[str, str]] = {

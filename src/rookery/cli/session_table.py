@@ -11,7 +11,7 @@ from rookery.cli.names import with_names
 from rookery.cli.render import ago, count, is_colourful, one_line, plain, running_on, say, short
 from rookery.cli.tables import Layout, line_of, width_here
 from rookery.client.sessions import SessionInfo, WaitingInfo
-from rookery.model.reasons import first_line
+from rookery.model.reason_texts import first_line
 
 _LAYOUT = Layout(
     titles=("NAME", "AGENT", "STATE", "SINCE", "PROJECT", "WHAT"),

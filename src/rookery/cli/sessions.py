@@ -13,6 +13,7 @@ import click
 
 from rookery.agents.names import PROJECT_FILES
 from rookery.cli.completion import agent_names, of_session, session_names
+from rookery.cli.daemon_waits import WaitGoal, gathered, how_many, stoppable
 from rookery.cli.exit_codes import FAILED
 from rookery.cli.options import SECONDS, as_json, examples, not_empty, pass_client
 from rookery.cli.prompts import prompt_of
@@ -28,7 +29,6 @@ from rookery.cli.render import (
 )
 from rookery.cli.report import awaited, has_failed, report, summary
 from rookery.cli.session_table import show_sessions
-from rookery.cli.timed_requests import WaitGoal, gathered, how_many, stoppable
 from rookery.client import Client
 from rookery.client.sessions import (
     PendingInfo,

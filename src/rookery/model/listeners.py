@@ -9,7 +9,7 @@ from enum import StrEnum
 from rookery.model.envelopes import cited
 from rookery.model.facts import SessionId
 from rookery.model.messages import MessageId
-from rookery.model.reasons import first_line
+from rookery.model.reason_texts import first_line
 from rookery.model.sessions import Session
 
 _SESSION = "Session {id} on {computer}"

@@ -13,11 +13,11 @@ from rookery.home import Home
 from rookery.http_port import HttpPort
 from rookery.model.facts import SessionId
 from rookery.model.scopes import Identity
-from rookery.operations.key_locks import KeyLocks
+from rookery.operations.idempotency_locks import KeyLocks
 from rookery.permissions.decisions import Permissions
 from rookery.ports.agent import Agent
 from rookery.ports.runtime import Runtime
-from rookery.store import commands
+from rookery.store import answered_commands
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.tracking.discovery import Discovery
@@ -84,7 +84,7 @@ class Caller:
     """The identity behind a request, and its idempotency key."""
 
     identity: Identity
-    key: commands.Key | None = None
+    key: answered_commands.Key | None = None
 
     @property
     def name(self) -> str:

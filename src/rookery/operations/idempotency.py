@@ -13,7 +13,7 @@ from rookery.model.scopes import Identity
 from rookery.operations.access import require, require_valid
 from rookery.operations.context import Caller, Context
 from rookery.operations.operation import Operation, Params, shape_of
-from rookery.store import commands
+from rookery.store import answered_commands
 
 A = TypeVar("A", bound=Params)
 T = TypeVar("T")
@@ -30,7 +30,9 @@ async def ask(
     """Run an operation for a caller; under an idempotency key only once."""
     digest = hashlib.sha256(params.model_dump_json().encode()).hexdigest()
     word = f"{identity.name}: {key}"
-    caller = Caller(identity, commands.Key(word, operation.name, digest) if key else None)
+    caller = Caller(
+        identity, answered_commands.Key(word, operation.name, digest) if key else None
+    )
     require(caller, operation.need)
     # One at a time under a key: two concurrent calls would both find that it is not done.
     async with context.key_locks.held(word if key else ""):
@@ -50,7 +52,9 @@ async def once(
 
     def write(db: Connection) -> str:
         at = context.journal.clock.now()
-        return commands.once(db, caller.key, lambda db: shape.dump_json(do(db)).decode(), at)
+        return answered_commands.once(
+            db, caller.key, lambda db: shape.dump_json(do(db)).decode(), at
+        )
 
     return shape.validate_json(await context.database.write(write))
 
@@ -66,7 +70,7 @@ async def begin_acting(
 
     def write(db: Connection) -> datetime | None:
         at = context.journal.clock.now()
-        begun = commands.begin(db, caller.key, at) if caller.key else None
+        begun = answered_commands.begin(db, caller.key, at) if caller.key else None
         if begun is None:
             do(db)
         return begun
@@ -83,7 +87,7 @@ async def finish_acting(
     def write(db: Connection) -> T:
         done = do(db)
         if caller.key:
-            commands.finish(db, caller.key, shape.dump_json(done).decode())
+            answered_commands.finish(db, caller.key, shape.dump_json(done).decode())
         return done
 
     return await context.database.write(write)
@@ -93,7 +97,7 @@ async def answered_before(context: Context, caller: Caller, answers: type[T]) ->
     """Return the stored answer to the same command, if it was given before."""
     if caller.key is None:
         return None
-    before = await context.database.read(partial(commands.answered, key=caller.key))
+    before = await context.database.read(partial(answered_commands.answered, key=caller.key))
     if before is None:
         return None
     return shape_of(answers).validate_json(before)

@@ -15,7 +15,7 @@ from rookery.model.errors import CommandRefused, SessionOver
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity
 from rookery.model.names import checked
-from rookery.model.reasons import first_line
+from rookery.model.reason_texts import first_line
 from rookery.model.scopes import Need
 from rookery.model.sessions import Session, Turn
 from rookery.operations.access import reach, target

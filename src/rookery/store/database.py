@@ -21,7 +21,7 @@ from rookery.model.errors import CommitFailed, DiskFull, RookeryError, StoreLost
 from rookery.ports.clock import Clock
 from rookery.store.change_signals import Bells, NewEntry, entries_after
 from rookery.store.connections import last_entry, open_file, open_for_writing, savepoint
-from rookery.store.files import Files
+from rookery.store.database_files import Files
 from rookery.store.transaction_clock import TransactionClock
 
 _log = logging.getLogger(__name__)

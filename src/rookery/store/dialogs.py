@@ -12,7 +12,7 @@ from rookery.model.facts import SessionId, ToolUsed
 from rookery.model.permissions import STOP, Request, RequestId
 from rookery.store import requests
 from rookery.store.sessions import LIVE
-from rookery.store.times import read_stamp
+from rookery.store.timestamps import read_stamp
 
 #: Facts after which a dialog that got a key press is a new one, even if it looks the same.
 _MOVED = (

@@ -10,7 +10,7 @@ from rookery.model.evidence import SOURCES, Evidence, Source
 from rookery.model.facts import SessionId
 from rookery.model.sessions import Session
 from rookery.ports.agent import Agent
-from rookery.store.times import stamp
+from rookery.store.timestamps import stamp
 
 #: Characters stored of the detail of a claim.
 MAX_DETAIL_CHARACTERS = 500

@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlite3 import Connection
 
 from rookery.model.facts import NO_SESSION
-from rookery.store.times import read_stamp
+from rookery.store.timestamps import read_stamp
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from sqlite3 import Connection
 
-from rookery.store.times import stamp
+from rookery.store.timestamps import stamp
 
 #: Characters of a parked call's key and error that are stored.
 MAX_KEY_CHARACTERS, MAX_ERROR_CHARACTERS = 100, 1_000

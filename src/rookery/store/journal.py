@@ -17,7 +17,7 @@ from rookery.ports.clock import Clock
 from rookery.store.connections import savepoint
 from rookery.store.database import Database
 from rookery.store.projections import project
-from rookery.store.times import stamp
+from rookery.store.timestamps import stamp
 
 _NAMES = {fact: name for name, fact in KINDS.items()}
 

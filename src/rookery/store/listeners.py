@@ -9,7 +9,7 @@ from sqlite3 import Connection, Row
 from rookery.model.facts import SessionId
 from rookery.model.listeners import Listener, Until
 from rookery.model.messages import MessageId
-from rookery.store.times import read_stamp
+from rookery.store.timestamps import read_stamp
 
 #: A listener is not notified of entries older than itself, even if its reader is late.
 _OF_TARGET = "select * from listeners where target = :target and since < :seq"

@@ -11,7 +11,7 @@ from rookery.model.confusables import looks_like
 from rookery.model.errors import RelayUnknown
 from rookery.model.facts import SessionId
 from rookery.model.relays import Member, Relay, RelayId, RelayLimits
-from rookery.store.times import read_stamp
+from rookery.store.timestamps import read_stamp
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from rookery.model.permissions import (
     Verdict,
     shortened,
 )
-from rookery.store.times import read_stamp
+from rookery.store.timestamps import read_stamp
 
 #: Characters of a call's input that are kept; the agent's transcript has the rest.
 MAX_INPUT_CHARACTERS = 64_000

@@ -19,7 +19,7 @@ from rookery.model.sessions import TMUX
 from rookery.store import tokens
 from rookery.store.connections import open_file
 from rookery.store.migrations import migrate
-from rookery.store.times import stamp
+from rookery.store.timestamps import stamp
 
 #: Tables whose rows would decide about tool calls; they are not restored from a backup.
 DECIDING = ("grants", "valid_rules")

@@ -12,7 +12,7 @@ from rookery.model.facts import Fact, SessionId
 from rookery.model.lifecycle import Activity, SessionState, Status, advance
 from rookery.model.sessions import HEADLESS, MAX_FIRST_PROMPT_CHARACTERS
 from rookery.store import relays, sessions
-from rookery.store.times import stamp
+from rookery.store.timestamps import stamp
 
 
 class SessionRow(NamedTuple):

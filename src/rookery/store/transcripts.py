@@ -9,7 +9,7 @@ from datetime import datetime
 from sqlite3 import Connection, Row
 
 from rookery.model.facts import SessionId
-from rookery.store.times import read_stamp
+from rookery.store.timestamps import read_stamp
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from rookery.model import attribution, facts
 from rookery.model.attribution import OpenTurn
 from rookery.model.facts import Fact, SessionId
 from rookery.store import session_changes
-from rookery.store.times import stamp
+from rookery.store.timestamps import stamp
 from rookery.store.turns import MAX_TEXT_CHARACTERS
 
 #: Maximum delay from seeing the end of a turn to the agent's own report of it.

@@ -9,7 +9,7 @@ from sqlite3 import Connection, Row
 from rookery.model.facts import SessionId
 from rookery.model.messages import MessageId
 from rookery.model.sessions import Turn
-from rookery.store.times import read_stamp
+from rookery.store.timestamps import read_stamp
 
 #: Characters of a prompt or answer that are kept; the agent's transcript has the rest.
 MAX_TEXT_CHARACTERS = 64_000

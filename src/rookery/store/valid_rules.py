@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from sqlite3 import Connection
 
-from rookery.store.times import stamp
+from rookery.store.timestamps import stamp
 
 
 def load(db: Connection) -> str | None:

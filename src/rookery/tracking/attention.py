@@ -16,7 +16,7 @@ from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.ports.clock import Clock
 from rookery.ports.runtime import Runtime
-from rookery.store import evidence, observed
+from rookery.store import evidence, observed_panes
 from rookery.store.database import Database
 from rookery.supervise import Reconciler
 
@@ -46,5 +46,5 @@ class Attention:
 
 
 def _may_end_unreported(db: Connection) -> list[SessionId]:
-    busy = observed.busy_in_user_panes(db)
+    busy = observed_panes.busy_in_user_panes(db)
     return [each.id for each in busy if may_end_unreported(evidence.known(db, each))]

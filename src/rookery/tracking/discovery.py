@@ -25,7 +25,7 @@ from rookery.runtimes.tmux.server import COMMAND_TIMEOUT_SECONDS, HUB, AnyServer
 from rookery.runtimes.tmux.user_servers import ListedPane, list_panes, tidy
 from rookery.sessions import adopt, record_end
 from rookery.sessions.adopt import Arrival, real_folder
-from rookery.store import observed, session_bindings, sessions
+from rookery.store import observed_panes, session_bindings, sessions
 from rookery.store.database import Database
 from rookery.store.journal import Journal
 from rookery.tracking.pane_matching import (
@@ -197,8 +197,8 @@ class Discovery:
                 case NewAgent(agent):
                     self._add_session(db, agent)
                 case PaneAssigned(session, agent):
-                    observed.assign_pane(db, session, agent.pane_ref, agent.pane.session)
-                    observed.identify(db, session, agent.found.process.word)
+                    observed_panes.assign_pane(db, session, agent.pane_ref, agent.pane.session)
+                    observed_panes.identify(db, session, agent.found.process.word)
                     self._label(db, session, agent.pane.window_name)
                 case LabelChanged(session, label):
                     self._label(db, session, label)
@@ -214,7 +214,7 @@ class Discovery:
         processes = agent.found.words
         if any(session_bindings.holder_of_process(db, each) for each in processes):
             return
-        if any(observed.has_ended(db, each) for each in processes):
+        if any(observed_panes.has_ended(db, each) for each in processes):
             self._over.add(agent.found.process.word)
             return
         arrival = Arrival(
@@ -227,7 +227,7 @@ class Discovery:
             label=agent.pane.window_name,
         )
         session = adopt.adopt_session(db, self.journal, arrival)
-        observed.assign_pane(db, session, agent.pane_ref, agent.pane.session)
+        observed_panes.assign_pane(db, session, agent.pane_ref, agent.pane.session)
         self.journal.append(db, SessionFound(session))
 
     def _label(self, db: Connection, session: SessionId, label: str) -> None:
@@ -278,7 +278,7 @@ def _looking_at(socket: str) -> str:
 def _make_native_id(db: Connection, agent: AgentInPane) -> NativeId:
     """Return a made-up native id for an agent whose own is unknown."""
     plain = NativeId(f"tmux_{agent.pane.pane}")
-    if not observed.is_taken(db, agent.found.agent, plain):
+    if not observed_panes.is_taken(db, agent.found.agent, plain):
         return plain
     server = sha256(agent.pane.server.encode()).hexdigest()[:6]
     return NativeId(f"tmux_{server}_{agent.pane.pane}")

@@ -12,7 +12,7 @@ from rookery.model.sessions import Sender, Session
 from rookery.processes.lineage import TELLS_LINEAGE
 from rookery.sessions import adopt, record_end
 from rookery.sessions.adopt import Arrival
-from rookery.store import limits, observed, senders, session_bindings, sessions
+from rookery.store import limits, observed_panes, senders, session_bindings, sessions
 from rookery.store.journal import Journal
 from rookery.store.senders import Sending
 from rookery.tracking.hook_callers import MAX_UNIDENTIFIED, HookCaller, Unidentified
@@ -69,7 +69,11 @@ class HookSenders:
             held = session_bindings.rebind(db, caller.process.word, sender)
             if held:
                 return held
-        return observed.bind_by_folder(db, sender, caller.folder) if caller.is_shared else None
+        return (
+            observed_panes.bind_by_folder(db, sender, caller.folder)
+            if caller.is_shared
+            else None
+        )
 
     def _verify(
         self, db: Connection, known: Sending, sender: Sender, caller: HookCaller, at: datetime
@@ -108,7 +112,7 @@ class HookSenders:
             return
         found = caller.to_learn
         if found and not session_bindings.holder_of_process(db, found.word):
-            observed.identify(db, sending.session, found.word)
+            observed_panes.identify(db, sending.session, found.word)
 
     def _register(
         self,
@@ -157,7 +161,7 @@ def identify(db: Connection, sending: Sending, sender: Sender, caller: HookCalle
     if not may_change_conversations(sender) or not sending.is_worn(caller.hook.badge):
         return
     if caller.process:
-        observed.identify(db, sending.session, caller.process.word)
+        observed_panes.identify(db, sending.session, caller.process.word)
 
 
 def ends_an_earlier_conversation(db: Connection, sender: Sender, caller: HookCaller) -> bool:

@@ -10,7 +10,7 @@ from typing import Literal
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from rookery.api.request_guard import Guard
+from rookery.api.request_checks import Guard
 from rookery.home import find_home
 from rookery.store import tokens
 from rookery.store.journal import Journal

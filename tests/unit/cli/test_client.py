@@ -12,8 +12,8 @@ from threading import Thread
 
 import pytest
 
-from rookery.cli import explain, timed_requests
-from rookery.cli.timed_requests import await_return, patiently
+from rookery.cli import daemon_waits, explain
+from rookery.cli.daemon_waits import await_return, patiently
 from rookery.client import Client, CutOff
 from rookery.home import find_home
 from rookery.model.errors import Answered, NotRunning, TimedOut, Unreadable
@@ -121,7 +121,7 @@ def test_a_question_is_asked_again_of_the_next_daemon(tmp_path: Path) -> None:
 def test_a_daemon_that_does_not_come_back_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(timed_requests, "RETURN_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(daemon_waits, "RETURN_TIMEOUT_S", 0.2)
 
     with pytest.raises(CutOff) as gone:
         await_return(Client(tmp_path / "door"), otherwise="for good.")

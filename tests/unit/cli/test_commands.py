@@ -16,10 +16,10 @@ from rookery.api.http import STATUS, code_of
 from rookery.cli import exit_codes
 from rookery.cli.blocked import how_to_answer
 from rookery.cli.configuration import flat, masked
+from rookery.cli.daemon_waits import stoppable
 from rookery.cli.messages import fate
 from rookery.cli.report import summary
 from rookery.cli.root import SECTIONS, rookery
-from rookery.cli.timed_requests import stoppable
 from rookery.client import CutOff
 from rookery.client.permissions import RequestInfo
 from rookery.client.sessions import MessageProgress

@@ -12,7 +12,7 @@ from rookery.cli.session_table import show_sessions
 from rookery.cli.tables import folded
 from rookery.client.decoding import read
 from rookery.client.sessions import SessionInfo, TurnInfo, WaitingInfo
-from rookery.model.reasons import first_line
+from rookery.model.reason_texts import first_line
 from tests.support.cli import session
 
 EVIL = "\x1b]0;owned\x07\x1b[2Jred\x9b31m\r"

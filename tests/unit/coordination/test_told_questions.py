@@ -9,8 +9,8 @@ from sqlite3 import Connection
 import pytest
 
 from rookery.api.mcp.context import ToolContext as Tools
+from rookery.api.mcp.message_tools import AnswerArguments, SendArguments, send_message
 from rookery.api.mcp.tools import TOOLS
-from rookery.api.mcp.word_tools import AnswerArguments, SendArguments, send_message
 from rookery.config import PermissionSettings, Settings
 from rookery.coordination import listeners
 from rookery.model.errors import BadInput, Forbidden

@@ -4,7 +4,7 @@ import pytest
 
 from rookery.model.errors import BadInput
 from rookery.model.keys import KEY_NAMES, check_keys
-from rookery.runtimes.tmux import input_box
+from rookery.runtimes.tmux import safe_input
 
 
 @pytest.mark.spec("B5")
@@ -17,4 +17,4 @@ def test_a_key_without_a_name_is_bad_input() -> None:
 
 @pytest.mark.spec("B5")
 def test_tmux_knows_each_key_that_has_a_name() -> None:
-    assert tuple(input_box.KEYS) == KEY_NAMES
+    assert tuple(safe_input.KEYS) == KEY_NAMES

@@ -13,8 +13,8 @@ import anyio
 import pytest
 
 from rookery.api.mcp.context import ToolContext as Tools
-from rookery.api.mcp.word_tools import CommandArguments as OnMcp
-from rookery.api.mcp.word_tools import SendArguments, run_agent_command, send_message
+from rookery.api.mcp.message_tools import CommandArguments as OnMcp
+from rookery.api.mcp.message_tools import SendArguments, run_agent_command, send_message
 from rookery.config import Settings, Trust
 from rookery.model import facts
 from rookery.model.errors import (

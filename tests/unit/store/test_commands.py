@@ -5,7 +5,7 @@ from sqlite3 import Connection
 import pytest
 
 from rookery.model.errors import KeyReused
-from rookery.store.commands import Key, once
+from rookery.store.answered_commands import Key, once
 from rookery.store.database import Database
 from tests.support.fakes.clock import FakeClock
 

@@ -9,7 +9,7 @@ import pytest
 from rookery.model.facts import SessionEnded, SessionFound, SessionId
 from rookery.model.sessions import NativeId, Sender
 from rookery.sessions.adopt import real_folder
-from rookery.store import observed, sessions
+from rookery.store import observed_panes, sessions
 from rookery.store.journal import Journal
 from tests.support.rows import make
 
@@ -30,7 +30,7 @@ class Panes:
     def bind(self, agent: str = "codex") -> SessionId | None:
         cwd = f"{self.folder}/../{self.folder.name}/"
         sender = Sender(agent, NativeId("thread-1"), cwd, "SessionStart")
-        return observed.bind_by_folder(self.db, sender, real_folder(cwd))
+        return observed_panes.bind_by_folder(self.db, sender, real_folder(cwd))
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from rookery.store import (
     sessions,
     turns,
 )
-from rookery.store.commands import Key, once
+from rookery.store.answered_commands import Key, once
 from rookery.store.journal import Journal
 from tests.support.rows import ANNA, WORKER, make, settle_in
 

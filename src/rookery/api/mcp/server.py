@@ -30,7 +30,7 @@ from rookery.api.mcp import tools
 from rookery.api.mcp.context import Tool as OurTool
 from rookery.api.mcp.context import ToolContext
 from rookery.api.mcp.listing import note_listing
-from rookery.api.request_guard import MAX_REQUEST_BYTES
+from rookery.api.request_checks import MAX_REQUEST_BYTES
 from rookery.model.errors import BadInput, RookeryError, StoreBroken
 from rookery.model.scopes import MAY, Identity, Need
 from rookery.operations.access import require

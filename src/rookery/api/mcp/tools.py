@@ -5,16 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from rookery.api.mcp.context import OnComputer, Tool, declared, written
-from rookery.api.mcp.person_tools import background, foreground
-from rookery.api.mcp.session_tools import (
-    end_session,
-    get_session_data,
-    interrupt_session,
-    list_sessions,
-    resume_session,
-    start_session,
-)
-from rookery.api.mcp.word_tools import (
+from rookery.api.mcp.foreground_tools import background, foreground
+from rookery.api.mcp.message_tools import (
     AnswerArguments,
     RelayIdArguments,
     RelaysArguments,
@@ -22,6 +14,14 @@ from rookery.api.mcp.word_tools import (
     create_relay,
     run_agent_command,
     send_message,
+)
+from rookery.api.mcp.session_tools import (
+    end_session,
+    get_session_data,
+    interrupt_session,
+    list_sessions,
+    resume_session,
+    start_session,
 )
 from rookery.model.scopes import Need
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
-from rookery.model.reasons import first_line
+from rookery.model.reason_texts import first_line
 from rookery.model.sessions import Session
 
 #: The advice after a call that makes another session work for the caller.

@@ -6,7 +6,7 @@ The receipt outlives the daemon: a step taken just before a crash is not taken a
 from __future__ import annotations
 
 from rookery.model.screens import Press
-from rookery.runtimes.tmux import input_box
+from rookery.runtimes.tmux import safe_input
 from rookery.runtimes.tmux.protocol import command, line
 from rookery.runtimes.tmux.server import AnyServer
 
@@ -21,14 +21,14 @@ async def press_in_dialog(server: AnyServer, pane: str, press: Press, *, receipt
     if press.words:
         await _type(server, pane, press.words, noted)
     else:
-        names = [input_box.KEYS[key] for key in press.keys]
+        names = [safe_input.KEYS[key] for key in press.keys]
         await server.ask(
             line("copy-mode", "-q", "-t", pane), line("send-keys", "-t", pane, *names), noted
         )
 
 
 async def _type(server: AnyServer, pane: str, words: str, noted: bytes) -> None:
-    file = input_box.written(server.site.folder, words)
+    file = safe_input.written(server.site.folder, words)
     try:
         await server.ask(line("load-buffer", "-b", file.name, str(file)))
     finally:

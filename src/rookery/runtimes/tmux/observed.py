@@ -32,7 +32,7 @@ from rookery.ports.runtime import (
 )
 from rookery.processes import Process, ProcessTable, SeenProcess, descendants, send_signal
 from rookery.processes.exit_watch import ExitWatch
-from rookery.runtimes.tmux import input_box
+from rookery.runtimes.tmux import safe_input
 from rookery.runtimes.tmux.delivery_steps import TypedDelivery
 from rookery.runtimes.tmux.observed_screens import (
     Chore,
@@ -132,7 +132,7 @@ class ObservedRuntime:
         raise RuntimeFailed(f"{NOT_OURS}; only discovery knows its server.")
 
     def check(self, session: SessionId, words: str) -> None:
-        input_box.check_words(self._observed(session).pane, words)
+        safe_input.check_words(self._observed(session).pane, words)
 
     async def deliver(self, parcel: Parcel, log: DeliveryLog, *, is_new: bool) -> Delivery:
         observed = self._observed(parcel.recipient)
@@ -180,7 +180,7 @@ class ObservedRuntime:
     def _require_in_front(self, observed: ObservedPane) -> None:
         """Raise ``Occupied`` if keys would reach a shell instead of the agent."""
         if (seen := self._find_process(observed)) is None:
-            raise input_box.program_ended()
+            raise safe_input.program_ended()
         if not seen.is_in_front:
             raise Occupied(BlockedReason.BACKGROUND, "it was put into the background.")
 

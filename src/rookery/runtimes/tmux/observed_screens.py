@@ -15,7 +15,7 @@ from rookery.model.sessions import PaneRef
 from rookery.ports.clock import Clock
 from rookery.ports.runtime import Changed, FellQuiet, Sighting
 from rookery.processes import Process
-from rookery.runtimes.tmux import captures, input_box
+from rookery.runtimes.tmux import captures, safe_input
 from rookery.runtimes.tmux.control import TmuxRefused
 from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.protocol import line
@@ -63,7 +63,7 @@ class ObservedTerminal(PaneTerminal):
     async def _require_reachable(self) -> None:
         self.typist.require_reachable()
         if (await captures.look_around(self._server, self._name)).is_synchronized:
-            raise input_box.synchronized()
+            raise safe_input.synchronized()
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ from rookery.ports.runtime import (
 )
 from rookery.processes import Process, descendants, in_session, is_running, send_signal
 from rookery.processes.exit_watch import ExitWatch
-from rookery.runtimes.tmux import captures, exit_status, input_box, listing, sizes
+from rookery.runtimes.tmux import captures, exit_status, listing, safe_input, sizes
 from rookery.runtimes.tmux.control import TmuxRefused
 from rookery.runtimes.tmux.delivery_steps import TypedDelivery
 from rookery.runtimes.tmux.output_activity import Chore, PaneActivity
@@ -133,7 +133,7 @@ class TmuxRuntime:
         self._activity.note(pane)
 
     def check(self, session: SessionId, words: str) -> None:
-        input_box.check_words(self._pane(session), words)
+        safe_input.check_words(self._pane(session), words)
 
     async def deliver(self, parcel: Parcel, log: DeliveryLog, *, is_new: bool) -> Delivery:
         pane = self._pane(parcel.recipient)

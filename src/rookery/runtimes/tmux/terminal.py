@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rookery.model.screens import Press, View
 from rookery.ports.clock import Clock
 from rookery.ports.terminal import Printed, Terminal
-from rookery.runtimes.tmux import captures, dialog_keys, input_box, scrollback
+from rookery.runtimes.tmux import captures, dialog_keys, safe_input, scrollback
 from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.server import AnyServer
@@ -58,7 +58,7 @@ class PaneTerminal:
     async def press(self, *keys: str) -> None:
         async with self._pane.lock:
             await self._require_reachable()
-            await input_box.press(self._server, self._name, *keys)
+            await safe_input.press(self._server, self._name, *keys)
 
     async def press_in_dialog(self, press: Press, *, receipt: str) -> None:
         async with self._pane.lock:

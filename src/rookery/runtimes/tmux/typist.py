@@ -15,7 +15,7 @@ from rookery.model.obstacles import BlockedReason
 from rookery.model.screens import View
 from rookery.model.text_rewriting import essence
 from rookery.ports.clock import Clock
-from rookery.runtimes.tmux import captures, input_box, scrollback
+from rookery.runtimes.tmux import captures, safe_input, scrollback
 from rookery.runtimes.tmux.captures import PaneSnapshot
 from rookery.runtimes.tmux.delivery_steps import APPEARANCE_TIMEOUT_S, DeliveryState
 from rookery.runtimes.tmux.panes import Pane
@@ -47,7 +47,7 @@ class Typist:
 
     async def paste(self, parcel: Parcel) -> None:
         self.require_reachable()
-        pane, fitted = self.pane, input_box.fitted(self.pane, parcel)
+        pane, fitted = self.pane, safe_input.fitted(self.pane, parcel)
         async with pane.lock:
             around, view = await self._survey()
             self._require_free_pane(around, view)
@@ -56,7 +56,7 @@ class Typist:
             mark = "" if view else await self._mark(fitted)
             words = _typed(pane.agent.input.rewriting.typed(fitted), view)
             name, receipt = pane.place.tmux_pane, parcel.receipt
-            await input_box.paste(self.server, name, words, receipt=receipt, mark=mark)
+            await safe_input.paste(self.server, name, words, receipt=receipt, mark=mark)
 
     async def submit(self, parcel: Parcel) -> None:
         self.require_reachable()
@@ -73,7 +73,7 @@ class Typist:
             if number > 1:
                 _require_useful_enter(pane, parcel, around)
             name, receipt = pane.place.tmux_pane, parcel.receipt
-            await input_box.enter(self.server, name, receipt=receipt, number=number)
+            await safe_input.enter(self.server, name, receipt=receipt, number=number)
         self.note_enter()
 
     async def clear(self, parcel: Parcel) -> bool:
@@ -88,7 +88,9 @@ class Typist:
             if not view or not view.box or not _is_left_over(pane, parcel, around, view):
                 return False
             pane.cleared_at = asyncio.get_running_loop().time()
-            await input_box.press(self.server, pane.place.tmux_pane, *pane.agent.input.clearing)
+            await safe_input.press(
+                self.server, pane.place.tmux_pane, *pane.agent.input.clearing
+            )
 
         async def is_empty() -> bool:
             return (await self.view()).box == ""
@@ -101,7 +103,7 @@ class Typist:
             is_ours = around.pasted == parcel.receipt
             if is_ours and view and view.box and around.shown != parcel.receipt:
                 name = self.pane.place.tmux_pane
-                await input_box.note_shown(self.server, name, receipt=parcel.receipt)
+                await safe_input.note_shown(self.server, name, receipt=parcel.receipt)
             return self._state(parcel, around, view)
 
     async def is_shown(self, parcel: Parcel, *, within: float) -> bool:
@@ -172,7 +174,7 @@ class Typist:
     def _require_free_pane(self, around: PaneSnapshot, view: View | None) -> None:
         """Raise ``Occupied`` if a key pressed now could do harm."""
         since = self.clock.now().timestamp() - self.typing
-        input_box.require_free(around, view, typing_since=since)
+        safe_input.require_free(around, view, typing_since=since)
 
     def _may_list_more(self, view: View, parcel: Parcel) -> bool:
         """Return whether the command list may still match only a part of the typed text."""
