@@ -33,7 +33,7 @@ class Office:
         for reader in READERS:
             while self.journal.show_page(reader, self.db):
                 pass
-            self.journal._abreast.add(reader)  # noqa: SLF001 - as catch_up() does it
+            self.journal._caught_up.add(reader)  # noqa: SLF001 - as catch_up() does it
 
     def happen(self, *happened: Fact) -> int:
         return self.journal.append(self.db, *happened)

@@ -30,7 +30,7 @@ def read_line(agent: str, line: bytes) -> Written | None:
     if at.tzinfo is None:
         return None
     passages = tuple(Passage(at, kind, text) for kind, text in told if text)
-    # Codex and Claude write each thing once; what names a line is only where it stands.
+    # Only some agents give a line an id, under which they write it again.
     id_ = found.get("id")
     return Written(id_ if isinstance(id_, str) else "", passages) if told else None
 

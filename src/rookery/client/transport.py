@@ -66,9 +66,10 @@ class Client:
                     raise
                 return self._ask("POST", _path(path), body, self.patience, key)
         except CutOff as error:
-            raise CutOff(
-                f"{error.args[0]} Look whether it took this, then repeat it."
-            ) from error
+            unknown = (
+                "It may have done this. Look first, and repeat it only if it was not done."
+            )
+            raise CutOff(f"{error.args[0]} {unknown}") from error
         except TimedOut as error:
             look = f"Look with:  {_where_to_look(path)}  before you repeat it."
             unknown = "It is not known whether it took this."

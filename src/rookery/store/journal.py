@@ -56,7 +56,7 @@ class Journal:
     computer: str
     clock: Clock
     readers: Mapping[str, Reader]
-    _abreast: set[str] = field(default_factory=set)
+    _caught_up: set[str] = field(default_factory=set)
 
     def append(self, db: Connection, *facts: Fact, at: datetime | None = None) -> int:
         """Write each fact, the state it leads to, and the reactions of readers.
@@ -78,7 +78,7 @@ class Journal:
         for reader in self.readers:
             while await database.write(partial(self.show_page, reader)):
                 pass
-            self._abreast.add(reader)
+            self._caught_up.add(reader)
 
     def show_page(self, reader: str, db: Connection) -> bool:
         """Show a reader the next entries it has missed. False once it has caught up."""
@@ -111,9 +111,9 @@ class Journal:
         # In the writer's transaction: reactions need no commit of their own, and no caller
         # ever sees a fact without its consequences.
         kind = type(entry.fact)
-        for reader in self._abreast:
-            if kind in self.readers[reader].hears:
-                self._show(db, reader, entry)
+        for name, reader in self.readers.items():
+            if name in self._caught_up and kind in reader.hears:
+                self._show(db, name, entry)
 
     def _show(self, db: Connection, reader: str, entry: Entry) -> None:
         try:

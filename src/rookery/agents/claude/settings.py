@@ -37,7 +37,7 @@ def is_off(text: str) -> bool:
 
 SETTINGS = SettingsDialect(
     title="Claude Code",
-    next_step="Claude Code knows at once, also where it runs already.",
+    next_step="The hooks take effect at once, also where Claude Code runs already.",
     user_folder=user_folder,
     files=files,
     hooks=HookShape({event: timeout_of(event) for event in EVENTS}),

@@ -41,7 +41,7 @@ def is_off(text: str) -> bool:
 #: It takes slash commands from its user only, so that a project defines none.
 SETTINGS = SettingsDialect(
     title="Codex",
-    next_step="Codex knows at its next start.",
+    next_step="The hooks take effect when Codex starts the next time.",
     user_folder=user_folder,
     files=files,
     hooks=HookShape({event: timeout for event, (_, timeout) in EVENTS.items()}),

@@ -40,7 +40,7 @@ def is_off(text: str) -> bool:
 
 SETTINGS = SettingsDialect(
     title="Gemini",
-    next_step="Gemini knows at its next start.",
+    next_step="The hooks take effect when Gemini starts the next time.",
     user_folder=user_folder,
     files=files,
     hooks=HookShape(EVENTS, name="rookery"),

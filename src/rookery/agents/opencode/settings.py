@@ -30,7 +30,7 @@ def template() -> str:
 
 SETTINGS = SettingsDialect(
     title="OpenCode",
-    next_step="OpenCode knows at its next start.",
+    next_step="The hooks take effect when OpenCode starts the next time.",
     user_folder=user_folder,
     files=files,
     plugin=PluginFile("plugin/rookery.js", template),
