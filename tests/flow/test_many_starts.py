@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from sqlite3 import Connection
 
 import anyio
 import pytest
@@ -10,10 +11,12 @@ from anyio.lowlevel import checkpoint
 
 from rookery.model.errors import RuntimeUnreachable
 from rookery.model.facts import SessionId
-from rookery.model.lifecycle import Status
+from rookery.model.lifecycle import Activity, Status
 from rookery.ports.runtime import Launch, Place
 from rookery.runtimes.tmux.formats import literal
 from rookery.sessions.supervisor import MAX_STARTS
+from rookery.store import sessions as known
+from rookery.store import wait_for_change
 from tests.support.daemon import House, World, passing_time, running
 from tests.support.fakes.database import ObservedDatabase
 from tests.support.fakes.runtime import FakeRuntime, Manner
@@ -160,3 +163,44 @@ async def test_a_start_is_given_up_once_tmux_was_away_for_too_long(
 )
 def test_what_tmux_would_expand_is_escaped(text: str, escaped: str) -> None:
     assert literal(text) == escaped
+
+
+class SlowToReturn(FakeRuntime):
+    """Returns from a start only after the agent has reported that it is up."""
+
+    may_return = anyio.Event()
+
+    async def start(self, launch: Launch) -> Place:
+        place = await super().start(launch)
+        await self.may_return.wait()
+        return place
+
+
+@pytest.mark.spec("A3")
+async def test_who_waits_for_a_session_is_woken_when_its_pane_is_known(
+    database: ObservedDatabase, tmp_path: Path
+) -> None:
+    world = World(tmp_path, SlowToReturn)
+    found = []
+    async with running(database, world) as context, anyio.create_task_group() as tasks:
+        session = await context.start()
+
+        def has_pane(db: Connection) -> bool:
+            return known.get(db, session).tmux_pane is not None
+
+        async def wait() -> None:
+            clock = context.journal.clock
+            waiting = wait_for_change.until(
+                database, has_pane, seconds=5.0, clock=clock, sessions=[session]
+            )
+            found.append(await waiting)
+
+        tasks.start_soon(wait)
+        await context.rest()
+        before = await context.session(session)
+        SlowToReturn.may_return.set()
+        await context.rest()
+        await context.pass_time(6.0)
+
+    assert (before.activity, before.tmux_pane) == (Activity.IDLE, None)
+    assert found == [True]

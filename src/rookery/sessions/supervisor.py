@@ -129,6 +129,8 @@ class Supervisor:
                 await self._fail(session, f"it could not be started. {error}")
                 return
             await self.database.write(lambda db: sessions.place(db, session.id, place))
+            # The start hook may have come first; tasks that wait for the pane must look again.
+            self.database.bells.wake(session.id)
             last = self._clock.now() + timedelta(seconds=limit)
             seconds = min(limit, MAX_SLOT_S)
             is_up = await self._wait_until_left(session.id, Status.STARTING, seconds=seconds)

@@ -76,6 +76,11 @@ class Bells:
         if self._work.is_set():
             self._work = asyncio.Event()
 
+    def wake(self, session: str) -> None:
+        """Wake the tasks that wait for a session, after a change that is no entry."""
+        for event in self._sessions.pop(session, ()):
+            event.set()
+
 
 def _new_event(bells: dict[str, WeakSet[asyncio.Event]], names: Iterable[str]) -> asyncio.Event:
     event = asyncio.Event()
