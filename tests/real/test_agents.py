@@ -40,6 +40,7 @@ def showing(rookery: Rookery, name: str) -> Iterator[None]:
     except AssertionError as failure:
         failure.add_note(rookery.screen(name))
         failure.add_note(rookery.run("why", name).stdout)
+        failure.add_note(rookery.run("inbox").stdout)
         raise
 
 
@@ -147,9 +148,11 @@ def test_words_sent_while_a_dialog_is_open_answer_nothing_and_arrive_once(
     unanswered = rookery.session("it")["activity"] == "permission"
     answer(rookery, case.no)
     messages += [rookery.send("it", words) for words in sent[80:]]
-    eventually(
-        lambda: {rookery.step(each)[0] for each in messages} == {"acknowledged"}, within=60.0
-    )
+    with showing(rookery, "it"):
+        eventually(
+            lambda: {rookery.step(each)[0] for each in messages} == {"acknowledged"},
+            within=60.0,
+        )
 
     assert still_asked
     assert unanswered
