@@ -37,6 +37,21 @@ def read(db: Connection, session: SessionId) -> SessionRow:
     return SessionRow(state, origin, background, bool(is_prompted))
 
 
+_SET_ACTIVITY = """
+update sessions set activity = :activity, reason = :reason, since = coalesce(:since, since),
+ last_activity_at = :now, last_input_origin = :origin, background = :background
+ where id = :id"""
+
+#: Any first report of a headless agent proves that it is up; its start may be missed. In a
+#: terminal, a dialog can be seen before the agent is up.
+_SET_STATUS = """
+update sessions set status = :status, activity = :activity, reason = :reason,
+ since = :now, last_activity_at = :now, ended_at = iif(:over, :now, null),
+ last_input_origin = :origin, background = :background,
+ started_at = iif(:status = 'running' and runtime = :headless,
+ coalesce(started_at, :now), started_at) where id = :id"""
+
+
 def project(
     db: Connection, fact: Fact, before: SessionRow, *, at: datetime, parcel: int | None
 ) -> None:
@@ -61,42 +76,22 @@ def project(
     if is_same and (origin, background) == (before.input_origin, before.background):
         query = "update sessions set last_activity_at = ? where id = ?"
         db.execute(query, (now, fact.session))
-    elif after.status is before.state.status:
-        # The usual case. Without the column ``status``, its indexes need no update.
-        db.execute(
-            "update sessions set activity = ?1, reason = ?2, since = coalesce(?3, since),"
-            " last_activity_at = ?4, last_input_origin = ?5, background = ?6 where id = ?7",
-            (
-                after.activity,
-                after.reason,
-                None if is_same else now,
-                now,
-                origin,
-                background,
-                fact.session,
-            ),
-        )
     else:
-        # Any first report of a headless agent proves that it is up; its start may be missed.
-        # In a terminal, a dialog can be seen before the agent is up.
-        db.execute(
-            "update sessions set status = :status, activity = :activity, reason = :reason,"
-            " since = :now, last_activity_at = :now, ended_at = iif(:over, :now, null),"
-            " last_input_origin = :origin, background = :background,"
-            " started_at = iif(:status = 'running' and runtime = :headless,"
-            " coalesce(started_at, :now), started_at) where id = :id",
-            {
-                "status": after.status,
-                "activity": after.activity,
-                "reason": after.reason,
-                "now": now,
-                "id": fact.session,
-                "over": after.status.is_over,
-                "origin": origin,
-                "background": background,
-                "headless": HEADLESS,
-            },
-        )
+        values = {
+            "id": fact.session,
+            "status": after.status,
+            "activity": after.activity,
+            "reason": after.reason,
+            "since": None if is_same else now,
+            "now": now,
+            "origin": origin,
+            "background": background,
+            "over": after.status.is_over,
+            "headless": HEADLESS,
+        }
+        # Without the column ``status``, as usually, its indexes need no update.
+        keeps_status = after.status is before.state.status
+        db.execute(_SET_ACTIVITY if keeps_status else _SET_STATUS, values)
     if type(fact) in _KEPT:
         _keep(db, fact, now)
 

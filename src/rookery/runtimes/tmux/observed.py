@@ -35,11 +35,11 @@ from rookery.processes.exit_watch import ExitWatch
 from rookery.runtimes.tmux import safe_input
 from rookery.runtimes.tmux.delivery_steps import TypedDelivery
 from rookery.runtimes.tmux.observed_screens import (
-    Chore,
     ObservedPane,
     ObservedTerminal,
     ScreenCaptures,
 )
+from rookery.runtimes.tmux.output_activity import Chore
 from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.server import ServerSite
 from rookery.runtimes.tmux.terminal import press_in_turn

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeAlias
 
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
@@ -17,6 +16,7 @@ from rookery.ports.runtime import Changed, FellQuiet, Sighting
 from rookery.processes import Process
 from rookery.runtimes.tmux import captures, safe_input
 from rookery.runtimes.tmux.control import TmuxRefused
+from rookery.runtimes.tmux.output_activity import Chore
 from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.terminal import PaneTerminal
@@ -27,9 +27,6 @@ _log = logging.getLogger(__name__)
 
 #: Seconds between two captures of the screens of agents that report nothing themselves.
 CAPTURE_INTERVAL_SECONDS = 1.0
-
-#: A task that takes a while.
-Chore: TypeAlias = Callable[[], Coroutine[None, None, None]]
 
 
 @dataclass(slots=True)
