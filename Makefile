@@ -41,7 +41,7 @@ test: setup $(PROGRAMS) ## set up, then lint, types, imports and all tests
 	$(BIN)/pytest -n 4 --dist worksteal
 
 test-portable: setup $(PROGRAMS) ## the tests with real processes, without /proc and pidfds (as on macOS)
-	ROOKERY_PORTABLE=1 $(BIN)/pytest -n 4 --dist worksteal tests/real tests/contract tests/unit/test_processes.py
+	ROOKERY_PORTABLE=1 $(BIN)/pytest -n 4 --dist worksteal tests/real tests/contract tests/unit/processes
 
 # Exactly what is locked. The lock of "more" has no entries for other platforms' packages of
 # opencode, which npm ci takes for a mistake; what it has is checked by npm install, too.
@@ -74,7 +74,7 @@ types: ## mypy --strict over source and tests
 docs: ## write docs/reference from the program itself
 	$(BIN)/python scripts/reference.py
 
-imports: ## rooms look down, never up or sideways
+imports: ## check that packages import downwards only
 	$(BIN)/lint-imports
 
 format: ## format and repair what can be repaired
