@@ -1,1 +1,1 @@
-"""What Rookery costs, measured beside the naive way in the same run: ``python -m bench``."""
+"""Benchmarks of Rookery, each beside a naive method in the same run: ``python -m bench``."""

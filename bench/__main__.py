@@ -1,4 +1,4 @@
-"""Measures what Rookery costs: ``python -m bench [NAMES…] [--quick] [--write]``."""
+"""Run the benchmarks: ``python -m bench [NAMES…] [--quick] [--write]``."""
 
 from __future__ import annotations
 
@@ -23,6 +23,11 @@ from rookery import daemon
 
 RESULTS = Path(__file__).with_name("results.md")
 
+COLUMNS = """\
+*Limit* is the fastest possible way: the bare tool, without checks and records. *Naive* is the
+obvious way to do the same. *Times better* compares Rookery with naive.
+"""
+
 BENCHES: Mapping[str, ModuleType] = {
     "journal": journal,
     "output": output,
@@ -38,13 +43,13 @@ BENCHES: Mapping[str, ModuleType] = {
 
 def main() -> int:
     asked = _arguments()
-    # So that everything is cleared away, whoever ends us; a shell may have had Ctrl-C ignored.
+    # Clean up after any signal; a shell may have started this program with Ctrl-C ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     sys.setswitchinterval(daemon.THREAD_SWITCH_SECONDS)  # as in the daemon
-    # As pip does it when it installs. Where the environment says PYTHONDONTWRITEBYTECODE, a
-    # checkout would be compiled anew in every process: 300 ms of each start of the daemon.
+    # As pip does when it installs. With PYTHONDONTWRITEBYTECODE in the environment, every
+    # process would compile a checkout again: 300 ms of each start of the daemon.
     compile_dir(Path(daemon.__file__).parent, quiet=1)
     sizes = QUICK if asked.quick else FULL
     try:
@@ -59,7 +64,7 @@ def main() -> int:
 
 
 def _verdict(found: Mapping[str, Sequence[Figure]], sizes: Sizes) -> int:
-    """Name the goals that were missed. The small sizes of --quick say nothing about speed."""
+    """Print the missed goals and return the exit status; with --quick, speed is ignored."""
     missed = [
         f"{name}: {each.what.strip()}"
         for name, all_of in found.items()
@@ -75,12 +80,12 @@ def _verdict(found: Mapping[str, Sequence[Figure]], sizes: Sizes) -> int:
 
 
 def _arguments() -> Namespace:
-    parser = ArgumentParser("python -m bench", description="What Rookery costs.")
+    parser = ArgumentParser("python -m bench", description="Run the benchmarks of Rookery.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(BENCHES))
     parser.add_argument(
-        "--quick", action="store_true", help="small sizes: only whether it works"
+        "--quick", action="store_true", help="small sizes, to check that the benchmarks work"
     )
-    parser.add_argument("--write", action="store_true", help=f"into bench/{RESULTS.name}, too")
+    parser.add_argument("--write", action="store_true", help=f"also write bench/{RESULTS.name}")
     asked = parser.parse_args()
     if unknown := set(asked.names) - set(BENCHES):
         parser.error(
@@ -90,13 +95,13 @@ def _arguments() -> Namespace:
 
 
 def _run(name: str, sizes: Sizes) -> list[Figure]:
-    """Measure one thing; what goes wrong is shown, and the next goes on."""
+    """Run one benchmark; print an error, and return no figures, if it fails."""
     print(f"\n{name}: {_sentence(name)}", flush=True)
     measure: Callable[[Sizes], list[Figure]] = BENCHES[name].measure
     began = monotonic()
     try:
         figures = measure(sizes)
-    except Exception:  # noqa: BLE001 - whatever it is, the others can be measured
+    except Exception:  # noqa: BLE001 - the other benchmarks can still run
         traceback.print_exc()
         return []
     print(f"{table(figures)}\n  ({monotonic() - began:.0f} s)", flush=True)
@@ -104,7 +109,7 @@ def _run(name: str, sizes: Sizes) -> list[Figure]:
 
 
 def _sentence(name: str) -> str:
-    """Return the first sentence of a module."""
+    """Return the first paragraph of a benchmark's docstring."""
     return (BENCHES[name].__doc__ or "").split("\n\n")[0].replace("\n", " ").strip()
 
 
@@ -115,12 +120,12 @@ def _report(found: Mapping[str, Sequence[Figure]], sizes: Sizes) -> str:
         f" {os.cpu_count()} cores"
     )
     hint = (
-        "small sizes, with --quick: they only show that it works"
+        "small sizes (--quick), which only show that the benchmarks work"
         if sizes is QUICK
-        else "in full"
+        else "full sizes"
     )
-    advice = "Compare within a table, not between machines."
-    parts = [f"# What Rookery costs\n\nBy `python -m bench`, {hint}: {machine}. {advice}\n"]
+    advice = "Compare figures within a table, not between machines."
+    parts = [f"# Benchmarks\n\nBy `python -m bench`, {hint}: {machine}. {advice}\n", COLUMNS]
     for name, figures in found.items():
         about = (BENCHES[name].__doc__ or "").strip()
         parts.append(f"## {name}\n\n{about}\n\n{markdown(figures)}\n")

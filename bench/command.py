@@ -1,8 +1,8 @@
-"""How long commands take beyond a bare Python, and how many calls the socket answers.
+"""Time of commands beyond a bare Python, and requests per second that the socket answers.
 
-A call is the list of sessions, on a new connection as every command makes it. The limit of a
-command is curl with the same request; naive is ``tmux list-panes -a``. The long list and
-``doctor`` run on a home that was used for a long time.
+A request lists the sessions, on a new connection, as every command does. The limit of a command
+is curl with the same request; naive is ``tmux list-panes -a``. ``ls --all`` and ``doctor`` run
+on a home with a long history.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BARE = (sys.executable, "-c", "pass")
 
 REQUEST = b"GET /v1/sessions HTTP/1.1\r\nHost: rookery\r\nConnection: close\r\n\r\n"
 
-#: Milliseconds beyond a bare Python; of commands that read a long history, too.
+#: Milliseconds beyond a bare Python: of ``ls``, and of commands that read a long history.
 GOAL, LONG = 120, 500
 
 
@@ -67,7 +67,7 @@ def _after_long_use(sizes: Sizes) -> list[Figure]:
 
 
 def _times(rookery: Rookery, sizes: Sizes, *commands: Sequence[str]) -> list[float]:
-    """Return the median of each command, run in turn so that a busy machine is fair to all."""
+    """Return the median time of each command; they alternate, so that load affects all."""
     found: list[list[float]] = [[] for _ in commands]
     for _ in range(sizes.commands):
         for command, took in zip(commands, found, strict=True):
@@ -76,7 +76,7 @@ def _times(rookery: Rookery, sizes: Sizes, *commands: Sequence[str]) -> list[flo
 
 
 def _program() -> Sequence[str]:
-    """Return what a person runs; it is beside the interpreter where it was installed."""
+    """Return the command that users run; it is installed beside the interpreter."""
     installed = Path(sys.executable).with_name("rookery")
     return [str(installed)] if installed.exists() else [sys.executable, "-m", "rookery"]
 
@@ -101,13 +101,13 @@ def _calls(rookery: Rookery, sizes: Sizes) -> list[Figure]:
     many = CALLERS * _rate(lambda: _call_at_once(rookery.home.door), sizes.calling)
     what = f"list of {sizes.listed} sessions"
     return [
-        Figure(f"{what}, one caller", "calls/s", one, naive, better="more"),
-        Figure(f"{what}, {CALLERS} at once", "calls/s", many, better="more"),
+        Figure(f"{what}, one client", "requests/s", one, naive, better="more"),
+        Figure(f"{what}, {CALLERS} clients at once", "requests/s", many, better="more"),
     ]
 
 
 def _call_at_once(door: Path) -> None:
-    """Make all the calls, then take all the answers: who calls must not be the bottleneck."""
+    """Send all requests, then read all responses: the client must not be the bottleneck."""
     with ExitStack() as stack:
         calls = [stack.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(CALLERS)]
         for call in calls:

@@ -1,4 +1,4 @@
-"""What became of words, by the times that the daemon and the hook program wrote down."""
+"""The steps of a delivery, with the times that the daemon and the hook program recorded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from time import time
 from bench.homes import pause, tmux, until
 from tests.support.real.rookery import Rookery
 
-#: Seconds between words and Enter, the naive way.
+#: Seconds between the text and Enter in the naive method.
 NAIVE_PAUSE = 1.0
 
 
@@ -19,10 +19,10 @@ NAIVE_PAUSE = 1.0
 class Delivery:
     """The steps of one message, in seconds since 1970."""
 
-    written: float  #: accepted: the entry's own time, a commit before the answer
-    taken_up: float  #: by the courier, once the session was idle
-    told: float  #: the agent has them, and ran our hook program: the key which that made
-    acknowledged: float  #: the entry of its prompt event
+    written: float  #: accepted: the time of its entry, which is committed before the response
+    taken_up: float  #: by the dispatcher, once the session was idle
+    told: float  #: the agent has the text and ran the hook program, whose key has this time
+    acknowledged: float  #: the time of the entry of its prompt event
 
     @property
     def whole(self) -> float:
@@ -30,7 +30,7 @@ class Delivery:
 
 
 def send(rookery: Rookery, name: str, words: str) -> int:
-    """Send words, and wait until they were answered."""
+    """Send a message, and wait until it was answered."""
     message = rookery.send(name, words)
     until(lambda: rookery.step(message)[0] == "acknowledged" and is_idle(rookery, name))
     return message
@@ -58,7 +58,7 @@ def read(rookery: Rookery, messages: list[int]) -> list[Delivery]:
 
 
 def type_naively(rookery: Rookery, pane: str, words: str) -> float:
-    """Run ``tmux send-keys`` for words, wait, and again for Enter. Returns when it began."""
+    """Type with ``tmux send-keys``, wait, and press Enter. Returns when it began."""
     began = time()
     tmux(rookery.home.tmux, "send-keys", "-t", pane, words)
     pause(NAIVE_PAUSE)
@@ -67,9 +67,9 @@ def type_naively(rookery: Rookery, pane: str, words: str) -> float:
 
 
 def paste_at_once(rookery: Rookery, panes: list[str], words: str) -> float:
-    """Paste words and press Enter in each pane, all in one call of tmux: nothing is faster.
+    """Paste text and press Enter in each pane, all in one call of tmux, the fastest way.
 
-    Returns when it began. No check of the box, no record, no proof.
+    Returns when it began. It checks no box, records nothing and waits for no proof.
     """
     typed = rookery.folder / "typed"
     typed.write_text(words)
@@ -83,7 +83,7 @@ def paste_at_once(rookery: Rookery, panes: list[str], words: str) -> float:
 
 
 def prompts_told(rookery: Rookery) -> list[float]:
-    """Return when each prompt event was written down, in order."""
+    """Return when each prompt event was recorded, in order."""
     with rookery.database() as db:
         rows = db.execute("select at from entries where kind = 'turn-started' order by seq")
         return [seconds(at) for (at,) in rows]

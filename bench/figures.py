@@ -1,4 +1,4 @@
-"""What was measured, beside the limit, the naive way and the goal; as text and as Markdown."""
+"""The figures of a benchmark, beside limit, naive method and goal, as text and as Markdown."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from itertools import chain
 from math import ceil
 from typing import Literal
 
-HEAD = ("what", "ours", "limit", "naive", "naive : ours", "goal", "")
+HEAD = ("measurement", "Rookery", "limit", "naive", "times better", "goal", "")
 
-#: From here on, digits after the point say nothing.
+#: From these values on, numbers have no decimals, or one.
 _WHOLE, _TENTHS = 100, 10
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One thing that was measured."""
+    """One measured value."""
 
     what: str
     unit: str
     ours: float | None  #: ``None`` if it could not be measured here
-    naive: float | None = None  #: the same thing, done as one does it at first
-    limit: float | None = None  #: the bare tool, with no check and no record
+    naive: float | None = None  #: the same measured with the naive method
+    limit: float | None = None  #: the bare tool, without checks and records
     goal: float | None = None
     better: Literal["less", "more"] = "less"
 
     @property
     def ratio(self) -> float | None:
-        """How many times better ours is."""
+        """Return how many times better Rookery is than the naive method."""
         if not self.ours or not self.naive or min(self.ours, self.naive) < 0:
-            return None  # a difference that is lost in the noise
+            return None  # a difference smaller than the noise
         return self.naive / self.ours if self.better == "less" else self.ours / self.naive
 
     @property
     def is_missed(self) -> bool:
-        """Whether the figure has a goal and does not reach it."""
+        """Return whether the figure has a goal and does not reach it."""
         if self.ours is None or self.goal is None:
             return False
         return self.ours > self.goal if self.better == "less" else self.ours < self.goal
@@ -71,7 +71,7 @@ def table(figures: Sequence[Figure]) -> str:
 
 def markdown(figures: Sequence[Figure]) -> str:
     rule = ("---", *["---:"] * (len(HEAD) - 2), "---")
-    # Markdown drops the spaces by which a part is set off from its whole.
+    # Markdown drops the leading spaces that mark a part of the figure above.
     cells = ((what.replace("  ", "… ", 1), *rest) for what, *rest in (f.cells for f in figures))
     rows = chain([HEAD, rule], cells)
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)

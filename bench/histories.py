@@ -1,4 +1,4 @@
-"""Makes the database of a Rookery that was used for a long time, quickly."""
+"""Write the database and the spool of a Rookery that was used for a long time, quickly."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rookery.store.connections import open_file
 from rookery.store.migrations import migrate
 
 #: A session has 100 entries, 20 turns of 5 entries each, as many messages, and 60 hook calls.
-#: All is over, and nothing is so old that it would be forgotten.
+#: All sessions have ended, and nothing is old enough to be deleted.
 _NUMBERS = """
     create temp table numbers as with recursive n (i) as
         (select 0 union all select i + 1 from n where i < :entries - 1) select i from n
@@ -58,7 +58,7 @@ _HOOKS = """
 
 
 def write_history(path: Path, entries: int) -> None:
-    """Make a database with so many entries, and the sessions, turns and hooks of them."""
+    """Write a database with ``entries`` entries, and their sessions, turns and hook calls."""
     values = {
         "entries": entries,
         "now": datetime.now(UTC).isoformat(),
@@ -77,13 +77,13 @@ def write_history(path: Path, entries: int) -> None:
 
 
 def _flush(path: Path) -> None:
-    """Write the file out to the disk; else the first start that is measured waits for it."""
+    """Flush the file to disk; otherwise the first measured start would wait for it."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
 
 
 def write_spool(folder: Path, calls: int) -> None:
-    """Write so many hook calls of ten agents, as the hook program does while no daemon runs."""
+    """Write hook calls of ten agents, as the hook program does while no daemon runs."""
     began = time_ns()
     for number in range(calls):
         told = {"session_id": f"spooled-{number % 10}", "cwd": "/"}

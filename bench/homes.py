@@ -1,4 +1,4 @@
-"""Homes and tmux servers for a measurement: private, and gone after it, also on Ctrl-C."""
+"""Private homes and tmux servers for a benchmark; removed afterwards, also after Ctrl-C."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ import psutil
 
 from tests.support.real.rookery import Rookery
 
-#: Seconds for anything that should happen at once, on a busy machine.
+#: Timeout in seconds for anything that should happen at once, on a busy machine.
 SOON = 30.0
 
-#: Seconds between two looks of ours at what the daemon has written: seldom enough to cost it
-#: nothing. When it was written is read from the entries, not from the moment of the look.
+#: Seconds between two reads of the daemon's database: rare enough not to slow it down. Times
+#: are taken from its entries, not from the moment of the read.
 LOOK = 0.03
 
-#: Seconds for programs to leave after their terminal is closed.
+#: Seconds for programs to exit after their terminal is closed.
 FAREWELL = 3.0
 
 
@@ -33,7 +33,7 @@ def pause(seconds: float) -> None:
 
 
 def until(question: Callable[[], object], *, within: float = SOON) -> None:
-    """Look now and then until the answer is yes. Raises ``TimeoutError``."""
+    """Poll until the answer is true. Raises ``TimeoutError``."""
     deadline = monotonic() + within
     while not question():
         if monotonic() > deadline:
@@ -43,7 +43,7 @@ def until(question: Callable[[], object], *, within: float = SOON) -> None:
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """Give a folder that goes again."""
+    """Yield a temporary folder, which is removed afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="rookery-bench-"))
     try:
         yield folder
@@ -54,7 +54,7 @@ def scratch() -> Iterator[Path]:
 
 @contextmanager
 def a_home() -> Iterator[Rookery]:
-    """Give a home whose daemon does not run yet; what it starts is ended."""
+    """Yield a home without a running daemon; what is started there is ended."""
     with scratch() as folder:
         rookery = Rookery(folder / "rookery")
         try:
@@ -66,7 +66,7 @@ def a_home() -> Iterator[Rookery]:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Let nobody interrupt the clearing away."""
+    """Ignore Ctrl-C during the clean-up."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
@@ -80,12 +80,12 @@ def _clear_away(rookery: Rookery) -> None:
     except subprocess.TimeoutExpired:
         rookery.reap()
     end_server(rookery.home.tmux)
-    # Elsewhere than the home where that has too long a name.
+    # It is outside of the home if the home's path is too long.
     shutil.rmtree(rookery.home.run, ignore_errors=True)
 
 
 def tmux(socket: Path, *words: str) -> str:
-    """Run tmux once, as one does at first."""
+    """Run one tmux command, and return its output."""
     environment = {name: value for name, value in os.environ.items() if name != "TMUX"}
     done = subprocess.run(
         ["tmux", "-u", "-S", str(socket), *words],
@@ -99,7 +99,7 @@ def tmux(socket: Path, *words: str) -> str:
 
 
 def end_server(socket: Path) -> None:
-    """End a tmux server and all that runs in it. Nobody may be attached any more."""
+    """End a tmux server and all programs in it. No client may be attached."""
     programs = []
     for pid in tmux(socket, "list-panes", "-a", "-F", "#{pane_pid}").split():
         with suppress(psutil.NoSuchProcess):

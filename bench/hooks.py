@@ -1,9 +1,9 @@
-"""What one hook call costs an agent, and how many of them the daemon takes in.
+"""Cost of one hook call for an agent, and hook calls per second that the daemon accepts.
 
-A call is run as agents run it, by ``/bin/sh -c``, with a payload of 2 kB, and answered once it
-is on disk. The limit is a shell that writes the payload into a file. Naive is curl, or Python's
-http.client, to a server that answers at once and keeps nothing. With the daemon down, a call is
-answered once it is in the spool.
+A call is run as agents run it, by ``/bin/sh -c``, with a payload of 2 kB, and returns once it
+is on disk. With the daemon down, it returns once it is in the spool. The limit is a shell that
+writes the payload into a file. Naive is curl, or Python's http.client, to a server that answers
+at once and stores nothing.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from tests.support.real.rookery import Rookery
 
 CALLERS = 16
 
-#: Times what curl takes; durable events a second, and milliseconds for nearly all of them.
+#: Factor of curl's time; committed events per second, and milliseconds at p99.
 GOAL, RATE, LATENCY = 1.5, 2_000, 50
 
 PADDING = "x" * 1_700
 
-#: What hooks are to say without a daemon, to calls of other events than those measured.
+#: The offline answers of hooks; they are for other events than the measured one.
 _LEFT = json.dumps({"demo": [{"event": "PreToolUse", "tools": ["*"], "say": "ask"}]})
 
 _CLIENT = """
@@ -77,7 +77,7 @@ def measure(sizes: Sizes) -> list[Figure]:
     limit, curl = costs.pop("sh + file"), costs.pop("sh + curl")
     return [
         *_figures("a hook call", costs.pop("ours"), limit, curl),
-        *_figures("a hook call, the daemon down", costs.pop("spooled"), limit, curl),
+        *_figures("a hook call, daemon down", costs.pop("spooled"), limit, curl),
         *(Figure(f"  {name}, CPU", "ms", cost.cpu) for name, cost in costs.items()),
         *(Figure(f"  {name}, wall", "ms", cost.wall) for name, cost in costs.items()),
         *rates,
@@ -107,7 +107,7 @@ def _costs(rookery: Rookery, cold: Rookery, sizes: Sizes) -> dict[str, Cost]:
             "python + http.client": f"{python} -c {shlex.quote(_CLIENT)} {there}",
         }
         found: dict[str, list[Cost]] = {name: [] for name in commands}
-        for number in range(sizes.hooks):  # in turn, so that a busy machine is fair to all
+        for number in range(sizes.hooks):  # alternately, so that load affects all
             for name, command in commands.items():
                 found[name].append(_cost(rookery.environment, command, number))
     return {name: _middle(costs) for name, costs in found.items()}
@@ -138,7 +138,7 @@ def _payload(number: int, native_id: str) -> bytes:
 
 
 async def _intake(rookery: Rookery, sizes: Sizes) -> list[Figure]:
-    """Have many callers tell of events at once, each on a connection of its own."""
+    """Send events from many callers at once, each call on its own connection."""
     took: list[float] = []
     numbers = iter(range(sizes.events))
     began = perf_counter()
@@ -165,13 +165,13 @@ async def _call_on(
         reader, writer = await asyncio.open_unix_connection(door)
         writer.write(first + payload)
         if await reader.read() != TAKEN:
-            raise RuntimeError("a call was not taken")
+            raise RuntimeError("a call was not accepted")
         took.append(1_000 * (perf_counter() - began))
         writer.close()
 
 
 class _Answer(BaseHTTPRequestHandler):
-    """Says that all is well, at once."""
+    """Answers each request at once with an empty object."""
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
@@ -184,7 +184,7 @@ class _Answer(BaseHTTPRequestHandler):
         return "unix"
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as it is called
-        """Keep silent."""
+        """Log nothing."""
 
 
 class _Server(ThreadingUnixStreamServer):

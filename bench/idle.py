@@ -1,7 +1,8 @@
-"""What the daemon takes of a core and of memory with many panes, beyond what tmux itself takes.
+"""CPU and memory that the daemon uses with many panes, beyond what tmux itself uses.
 
-Counted are the daemon, its two lines to tmux, and what tmux's server takes more than it does
-with nobody attached. Naive is ``tmux capture-pane`` for each pane each second, counted so, too.
+Counted are the daemon, its two control clients of tmux, and the additional CPU of tmux's server
+compared with no attached client. Naive is ``tmux capture-pane`` for each pane each second,
+counted in the same way.
 """
 
 from __future__ import annotations
@@ -19,25 +20,25 @@ from bench.processes import usage
 from bench.sizes import Sizes
 from tests.support.real.rookery import Rookery
 
-#: Percent of a core beyond tmux's floor, with panes at rest; MB of memory.
+#: Percent of a core beyond tmux's own use, with quiet panes; MB of memory.
 AT_REST, MEMORY = 2, 150
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Percent of a core while the daemon holds the panes."""
+    """Percent of a core while the daemon runs."""
 
     daemon: float
-    lines: float  #: the two tmux clients
+    lines: float  #: the two control clients of tmux
     server: float
 
 
 @dataclass(frozen=True, slots=True)
 class Alone:
-    """The same without the daemon."""
+    """Percent of a core without the daemon."""
 
-    floor: float  #: tmux's server with nobody attached
-    naive: float  #: the naive way, beyond it
+    floor: float  #: tmux's server without attached clients
+    naive: float  #: the naive method, beyond ``floor``
 
 
 def measure(sizes: Sizes) -> list[Figure]:
@@ -54,21 +55,21 @@ def measure(sizes: Sizes) -> list[Figure]:
         flag.unlink()
         idle_alone = _leave_alone(rookery.home.tmux, sizes)
     return [
-        *_figures(f"{sizes.panes} panes at rest", idle, idle_alone, goal=AT_REST),
-        # No goal: half of it is tmux's own, which writes each line once more, for us.
-        *_figures(f"{sizes.panes} panes, a line a second each", busy, busy_alone),
-        Figure("the daemon's memory then", "MB", memory, goal=MEMORY),
+        *_figures(f"{sizes.panes} quiet panes", idle, idle_alone, goal=AT_REST),
+        # No goal: half of it is tmux itself, which writes each line again for the client.
+        *_figures(f"{sizes.panes} panes, a line per second each", busy, busy_alone),
+        Figure("memory of the daemon at that load", "MB", memory, goal=MEMORY),
     ]
 
 
 def _figures(what: str, held: Held, alone: Alone, goal: float | None = None) -> list[Figure]:
     beyond = held.daemon + held.lines + held.server - alone.floor
     return [
-        Figure(f"{what}, beyond tmux's floor", "%", beyond, alone.naive, goal=goal),
+        Figure(f"{what}, beyond tmux's own use", "%", beyond, alone.naive, goal=goal),
         Figure("  the daemon", "%", held.daemon),
-        Figure("  its two lines to tmux", "%", held.lines),
+        Figure("  its two tmux clients", "%", held.lines),
         Figure("  tmux's server", "%", held.server),
-        Figure("  tmux's server, nobody attached: the floor", "%", alone.floor),
+        Figure("  tmux's server without attached clients", "%", alone.floor),
     ]
 
 
@@ -98,4 +99,4 @@ def _server(socket: Path) -> psutil.Process:
 
 
 def _ignore(pane: str, screen: str) -> None:
-    """Do no more with it: looking is what costs."""
+    """Discard the screen: only the cost of reading it is measured."""

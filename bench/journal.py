@@ -1,7 +1,7 @@
-"""Facts a second that many writers get on disk: group commit beside a transaction each.
+"""Facts per second that many writers commit: group commit, compared with one transaction each.
 
-The limit is bare SQLite: the same entries inserted in transactions of as many, full sync, with
-no session, no reaction and no other thread.
+The limit is bare SQLite: the same entries in transactions of the same size, with full sync, but
+without sessions, reactions and other threads.
 """
 
 from __future__ import annotations
@@ -36,11 +36,15 @@ def measure(sizes: Sizes) -> list[Figure]:
     rates = uvloop.run(_rates(sizes))
     alone, grouped = median(rates[1]), median(rates[MAX_BATCH_JOBS])
     bare = median(_bare(sizes) for _ in range(sizes.rounds))
-    what = f"{WRITERS} writers, full sync, a reaction on"
+    what = f"{WRITERS} writers, full sync, with a reaction"
     return [
         Figure(what, "facts/s", grouped, alone, limit=bare, goal=5_000, better="more"),
         Figure(
-            "group commit over a transaction each", "×", grouped / alone, goal=5, better="more"
+            "group commit compared with a transaction each",
+            "×",
+            grouped / alone,
+            goal=5,
+            better="more",
         ),
     ]
 
@@ -49,14 +53,14 @@ async def _rates(sizes: Sizes) -> dict[int, list[float]]:
     rates: dict[int, list[float]] = {1: [], MAX_BATCH_JOBS: []}
     with scratch() as folder:
         for number in range(sizes.rounds):
-            for batch, found in rates.items():  # in turn, so that a busy disk is fair to both
+            for batch, found in rates.items():  # alternately, so that a busy disk affects both
                 path = folder / f"{number}-{batch}.db"
                 found.append(await _rate(path, batch=batch, facts=sizes.facts))
     return rates
 
 
 def _bare(sizes: Sizes) -> float:
-    """Return how many entries a second SQLite alone writes, ``WRITERS`` in a transaction."""
+    """Return how many entries per second bare SQLite writes, ``WRITERS`` per transaction."""
     with scratch() as folder, closing(open_file(folder / "bare.db")) as db:
         db.execute("create table entries (seq integer primary key, at, session, kind, body)")
         row = ("2026-01-01T00:00:00+00:00", "0" * 36, "turn-ended", '{"last_words": "Built."}')
@@ -70,7 +74,7 @@ def _bare(sizes: Sizes) -> float:
 
 
 async def _rate(path: Path, *, batch: int, facts: int) -> float:
-    """Return how many facts a second ``WRITERS`` writers get acknowledged."""
+    """Return how many facts per second are committed for ``WRITERS`` writers."""
     async with Database(path, WallClock(), batch=batch) as database:
         journal = Journal("here", database.clock, READERS)
         await journal.catch_up(database)
@@ -112,7 +116,7 @@ def _append(db: Connection, journal: Journal, fact: Fact) -> int:
 
 
 def tell_the_neighbour(db: Connection, entry: Entry) -> None:
-    """React as a listener does: somebody waits for every stop, and is told."""
+    """React as a listener does: at every stop, queue a message for another session."""
     neighbour = db.execute("select id from sessions where id > ?", (entry.fact.session,))
     row = neighbour.fetchone()
     if row:

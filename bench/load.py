@@ -1,6 +1,6 @@
-"""Many starts at once, a pane that floods, and how far a live view is behind its pane.
+"""Many starts at once, a pane that prints very much, and the delay of a live view.
 
-The limit of the flood is a bare tmux with nobody attached, its pane printing the same.
+The limit of the printing pane is the same in a bare tmux without attached clients.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from bench.panes import live, start_tickers
 from bench.sizes import Sizes
 from tests.support.real.rookery import Rookery
 
-#: How many times longer than in a bare tmux a flood may take; milliseconds of a live view.
+#: Factor by which a flood may take longer than in a bare tmux; milliseconds of a live view.
 SLOWED, BEHIND = 1.15, 60
 
 CALLERS = 32
 
-#: Floods of each kind: one alone takes between 0.75 and 1.5 s, bare or not.
+#: Repetitions of each kind: a single one takes between 0.75 and 1.5 s, bare or not.
 FLOODS = 9
 
 _TICK = re.compile(r"\bT(\d+)\b")
 
-#: Prints so many MB in lines of 100 bytes, and leaves its time in a file.
+#: Prints a number of MB in lines of 100 bytes, and writes the time it took into a file.
 _FLOOD = """
 import os, sys, time
 megabytes, file = int(sys.argv[1]), sys.argv[2]
@@ -51,7 +51,7 @@ def measure(sizes: Sizes) -> list[Figure]:
 
 
 def _burst(sizes: Sizes) -> list[Figure]:
-    """Start many sessions at once; those that do not come up are failures of ours."""
+    """Start many sessions at once; each one that does not come up counts as failed."""
     with a_home() as rookery, ThreadPoolExecutor(CALLERS) as threads:
         rookery.configure(f"[limits]\ntmux_sessions = {sizes.burst + 1}\n")
         rookery.up()
@@ -61,8 +61,8 @@ def _burst(sizes: Sizes) -> list[Figure]:
         took, up = perf_counter() - began, live(rookery)
     what = f"{sizes.burst} sessions started at once"
     return [
-        Figure(f"{what}: came up", "", up, goal=sizes.burst, better="more"),
-        Figure("  until the last was up", "s", took),
+        Figure(f"{what}: up", "", up, goal=sizes.burst, better="more"),
+        Figure("  until the last is up", "s", took),
     ]
 
 
@@ -82,7 +82,7 @@ def _failed(rookery: Rookery) -> int:
 
 def _flood(sizes: Sizes) -> list[Figure]:
     ours, bare = [], []
-    for _ in range(FLOODS):  # in turn, so that a busy machine is fair to both
+    for _ in range(FLOODS):  # alternately, so that load affects both
         bare.append(_flood_bare(sizes.flood))
         ours.append(_flood_ours(sizes.flood))
     took, limit = median(ours), median(bare)
@@ -123,7 +123,7 @@ def _seconds(file: Path) -> float:
 
 
 def _view(sizes: Sizes) -> list[Figure]:
-    """Time lines from their writing to the frame that shows them."""
+    """Measure the time from a printed line to the frame that shows it."""
     behind: list[float] = []
     with a_home() as rookery:
         rookery.up()
@@ -138,4 +138,4 @@ def _view(sizes: Sizes) -> list[Figure]:
                 behind.append((monotonic_ns() - seen) / 1e6)
             if len(behind) >= sizes.frames:
                 break
-    return [Figure("a live view behind its pane, p50", "ms", median(behind), goal=BEHIND)]
+    return [Figure("delay of a live view, p50", "ms", median(behind), goal=BEHIND)]

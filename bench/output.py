@@ -1,8 +1,8 @@
-"""From a line that a pane's program writes to our having it: many panes, a line a second each.
+"""Time from a printed line until Rookery has it: many panes, a line per second each.
 
-Ours is a ``TmuxRuntime`` in this process, built as the daemon builds it; a line is seen once
-``Pane.take`` has it. Naive is ``tmux capture-pane`` for each pane each second, on the same
-panes, after ours has left.
+Rookery is a ``TmuxRuntime`` in this process, built as in the daemon; a line counts as seen when
+the runtime has processed it. Naive is ``tmux capture-pane`` for each pane each second, on the
+same panes, after the runtime has stopped.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ GOAL = 100
 
 @dataclass(slots=True)
 class Seen:
-    """The lines that were seen: when they were written, and how long that was ago, in ms."""
+    """The lines seen so far: when each was printed, and the delay until it was seen, in ms."""
 
     ticks: dict[str, list[int]] = field(default_factory=dict)
     latencies: list[float] = field(default_factory=list)
@@ -47,7 +47,7 @@ class Seen:
     def take(self, pane: str, written: bytes, now: int) -> None:
         ticks = self.ticks.setdefault(pane, [])
         for tick in map(int, TICK.findall(written)):
-            if not ticks or tick > ticks[-1]:  # a screen shows the old ones, too
+            if not ticks or tick > ticks[-1]:  # a screen still shows older lines
                 ticks.append(tick)
                 self.latencies.append((now - tick) / 1e6)
 
@@ -56,7 +56,7 @@ class Seen:
 
     @property
     def share(self) -> float:
-        """How many of the lines between the first and the last were seen, in percent."""
+        """Return the percentage of lines, between the first and the last, that were seen."""
         gaps = sum(_gaps(ticks) for ticks in self.ticks.values())
         return 100 * len(self.latencies) / (len(self.latencies) + gaps)
 
@@ -67,7 +67,7 @@ def _gaps(ticks: Sequence[int]) -> int:
 
 
 class Observed(TmuxRuntime):
-    """Notes when each line was taken."""
+    """Records when each line arrived."""
 
     def __init__(self, site: ServerSite, limits: LimitSettings) -> None:
         super().__init__(site, WallClock(), typing=limits.typing_seconds)
@@ -88,7 +88,7 @@ def measure(sizes: Sizes) -> list[Figure]:
         finally:
             with undisturbed():
                 end_server(socket)
-    what = f"{sizes.panes} panes, a line a second each"
+    what = f"{sizes.panes} panes, a line per second each"
     return [
         Figure(f"{what}, p50", "ms", ours.at(50), naive.at(50)),
         Figure(f"{what}, p99", "ms", ours.at(99), naive.at(99), goal=GOAL),
@@ -120,7 +120,7 @@ def _launch(command: tuple[str, ...], folder: Path) -> Launch:
 
 
 def _poll(socket: Path, sizes: Sizes) -> Seen:
-    """Watch the same panes the naive way; what is on their screens already does not count."""
+    """Watch the same panes with the naive method; lines already on the screens do not count."""
     seen, panes = Seen(), panes_of(socket)
 
     def look(pane: str, screen: str) -> None:

@@ -1,4 +1,4 @@
-"""Panes that tell the time, and the naive way to watch them."""
+"""Panes that print the time, and the naive method to watch them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from time import monotonic
 from bench.homes import pause, tmux, until
 from tests.support.real.rookery import Rookery
 
-#: Prints its clock once a second, at a phase of its own, while the flag is there.
+#: Prints its clock once a second, at its own phase, while the flag file exists.
 _TICKER = """
 import os, sys, time
 flag, phase = sys.argv[1], float(sys.argv[2])
@@ -21,17 +21,17 @@ while True:
         os.write(1, b"T%d\\n" % time.monotonic_ns())
 """
 
-#: Only whole ones: what came in two pieces is not counted.
+#: Complete ticks only: one that arrived in two pieces is not counted.
 TICK = re.compile(rb"T(\d+)\r?\n")
 
 
 def ticker(flag: Path, phase: float) -> tuple[str, ...]:
-    """Return a command line; ``phase`` is the part of a second at which it prints."""
+    """Return the command line of a ticker that prints ``phase`` seconds into each second."""
     return (sys.executable, "-I", "-S", "-c", _TICKER, str(flag), str(phase))
 
 
 def start_tickers(rookery: Rookery, count: int, flag: Path) -> None:
-    """Have a daemon hold so many, and wait until all are up."""
+    """Start ``count`` sessions that run tickers, and wait until all are up."""
     for number in range(count):
         rookery.client.post(
             "sessions",
@@ -44,7 +44,7 @@ def start_tickers(rookery: Rookery, count: int, flag: Path) -> None:
 
 
 def live(rookery: Rookery) -> int:
-    """Say how many sessions are up."""
+    """Return how many sessions are running."""
     with rookery.database() as db:
         (count,) = db.execute(
             "select count(*) from sessions where status = 'running'"
@@ -53,7 +53,7 @@ def live(rookery: Rookery) -> int:
 
 
 def panes_of(socket: Path) -> list[str]:
-    """Name the panes that hold sessions; the hub, which shows them too, is left out."""
+    """Return the panes of sessions, without those of the hub, which links to them."""
     listed = tmux(socket, "list-panes", "-a", "-F", "#{session_name} #{pane_id}")
     rows = (row.split(" ") for row in listed.splitlines())
     return [pane for name, pane in rows if name.startswith("rk_")]
@@ -62,7 +62,7 @@ def panes_of(socket: Path) -> list[str]:
 def poll(
     socket: Path, panes: Sequence[str], seconds: float, look: Callable[[str, str], None]
 ) -> None:
-    """Run ``tmux capture-pane`` for each pane each second, and look at what it shows."""
+    """Run ``tmux capture-pane`` for each pane each second, and pass each screen to ``look``."""
     deadline = monotonic() + seconds
     while (began := monotonic()) < deadline:
         for pane in panes:

@@ -1,4 +1,4 @@
-"""Processor time of processes, in percent of one core."""
+"""CPU time of processes, in percent of one core."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from time import monotonic, process_time
 
 import psutil
 
-#: Who, and the processes that count for it.
+#: The processes of each group, by its name.
 Groups = Mapping[str, Sequence[psutil.Process]]
 
 
 def usage(groups: Groups, during: Callable[[], None]) -> dict[str, float]:
-    """Say how much of a core each group takes while ``during`` runs; also this program.
+    """Return the CPU use of each group and of this program while ``during`` runs.
 
-    This program is ``""``, together with the children that it waited for.
+    This program, with the children that it waited for, is the group ``""``.
     """
     before, began = _spent(groups), monotonic()
     during()

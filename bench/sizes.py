@@ -1,4 +1,4 @@
-"""How much of everything is measured: in full, or just enough to see that it works."""
+"""The sizes of all measurements: in full, or just enough to see that the benchmarks work."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes:
-    facts: int  #: of each writer of the journal
-    rounds: int  #: of the journal
+    facts: int  #: that each writer of the journal appends
+    rounds: int  #: of the journal's benchmark
     panes: int
-    seconds: float  #: in which every pane prints a line a second
-    window: float  #: seconds in which the daemon's processor time is counted
-    floor: float  #: the same for tmux alone
-    polling: float  #: and for the naive way
-    settling: float  #: seconds before each, for what a change brings about to pass by
+    seconds: float  #: during which every pane prints a line per second
+    window: float  #: seconds for which the daemon's CPU time is measured
+    floor: float  #: the same for tmux without the daemon
+    polling: float  #: the same for the naive method
+    settling: float  #: seconds to wait before each measurement
     entries: int
     starts: int
     words: int
     naive_words: int
-    real_words: int  #: to a real agent
+    real_words: int  #: messages to a real agent
     naive_real_words: int
-    crowd: int  #: sessions that are spoken to at once
+    crowd: int  #: sessions that get a message at once
     commands: int
     listed: int  #: sessions in the list
     calling: float  #: seconds of calls
     hooks: int  #: calls of each kind of hook
-    events: int  #: that many callers tell at once
-    waiting: int  #: sessions, one of which waits for the others
+    events: int  #: events that many callers send at once
+    waiting: int  #: sessions, one of which listens to the others
     listeners: int
-    kept: int  #: ended sessions in the list of all
-    spooled: int  #: hook calls that were written while no daemon ran
+    kept: int  #: ended sessions in ``ls --all``
+    spooled: int  #: hook calls that wait in the spool
     burst: int  #: sessions that are started at once
     flood: int  #: megabytes that one pane prints
-    frames: int  #: lines whose way to a live view is timed
+    frames: int  #: lines whose delay in a live view is measured
 
 
 FULL = Sizes(

@@ -1,11 +1,10 @@
-"""How long the daemon takes to come up: with a long history, and to panes that lived on.
+"""Time until the daemon is up: with a long history, surviving panes or spooled hook calls.
 
-The first start on a history is the one after an upgrade: readers of the journal that are new
-have no bookmark in it. Spooled calls are those that hooks wrote down while no daemon ran.
-
-From exec to "is up", which it says once everything is found again and its doors are open.
-Without imports is from the moment it took its lock, all modules being loaded: the login
-shell, the store, tmux, the panes, the doors. Naive is ``tmux has-session`` for each pane.
+The time is from exec to the message "is up", which comes once all sessions are recovered and
+the sockets are open. "Without imports" is from the moment at which the daemon takes its lock,
+with all modules loaded: login shell, database, tmux, panes, sockets. "First start" is the one
+after an upgrade: new readers of the journal have no bookmark in it. Spooled calls are those
+that hooks stored while no daemon ran. Naive is ``tmux has-session`` for each pane.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ MORE, FIRST, TAKE_OVER, SPOOLED = 200, 300, 1_000, 1_000
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Milliseconds from exec to up, and the part of it that is not spent on imports."""
+    """Milliseconds from exec to up, and the part without imports."""
 
     whole: float
     own: float
@@ -39,30 +38,30 @@ def measure(sizes: Sizes) -> list[Figure]:
     empty, long, first = _with_history(sizes)
     more = long.own - empty.own
     return [
-        Figure("exec to up, an empty database", "ms", empty.whole),
+        Figure("exec to up, empty database", "ms", empty.whole),
         Figure("  without imports", "ms", empty.own),
         Figure(f"exec to up, {sizes.entries:,} entries", "ms", long.whole),
         Figure("  without imports", "ms", long.own),
-        Figure("  more than with an empty database", "ms", more, goal=MORE),
-        Figure("  the first start on it, more than the first on none", "ms", first, goal=FIRST),
+        Figure("  longer than with an empty database", "ms", more, goal=MORE),
+        Figure("  first start, longer than with an empty database", "ms", first, goal=FIRST),
         *_with_panes(sizes, empty),
         *_with_spool(sizes, empty),
     ]
 
 
 def _with_history(sizes: Sizes) -> tuple[Start, Start, float]:
-    """Say how long it takes without a history, with one, and how much more the first time."""
+    """Return starts without and with a history, and the difference of the first starts."""
     with a_home() as empty, a_home() as long:
         long.home.prepare()
         write_history(long.home.database, sizes.entries)
         starts: dict[Rookery, list[Start]] = {empty: [], long: []}
         for _ in range(sizes.starts + 1):
-            for rookery, found in starts.items():  # in turn, so that a busy machine is fair
+            for rookery, found in starts.items():  # alternately, so that load affects both
                 start = _start(rookery)
                 rookery.stop()
                 found.append(start)
     first = starts[long][0].own - starts[empty][0].own
-    # The first makes what is not there yet: tables, a tmux server.
+    # Skip the first start of each: it creates tables and a tmux server.
     return _middle(starts[empty][1:]), _middle(starts[long][1:]), first
 
 
@@ -80,19 +79,19 @@ def _with_panes(sizes: Sizes, empty: Start) -> list[Figure]:
     more = start.own - empty.own
     return [
         Figure(
-            f"exec to up after kill -9, {sizes.panes} panes taken over",
+            f"exec to up after kill -9, {sizes.panes} panes recovered",
             "ms",
             start.whole,
             goal=TAKE_OVER,
         ),
         Figure("  without imports", "ms", start.own),
-        Figure("  from all found to all adopted and up", "ms", median(adopting)),
-        Figure("  more than without panes", "ms", more, median(naive)),
+        Figure("  from all panes found until up", "ms", median(adopting)),
+        Figure("  longer than without panes", "ms", more, median(naive)),
     ]
 
 
 def _with_spool(sizes: Sizes, empty: Start) -> list[Figure]:
-    """Say how long hook calls take to be known that were written while no daemon ran."""
+    """Measure a start with hook calls that were spooled while no daemon ran."""
     with a_home() as rookery:
         rookery.up()
         rookery.stop()
@@ -103,8 +102,8 @@ def _with_spool(sizes: Sizes, empty: Start) -> list[Figure]:
         whole = 1_000 * (perf_counter() - began)
     return [
         Figure(f"exec to up, {sizes.spooled:,} hook calls spooled", "ms", up.whole),
-        Figure("  until all are taken in", "ms", whole),
-        Figure("  more than without them", "ms", whole - empty.whole, goal=SPOOLED),
+        Figure("  until all are processed", "ms", whole),
+        Figure("  longer than without them", "ms", whole - empty.whole, goal=SPOOLED),
     ]
 
 
@@ -116,19 +115,19 @@ def _start(rookery: Rookery) -> Start:
 
 
 def _found_again(rookery: Rookery, panes: int) -> float:
-    """Say when the daemon wrote down that it found all panes, in seconds since 1970."""
+    """Return when the daemon recorded the last recovered pane, in seconds since 1970."""
     with rookery.database() as db:
         rows = db.execute(
             "select at from entries where kind = 'session-recovered' order by seq desc limit ?",
             (panes,),
         ).fetchall()
     if len(rows) != panes or live(rookery) != panes:
-        raise RuntimeError(f"not all of {panes} panes were found again")
+        raise RuntimeError(f"not all of {panes} panes were recovered")
     return datetime.fromisoformat(rows[0][0]).timestamp()
 
 
 def _look_at_each(socket: Path) -> float:
-    """Ask tmux for each pane, and return how many milliseconds that takes."""
+    """Query tmux for each pane, and return how many milliseconds that takes."""
     began = perf_counter()
     for pane in panes_of(socket):
         tmux(socket, "has-session", "-t", pane)

@@ -1,8 +1,8 @@
-"""From an agent's stop to the words about it in the agent that waits.
+"""Time from an agent's stop until the agent that listens has the notification.
 
-Both times are those that the daemon wrote into its journal: that the stop was heard, and that
-the waiting agent itself has said that it has the words. Naive is the way of the seeds: a look
-each second whether it has stopped, the words, a second of waiting, and Enter.
+Both times are from the daemon's journal: the entry of the stop, and the entry of the listening
+agent's own prompt event. Naive is to check each second whether the agent has stopped, type the
+notification, wait a second, and press Enter.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from tests.support.scripted_model.server import ModelServer
 #: Milliseconds.
 DEMO, DEMO_P99, REAL = 120, 500, 300
 
-#: How much more one of many listeners may cost than one of few.
+#: Factor by which one of many listeners may cost more than one of few.
 FLAT = 1.5
 
-#: When each stop that somebody waited for was heard, and when they had the words.
+#: When each stop with a listener was recorded, and when the listener had its notification.
 TOLD = """
     select stop.at, proof.at
     from messages join entries as stop on stop.seq = cause
@@ -70,14 +70,14 @@ def _demo(sizes: Sizes) -> list[Figure]:
 
 def _real(sizes: Sizes) -> list[Figure]:
     if not (PROGRAMS / "claude").exists():
-        return [Figure("Claude Code waits (make test installs it)", "ms", None)]
+        return [Figure("Claude Code listens (make test installs it)", "ms", None)]
     with ModelServer() as models, a_home() as rookery:
         configure(rookery, models.url)
         rookery.up()
         _start(rookery, 2, caller="claude")
         ours = _ours(rookery, sizes, count=sizes.real_words)
         naive = _naive(rookery, sizes.naive_real_words)
-    what = f"Claude Code waits, {len(ours)} stops, p50"
+    what = f"Claude Code listens, {len(ours)} stops, p50"
     return [Figure(what, "ms", percentile(ours, 50), percentile(naive, 50), goal=REAL)]
 
 
@@ -90,7 +90,7 @@ def _start(rookery: Rookery, count: int, *, caller: str) -> None:
 
 
 def _ours(rookery: Rookery, sizes: Sizes, count: int | None = None) -> list[float]:
-    """Return how many milliseconds each took."""
+    """Return how many milliseconds each notification took."""
     rounds, workers = count or sizes.words, len(_workers(rookery))
     for number in range(rounds):
         worker = f"worker-{number % workers}"
@@ -120,13 +120,13 @@ def _times(rookery: Rookery, query: str) -> list[list[float]]:
 
 
 def _naive(rookery: Rookery, count: int) -> list[float]:
-    """Look once a second, type, wait a second, press Enter."""
+    """Poll once a second, type, wait a second, press Enter; return the milliseconds of each."""
     pane, took = str(rookery.session("caller")["tmux_pane"]), []
     for number in range(count):
         stops = len(_stops(rookery))
         known = len(prompts_told(rookery))
         rookery.send("worker-0", f"say: naive {number}")
-        pause(number / count)  # its look comes at any time after the stop
+        pause(number / count)  # vary when the poll comes after the stop
         while len(_stops(rookery)) == stops:
             pause(1.0)
         type_naively(rookery, pane, f"say: worker-0 has stopped, {number}")
@@ -150,7 +150,7 @@ def _stops(rookery: Rookery) -> list[float]:
 
 def _many(sizes: Sizes) -> list[Figure]:
     few, many = (_cost(count) for count in (sizes.listeners // 10, sizes.listeners))
-    what = f"a listener made and fired, one of {sizes.listeners:,}"
+    what = f"a listener created and fired, one of {sizes.listeners:,}"
     return [
         Figure(what, "µs", many, goal=FLAT * few),
         Figure(f"  one of {sizes.listeners // 10:,}", "µs", few),
@@ -158,7 +158,7 @@ def _many(sizes: Sizes) -> list[Figure]:
 
 
 def _cost(count: int) -> float:
-    """Return the microseconds that one of so many listeners costs, made and fired."""
+    """Return the microseconds to create and fire one of ``count`` listeners."""
     side = isqrt(count)
     with scratch() as folder:
         db, journal = _prepared(folder / "rookery.db")

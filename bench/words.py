@@ -1,9 +1,8 @@
-"""From words that were accepted to the agent's own proof that it has them.
+"""Time from an accepted message until the agent's own prompt event with the same text.
 
-All times are those that the daemon wrote into its journal, read when all is over. The limit is
-one ``tmux`` call that pastes the words and presses Enter, until the same proof. Naive is
-``tmux send-keys`` for the words, a second of waiting and ``tmux send-keys Enter``, until the
-same proof.
+All times are those in the daemon's journal, read at the end. The limit is one ``tmux`` call
+that pastes the text and presses Enter, until the same event. Naive is ``tmux send-keys`` with
+the text, a pause of one second and ``tmux send-keys Enter``, until the same event.
 """
 
 from __future__ import annotations
@@ -72,7 +71,7 @@ def _ours(rookery: Rookery, count: int) -> list[Delivery]:
 def _typed(
     rookery: Rookery, count: int, type_words: Callable[[Rookery, str, str], float]
 ) -> list[float]:
-    """Return how many milliseconds each took, typed without Rookery."""
+    """Return how many milliseconds each text took, typed without Rookery."""
     pane, took = str(rookery.session("it")["tmux_pane"]), []
     for number in range(count):
         known = len(prompts_told(rookery))
@@ -97,7 +96,7 @@ def _figures(
     whole = [each.whole for each in ours]
     return [
         Figure(
-            f"{who}, {len(ours)} one by one, p{percent}",
+            f"{who}, {len(ours)} messages one by one, p{percent}",
             "ms",
             percentile(whole, percent),
             percentile(naive, percent),
@@ -113,11 +112,11 @@ def _parts(ours: Sequence[Delivery]) -> list[Figure]:
     typing = [each.told - each.taken_up for each in ours]
     telling = [each.acknowledged - each.told for each in ours]
     return [
-        Figure("  until the courier has them, p50", "ms", 1_000 * median(waiting)),
+        Figure("  until the dispatcher takes it, p50", "ms", 1_000 * median(waiting)),
         Figure(
-            "  until the agent has them and its hook runs, p50", "ms", 1_000 * median(typing)
+            "  then until the agent has it and runs its hook, p50", "ms", 1_000 * median(typing)
         ),
-        Figure("  until the hook is written down, p50", "ms", 1_000 * median(telling)),
+        Figure("  then until the hook call is committed, p50", "ms", 1_000 * median(telling)),
     ]
 
 
@@ -141,11 +140,11 @@ def _crowd(sizes: Sizes) -> list[Figure]:
         began = paste_at_once(rookery, panes, "say: limit")
         limit = _all_told(rookery, 3 * sizes.crowd) - began
     took = max(each.acknowledged for each in ours) - min(each.written for each in ours)
-    what = f"demo, {sizes.crowd} sessions at once, until the last has them"
+    what = f"demo, {sizes.crowd} sessions at once, until the last has its message"
     return [Figure(what, "ms", 1_000 * took, 1_000 * naive, limit=1_000 * limit, goal=CROWD)]
 
 
 def _all_told(rookery: Rookery, count: int) -> float:
-    """Wait for so many prompt events, and return when the last was written down."""
+    """Wait for ``count`` prompt events, and return when the last was recorded."""
     until(lambda: len(prompts_told(rookery)) >= count)
     return prompts_told(rookery)[-1]
