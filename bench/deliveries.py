@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
@@ -21,8 +20,7 @@ class Delivery:
 
     written: float  #: accepted: the time of its entry, which is committed before the response
     taken_up: float  #: by the dispatcher, once the session was idle
-    told: float  #: the agent has the text and ran the hook program, whose key has this time
-    acknowledged: float  #: the time of the entry of its prompt event
+    acknowledged: float  #: the agent has the text and runs its hook: its prompt event's time
 
     @property
     def whole(self) -> float:
@@ -38,9 +36,6 @@ def send(rookery: Rookery, name: str, words: str) -> int:
 
 def read(rookery: Rookery, messages: list[int]) -> list[Delivery]:
     with rookery.database() as db:
-        called = sorted(
-            int(key.split("-")[0]) / 1e9 for (key,) in db.execute("select key from hooks")
-        )
         rows = [
             db.execute(
                 "select written_at, taken_up, at from messages"
@@ -49,12 +44,7 @@ def read(rookery: Rookery, messages: list[int]) -> list[Delivery]:
             ).fetchone()
             for message in messages
         ]
-    found = []
-    for row in rows:
-        written, taken_up, acknowledged = map(seconds, row)
-        told = called[bisect_right(called, acknowledged) - 1]
-        found.append(Delivery(written, taken_up, told, acknowledged))
-    return found
+    return [Delivery(*map(seconds, row)) for row in rows]
 
 
 def type_naively(rookery: Rookery, pane: str, words: str) -> float:

@@ -1,8 +1,9 @@
 """Time from an accepted message until the agent's own prompt event with the same text.
 
-All times are those in the daemon's journal, read at the end. The limit is one ``tmux`` call
-that pastes the text and presses Enter, until the same event. Naive is ``tmux send-keys`` with
-the text, a pause of one second and ``tmux send-keys Enter``, until the same event.
+All times are those in the daemon's journal, read at the end; the time of an event is the moment
+at which the agent ran its hook. The limit is one ``tmux`` call that pastes the text and presses
+Enter, until the same event. Naive is ``tmux send-keys`` with the text, a pause of one second
+and ``tmux send-keys Enter``, until the same event.
 """
 
 from __future__ import annotations
@@ -109,14 +110,12 @@ def _figures(
 
 def _parts(ours: Sequence[Delivery]) -> list[Figure]:
     waiting = [each.taken_up - each.written for each in ours]
-    typing = [each.told - each.taken_up for each in ours]
-    telling = [each.acknowledged - each.told for each in ours]
+    typing = [each.acknowledged - each.taken_up for each in ours]
     return [
         Figure("  until the dispatcher takes it, p50", "ms", 1_000 * median(waiting)),
         Figure(
             "  then until the agent has it and runs its hook, p50", "ms", 1_000 * median(typing)
         ),
-        Figure("  then until the hook call is committed, p50", "ms", 1_000 * median(telling)),
     ]
 
 
