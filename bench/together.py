@@ -163,9 +163,9 @@ def _cost(count: int) -> float:
     with scratch() as folder:
         db, journal = _prepared(folder / "rookery.db")
         names = [[SessionId(f"{kind}{n}") for n in range(side)] for kind in "ct"]
-        everybody = [make(journal, each) for each in (*names[0], *names[1])]
+        rows = [make(journal, each) for each in (*names[0], *names[1])]
         db.execute("begin immediate")
-        for session in everybody:
+        for session in rows:
             sessions.add(db, session)
             journal.append(db, SessionStarted(session.id))
         took = _time(db, journal, *names)

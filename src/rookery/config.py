@@ -91,8 +91,8 @@ class Trust(_Section):
     sessions: Literal["family", "all"] = "family"
     #: Where a session may start others: in its own project folder and below, or anywhere.
     projects: Literal["own", "any"] = "own"
-    #: Besides clear, compact, context, cost and review; never one of the recipient's project.
-    #: Slash commands, without the slash, that a session may send to its children.
+    # Slash commands that a session may send; those of the recipient's project are refused.
+    #: Commands (no slash) for its descendants besides clear, compact, context, cost, review.
     commands: tuple[str, ...] = ()
 
 

@@ -166,7 +166,7 @@ def test_the_table_of_defaults_is_that_of_the_program() -> None:
         ("B2", f"wait for that listing, {TOOLS_TIMEOUT_S:g} s at most"),
         ("B2", f"a single line, of {MAX_LINE_BYTES:,} bytes or less"),
         ("B3", f"more than {FLOOD_BYTES // 1_000_000} MB in a second"),
-        ("C3", f"larger than the door takes ({MAX_PAYLOAD_BYTES >> 20} MB)"),
+        ("C3", f"larger than the hook socket accepts ({MAX_PAYLOAD_BYTES >> 20} MB)"),
         ("K5", f"({MOST_CHILDREN} live ones, {DEEPEST} deep, at the most)"),
     ],
 )
