@@ -27,7 +27,7 @@ class Row(NamedTuple):
 def rows() -> Iterator[Row]:
     for line in PAGE.read_text(encoding="utf-8").splitlines():
         cells = [cell.strip() for cell in line.split("|")[1:-1]]
-        if cells and cells[0] != "ability" and set(line) - set("|- "):
+        if cells and cells[0] != "feature" and set(line) - set("|- "):
             assert len(cells) == len(Row._fields), f"a row of {len(cells)} cells: {line}"
             yield Row(*cells)
 
