@@ -30,7 +30,7 @@ BARE = (sys.executable, "-c", "pass")
 REQUEST = b"GET /v1/sessions HTTP/1.1\r\nHost: rookery\r\nConnection: close\r\n\r\n"
 
 #: Milliseconds beyond a bare Python: of ``ls``, and of commands that read a long history.
-GOAL, LONG = 120, 500
+GOAL, LONG = 60, 500
 
 
 def measure(sizes: Sizes) -> list[Figure]:

@@ -38,7 +38,7 @@ def measure(sizes: Sizes) -> list[Figure]:
     bare = median(_bare(sizes) for _ in range(sizes.rounds))
     what = f"{WRITERS} writers, full sync, with a reaction"
     return [
-        Figure(what, "facts/s", grouped, alone, limit=bare, goal=5_000, better="more"),
+        Figure(what, "facts/s", grouped, alone, limit=bare, goal=25_000, better="more"),
         Figure(
             "group commit compared with a transaction each",
             "×",

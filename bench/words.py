@@ -31,7 +31,7 @@ from tests.support.real.rookery import Rookery
 from tests.support.scripted_model.server import ModelServer
 
 #: Milliseconds.
-DEMO, REAL, CROWD = 150, 300, 300
+DEMO, REAL, CROWD = 150, 300, 150
 
 #: The percentile that a goal is set for.
 NEARLY_ALL = 95
