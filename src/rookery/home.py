@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import logging
 import os
 import re
@@ -254,7 +253,9 @@ def _short(run: Path, environment: Mapping[str, str]) -> Path:
     """
     if len(os.fsencode(run)) <= _MAX_SOCKET_PATH_BYTES:
         return run
-    name = hashlib.sha256(os.fsencode(run)).hexdigest()[:16]
+    from hashlib import sha256  # noqa: PLC0415 - 4 ms of every command, and rarely needed
+
+    name = sha256(os.fsencode(run)).hexdigest()[:16]
     base = _xdg_folder("XDG_RUNTIME_DIR", environment) or Path("/tmp")  # noqa: S108 - see above
     names = [base / f"rookery-{os.getuid()}-{name}{more}" for more in ("", *_MORE_NAMES)]
     ours = (each for each in names if _is_own_folder(each))

@@ -71,7 +71,8 @@ class HookLine(asyncio.Protocol):
         self._buffer = bytearray()
         self._has_head = False
         self.is_complete = False  #: the whole call was read
-        self._news = asyncio.Event()  #: more data came, or the caller has closed its side
+        #: Set once more data has come or the caller has closed its side; most calls need none.
+        self._news: asyncio.Event | None = None
         self.has_closed = False  #: the caller sends no more
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -93,21 +94,21 @@ class HookLine(asyncio.Protocol):
         if self.is_complete:
             if self._buffer:  # data after the call is not kept
                 self.transport.pause_reading()
-            self._news.set()
+            self._wake()
         elif not self.transport.is_closing():
             self._held.add(self, len(data))
 
     def eof_received(self) -> bool:
         self.has_closed = True
         self._advance()
-        self._news.set()
+        self._wake()
         return True  # keeps the connection open for the answer
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.has_closed = True
         self._deadline.cancel()
         self._held.release(self)
-        self._news.set()
+        self._wake()
 
     def write(self, said: bytes) -> None:
         self.transport.write(said)
@@ -188,5 +189,9 @@ class HookLine(asyncio.Protocol):
     async def left(self) -> None:
         """Wait until the caller disconnects, cleanly or not; or sends more, which none does."""
         while not (self.has_closed or self._buffer):
-            self._news.clear()
+            self._news = asyncio.Event()
             await self._news.wait()
+
+    def _wake(self) -> None:
+        if self._news is not None:
+            self._news.set()

@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 from contextlib import suppress
+from functools import cache
 from importlib import resources
 from importlib.util import cache_from_source
 from pathlib import Path
@@ -41,10 +42,16 @@ PREFIX = "hook-"
 
 
 def path(home: Home) -> Path:
-    """Return the path of the built program; its name contains a digest of the source."""
+    """Return the path of the built program."""
+    return home.state / _name()
+
+
+@cache  # asked for twice a second
+def _name() -> str:
+    """Return the program's file name, which contains a digest of the source."""
     source = _source().read_bytes()
     digest = hashlib.sha256(source + platform.machine().encode()).hexdigest()
-    return home.state / f"{PREFIX}{digest[:16]}"
+    return f"{PREFIX}{digest[:16]}"
 
 
 def runs(program: Path) -> bool:

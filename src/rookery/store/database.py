@@ -180,10 +180,10 @@ class Database:
         # and one flush serves a hundred jobs as well as one.
         try:
             self._files.require()
-            with self.clock.stopped():
-                replies = self._do_all(jobs) or self._do_each(jobs)
-                news = entries_after(self._db, self._last)
-                self._db.commit()
+            self.clock.stop()
+            replies = self._do_all(jobs) or self._do_each(jobs)
+            news = entries_after(self._db, self._last)
+            self._db.commit()
             self._last = news[-1].seq if news else self._last
             self._note_success()
         except BaseException as failure:  # noqa: BLE001 - every waiting caller must get it
@@ -191,6 +191,8 @@ class Database:
                 self._db.rollback()
             why = self._note_failure(failure)
             news, replies = [], [_failed(job, why) for job in jobs]
+        finally:
+            self.clock.resume()
         with suppress(RuntimeError):  # the loop is closed: no caller waits any more
             self._loop.call_soon_threadsafe(self._send_replies, replies, news)
 

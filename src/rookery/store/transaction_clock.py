@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime
 
 from rookery.ports.clock import Clock
@@ -29,11 +27,9 @@ class TransactionClock:
     async def sleep(self, seconds: float) -> None:
         await self._clock.sleep(seconds)
 
-    @contextmanager
-    def stopped(self) -> Iterator[None]:
-        """Stand still for the calling thread while the block lasts."""
+    def stop(self) -> None:
+        """Stand still for the calling thread until ``resume``."""
         self._began, self._writer = self._clock.now(), threading.get_ident()
-        try:
-            yield
-        finally:
-            self._began = None
+
+    def resume(self) -> None:
+        self._began = None

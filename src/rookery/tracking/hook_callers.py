@@ -102,20 +102,14 @@ class HookCaller:
     agent: Agent
     cwd: str = ""
     is_stranger: bool = False  #: it called before, and no agent was found above it
-    group: int | None = None  #: the kernel session of the process, for a live call
     _seen: _Seen | None = None
     _folder: str | None = None
+    _group: tuple[int | None] | None = None
     _running: dict[str, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.hook.pid is None:
-            self._seen = _Seen(self.hook.process)
-
-    def look_at_group(self) -> None:
-        """Ask the kernel for the session of the calling process before that exits."""
-        if self.hook.pid is not None:
-            with suppress(OSError):
-                self.group = os.getsid(self.hook.pid)
+            self._seen, self._group = _Seen(self.hook.process), (None,)
 
     def look(self, strangers: Strangers) -> None:
         """Read the process table, unless the caller is known as a stranger."""
@@ -147,6 +141,12 @@ class HookCaller:
         """Resolve the links in the path of its folder."""
         self._folder = real_folder(self.cwd)
 
+    def _look_at_group(self) -> None:
+        self._group = (None,)
+        if (pid := self.hook.pid) is not None:
+            with suppress(OSError):
+                self._group = (os.getsid(pid),)
+
     def _is_shared_server(self, pid: int) -> bool:
         argument = self.agent.abilities.server_argument
         return bool(argument) and is_shared(pid, {self.agent.program: argument})
@@ -171,6 +171,13 @@ class HookCaller:
         if self._folder is None:
             raise NotRead(self.look_at_folder)
         return self._folder
+
+    @property
+    def group(self) -> int | None:
+        """The kernel session of the calling process; None if it is unknown."""
+        if self._group is None:
+            raise NotRead(self._look_at_group)
+        return self._group[0]
 
     @property
     def to_learn(self) -> Process | None:

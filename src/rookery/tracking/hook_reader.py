@@ -93,7 +93,6 @@ class HookReader:
     def look_at_caller(self, hook: Hook, sender: Sender) -> HookCaller:
         """Read the process table for the transaction; with a badge that is rarely necessary."""
         caller = HookCaller(hook, agent_of(self.agents, hook), sender.cwd)
-        caller.look_at_group()
         if hook.pid is None or sender.is_new:
             caller.look_at_folder()
         if hook.badge is None or may_change_conversations(sender):
