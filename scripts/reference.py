@@ -1,4 +1,4 @@
-"""Writes docs/reference from the program itself; with --check only says whether it is stale."""
+"""Generate pages of docs/reference from the source; with --check only report stale ones."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def _keys(model: type[BaseModel], prefix: str) -> Iterator[str]:
             yield from _keys(kind, f"{prefix}{name}.")
         elif name not in {"agents", "prices"}:
             said = re.search(rf"^    {name}: .*?#: (.*)$", source, re.MULTILINE)
-            above = re.search(rf"^    #: (.*)\n    {name}: ", source, re.MULTILINE)
-            meaning = (said or above or [""] * 2)[1]
+            above = re.search(rf"((?:^    #: .*\n)+)    {name}: ", source, re.MULTILINE)
+            meaning = re.sub(r"\s*#: ", " ", (said or above or [""] * 2)[1]).strip()
             default = "the host's name" if name == "computer" else repr(_default(field))
             yield f"| `{prefix}{field.alias or name}` | {default} | {meaning} |"
 

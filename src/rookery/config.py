@@ -91,8 +91,8 @@ class Trust(_Section):
     sessions: Literal["family", "all"] = "family"
     #: Where a session may start others: in its own project folder and below, or anywhere.
     projects: Literal["own", "any"] = "own"
-    # Slash commands that a session may send; those of the recipient's project are refused.
-    #: Commands (no slash) for its descendants besides clear, compact, context, cost, review.
+    #: Slash commands, without the slash, that a session may send to its descendants, besides
+    #: clear, compact, context, cost and review. Those of the recipient's project are refused.
     commands: tuple[str, ...] = ()
 
 
