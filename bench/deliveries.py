@@ -11,7 +11,7 @@ from bench.homes import pause, tmux, until
 from tests.support.real.rookery import Rookery
 
 #: Seconds between the text and Enter in the naive method.
-NAIVE_PAUSE = 1.0
+NAIVE_PAUSE_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def type_naively(rookery: Rookery, pane: str, words: str) -> float:
     """Type with ``tmux send-keys``, wait, and press Enter. Returns when it began."""
     began = time()
     tmux(rookery.home.tmux, "send-keys", "-t", pane, words)
-    pause(NAIVE_PAUSE)
+    pause(NAIVE_PAUSE_S)
     tmux(rookery.home.tmux, "send-keys", "-t", pane, "Enter")
     return began
 

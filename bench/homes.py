@@ -18,27 +18,27 @@ import psutil
 from tests.support.real.rookery import Rookery
 
 #: Timeout in seconds for anything that should happen at once, on a busy machine.
-SOON = 30.0
+TIMEOUT_S = 30.0
 
 #: Seconds between two reads of the daemon's database: rare enough not to slow it down. Times
 #: are taken from its entries, not from the moment of the read.
-LOOK = 0.03
+POLL_INTERVAL_S = 0.03
 
 #: Seconds for programs to exit after their terminal is closed.
-FAREWELL = 3.0
+EXIT_TIMEOUT_S = 3.0
 
 
 def pause(seconds: float) -> None:
     select.select([], [], [], max(seconds, 0.0))
 
 
-def until(question: Callable[[], object], *, within: float = SOON) -> None:
+def until(question: Callable[[], object], *, within: float = TIMEOUT_S) -> None:
     """Poll until the answer is true. Raises ``TimeoutError``."""
     deadline = monotonic() + within
     while not question():
         if monotonic() > deadline:
             raise TimeoutError(f"not within {within:g} s: {question.__doc__ or question}")
-        pause(LOOK)
+        pause(POLL_INTERVAL_S)
 
 
 @contextmanager
@@ -48,7 +48,7 @@ def scratch() -> Iterator[Path]:
     try:
         yield folder
     finally:
-        with undisturbed():
+        with ignoring_interrupts():
             shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -60,12 +60,12 @@ def a_home() -> Iterator[Rookery]:
         try:
             yield rookery
         finally:
-            with undisturbed():
-                _clear_away(rookery)
+            with ignoring_interrupts():
+                _clean_up(rookery)
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
+def ignoring_interrupts() -> Iterator[None]:
     """Ignore Ctrl-C during the clean-up."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
@@ -74,7 +74,7 @@ def undisturbed() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _clear_away(rookery: Rookery) -> None:
+def _clean_up(rookery: Rookery) -> None:
     try:
         rookery.stop()
     except subprocess.TimeoutExpired:
@@ -91,7 +91,7 @@ def tmux(socket: Path, *words: str) -> str:
         ["tmux", "-u", "-S", str(socket), *words],
         capture_output=True,
         text=True,
-        timeout=SOON,
+        timeout=TIMEOUT_S,
         check=False,
         env={**environment, "LC_ALL": "C.UTF-8"},
     )
@@ -106,7 +106,7 @@ def end_server(socket: Path) -> None:
             leader = psutil.Process(int(pid))
             programs += [leader, *leader.children(recursive=True)]
     tmux(socket, "kill-server")
-    _, left = psutil.wait_procs(programs, timeout=FAREWELL)
+    _, left = psutil.wait_procs(programs, timeout=EXIT_TIMEOUT_S)
     for each in left:
         with suppress(psutil.NoSuchProcess):
             each.kill()

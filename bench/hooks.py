@@ -41,14 +41,14 @@ from tests.support.real.rookery import Rookery
 
 CALLERS = 16
 
-#: Multiple of curl's time; durable events per second, milliseconds for 99 % of them, and the
-#: daemon's CPU milliseconds for an event that comes alone.
-GOAL, RATE, LATENCY, LONE = 1.5, 6_000, 50, 0.4
+#: Factor of curl's time; committed events per second, milliseconds at p99, and the daemon's CPU
+#: milliseconds for an event that comes alone.
+MAX_FACTOR_OF_CURL, MIN_EVENTS_PER_S, MAX_P99_MS, MAX_LONE_CPU_MS = 1.5, 6_000, 50, 0.4
 
 PADDING = "x" * 1_700
 
 #: The offline answers of hooks; they are for other events than the measured one.
-_LEFT = json.dumps({"demo": [{"event": "PreToolUse", "tools": ["*"], "say": "ask"}]})
+_OFFLINE_ANSWERS = json.dumps({"demo": [{"event": "PreToolUse", "tools": ["*"], "say": "ask"}]})
 
 _CLIENT = """
 import http.client, socket, sys
@@ -75,7 +75,7 @@ def measure(sizes: Sizes) -> list[Figure]:
         rookery.up()
         cold.home.prepare()
         programs.write(cold.home, AGENTS)
-        cold.home.offline_answers.write_bytes(with_checksum(_LEFT.encode()))
+        cold.home.offline_answers.write_bytes(with_checksum(_OFFLINE_ANSWERS.encode()))
         costs = _costs(rookery, cold, sizes)
         lone = _lone(rookery, sizes)
         with bare_intake.serving() as bare:
@@ -94,9 +94,21 @@ def measure(sizes: Sizes) -> list[Figure]:
 
 def _figures(what: str, ours: Cost, limit: Cost, curl: Cost) -> list[Figure]:
     return [
-        Figure(f"{what}, CPU", "ms", ours.cpu, curl.cpu, limit=limit.cpu, goal=GOAL * curl.cpu),
         Figure(
-            f"{what}, wall", "ms", ours.wall, curl.wall, limit=limit.wall, goal=GOAL * curl.wall
+            f"{what}, CPU",
+            "ms",
+            ours.cpu,
+            curl.cpu,
+            limit=limit.cpu,
+            goal=MAX_FACTOR_OF_CURL * curl.cpu,
+        ),
+        Figure(
+            f"{what}, wall",
+            "ms",
+            ours.wall,
+            curl.wall,
+            limit=limit.wall,
+            goal=MAX_FACTOR_OF_CURL * curl.wall,
         ),
     ]
 
@@ -151,10 +163,10 @@ def _intake(rookery: Rookery, sizes: Sizes, limit: float) -> list[Figure]:
     what = f"{CALLERS} callers at once"
     return [
         Figure(
-            f"{what}, on disk", "events/s", _rate(calls), limit=limit, goal=RATE, better="more"
+            f"{what}, on disk", "events/s", _rate(calls), limit=limit, goal=MIN_EVENTS_PER_S, better="more"
         ),
         Figure(f"{what}, p50", "ms", median(calls.took)),
-        Figure(f"{what}, p99", "ms", quantiles(calls.took, n=100)[98], goal=LATENCY),
+        Figure(f"{what}, p99", "ms", quantiles(calls.took, n=100)[98], goal=MAX_P99_MS),
     ]
 
 
@@ -167,7 +179,7 @@ def _lone(rookery: Rookery, sizes: Sizes) -> Figure:
     after = daemon.cpu_times()
     spent = after.user + after.system - before.user - before.system
     return Figure(
-        "one event after another, CPU of the daemon", "ms", 1_000 * spent / count, goal=LONE
+        "one event after another, CPU of the daemon", "ms", 1_000 * spent / count, goal=MAX_LONE_CPU_MS
     )
 
 

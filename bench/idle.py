@@ -21,7 +21,7 @@ from bench.sizes import Sizes
 from tests.support.real.rookery import Rookery
 
 #: Percent of a core beyond tmux's own use, with quiet panes; MB of memory.
-AT_REST, MEMORY = 2, 150
+MAX_QUIET_PERCENT, MAX_MEMORY_MB = 2, 150
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +55,10 @@ def measure(sizes: Sizes) -> list[Figure]:
         flag.unlink()
         idle_alone = _leave_alone(rookery.home.tmux, sizes)
     return [
-        *_figures(f"{sizes.panes} quiet panes", idle, idle_alone, goal=AT_REST),
+        *_figures(f"{sizes.panes} quiet panes", idle, idle_alone, goal=MAX_QUIET_PERCENT),
         # No goal: half of it is tmux itself, which writes each line again for the client.
         *_figures(f"{sizes.panes} panes, a line per second each", busy, busy_alone),
-        Figure("memory of the daemon at that load", "MB", memory, goal=MEMORY),
+        Figure("memory of the daemon at that load", "MB", memory, goal=MAX_MEMORY_MB),
     ]
 
 

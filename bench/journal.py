@@ -115,7 +115,7 @@ def _append(db: Connection, journal: Journal, fact: Fact) -> int:
     return journal.append(db, fact)
 
 
-def tell_the_neighbour(db: Connection, entry: Entry) -> None:
+def notify_next_session(db: Connection, entry: Entry) -> None:
     """React as a listener does: at every stop, queue a message for another session."""
     neighbour = db.execute("select id from sessions where id > ?", (entry.fact.session,))
     row = neighbour.fetchone()
@@ -124,4 +124,4 @@ def tell_the_neighbour(db: Connection, entry: Entry) -> None:
         messages.add(db, SessionId(row["id"]), words, Origin(PERSON, entry.seq))
 
 
-READERS = {"bench": Reader(frozenset({TurnEnded}), tell_the_neighbour)}
+READERS = {"bench": Reader(frozenset({TurnEnded}), notify_next_session)}

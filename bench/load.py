@@ -14,13 +14,13 @@ from time import monotonic_ns, perf_counter
 from typing import Any
 
 from bench.figures import Figure
-from bench.homes import a_home, end_server, scratch, tmux, undisturbed, until
+from bench.homes import a_home, end_server, ignoring_interrupts, scratch, tmux, until
 from bench.panes import live, start_tickers
 from bench.sizes import Sizes
 from tests.support.real.rookery import Rookery
 
 #: Factor by which a flood may take longer than in a bare tmux; milliseconds of a live view.
-SLOWED, BEHIND = 1.15, 60
+MAX_FLOOD_FACTOR, MAX_VIEW_DELAY_MS = 1.15, 60
 
 CALLERS = 32
 
@@ -87,7 +87,7 @@ def _flood(sizes: Sizes) -> list[Figure]:
         ours.append(_flood_ours(sizes.flood))
     took, limit = median(ours), median(bare)
     what = f"a pane prints {sizes.flood} MB"
-    return [Figure(what, "s", took, limit=limit, goal=SLOWED * limit)]
+    return [Figure(what, "s", took, limit=limit, goal=MAX_FLOOD_FACTOR * limit)]
 
 
 def _flood_ours(megabytes: int) -> float:
@@ -113,7 +113,7 @@ def _flood_bare(megabytes: int) -> float:
             tmux(socket, "-f", "/dev/null", "new-session", "-d", *size, *program)
             return _seconds(file)
         finally:
-            with undisturbed():
+            with ignoring_interrupts():
                 end_server(socket)
 
 
@@ -138,4 +138,4 @@ def _view(sizes: Sizes) -> list[Figure]:
                 behind.append((monotonic_ns() - seen) / 1e6)
             if len(behind) >= sizes.frames:
                 break
-    return [Figure("delay of a live view, p50", "ms", median(behind), goal=BEHIND)]
+    return [Figure("delay of a live view, p50", "ms", median(behind), goal=MAX_VIEW_DELAY_MS)]

@@ -19,7 +19,7 @@ import anyio
 import uvloop
 
 from bench.figures import Figure, percentile
-from bench.homes import SOON, end_server, scratch, undisturbed
+from bench.homes import TIMEOUT_S, end_server, ignoring_interrupts, scratch
 from bench.panes import TICK, panes_of, poll, ticker
 from bench.sizes import Sizes
 from rookery.agents.shell import SHELL
@@ -33,8 +33,8 @@ from rookery.runtimes.tmux.server import ServerSite
 
 _SECOND = 1_000_000_000
 
-#: Milliseconds.
-GOAL = 100
+#: The goals.
+MAX_P99_MS = 100
 
 
 @dataclass(slots=True)
@@ -86,12 +86,12 @@ def measure(sizes: Sizes) -> list[Figure]:
             ours = uvloop.run(_watch(socket, sizes))
             naive = _poll(socket, sizes)
         finally:
-            with undisturbed():
+            with ignoring_interrupts():
                 end_server(socket)
     what = f"{sizes.panes} panes, a line per second each"
     return [
         Figure(f"{what}, p50", "ms", ours.at(50), naive.at(50)),
-        Figure(f"{what}, p99", "ms", ours.at(99), naive.at(99), goal=GOAL),
+        Figure(f"{what}, p99", "ms", ours.at(99), naive.at(99), goal=MAX_P99_MS),
         Figure("lines seen", "%", ours.share, naive.share, better="more"),
     ]
 
@@ -106,7 +106,7 @@ async def _watch(socket: Path, sizes: Sizes) -> Seen:
             command = ticker(flag, number / sizes.panes)
             await runtime.start(_launch(command, socket.parent))
         flag.touch()
-        with anyio.fail_after(SOON):
+        with anyio.fail_after(TIMEOUT_S):
             while len(runtime.seen.ticks) < sizes.panes:
                 await clock.sleep(0.1)
         runtime.seen = Seen()

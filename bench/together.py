@@ -34,11 +34,11 @@ from tests.support.real.rookery import Rookery
 from tests.support.rows import make
 from tests.support.scripted_model.server import ModelServer
 
-#: Milliseconds.
-DEMO, DEMO_P99, REAL = 120, 500, 300
+#: The goals.
+MAX_DEMO_P50_MS, MAX_DEMO_P99_MS, MAX_CLAUDE_P50_MS = 120, 500, 300
 
 #: Factor by which one of many listeners may cost more than one of few.
-FLAT = 1.5
+MAX_FACTOR_OF_FEW = 1.5
 
 #: When each stop with a listener was recorded, and when the listener had its notification.
 TOLD = """
@@ -61,9 +61,19 @@ def _demo(sizes: Sizes) -> list[Figure]:
         naive = _naive(rookery, sizes.naive_words)
     what = f"demo, {sizes.waiting} sessions, {len(ours)} stops"
     return [
-        Figure(f"{what}, p50", "ms", percentile(ours, 50), percentile(naive, 50), goal=DEMO),
         Figure(
-            f"{what}, p99", "ms", percentile(ours, 99), percentile(naive, 99), goal=DEMO_P99
+            f"{what}, p50",
+            "ms",
+            percentile(ours, 50),
+            percentile(naive, 50),
+            goal=MAX_DEMO_P50_MS,
+        ),
+        Figure(
+            f"{what}, p99",
+            "ms",
+            percentile(ours, 99),
+            percentile(naive, 99),
+            goal=MAX_DEMO_P99_MS,
         ),
     ]
 
@@ -78,7 +88,9 @@ def _real(sizes: Sizes) -> list[Figure]:
         ours = _ours(rookery, sizes, count=sizes.real_words)
         naive = _naive(rookery, sizes.naive_real_words)
     what = f"Claude Code listens, {len(ours)} stops, p50"
-    return [Figure(what, "ms", percentile(ours, 50), percentile(naive, 50), goal=REAL)]
+    return [
+        Figure(what, "ms", percentile(ours, 50), percentile(naive, 50), goal=MAX_CLAUDE_P50_MS)
+    ]
 
 
 def _start(rookery: Rookery, count: int, *, caller: str) -> None:
@@ -152,7 +164,7 @@ def _many(sizes: Sizes) -> list[Figure]:
     few, many = (_cost(count) for count in (sizes.listeners // 10, sizes.listeners))
     what = f"a listener created and fired, one of {sizes.listeners:,}"
     return [
-        Figure(what, "µs", many, goal=FLAT * few),
+        Figure(what, "µs", many, goal=MAX_FACTOR_OF_FEW * few),
         Figure(f"  one of {sizes.listeners // 10:,}", "µs", few),
     ]
 
