@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal, get_args, get_origin
 
 import click
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from rookery import config
 from rookery.api.events import CALLED
@@ -60,7 +63,7 @@ def _walk(
 def configuration() -> Iterator[str]:
     yield "# Configuration\n\nA TOML file; `rookery config path` prints its path. Unknown keys are errors."
     yield "Changes take effect at the next `rookery up`.\n"
-    yield "| key | default | meaning |\n|---|---|---|"
+    yield "| key | default | allowed | meaning |\n|---|---|---|---|"
     yield from _keys(Settings, "")
     yield from _keys(config.AgentSettings, "agents.NAME.")
     yield from _keys(config.Price, "prices.MODEL.")
@@ -76,12 +79,35 @@ def _keys(model: type[BaseModel], prefix: str) -> Iterator[str]:
             said = re.search(rf"^    {name}: .*?#: (.*)$", source, re.MULTILINE)
             above = re.search(rf"((?:^    #: .*\n)+)    {name}: ", source, re.MULTILINE)
             meaning = re.sub(r"\s*#: ", " ", (said or above or [""] * 2)[1]).strip()
-            default = "the host's name" if name == "computer" else repr(_default(field))
-            yield f"| `{prefix}{field.alias or name}` | {default} | {meaning} |"
+            default = "the host's name" if name == "computer" else _written(_default(field))
+            meaning = f"{meaning[0].upper()}{meaning[1:].removesuffix('.')}."
+            key = f"{prefix}{field.alias or name}"
+            yield f"| `{key}` | {default} | {_allowed(field)} | {meaning} |"
 
 
-def _default(field: object) -> object:
-    return field.get_default(call_default_factory=True)  # type: ignore[attr-defined]
+def _allowed(field: FieldInfo) -> str:
+    """Return the values that a key accepts, if not all of its type."""
+    if get_origin(field.annotation) is Literal:
+        return ", ".join(_written(each) for each in get_args(field.annotation))
+    signs = {"gt": ">", "ge": "≥", "le": "≤"}
+    bounds = (
+        (sign, getattr(each, name, None))
+        for each in field.metadata
+        for name, sign in signs.items()
+    )
+    return ", ".join(f"{sign} {bound:,}" for sign, bound in bounds if bound is not None)
+
+
+def _written(value: object) -> str:
+    """Return a default as TOML, for a cell of a table; ``None`` cannot be written in TOML."""
+    if value is None:
+        return "none"
+    text = json.dumps(value, ensure_ascii=False)
+    return f"`{text}`".replace("|", r"\|")
+
+
+def _default(field: FieldInfo) -> object:
+    return field.get_default(call_default_factory=True)
 
 
 def api() -> Iterator[str]:

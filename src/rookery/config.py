@@ -65,25 +65,27 @@ class AgentSettings(_Section):
 
 
 class LimitSettings(_Section):
-    start_deadline: float = Field(60.0, gt=0)  #: seconds for an agent to come up
-    tmux_sessions: int = Field(100, ge=1)  #: live sessions in tmux at once
+    start_deadline: float = Field(60.0, gt=0)  #: seconds for an agent to start
+    tmux_sessions: int = Field(100, ge=1)  #: maximum of live sessions in tmux
     #: Sessions that one session may start in a minute.
     starts_a_minute: int = Field(30, ge=1, le=10_000)
-    #: Messages that may wait for one session, from all senders; news is counted separately.
+    #: Messages that may wait for one session, from all senders. Rookery's own notifications are
+    #: counted separately.
     queued_messages: int = Field(1_000, ge=1, le=1_000_000)
     #: Kilobytes of all messages that may wait for one session.
     queued_kb: int = Field(16_000, ge=1, le=1_000_000)
-    #: Live sessions that Rookery knows only by their hooks; further ones are not recorded.
+    #: Live sessions that Rookery knows only from hooks; further ones are not recorded.
     headless_sessions: int = Field(500, ge=1, le=100_000)
-    inactive_hours: float = Field(72.0, gt=0, le=87_600)  #: hours until inactive sessions end
+    #: Hours until an inactive session ends.
+    inactive_hours: float = Field(72.0, gt=0, le=87_600)
     listed_hours: float = Field(1.0, ge=0, le=87_600)  #: hours an ended session is listed
     kept_sessions: int = Field(10_000, ge=1)  #: ended sessions that are kept
     retention_days: float = Field(90.0, gt=0, le=36_500)  #: days until an entry is deleted
     scrollback_lines: int = Field(10_000, ge=100)  #: lines that each pane keeps
     live_ring_kb: int = Field(256, ge=16)  #: deprecated, without effect
     quit_seconds: float = Field(5.0, gt=0)  #: seconds for an agent to quit in its own way
-    terminate_seconds: float = Field(5.0, gt=0)  #: seconds for it to end after SIGTERM
-    typing_seconds: float = Field(3.0, ge=0)  #: seconds to wait after a person's last key
+    terminate_seconds: float = Field(5.0, gt=0)  #: seconds for an agent to end after SIGTERM
+    typing_seconds: float = Field(3.0, ge=0)  #: seconds that messages wait after a user's key
 
 
 class Trust(_Section):
@@ -101,19 +103,20 @@ class PermissionSettings(_Section):
 
     #: Seconds for an answer in mode remote; then `permissions.on_timeout` decides.
     deadline_seconds: float = Field(300.0, gt=0, le=350)
-    #: At the deadline the agent's own dialog takes over (terminal), or the answer is no (deny).
+    #: At the deadline, leave the call to the agent's own dialog (terminal), or deny it (deny).
     on_timeout: Literal["terminal", "deny"] = "terminal"
-    #: What hooks answer while no daemon runs: the agent asks (ask), no (deny), nothing (pass).
+    #: What a deciding hook does while no daemon runs: let the agent ask (ask), deny the call
+    #: (deny), or answer nothing (pass).
     when_away: Literal["ask", "deny", "pass"] = "ask"
-    parents_may_answer: bool = False  #: a session may answer for its children
+    parents_may_answer: bool = False  #: sessions may answer requests of their children
 
 
 class StopSettings(_Section):
     """What happens when an agent stops with an answer that looks like an error."""
 
-    #: Do nothing (off), have it try another way (retry), or ask the user to decide (ask).
+    #: Let the agent stop (off), tell it to try another way (retry), or ask the user (ask).
     policy: Literal["off", "retry", "ask"] = "off"
-    retries: int = Field(2, ge=1, le=8)  #: maximum for one turn
+    retries: int = Field(2, ge=1, le=8)  #: maximum of retries in one turn
     #: The regular expression of an answer that looks like an error.
     pattern: str = (
         r"(?i)\b(?:errors?|exceptions?|traceback|fail(?:ed|ure|s)?|unable to|could ?n[o']t)\b"
@@ -130,16 +133,19 @@ class ListenerSettings(_Section):
     """Sessions that wait for others."""
 
     survive_restart: bool = True  #: keep listeners when the daemon restarts
-    check_seconds: float = Field(60.0, ge=1, le=86_400)  #: seconds between two checks
-    stale_minutes: float = Field(10.0, gt=0, le=100_000)  #: minutes until a wait is checked
+    check_seconds: float = Field(60.0, ge=1, le=86_400)  #: seconds between two checks of waits
+    #: Minutes after which a wait is checked.
+    stale_minutes: float = Field(10.0, gt=0, le=100_000)
 
 
 class RelaySettings(_Section):
     """Sessions that receive each other's answers."""
 
-    max_hops: int = Field(8, ge=1, le=1_000)  #: chained answers since a person's message
-    max_a_minute: int = Field(20, ge=1, le=10_000)  #: answers a minute in one relay
-    max_characters: int = Field(12_000, ge=100, le=500_000)  #: characters of a relayed answer
+    #: Relayed answers in a chain since a user's message.
+    max_hops: int = Field(8, ge=1, le=1_000)
+    max_a_minute: int = Field(20, ge=1, le=10_000)  #: answers per minute in one relay
+    #: Maximum length of a relayed answer.
+    max_characters: int = Field(12_000, ge=100, le=500_000)
 
 
 class Tools(_Section):
@@ -152,8 +158,9 @@ class DiscoverySettings(_Section):
     """Agents that Rookery did not start."""
 
     enabled: bool = True  #: look for agents in the user's own tmux servers
-    tmux_sockets: tuple[str, ...] = ()  #: only these servers; if empty, the usual ones
-    #: Claude's configuration folders, besides the default one and those set for it here.
+    tmux_sockets: tuple[str, ...] = ()  #: search only these servers; if empty, the usual ones
+    #: Further configuration folders of Claude Code, besides the default one and those in the
+    #: environment that is configured for it.
     session_file_folders: tuple[str, ...] = Field((), alias=FOLDERS_KEY)
 
 
@@ -162,9 +169,9 @@ class Price(_Section):
 
     input: float = Field(0.0, ge=0, le=1_000_000)  #: dollars per million input tokens
     output: float = Field(0.0, ge=0, le=1_000_000)  #: dollars per million output tokens
-    #: Dollars per million tokens read from a cache; by default as other input.
+    #: Dollars per million tokens read from a cache. Default: the price of input.
     cache_read: float | None = Field(None, ge=0, le=1_000_000)
-    #: Dollars per million tokens written to a cache; by default as other input.
+    #: Dollars per million tokens written to a cache. Default: the price of input.
     cache_write: float | None = Field(None, ge=0, le=1_000_000)
 
 
@@ -172,7 +179,8 @@ class Http(_Section):
     """HTTP on loopback, for clients that cannot use the unix socket. Always needs a token."""
 
     enabled: bool = True  #: listen on loopback
-    #: Port on 127.0.0.1, 0 for any. If taken: the default is replaced, a set one disables HTTP.
+    #: Port on 127.0.0.1; 0 for any free port. If the default port is taken, another one is
+    #: used; if a configured port is taken, HTTP is off.
     port: int = Field(4870, ge=0, le=65535)
 
 
