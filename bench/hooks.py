@@ -163,7 +163,12 @@ def _intake(rookery: Rookery, sizes: Sizes, limit: float) -> list[Figure]:
     what = f"{CALLERS} callers at once"
     return [
         Figure(
-            f"{what}, on disk", "events/s", _rate(calls), limit=limit, goal=MIN_EVENTS_PER_S, better="more"
+            f"{what}, on disk",
+            "events/s",
+            _rate(calls),
+            limit=limit,
+            goal=MIN_EVENTS_PER_S,
+            better="more",
         ),
         Figure(f"{what}, p50", "ms", median(calls.took)),
         Figure(f"{what}, p99", "ms", quantiles(calls.took, n=100)[98], goal=MAX_P99_MS),
@@ -179,7 +184,10 @@ def _lone(rookery: Rookery, sizes: Sizes) -> Figure:
     after = daemon.cpu_times()
     spent = after.user + after.system - before.user - before.system
     return Figure(
-        "one event after another, CPU of the daemon", "ms", 1_000 * spent / count, goal=MAX_LONE_CPU_MS
+        "one event after another, CPU of the daemon",
+        "ms",
+        1_000 * spent / count,
+        goal=MAX_LONE_CPU_MS,
     )
 
 
