@@ -203,8 +203,8 @@ def test_every_token_is_void_and_a_badge_still_proves_a_hook(
     for secret in ("planted owner", "planted reader", *badges):
         assert tokens.find(db, tokens.digest(secret)) is None
     assert not tokens.keep_owner(db, "planted owner", at=clock.now())
-    assert senders.get(db, ANNA).is_worn(badges[0])
-    assert not senders.get(db, ANNA).is_worn(Badge("another"))
+    assert senders.get(db, ANNA).has_badge(badges[0])
+    assert not senders.get(db, ANNA).has_badge(Badge("another"))
 
 
 def test_a_badge_of_a_backup_is_gone_once_its_session_is_given_another(
@@ -216,7 +216,7 @@ def test_a_badge_of_a_backup_is_gone_once_its_session_is_given_another(
 
     tokens.give_badge(db, ANNA, at=clock.now())
 
-    assert not senders.get(db, ANNA).is_worn(old[0])
+    assert not senders.get(db, ANNA).has_badge(old[0])
 
 
 @pytest.mark.spec("K3")

@@ -9,8 +9,8 @@ from rookery.processes.agent_search import runs_program
 from rookery.processes.operating_system import IS_PORTABLE
 from rookery.processes.table import Process, is_running
 
-#: Whether other programs can tell when a process was started, in the daemon's own unit.
-TELLS_LINEAGE = not IS_PORTABLE
+#: Whether other programs report a process's start time in the same unit as the daemon.
+START_TIMES_COMPARABLE = not IS_PORTABLE
 
 #: The number of nearest ancestors that are the agent and the shell in which it runs hooks.
 NEAREST_ANCESTORS = 2
@@ -18,20 +18,20 @@ NEAREST_ANCESTORS = 2
 _PROCESS = re.compile(r"(\d{1,10}):(\d{1,20})")
 
 
-def read_lineage(word: str) -> tuple[Process, ...]:
-    """Parse the ancestors that a hook program wrote; empty if it is old or could not tell."""
-    if not TELLS_LINEAGE:
+def read_lineage(text: str) -> tuple[Process, ...]:
+    """Parse the ancestors that a hook program wrote; empty if it wrote none."""
+    if not START_TIMES_COMPARABLE:
         return ()
-    found = [_PROCESS.fullmatch(each) for each in word.split(",")]
+    found = [_PROCESS.fullmatch(each) for each in text.split(",")]
     return tuple(Process(int(each[1]), each[2]) for each in found if each)
 
 
 def named_process(pid: int, started: str, program: str) -> Process | None:
-    """Return the running process that an agent names in a file of its own, by pid and start.
+    """Return the running process that an agent names in one of its files, by pid and start.
 
-    The start may be in a unit of the agent's: then the process must run the agent's program.
+    If the start times are not comparable, the process must run the agent's program.
     """
-    if TELLS_LINEAGE:
+    if START_TIMES_COMPARABLE:
         named = Process(pid, started)
         return named if is_running(named) else None
     return Process.of(pid) if runs_program(pid, program) else None
@@ -40,8 +40,8 @@ def named_process(pid: int, started: str, program: str) -> Process | None:
 def agent_in_lineage(named: Sequence[Process], program: str) -> Process | None:
     """Return the agent among the ancestors of a hook that ran some time ago.
 
-    It is the nearest that still runs the agent's program. If the nearest ones are gone, the
-    agent is gone too: the outer one of them was it. ``None`` if that is unclear.
+    It is the nearest ancestor that still runs the agent's program. If the nearest ancestors
+    are all gone, the outer one of them was the agent. ``None`` if that is unclear.
     """
     running = [each for each in named if is_running(each)]
     for each in running:

@@ -20,7 +20,7 @@ class Sending(NamedTuple):
     status: str
     runtime: str
     last_process: str | None  #: its current or former process, if known
-    badge: str | None  #: the digest of its badge, if it was given one
+    badge: str | None  #: the digest of its badge, if it has one
     model: str
     transcript: str  #: its path; empty if unknown
     present_mode: str  #: the permission mode that it reported last; empty if none
@@ -42,7 +42,7 @@ class Sending(NamedTuple):
     def is_starting(self) -> bool:
         return self.status == Status.STARTING
 
-    def is_worn(self, badge: Badge | None) -> bool:
+    def has_badge(self, badge: Badge | None) -> bool:
         """Return whether this is the badge of the session."""
         return badge is not None and self.badge == digest(badge)
 
@@ -57,7 +57,7 @@ _OF_NATIVE_ID = f"{_SENDING} where agent = ? and native_id = ?"
 
 
 def known(db: Connection, sender: Sender) -> Sending | None:
-    """Return the session that has the sender's native id, as ``sessions.known`` does."""
+    """Return the session with the sender's native id, as ``session_bindings.known`` does."""
     named = (sender.agent, sender.native_id)
     row = db.execute(f"{_OF_NATIVE_ID} and {LIVE}", named).fetchone()
     if row is None and not sender.is_new:

@@ -22,27 +22,27 @@ T = TypeVar("T")
 #: Sessions with unknown processes that calls from one kernel session may create.
 MAX_UNIDENTIFIED = 20
 
-#: Maximum processes to remember; beyond it all are forgotten.
-MAX_STRANGERS = 1_000
+#: Maximum callers to remember; once there are more, all are forgotten.
+MAX_REMEMBERED_CALLERS = 1_000
 
 
 @dataclass(slots=True)
-class Strangers:
+class NonAgentCallers:
     """Processes that made calls and have no agent above them, such as a user's script.
 
-    A process can become another program later. So this only saves a search for something to
-    learn about a session; it never decides whether a call is a session's own.
+    A process can become another program later. So this only avoids a search of the process
+    table; it never decides whether a call belongs to a session.
     """
 
-    _known: set[tuple[Process, str]] = field(default_factory=set)
+    _callers: set[tuple[Process, str]] = field(default_factory=set)
 
     def __contains__(self, caller: tuple[Process, str]) -> bool:
-        return caller in self._known
+        return caller in self._callers
 
     def add(self, caller: tuple[Process, str]) -> None:
-        if len(self._known) >= MAX_STRANGERS:
-            self._known.clear()
-        self._known.add(caller)
+        if len(self._callers) >= MAX_REMEMBERED_CALLERS:
+            self._callers.clear()
+        self._callers.add(caller)
 
 
 @dataclass(slots=True)
@@ -60,13 +60,13 @@ class Unidentified:
     def add(self, group: int | None, session: SessionId) -> None:
         if group is None:
             return
-        if len(self._made) >= MAX_STRANGERS:
+        if len(self._made) >= MAX_REMEMBERED_CALLERS:
             self._made.clear()
         self._made.setdefault(group, []).append(session)
 
 
 class NotRead(Exception):
-    """Work in a transaction needs what was not read before it."""
+    """Code in a transaction needs data that was not read before the transaction."""
 
     def __init__(self, read: Callable[[], object]) -> None:
         super().__init__(read)
@@ -74,7 +74,7 @@ class NotRead(Exception):
 
 
 async def write_informed(database: Database, work: Work[T]) -> T:
-    """Run ``work`` in a transaction, again for as long as it needs more to be read."""
+    """Run ``work`` in a transaction; read what it lacks and repeat until nothing is missing."""
     while True:
         try:
             return await database.write(work)
@@ -87,21 +87,21 @@ class _Seen(NamedTuple):
 
     process: Process | None  #: the agent's process that made the call
     is_shared: bool = False
-    is_gone: bool = False  #: it did not wait for an answer
+    is_gone: bool = False  #: the caller exited before it was found: it does not wait
 
 
 @dataclass(slots=True)
 class HookCaller:
     """The process that made a call, according to the kernel or else to the call itself.
 
-    Everything is read before the transaction: what most calls do not need only after that
-    has raised ``NotRead``.
+    Everything is read before the transaction. What most calls do not need is read only if the
+    transaction raises ``NotRead``, and the transaction is then repeated.
     """
 
     hook: Hook
     agent: Agent
     cwd: str = ""
-    is_stranger: bool = False  #: it called before, and no agent was found above it
+    is_known_non_agent: bool = False  #: this process called before and has no agent above it
     _seen: _Seen | None = None
     _folder: str | None = None
     _group: tuple[int | None] | None = None
@@ -111,23 +111,23 @@ class HookCaller:
         if self.hook.pid is None:
             self._seen, self._group = _Seen(self.hook.process), (None,)
 
-    def look(self, strangers: Strangers) -> None:
-        """Read the process table, unless the caller is known as a stranger."""
+    def look(self, non_agents: NonAgentCallers) -> None:
+        """Read the process table, unless the caller is known to be no agent."""
         if self.hook.pid is None:
             return
-        if (own := Process.of(self.hook.pid)) is None:
+        if (calling := Process.of(self.hook.pid)) is None:
             self._seen = _Seen(None, is_gone=True)
             return
-        called_by = (own, run_as(self.agent))
-        self.is_stranger = called_by in strangers
-        if self.is_stranger:
+        called_by = (calling, run_as(self.agent))
+        self.is_known_non_agent = called_by in non_agents
+        if self.is_known_non_agent:
             return
         self.look_closely()
         if self.process is None and not self.is_shared:
-            strangers.add(called_by)
+            non_agents.add(called_by)
 
     def look_closely(self) -> None:
-        """Read all that the process table says about a live call."""
+        """Find the agent's process of a live call in the process table."""
         if (pid := self.hook.pid) is None:
             return
         if self._is_shared_server(pid):
@@ -138,7 +138,7 @@ class HookCaller:
             self._seen = _Seen(process, is_gone=process is None and Process.of(pid) is None)
 
     def look_at_folder(self) -> None:
-        """Resolve the links in the path of its folder."""
+        """Resolve the links in the path of the caller's folder."""
         self._folder = real_folder(self.cwd)
 
     def _look_at_group(self) -> None:
@@ -158,16 +158,16 @@ class HookCaller:
 
     @property
     def is_shared(self) -> bool:
-        """Whether a server that acts for several sessions made it; only some agents have one.
+        """Whether a server that acts for several sessions made the call.
 
-        For other agents it is False: else a process that only looks like such a server could
-        act for any session.
+        It is False for agents without such a server: otherwise a process that only looks like
+        one could act for any session.
         """
         return self._look_result.is_shared
 
     @property
     def folder(self) -> str:
-        """Its folder, without links; empty if it is unknown."""
+        """The caller's folder, without links; empty if unknown."""
         if self._folder is None:
             raise NotRead(self.look_at_folder)
         return self._folder
@@ -182,14 +182,15 @@ class HookCaller:
     @property
     def to_learn(self) -> Process | None:
         """The process to record for a session that has none."""
-        return None if self.is_stranger else self.process
+        return None if self.is_known_non_agent else self.process
 
     def is_of(self, process: str | None) -> bool:
         """Return whether a session's own process made the call. Raises ``RuntimeFailed``."""
         if self.process and self.process.word == process:
             return True
         if self._look_result.is_gone:
-            # It did not wait for an answer: the call is also spooled, and must be new then.
+            # The caller did not wait for an answer, so it has also spooled the call. That copy
+            # must be accepted as new, so this one must not be recorded.
             raise RuntimeFailed("the caller is gone")
         return False
 

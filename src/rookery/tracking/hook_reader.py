@@ -21,8 +21,8 @@ from rookery.ports.agent import Agent, HookDialect
 from rookery.ports.clock import Clock
 from rookery.store import session_bindings
 from rookery.store.database import Database
-from rookery.tracking.hook_callers import HookCaller, Strangers
-from rookery.tracking.hook_senders import may_change_conversations
+from rookery.tracking.hook_callers import HookCaller, NonAgentCallers
+from rookery.tracking.hook_senders import is_session_start_or_end
 from rookery.tracking.transcript_reader import TranscriptReader
 
 #: Attempts to find the end of a turn in a transcript; the agent waits meanwhile.
@@ -59,7 +59,7 @@ class HookReader:
     rules_file: RulesFile
     conversations: TranscriptReader | None
     paths: PathResolver = field(default_factory=PathResolver)
-    strangers: Strangers = field(default_factory=Strangers)
+    non_agents: NonAgentCallers = field(default_factory=NonAgentCallers)
 
     async def read(self, hook: Hook) -> HookContent:
         """Read what a hook call says. Raises ``HookUnreadable``."""
@@ -95,8 +95,8 @@ class HookReader:
         caller = HookCaller(hook, agent_of(self.agents, hook), sender.cwd)
         if hook.pid is None or sender.is_new:
             caller.look_at_folder()
-        if hook.badge is None or may_change_conversations(sender):
-            caller.look(self.strangers)
+        if hook.badge is None or is_session_start_or_end(sender):
+            caller.look(self.non_agents)
         return caller
 
     async def find_ending(self, hook: Hook, content: HookContent) -> Answer:

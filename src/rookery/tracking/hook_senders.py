@@ -9,7 +9,7 @@ from sqlite3 import Connection
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import SessionId
 from rookery.model.sessions import Sender, Session
-from rookery.processes.lineage import TELLS_LINEAGE
+from rookery.processes.lineage import START_TIMES_COMPARABLE
 from rookery.sessions import adopt, record_end
 from rookery.sessions.adopt import Arrival
 from rookery.store import limits, observed_panes, senders, session_bindings, sessions
@@ -28,91 +28,94 @@ class HookSenders:
     def resolve(
         self, db: Connection, sender: Sender, caller: HookCaller, at: datetime
     ) -> Sending:
-        """Return the sender of a hook call. An unknown sender is registered, never dropped."""
-        if known := senders.known(db, sender):
-            sharing = self._session_sharing_it(db, known, sender, caller)
-            return sharing or self._verify(db, known, sender, caller, at)
-        session = self._bind(db, sender, caller) or self._register(db, sender, caller, at)
-        return senders.get(db, session)
+        """Return the session that made a hook call; register a new one if none matches.
 
-    def _session_sharing_it(
+        Raises ``HookUnreadable`` for a call that another process made in a session's name.
+        """
+        if (known := senders.known(db, sender)) is None:
+            session = self._bind(db, sender, caller) or self._register(db, sender, caller, at)
+            return senders.get(db, session)
+        if second := self._session_resuming_same_conversation(db, known, sender, caller):
+            return second
+        if not _is_call_of(known, caller):
+            return self._replace(db, known, sender, caller, at)
+        self._learn_process(db, known, caller)
+        return known
+
+    def _session_resuming_same_conversation(
         self, db: Connection, known: Sending, sender: Sender, caller: HookCaller
     ) -> Sending | None:
-        """Return the caller's session if it resumed a conversation of another session.
+        """Return the caller's session if it resumed the conversation of the session ``known``.
 
-        Only one live session has the native id, so the second one is found by its process.
+        Two live sessions can run one conversation, but only one can hold its native id. The
+        other one is found by its process. It gets the native id once ``known`` has ended.
         """
         hook = caller.hook
-        if known.is_worn(hook.badge) or (found := caller.to_learn) is None:
+        if known.has_badge(hook.badge) or (calling := caller.to_learn) is None:
             return None
-        process = found.word
+        process = calling.word
         if process == known.process:
             return None
         own = senders.of_process(db, sender.agent, process)
         if own is None or own.session == known.session:
             return None
-        if hook.pid is None and not own.is_worn(hook.badge):
-            return None  # a planted spool file can name any process
+        if hook.pid is None and not own.has_badge(hook.badge):
+            return None  # a forged spool file can name any process
         if not known.is_live:
-            session_bindings.rebind(db, process, sender)  # the first holder has ended
+            session_bindings.rebind(db, process, sender)
         return own
 
     def _bind(self, db: Connection, sender: Sender, caller: HookCaller) -> SessionId | None:
-        """Bind the sender's native id to the only session that can have it, if any."""
+        """Return the session that the call belongs to, and give it the sender's native id.
+
+        A badge is the better evidence, so it is tried before the process.
+        """
         hook = caller.hook
         if hook.badge and (bound := session_bindings.bind(db, hook.badge, sender)):
             return bound
         if hook.badge and (late := session_bindings.late(db, hook.badge, sender)):
             return late
-        # Not by what a spooled call names: a planted one could take over a session.
+        # Only for live calls: a forged spool file could name any process and take over its
+        # session.
         if hook.pid is not None and caller.process:
-            held = session_bindings.rebind(db, caller.process.word, sender)
-            if held:
-                return held
+            rebound = session_bindings.rebind(db, caller.process.word, sender)
+            if rebound:
+                return rebound
         return (
             observed_panes.bind_by_folder(db, sender, caller.folder)
             if caller.is_shared
             else None
         )
 
-    def _verify(
+    def _replace(
         self, db: Connection, known: Sending, sender: Sender, caller: HookCaller, at: datetime
     ) -> Sending:
-        """Check that the caller is the session itself. Raises ``HookUnreadable``."""
-        hook, session = caller.hook, known.session
-        if known.badge is not None:
-            if known.is_worn(hook.badge) or caller.is_of(known.process):
-                return known
-            raise HookUnreadable(f"it does not have the badge of {session}")
-        if known.process is None:
-            self._learn_process(db, known, caller)
-            return known
-        if hook.pid is None and _may_be_spooled_by(known.process, caller):
-            return known
-        if caller.is_shared or caller.is_of(known.process):
-            return known
-        if caller.sees_running(known.process):
-            raise HookUnreadable(f"another process already belongs to {session}")
-        # The conversation continues in another process: that is another session.
-        record_end.end(
-            db, self.journal, session, outcome="failed", reason="its program is gone"
-        )
+        """End a session whose process is gone, and register the caller as a new session.
+
+        The conversation continues in another process, which is another session.
+        """
+        reason = "the agent's process no longer exists"
+        record_end.end(db, self.journal, known.session, outcome="failed", reason=reason)
         return senders.get(db, self._register(db, sender, caller, at))
 
-    def revive(
+    def register_continuation(
         self, db: Connection, ended: Sending, sender: Sender, caller: HookCaller, at: datetime
     ) -> Sending:
-        """Register a live agent whose record has ended as a new session that continues it."""
+        """Register the agent of an ended session, which still runs, as a new session.
+
+        The new session continues the ended one.
+        """
         continues = sessions.get(db, ended.session)
         return senders.get(db, self._register(db, sender, caller, at, continues=continues))
 
     def _learn_process(self, db: Connection, sending: Sending, caller: HookCaller) -> None:
-        """Record the process of a headless session whose first calls did not reveal it."""
-        if sending.has_terminal or caller.hook.pid is None:
+        """Record the process of a headless session, if its first calls did not show it."""
+        is_identified = sending.badge is not None or sending.process is not None
+        if is_identified or sending.has_terminal or caller.hook.pid is None:
             return
-        found = caller.to_learn
-        if found and not session_bindings.holder_of_process(db, found.word):
-            observed_panes.identify(db, sending.session, found.word)
+        process = caller.to_learn
+        if process and not session_bindings.holder_of_process(db, process.word):
+            observed_panes.identify(db, sending.session, process.word)
 
     def _register(
         self,
@@ -126,9 +129,7 @@ class HookSenders:
         process = caller.process.word if caller.process else None
         if process and session_bindings.holder_of_process(db, process):
             process = None  # another session has this process, and only one can have it
-        if why := self._why_no_room(db, caller, is_identified=process is not None):
-            # Parked, not retried: invented sessions must not fill the store.
-            raise HookUnreadable(why)
+        self._require_room(db, caller, is_identified=process is not None)
         arrival = Arrival(
             agent=sender.agent,
             native_id=sender.native_id,
@@ -143,29 +144,57 @@ class HookSenders:
             self.unidentified.add(caller.group, session)
         return session
 
-    def _why_no_room(self, db: Connection, caller: HookCaller, *, is_identified: bool) -> str:
+    def _require_room(self, db: Connection, caller: HookCaller, *, is_identified: bool) -> None:
+        """Raise ``HookUnreadable`` if no further session may be registered.
+
+        The call is then parked and not retried, so that calls with made-up ids cannot fill
+        the database.
+        """
         if why := limits.why_no_room_for_headless(db, is_identified=is_identified):
-            return why
-        made = () if is_identified else self.unidentified.of(caller.group)
-        if limits.count_unidentified(db, made) >= MAX_UNIDENTIFIED:
-            return f"its caller has brought {MAX_UNIDENTIFIED} sessions of unknown processes"
-        return ""
+            raise HookUnreadable(why)
+        created = () if is_identified else self.unidentified.of(caller.group)
+        if limits.count_unidentified(db, created) >= MAX_UNIDENTIFIED:
+            raise HookUnreadable(
+                f"the caller has already created {MAX_UNIDENTIFIED} sessions whose process is"
+                " unknown, which is the limit"
+            )
 
 
-def may_change_conversations(sender: Sender) -> bool:
+def _is_call_of(known: Sending, caller: HookCaller) -> bool:
+    """Return whether a session's own process made the call; False if that process has ended.
+
+    Raises ``HookUnreadable`` if another process made it while the session's own one runs.
+    """
+    hook, session = caller.hook, known.session
+    if known.badge is not None:
+        if known.has_badge(hook.badge) or caller.is_of(known.process):
+            return True
+        raise HookUnreadable(f"the caller does not have the badge of session {session}")
+    if known.process is None:
+        return True
+    if hook.pid is None and _may_be_spooled_by(known.process, caller):
+        return True
+    if caller.is_shared or caller.is_of(known.process):
+        return True
+    if caller.sees_running(known.process):
+        raise HookUnreadable(f"session {session} is still running in another process")
+    return False
+
+
+def is_session_start_or_end(sender: Sender) -> bool:
     return sender.is_new or sender.has_ended
 
 
 def identify(db: Connection, sending: Sending, sender: Sender, caller: HookCaller) -> None:
-    """Record a session's process, which identifies it in its next conversation."""
-    if not may_change_conversations(sender) or not sending.is_worn(caller.hook.badge):
+    """Record a session's process, so that it is recognized after its native id changes."""
+    if not is_session_start_or_end(sender) or not sending.has_badge(caller.hook.badge):
         return
     if caller.process:
         observed_panes.identify(db, sending.session, caller.process.word)
 
 
-def ends_an_earlier_conversation(db: Connection, sender: Sender, caller: HookCaller) -> bool:
-    """Return whether the sender has begun another conversation since.
+def ends_conversation_already_left(db: Connection, sender: Sender, caller: HookCaller) -> bool:
+    """Return whether this end event is for a conversation that its session has already left.
 
     Codex reports the end of a conversation seconds after the next one has begun.
     """
@@ -176,12 +205,13 @@ def ends_an_earlier_conversation(db: Connection, sender: Sender, caller: HookCal
 
 
 def _may_be_spooled_by(process: str, caller: HookCaller) -> bool:
-    """Return whether a spooled call may be from a session's process; a live one must be named.
+    """Return whether a spooled call may come from ``process``.
 
-    This is no proof, as a planted file can name it as well: no key and no signature is safe
-    from other processes of the same user. It rejects calls that do not know the process.
+    If that process still runs, the call must name it. This proves nothing: another process of
+    the same user can forge the file, and could also read any key. It only rejects calls that
+    do not name the process.
     """
     named = {each.word for each in caller.hook.named}
-    if process in named or not TELLS_LINEAGE:
+    if process in named or not START_TIMES_COMPARABLE:
         return True
     return not named and not caller.sees_running(process)

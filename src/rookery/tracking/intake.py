@@ -42,7 +42,7 @@ from rookery.tracking import stop_hooks
 from rookery.tracking.hook_callers import write_informed
 from rookery.tracking.hook_reader import HookContent, HookReader, agent_of, dialect_of
 from rookery.tracking.hook_replies import HookAnswers
-from rookery.tracking.hook_senders import HookSenders, ends_an_earlier_conversation, identify
+from rookery.tracking.hook_senders import HookSenders, ends_conversation_already_left, identify
 from rookery.tracking.transcript_reader import TranscriptReader
 
 #: A duplicate of a hook call arrives within this time.
@@ -116,11 +116,11 @@ class Intake:
         def take_in(db: Connection) -> Ruling | KeepWorking | PromptNote:
             if not hook_calls.add(db, hook.key, at=at):
                 return self._answer_again(db, hook, sender, call)
-            if ends_an_earlier_conversation(db, sender, caller):
+            if ends_conversation_already_left(db, sender, caller):
                 return Pass()
             sending = self._senders.resolve(db, sender, caller, at)
-            if _is_revived(sending, hook, hooks, call):
-                sending = self._senders.revive(db, sending, sender, caller, at)
+            if _continues_after_end(sending, hook, hooks, call):
+                sending = self._senders.register_continuation(db, sending, sender, caller, at)
             session = sending.session
             self._learn(db, sending, sender)
             identify(db, sending, sender, caller)
@@ -260,11 +260,14 @@ class Intake:
             self.journal.append(db, SessionFound(sending.session))
 
 
-def _is_revived(sending: Sending, hook: Hook, hooks: HookDialect, call: Call | None) -> bool:
-    """Return whether a live agent begins something although its record has ended.
+def _continues_after_end(
+    sending: Sending, hook: Hook, hooks: HookDialect, call: Call | None
+) -> bool:
+    """Return whether a live agent makes a call or starts a turn after its session has ended.
 
-    A record ends without its agent when nothing was heard from it for long, or by a restore.
-    Other events, such as a stop that races with the exit, are the last of an ended session.
+    A session can end while its agent runs: it expired because no report came for long, or a
+    backup was restored. Other events, such as a stop at the same time as the exit, still belong
+    to the ended session.
     """
     if sending.is_live or hook.pid is None:
         return False

@@ -244,7 +244,7 @@ async def test_one_caller_brings_only_a_few_sessions_of_unknown_processes(
     for number in range(MAX_UNIDENTIFIED):
         await intake.receive(live("SessionStart", f"n-{number}"))
 
-    with pytest.raises(HookUnreadable, match="its caller has brought 20 sessions"):
+    with pytest.raises(HookUnreadable, match="the caller has already created 20 sessions"):
         await intake.receive(live("SessionStart", "one-more"))
 
     # A session that ends makes room.

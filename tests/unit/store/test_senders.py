@@ -62,13 +62,13 @@ def test_only_the_badge_that_a_session_has_now_is_worn(
     known = senders.get(db, OLD)
 
     assert bare.badge is None
-    assert not bare.is_worn(first)
-    assert [known.is_worn(each) for each in (None, Badge("x"), first, second)] == [
+    assert not bare.has_badge(first)
+    assert [known.has_badge(each) for each in (None, Badge("x"), first, second)] == [
         *(False, False, False),
         True,
     ]
     tokens.void_all(db, at=now)  # as after a restore: it still tells whose hook it is
-    assert senders.get(db, OLD).is_worn(second)
+    assert senders.get(db, OLD).has_badge(second)
 
 
 def test_what_a_source_says_of_a_session_replaces_what_it_said_before(

@@ -21,7 +21,7 @@ from rookery.processes import Process
 from rookery.store import sessions, tokens
 from rookery.store.database import Database
 from rookery.store.journal import Journal
-from rookery.tracking.hook_callers import MAX_STRANGERS, HookCaller, Strangers
+from rookery.tracking.hook_callers import MAX_REMEMBERED_CALLERS, HookCaller, NonAgentCallers
 from rookery.tracking.intake import Intake
 from tests.support.daemon import no_policy
 from tests.support.real.rookery import eventually
@@ -78,7 +78,7 @@ def test_who_called_is_read_once_for_a_call(reads: list[str]) -> None:
     with process_called("claude") as agent:
         reads.clear()
         caller = HookCaller(hook(agent.pid), AGENTS["claude"])
-        caller.look(Strangers())
+        caller.look(NonAgentCallers())
         before = len(reads)
         found = caller.process
         is_own = caller.is_of(found.word if found else None)
@@ -88,44 +88,44 @@ def test_who_called_is_read_once_for_a_call(reads: list[str]) -> None:
     assert len(reads) == before
 
 
-def test_a_stranger_is_not_looked_at_again(reads: list[str]) -> None:
-    strangers = Strangers()
+def test_a_non_agent_is_not_looked_at_again(reads: list[str]) -> None:
+    non_agents = NonAgentCallers()
     first, second = (HookCaller(hook(os.getpid()), AGENTS["claude"]) for _ in range(2))
 
-    first.look(strangers)
+    first.look(non_agents)
     reads.clear()
-    second.look(strangers)
+    second.look(non_agents)
 
     assert reads == [f"/proc/{os.getpid()}/stat"]
     assert second.to_learn is None
 
 
-def test_another_process_with_the_pid_of_a_stranger_is_looked_at() -> None:
-    strangers = Strangers()
+def test_another_process_with_the_pid_of_a_non_agent_is_looked_at() -> None:
+    non_agents = NonAgentCallers()
     with process_called("claude") as agent:
-        strangers.add((Process(agent.pid, "1"), "claude"))
+        non_agents.add((Process(agent.pid, "1"), "claude"))
         caller = HookCaller(hook(agent.pid), AGENTS["claude"])
-        caller.look(strangers)
+        caller.look(non_agents)
         found = caller.to_learn
 
     assert found
     assert found.pid == agent.pid
 
 
-def test_a_stranger_to_one_agent_may_be_another(reads: list[str]) -> None:
-    strangers = Strangers()
+def test_a_non_agent_to_one_agent_may_be_another(reads: list[str]) -> None:
+    non_agents = NonAgentCallers()
     with process_called("claude") as agent:
-        HookCaller(hook(agent.pid, agent="gemini"), AGENTS["gemini"]).look(strangers)
+        HookCaller(hook(agent.pid, agent="gemini"), AGENTS["gemini"]).look(non_agents)
         caller = HookCaller(hook(agent.pid), AGENTS["claude"])
-        caller.look(strangers)
+        caller.look(non_agents)
 
         assert caller.to_learn
 
 
-def test_a_stranger_that_has_become_an_agent_is_the_agent() -> None:
-    strangers = Strangers()
+def test_a_non_agent_that_has_become_an_agent_is_the_agent() -> None:
+    non_agents = NonAgentCallers()
     with process_called("wrapper", "read line; exec -a claude bash -c 'read x'") as process:
-        HookCaller(hook(process.pid), AGENTS["claude"]).look(strangers)
+        HookCaller(hook(process.pid), AGENTS["claude"]).look(non_agents)
         assert process.stdin
         process.stdin.write(b"\n")
         process.stdin.flush()
@@ -133,22 +133,22 @@ def test_a_stranger_that_has_become_an_agent_is_the_agent() -> None:
         own = Process.of(process.pid)
         assert own
         caller = HookCaller(hook(process.pid), AGENTS["claude"])
-        caller.look(strangers)
+        caller.look(non_agents)
         caller.look_closely()
 
         assert caller.is_of(own.word)
 
 
-def test_no_more_strangers_are_kept_than_there_is_room_for() -> None:
-    strangers = Strangers()
-    for number in range(MAX_STRANGERS + 1):
-        strangers.add((Process(number, "1"), "claude"))
+def test_no_more_non_agents_are_kept_than_there_is_room_for() -> None:
+    non_agents = NonAgentCallers()
+    for number in range(MAX_REMEMBERED_CALLERS + 1):
+        non_agents.add((Process(number, "1"), "claude"))
 
-    assert (Process(MAX_STRANGERS, "1"), "claude") in strangers
-    assert (Process(0, "1"), "claude") not in strangers
+    assert (Process(MAX_REMEMBERED_CALLERS, "1"), "claude") in non_agents
+    assert (Process(0, "1"), "claude") not in non_agents
 
 
-async def test_a_stranger_never_speaks_for_the_session_of_a_process(
+async def test_a_non_agent_never_speaks_for_the_session_of_a_process(
     intake: Intake, journal: Journal, database: Database
 ) -> None:
     with process_called("claude") as agent:
@@ -164,7 +164,7 @@ async def test_a_stranger_never_speaks_for_the_session_of_a_process(
         )
         await database.write(lambda db: sessions.add(db, row))
 
-        for key in ("1", "2"):  # the second time it is a known stranger
+        for key in ("1", "2"):  # the second time it is a known non_agent
             with pytest.raises(HookUnreadable, match="another process"):
                 await intake.receive(hook(os.getpid(), key=key))
         await intake.receive(hook(agent.pid, key="3"))
