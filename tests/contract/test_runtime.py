@@ -387,8 +387,8 @@ async def test_a_process_is_known_by_its_session(
     program = Process.of(place.pid) or Process(place.pid, "made up")
     other = Process(os.getpid(), "1")
 
-    assert bench.holder_of([other.word, program.word]) == session
-    assert bench.holder_of([other.word]) is None
+    assert bench.holder_of([other.key, program.key]) == session
+    assert bench.holder_of([other.key]) is None
 
 
 async def test_nobody_is_attached_at_first(

@@ -683,7 +683,7 @@ async def test_a_program_that_runs_on_without_its_pane_is_not_lost(
         session = await context.start()
     own = Process.of(os.getpid())
     assert own
-    await database.write(partial(observed_panes.identify, session=session, process=own.word))
+    await database.write(partial(observed_panes.identify, session=session, process=own.key))
     world.runtime.programs.clear()
     world.runtime.adopted.clear()
 

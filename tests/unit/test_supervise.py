@@ -241,7 +241,7 @@ async def test_a_full_disk_does_not_keep_a_registry_file_from_being_believed_lat
     assert this
 
     def begin(db: Connection) -> None:
-        sessions.add(db, make(journal, S, agent="claude", native_id="n", process=this.word))
+        sessions.add(db, make(journal, S, agent="claude", native_id="n", process=this.key))
         journal.append(db, SessionStarted(S), TurnStarted(S, "Go."))
         evidence.put(db, S, Evidence("hook", Activity.WORKING, clock.now()))
 

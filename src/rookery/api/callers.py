@@ -46,7 +46,7 @@ class Callers:
     """Identifies processes by their ancestors, their terminal and their environment."""
 
     database: Database
-    #: Returns the session whose program is one of these processes (``Process.word``).
+    #: Returns the session whose program is one of these processes (``Process.key``).
     holder_of: Callable[[Sequence[str]], SessionId | None]
     clock: Clock
     tmux: Path  #: the socket of Rookery's own tmux server
@@ -130,8 +130,8 @@ class _Known:
 
 
 def _known(db: Connection, evidence: ProcessEvidence) -> _Known:
-    held = session_bindings.of_processes(db, [each.word for each in evidence.chain])
-    nearest = (held[each.word] for each in evidence.chain if each.word in held)
+    held = session_bindings.of_processes(db, [each.key for each in evidence.chain])
+    nearest = (held[each.key] for each in evidence.chain if each.key in held)
     named = (each for each in evidence.named if sessions.is_known(db, each))
     processes = ((each.id, each.process) for each in sessions.with_processes(db))
     live = {session: Process.read(word) for session, word in processes if word}

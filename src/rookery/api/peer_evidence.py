@@ -46,7 +46,7 @@ class ProcessEvidence:
     def lineage(self) -> tuple[str, ...]:
         """Return the words of the process, its terminal session's leader and its ancestors."""
         leader = (self.leader,) if self.leader else ()
-        return tuple(each.word for each in (self.chain[0], *leader, *self.chain[1:]))
+        return tuple(each.key for each in (self.chain[0], *leader, *self.chain[1:]))
 
 
 def read_evidence(pid: int) -> ProcessEvidence | None:

@@ -62,7 +62,7 @@ class Context:
     database: Database
     journal: Journal
     runtime: Runtime
-    #: Returns the session whose program is one of these processes (``Process.word``).
+    #: Returns the session whose program is one of these processes (``Process.key``).
     holder_of: Callable[[Sequence[str]], SessionId | None]
     agents: Mapping[str, Agent]
     discovery: Discovery

@@ -70,7 +70,7 @@ class FoundProgram:
 
     @property
     def words(self) -> tuple[str, ...]:
-        return tuple(each.word for each in (self.process, *self.inner))
+        return tuple(each.key for each in (self.process, *self.inner))
 
 
 def find_agent(

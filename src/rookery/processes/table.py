@@ -18,7 +18,8 @@ class Process:
     started: str  #: in kernel ticks on Linux; else in seconds
 
     @property
-    def word(self) -> str:
+    def key(self) -> str:
+        """Return the process as text, by which the database identifies it."""
         return f"{self.pid}:{self.started}"
 
     @classmethod
@@ -28,9 +29,9 @@ class Process:
         return cls(pid, started) if started else None
 
     @classmethod
-    def read(cls, word: str) -> Self:
-        """Parse the text that ``word`` returns."""
-        pid, _, started = word.partition(":")
+    def read(cls, key: str) -> Self:
+        """Parse the text that ``key`` returns."""
+        pid, _, started = key.partition(":")
         return cls(int(pid), started)
 
 

@@ -146,7 +146,7 @@ class Discovery:
             live = await self.database.read(sessions.live)
             # A hook may have registered an agent again after its record had ended.
             over = self._over.difference(each.process for each in live)
-            agents = [each for each in found if each.found.process.word not in over]
+            agents = [each for each in found if each.found.process.key not in over]
             gone = self._gone(socket, live, panes, agents)
             if changes := [*gone, *changes_of(live, agents)]:
                 await self.database.write(partial(self._record_changes, changes=changes))
@@ -198,7 +198,7 @@ class Discovery:
                     self._add_session(db, agent)
                 case PaneAssigned(session, agent):
                     observed_panes.assign_pane(db, session, agent.pane_ref, agent.pane.session)
-                    observed_panes.identify(db, session, agent.found.process.word)
+                    observed_panes.identify(db, session, agent.found.process.key)
                     self._label(db, session, agent.pane.window_name)
                 case LabelChanged(session, label):
                     self._label(db, session, label)
@@ -215,14 +215,14 @@ class Discovery:
         if any(session_bindings.holder_of_process(db, each) for each in processes):
             return
         if any(observed_panes.has_ended(db, each) for each in processes):
-            self._over.add(agent.found.process.word)
+            self._over.add(agent.found.process.key)
             return
         arrival = Arrival(
             agent=agent.found.agent,
             native_id=_make_native_id(db, agent),
             folder=agent.folder,
             origin="discovery",
-            process=agent.found.process.word,
+            process=agent.found.process.key,
             pane_ref=agent.pane_ref,
             label=agent.pane.window_name,
         )

@@ -186,7 +186,7 @@ class HookCaller:
 
     def is_of(self, process: str | None) -> bool:
         """Return whether a session's own process made the call. Raises ``RuntimeFailed``."""
-        if self.process and self.process.word == process:
+        if self.process and self.process.key == process:
             return True
         if self._look_result.is_gone:
             # The caller did not wait for an answer, so it has also spooled the call. That copy

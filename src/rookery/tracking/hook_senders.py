@@ -53,7 +53,7 @@ class HookSenders:
         hook = caller.hook
         if known.has_badge(hook.badge) or (calling := caller.to_learn) is None:
             return None
-        process = calling.word
+        process = calling.key
         if process == known.process:
             return None
         own = senders.of_process(db, sender.agent, process)
@@ -78,7 +78,7 @@ class HookSenders:
         # Only for live calls: a forged spool file could name any process and take over its
         # session.
         if hook.pid is not None and caller.process:
-            rebound = session_bindings.rebind(db, caller.process.word, sender)
+            rebound = session_bindings.rebind(db, caller.process.key, sender)
             if rebound:
                 return rebound
         return (
@@ -114,8 +114,8 @@ class HookSenders:
         if is_identified or sending.has_terminal or caller.hook.pid is None:
             return
         process = caller.to_learn
-        if process and not session_bindings.holder_of_process(db, process.word):
-            observed_panes.identify(db, sending.session, process.word)
+        if process and not session_bindings.holder_of_process(db, process.key):
+            observed_panes.identify(db, sending.session, process.key)
 
     def _register(
         self,
@@ -126,7 +126,7 @@ class HookSenders:
         *,
         continues: Session | None = None,
     ) -> SessionId:
-        process = caller.process.word if caller.process else None
+        process = caller.process.key if caller.process else None
         if process and session_bindings.holder_of_process(db, process):
             process = None  # another session has this process, and only one can have it
         self._require_room(db, caller, is_identified=process is not None)
@@ -190,7 +190,7 @@ def identify(db: Connection, sending: Sending, sender: Sender, caller: HookCalle
     if not is_session_start_or_end(sender) or not sending.has_badge(caller.hook.badge):
         return
     if caller.process:
-        observed_panes.identify(db, sending.session, caller.process.word)
+        observed_panes.identify(db, sending.session, caller.process.key)
 
 
 def ends_conversation_already_left(db: Connection, sender: Sender, caller: HookCaller) -> bool:
@@ -200,7 +200,7 @@ def ends_conversation_already_left(db: Connection, sender: Sender, caller: HookC
     """
     if not sender.has_ended or session_bindings.known(db, sender):
         return False
-    process = caller.process.word if caller.process else None
+    process = caller.process.key if caller.process else None
     return session_bindings.of_caller(db, sender.agent, caller.hook.badge, process) is not None
 
 
@@ -211,7 +211,7 @@ def _may_be_spooled_by(process: str, caller: HookCaller) -> bool:
     the same user can forge the file, and could also read any key. It only rejects calls that
     do not name the process.
     """
-    named = {each.word for each in caller.hook.named}
+    named = {each.key for each in caller.hook.named}
     if process in named or not START_TIMES_COMPARABLE:
         return True
     return not named and not caller.sees_running(process)

@@ -164,7 +164,7 @@ class SessionFilesWatch:
 
     def _find(self, db: Connection, entry: SessionEntry) -> SessionId:
         """Return the session of a process; a new one if the process is unknown."""
-        process = Process(entry.pid, entry.started).word
+        process = Process(entry.pid, entry.started).key
         if known := session_bindings.of_process(db, self.agent, process, entry.native_id):
             return known
         arrival = Arrival(
@@ -189,7 +189,7 @@ class SessionFilesWatch:
                 await self.database.write(end)
 
     def _end(self, db: Connection, process: Process, *, was_killed: bool) -> None:
-        session = session_bindings.holder_of_process(db, process.word)
+        session = session_bindings.holder_of_process(db, process.key)
         if session is None or not beliefs.is_end_believed(
             sessions.get(db, session), "registry"
         ):
@@ -203,7 +203,7 @@ def _find_unhooked(db: Connection, entry: SessionEntry) -> SessionId | None:
     """Return the session whose file reports a turn's start or end, if no hook does."""
     if entry.claim is None:
         return None
-    session = session_bindings.holder_of_process(db, Process(entry.pid, entry.started).word)
+    session = session_bindings.holder_of_process(db, Process(entry.pid, entry.started).key)
     if session is None:
         return None
     known = evidence.known(db, sessions.get(db, session))

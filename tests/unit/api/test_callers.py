@@ -77,7 +77,7 @@ class World:
 @pytest.fixture
 async def world(database: ObservedDatabase, clock: FakeClock) -> World:
     desk = Desk(database, Journal("here", clock, readers={}))
-    await desk.settle("agent", runtime="headless", process=process(10).word)
+    await desk.settle("agent", runtime="headless", process=process(10).key)
     await desk.settle("stranger")
     return World(desk, clock)
 
@@ -95,7 +95,7 @@ def session_caller_of(name: str) -> Identity:
 
 
 async def test_of_agents_that_run_agents_the_nearest_is_meant(world: World) -> None:
-    await world.desk.settle("inner", runtime="headless", process=process(12).word)
+    await world.desk.settle("inner", runtime="headless", process=process(12).key)
     world.parents = {10: 1, 12: 10, 13: 12}
 
     assert (await world.identify(13)).session == "inner"
@@ -182,7 +182,7 @@ async def test_a_process_is_looked_at_once_for_its_session(world: World) -> None
     looked = world.reads
     world.parents[10] = 1
     world.clock.advance(2)
-    await world.desk.settle("late", runtime="headless", process=process(20).word)
+    await world.desk.settle("late", runtime="headless", process=process(20).key)
 
     assert looked == 2
     assert (await world.identify(20)).session == "late"

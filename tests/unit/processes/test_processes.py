@@ -163,7 +163,7 @@ def test_a_shell_alone_is_no_agent(table: FakeTable) -> None:
 def test_a_word_is_read_as_it_was_written() -> None:
     process = Process(4711, "1135124")
 
-    assert Process.read(process.word) == process
+    assert Process.read(process.key) == process
 
 
 def test_the_kernel_tells_who_runs_what_and_below_whom() -> None:

@@ -110,8 +110,8 @@ async def test_whom_an_agent_starts_is_that_agent(
 ) -> None:
     hold(runtime, tmp_path, program.pid)
 
-    started = [each.word for each in ancestors(program.pid)]
-    ours = [each.word for each in ancestors(os.getpid())]
+    started = [each.key for each in ancestors(program.pid)]
+    ours = [each.key for each in ancestors(os.getpid())]
 
     assert runtime.holder_of(started) == IT
     assert runtime.holder_of(ours) is None

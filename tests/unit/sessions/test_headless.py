@@ -56,7 +56,7 @@ async def desk(database: ObservedDatabase, clock: FakeClock) -> Desk:
 @pytest.fixture
 def watch(desk: Desk, running: set[str]) -> HeadlessWatch:
     def runs(process: Process) -> bool:
-        return process.word in running
+        return process.key in running
 
     return HeadlessWatch(desk.database, desk.journal, runs)
 
@@ -169,7 +169,7 @@ async def test_a_spooled_call_for_a_running_agent_names_its_process(
     own = Process.of(os.getpid())
     assert own
     known = {"runtime": "headless", "agent": "claude", "native_id": "n-1"}
-    await desk.settle("victim", process=own.word, **known)
+    await desk.settle("victim", process=own.key, **known)
     other = Process(own.pid, f"{own.started}0")
 
     for named in ((), (other,), (Process(1, "1"), other)):
@@ -193,12 +193,12 @@ async def test_no_spooled_call_takes_over_the_session_of_a_process(
     own = Process.of(os.getpid())
     assert own
     known = {"runtime": "headless", "agent": "claude", "native_id": "n-1"}
-    await desk.settle("victim", process=own.word, **known)
+    await desk.settle("victim", process=own.key, **known)
 
     await intake.receive(intake.with_process(spooled("SessionStart", "n-2", own)))
 
     victim = await desk.session(SessionId("victim"))
-    assert (victim.native_id, victim.process) == ("n-1", own.word)
+    assert (victim.native_id, victim.process) == ("n-1", own.key)
 
 
 async def test_one_that_died_before_its_calls_were_read_is_over_soon(
@@ -214,7 +214,7 @@ async def test_one_that_died_before_its_calls_were_read_is_over_soon(
     await watch.look()
     await watch.look()
 
-    assert session.process == gone[1].word
+    assert session.process == gone[1].key
     assert (await desk.session(session.id)).status is Status.FAILED
 
 
@@ -268,7 +268,7 @@ async def test_sessions_of_unknown_processes_leave_room_for_agents(
     gone = (Process(2**22 + 1, "5"), Process(2**22 + 2, "4"))
     await intake.receive(intake.with_process(spooled("SessionStart", "real-one", *gone)))
 
-    assert (await desk.ask("show", session="real-one")).process == gone[1].word
+    assert (await desk.ask("show", session="real-one")).process == gone[1].key
 
 
 @pytest.mark.spec("K5", "D1", "D4")

@@ -119,7 +119,7 @@ async def test_a_call_makes_the_agent_a_session_again(agent: Agent) -> None:
     assert (now.status, now.native_id, now.continues) == (Status.RUNNING, "n-1", ended)
     assert now.name == before.name == "api"
     assert own is not None
-    assert now.process == own.word
+    assert now.process == own.key
 
 
 async def test_a_prompt_makes_the_agent_a_session_again(agent: Agent) -> None:

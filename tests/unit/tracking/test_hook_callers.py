@@ -81,7 +81,7 @@ def test_who_called_is_read_once_for_a_call(reads: list[str]) -> None:
         caller.look(NonAgentCallers())
         before = len(reads)
         found = caller.process
-        is_own = caller.is_of(found.word if found else None)
+        is_own = caller.is_of(found.key if found else None)
 
     assert found == Process(agent.pid, found.started if found else "")
     assert is_own
@@ -136,7 +136,7 @@ def test_a_non_agent_that_has_become_an_agent_is_the_agent() -> None:
         caller.look(non_agents)
         caller.look_closely()
 
-        assert caller.is_of(own.word)
+        assert caller.is_of(own.key)
 
 
 def test_no_more_non_agents_are_kept_than_there_is_room_for() -> None:
@@ -160,7 +160,7 @@ async def test_a_non_agent_never_speaks_for_the_session_of_a_process(
             runtime="headless",
             agent="claude",
             native_id="n1",
-            process=own.word,
+            process=own.key,
         )
         await database.write(lambda db: sessions.add(db, row))
 

@@ -533,7 +533,7 @@ async def test_a_call_whose_caller_did_not_wait_is_taken_once_it_comes_from_the_
 ) -> None:
     known = Process.of(os.getpid())
     assert known
-    row = make(journal, "anna", runtime="headless", native_id="n1", process=known.word)
+    row = make(journal, "anna", runtime="headless", native_id="n1", process=known.key)
     await database.write(lambda db: sessions.add(db, row))
     payload = {"session_id": "n1", "cwd": "/", "hook_event_name": "UserPromptSubmit"}
     told = Hook("1", "demo", None, {**payload, "prompt": "go"})

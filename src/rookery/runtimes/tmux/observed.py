@@ -159,8 +159,8 @@ class ObservedRuntime:
         return ObservedTerminal(observed.typist, partial(self._report_changes, observed))
 
     def holder_of(self, lineage: Sequence[str]) -> SessionId | None:
-        """Return the session whose program is one of these processes (``Process.word``)."""
-        processes = {pane.process.word: session for session, pane in self._panes.items()}
+        """Return the session whose program is one of these processes (``Process.key``)."""
+        processes = {pane.process.key: session for session, pane in self._panes.items()}
         return next((processes[each] for each in lineage if each in processes), None)
 
     def _report_changes(self, observed: ObservedPane, wanted: bool, again: bool) -> None:

@@ -175,9 +175,9 @@ class TmuxRuntime:
         return Typist(self.server, pane, self._clock, self._typing, note_enter)
 
     def holder_of(self, lineage: Sequence[str]) -> SessionId | None:
-        """Return the session whose program is one of these processes (``Process.word``)."""
+        """Return the session whose program is one of these processes (``Process.key``)."""
         panes = {
-            pane.process.word: pane.session for pane in self._panes.values() if pane.process
+            pane.process.key: pane.session for pane in self._panes.values() if pane.process
         }
         return next((panes[each] for each in lineage if each in panes), None)
 
