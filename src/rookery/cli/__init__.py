@@ -13,7 +13,7 @@ from rookery.cli.daemon_process import advice_on_stall
 from rookery.cli.options import home
 from rookery.cli.render import complain
 from rookery.cli.root import rookery
-from rookery.client import Client, CutOff
+from rookery.client import Client, ConnectionLost
 from rookery.home import Home
 from rookery.model.errors import Answered, BadInput, NotRunning, RookeryError, TimedOut
 
@@ -37,7 +37,7 @@ def explain(error: RookeryError, here: Home) -> str:
     match error:
         case TimedOut():
             return f"{error} {advice_on_stall(here)}"
-        case NotRunning() if not isinstance(error, CutOff):
+        case NotRunning() if not isinstance(error, ConnectionLost):
             return f"{error}  (its home: {here.state})"
         case _:
             return str(error)

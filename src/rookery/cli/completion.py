@@ -31,7 +31,7 @@ def completed(
     incomplete: str, context: click.Context, ask: Callable[[Client], Iterable[str]]
 ) -> list[str]:
     """Return the candidates that begin with ``incomplete``; without a daemon none."""
-    daemon = context_client(context, patience=COMPLETION_TIMEOUT_S)
+    daemon = context_client(context, timeout_s=COMPLETION_TIMEOUT_S)
     try:
         return [each for each in ask(daemon) if each.startswith(incomplete)]
     except RookeryError:

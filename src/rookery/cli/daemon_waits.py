@@ -17,7 +17,7 @@ import click
 from rookery.cli.blocked import BlockedNotices
 from rookery.cli.exit_codes import INTERRUPTED
 from rookery.cli.render import complain, remark
-from rookery.client import Client, CutOff
+from rookery.client import Client, ConnectionLost
 from rookery.client.daemon import show_status
 from rookery.client.sessions import SessionInfo, wait_for_any
 from rookery.model.errors import Answered, BadInput, NotRunning
@@ -53,7 +53,7 @@ def patiently(
     """Send a request that may take long; if the daemon restarts meanwhile, repeat it.
 
     ``meanwhile`` is called after a few seconds, and then at growing intervals.
-    Raises ``CutOff`` with the text ``otherwise`` if no daemon comes back soon.
+    Raises ``ConnectionLost`` with the text ``otherwise`` if no daemon comes back soon.
     """
     deadline = monotonic() + (inf if timeout is None else timeout)
     pace = FIRST_NOTICE_S if meanwhile else MAX_WAIT_S
@@ -72,14 +72,14 @@ def patiently(
 
 
 def await_return(daemon: Client, *, otherwise: str) -> None:
-    """Wait for a daemon that stopped. Raises ``CutOff`` if it does not come back soon."""
+    """Wait for a daemon that stopped. Raises ``ConnectionLost`` if it stays away too long."""
     if _is_back(daemon):
         return
     complain(f"the daemon has stopped; waiting {RETURN_TIMEOUT_S:g} s for it to come back.")
     deadline = monotonic() + RETURN_TIMEOUT_S
     while not _is_back(daemon):
         if monotonic() > deadline:
-            raise CutOff(otherwise)
+            raise ConnectionLost(otherwise)
 
 
 def _is_back(daemon: Client) -> bool:

@@ -18,7 +18,7 @@ from rookery.cli.options import SECONDS, as_json, pass_client
 from rookery.cli.prompts import prompt_of
 from rookery.cli.render import HELD, complain, count, plain, remark, reply, say, show_json
 from rookery.cli.tables import cut
-from rookery.client import Client, CutOff
+from rookery.client import Client, ConnectionLost
 from rookery.client.messages import (
     DeliveryInfo,
     MessageInfo,
@@ -217,7 +217,7 @@ def output(daemon: Client, *, name: str, follow: bool, last: int | None, as_json
     ask = partial(show_turns, daemon, name, last=last or 200)
     try:
         found = ask()
-    except CutOff:  # the daemon restarts
+    except ConnectionLost:  # the daemon restarts
         await_return(daemon, otherwise=goes_on(name))
         found = ask()
     if as_json:

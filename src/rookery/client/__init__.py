@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from rookery.client.transport import Client, CutOff
+from rookery.client.transport import Client, ConnectionLost
 
-__all__ = ["Client", "CutOff"]
+__all__ = ["Client", "ConnectionLost"]

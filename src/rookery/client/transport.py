@@ -1,6 +1,6 @@
 """Send requests to the daemon through its unix socket.
 
-Without an HTTP library, because each command would wait for it to load.
+It uses no HTTP library, because importing one would slow down every command.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from urllib.parse import quote, urlencode
 from rookery.model.errors import Answered, HomeUnusable, NotRunning, TimedOut, Unreadable
 from rookery.processes.peers import peer_of
 
-#: Seconds to wait for an answer, beyond what a request itself waits for.
+#: Seconds without a byte from the daemon, in addition to the time that a request may wait.
 ANSWER_TIMEOUT_S = 30.0
 
-#: The last part of the paths of commands that are not repeated under a key: keys would be
-#: pressed twice, and the secret of a token would be stored.
+#: Commands that are sent without an idempotency key, by the last part of their path. They are
+#: not retried: pressing keys or interrupting twice does harm, a new token's secret would be
+#: stored with the key, and the others are harmless to repeat by hand.
 _UNREPEATABLE = frozenset(
     {"keys", "interrupt", "stop", "backup", "discover", "prune", "tokens", "revoke"}
 )
@@ -32,7 +33,7 @@ _UNREPEATABLE = frozenset(
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 
 
-class CutOff(NotRunning):
+class ConnectionLost(NotRunning):
     """The daemon stopped"""
 
 
@@ -40,56 +41,59 @@ class CutOff(NotRunning):
 class Client:
     """Sends requests as untyped JSON. Each raises ``NotRunning`` if no daemon answers."""
 
-    socket_path: Path  #: of the daemon
-    badge: str = ""  #: of the session that asks; empty for the user
-    patience: float = ANSWER_TIMEOUT_S  #: seconds for an answer
+    socket_path: Path  #: the daemon's socket
+    badge: str = ""  #: the badge of the calling session; empty if the user calls
+    timeout_s: float = ANSWER_TIMEOUT_S  #: for each read from the socket
 
     def get(self, *path: str, timeout: float = 0.0, **query: object) -> Any:  # noqa: ANN401 - JSON
-        """Ask a question. The daemon itself may wait ``timeout`` seconds for the answer."""
+        """Send a GET request. The daemon may hold it for ``timeout`` seconds (long polling)."""
         if timeout:
             query["timeout"] = timeout
-        words = _query(query)
-        return self._ask("GET", f"{_path(path)}?{words}", None, self.patience + timeout)
+        target = f"{_path(path)}?{_query_string(query)}"
+        return self._ask("GET", target, None, self.timeout_s + timeout)
 
     def post(self, *path: str, **body: object) -> Any:  # noqa: ANN401 - JSON
-        """Give a command. Raises ``CutOff`` if it is not known whether it was taken.
+        """Send a POST request.
 
-        If no answer comes in time it is sent once more under the same key, so that it is done
-        once. Raises ``TimedOut`` if that is not answered either.
+        After a timeout it is sent once more with the same idempotency key, except for commands
+        in ``_UNREPEATABLE``. Raises ``ConnectionLost`` if the connection is lost, and
+        ``TimedOut`` if there is no answer; in both cases the command may have been executed.
         """
         key = "" if path[-1] in _UNREPEATABLE else os.urandom(16).hex()
+        unknown = "The command may have been executed."
         try:
-            try:
-                return self._ask("POST", _path(path), body, self.patience, key)
-            except TimedOut:
-                if not key:
-                    raise
-                return self._ask("POST", _path(path), body, self.patience, key)
-        except CutOff as error:
-            unknown = (
-                "It may have done this. Look first, and repeat it only if it was not done."
-            )
-            raise CutOff(f"{error.args[0]} {unknown}") from error
+            return self._ask_twice(_path(path), body, key)
+        except ConnectionLost as error:
+            advice = "Check first, and repeat it only if it was not."
+            raise ConnectionLost(f"{error.args[0]} {unknown} {advice}") from error
         except TimedOut as error:
-            look = f"Look with:  {_where_to_look(path)}  before you repeat it."
-            unknown = "It is not known whether it took this."
-            raise TimedOut(f"{error.args[0]} {unknown} {look}") from error
+            advice = f"Before you repeat it, check with:  {_where_to_look(path)}"
+            raise TimedOut(f"{error.args[0]} {unknown} {advice}") from error
+
+    def _ask_twice(self, path: str, body: Mapping[str, object], key: str) -> Any:  # noqa: ANN401 - JSON
+        try:
+            return self._ask("POST", path, body, self.timeout_s, key)
+        except TimedOut:
+            if not key:
+                raise
+            return self._ask("POST", path, body, self.timeout_s, key)
 
     def _ask(
         self,
         method: str,
         path: str,
         body: Mapping[str, object] | None,
-        patience: float,
+        timeout_s: float,
         key: str = "",
     ) -> Any:  # noqa: ANN401 - JSON
-        sent = b"" if body is None else json.dumps(body).encode()
+        content = b"" if body is None else json.dumps(body).encode()
+        request = self._head(method, path, len(content), key) + content
         try:
-            answer = self._exchange(self._head(method, path, len(sent), key) + sent, patience)
+            answer = self._exchange(request, timeout_s)
         except TimeoutError as error:
-            raise TimedOut(f"{patience:g} s.") from error
+            raise TimedOut(f"{timeout_s:g} s.") from error
         except OSError as error:
-            raise _cut_off() from error
+            raise _connection_lost() from error
         return _read(answer)
 
     def lines(self, *path: str, **query: object) -> Iterator[str]:
@@ -99,17 +103,20 @@ class Client:
                 yield line.rstrip("\r")
 
     def texts(self, *path: str, **query: object) -> Iterator[str]:
-        """Yield the lines of a stream that came together, without the last line break."""
-        words = _query(query)
+        """Yield blocks of one or more complete lines, one for each chunk that completes a line.
+
+        The last line break of a block is left out.
+        """
+        target = f"{_path(path)}?{_query_string(query)}"
         try:
             with self._connected() as connection, connection.makefile("rb") as answer:
-                connection.sendall(self._head("GET", f"{_path(path)}?{words}", 0))
+                connection.sendall(self._head("GET", target, 0))
                 if b" 200 " not in (first := answer.readline()):
-                    _read(first + answer.read())
+                    _read(first + answer.read())  # raises the error that the answer describes
                 for lines in _unchunked(answer):
                     yield lines.decode(errors="replace")
         except OSError as error:
-            raise _cut_off() from error
+            raise _connection_lost() from error
 
     def _connected(self) -> socket.socket:
         connection = socket.socket(socket.AF_UNIX)
@@ -131,7 +138,7 @@ class Client:
             raise HomeUnusable(f"{who} listens at {self.socket_path}. Nothing was sent to it.")
 
     def _head(self, method: str, path: str, length: int, key: str = "") -> bytes:
-        words = [
+        lines = [
             f"{method} {path} HTTP/1.1",
             "Host: rookery",
             "Connection: close",
@@ -139,14 +146,14 @@ class Client:
             f"Content-Length: {length}",
         ]
         if key:
-            words.append(f"Idempotency-Key: {key}")
+            lines.append(f"Idempotency-Key: {key}")
         if self.badge:
-            words.append(f"Authorization: Bearer {self.badge}")
-        return "\r\n".join([*words, "", ""]).encode()
+            lines.append(f"Authorization: Bearer {self.badge}")
+        return "\r\n".join([*lines, "", ""]).encode()
 
-    def _exchange(self, request: bytes, patience: float) -> bytes:
+    def _exchange(self, request: bytes, timeout_s: float) -> bytes:
         with self._connected() as connection:
-            connection.settimeout(patience)
+            connection.settimeout(timeout_s)
             parts: list[bytes] = []
             # The daemon answers a request that is too big before it has read all of it.
             with suppress(BrokenPipeError, ConnectionResetError):
@@ -157,12 +164,12 @@ class Client:
         return b"".join(parts)
 
 
-def _path(words: tuple[str, ...]) -> str:
-    return "/v1/" + "/".join(quote(word, safe="") for word in words)
+def _path(segments: tuple[str, ...]) -> str:
+    return "/v1/" + "/".join(quote(each, safe="") for each in segments)
 
 
 def _where_to_look(path: tuple[str, ...]) -> str:
-    """Name the command that shows whether the daemon took a request."""
+    """Return the command that shows whether the daemon executed a request."""
     match path:
         case ("sessions", name, "messages"):
             return f"rookery inbox {shlex.quote(name)}"
@@ -176,20 +183,22 @@ def _where_to_look(path: tuple[str, ...]) -> str:
             return "rookery status"
 
 
-def _query(query: Mapping[str, object]) -> str:
-    """Write a query string; a tuple is one parameter for each of its items."""
+def _query_string(query: Mapping[str, object]) -> str:
+    """Return a query string; a tuple is written as a repeated parameter."""
     several = {
         name: value if isinstance(value, tuple) else (value,) for name, value in query.items()
     }
-    return urlencode([(name, _word(each)) for name, given in several.items() for each in given])
+    return urlencode(
+        [(name, _query_value(each)) for name, values in several.items() for each in values]
+    )
 
 
-def _word(value: object) -> str:
+def _query_value(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _cut_off() -> CutOff:
-    return CutOff("before it had answered.")
+def _connection_lost() -> ConnectionLost:
+    return ConnectionLost("before it had answered.")
 
 
 def _read(answer: bytes) -> Any:  # noqa: ANN401 - JSON
@@ -197,16 +206,16 @@ def _read(answer: bytes) -> Any:  # noqa: ANN401 - JSON
     head, end, body = answer.partition(b"\r\n\r\n")
     length = _LENGTH.search(head)
     if not end or (length and len(body) < int(length[1])):
-        raise _cut_off()
+        raise _connection_lost()
     first = head.split(b"\r\n", 1)[0].split(b" ")
     try:
         status, value = int(first[1]), json.loads(body)
     except (IndexError, ValueError) as error:
         raise Unreadable from error
-    if status >= 400:  # noqa: PLR2004 - HTTP's own
+    if status >= 400:  # noqa: PLR2004 - the first HTTP error status
         match value:
             case {"error": {"code": "not-running"}}:
-                raise _cut_off()
+                raise _connection_lost()
             case {"error": {"code": str(code), "message": str(message), **more}}:
                 raise Answered(code, message, **_details(more.get("details")))
             case _:
@@ -215,16 +224,16 @@ def _read(answer: bytes) -> Any:  # noqa: ANN401 - JSON
 
 
 def _details(value: object) -> dict[str, str]:
-    """Return what an error tells programs; an older daemon tells nothing."""
+    """Return the machine-readable details of an error; older daemons send none."""
     return (
-        {str(name): str(word) for name, word in value.items()}
+        {str(name): str(detail) for name, detail in value.items()}
         if isinstance(value, dict)
         else {}
     )
 
 
 def _unchunked(answer: IO[bytes]) -> Iterator[bytes]:
-    """Yield the complete lines of a chunked body as they come."""
+    """Yield the complete lines of a chunked body as they arrive."""
     while answer.readline().strip():
         pass  # the rest of the head
     waiting = b""
@@ -241,5 +250,5 @@ def _unchunked(answer: IO[bytes]) -> Iterator[bytes]:
 def _size(line: bytes) -> int:
     """Return the size of the next chunk; the last one has 0 bytes."""
     if not line:
-        raise _cut_off()
+        raise _connection_lost()
     return int(line.split(b";")[0], 16)

@@ -14,7 +14,7 @@ import pytest
 
 from rookery.cli import daemon_waits, explain
 from rookery.cli.daemon_waits import await_return, patiently
-from rookery.client import Client, CutOff
+from rookery.client import Client, ConnectionLost
 from rookery.home import find_home
 from rookery.model.errors import Answered, NotRunning, TimedOut, Unreadable
 
@@ -32,7 +32,7 @@ def answering(folder: Path, *answers: bytes) -> Iterator[Client]:
         listening.listen()
         speaker = Thread(target=_answer, args=(listening, door, answers), daemon=True)
         speaker.start()
-        yield Client(door, patience=5.0)
+        yield Client(door, timeout_s=5.0)
         speaker.join(timeout=5.0)
 
 
@@ -55,7 +55,7 @@ def refusal(body: bytes) -> bytes:
     "answer", [b"", b"HTTP/1.1 200 OK\r\n", HEAD + b'{"pid"', refusal(STOPPING)]
 )
 def test_an_answer_that_was_cut_off_is_said_to_be(tmp_path: Path, answer: bytes) -> None:
-    with answering(tmp_path, answer) as client, pytest.raises(CutOff) as cut:
+    with answering(tmp_path, answer) as client, pytest.raises(ConnectionLost) as cut:
         client.get("status")
 
     assert str(cut.value) == "The daemon stopped before it had answered."
@@ -67,7 +67,7 @@ def test_of_a_command_that_was_cut_off_it_is_not_known_whether_it_was_taken(
 ) -> None:
     with (
         answering(tmp_path, b"") as client,
-        pytest.raises(CutOff, match="may have done this"),
+        pytest.raises(ConnectionLost, match="may have been executed"),
     ):
         client.post("sessions")
 
@@ -98,7 +98,7 @@ def test_a_stream_that_is_cut_off_is_not_taken_for_its_end(tmp_path: Path) -> No
     with answering(tmp_path, chunked, chunked + b"0\r\n\r\n") as client:
         cut_off = client.lines("events")
         first = next(cut_off)
-        with pytest.raises(CutOff):
+        with pytest.raises(ConnectionLost):
             next(cut_off)
 
         whole = list(client.lines("events"))
@@ -123,7 +123,7 @@ def test_a_daemon_that_does_not_come_back_is_given_up(
 ) -> None:
     monkeypatch.setattr(daemon_waits, "RETURN_TIMEOUT_S", 0.2)
 
-    with pytest.raises(CutOff) as gone:
+    with pytest.raises(ConnectionLost) as gone:
         await_return(Client(tmp_path / "door"), otherwise="for good.")
 
     assert str(gone.value) == "The daemon stopped for good."
@@ -167,7 +167,7 @@ def test_without_a_daemon_there_is_none(tmp_path: Path) -> None:
     with pytest.raises(NotRunning) as none:
         Client(tmp_path / "door").get("status")
 
-    assert not isinstance(none.value, CutOff)
+    assert not isinstance(none.value, ConnectionLost)
 
 
 @contextmanager
@@ -194,7 +194,7 @@ def stalling(
 
         thread = Thread(target=take_until_closed)
         thread.start()
-        yield Client(door, patience=0.5), heard
+        yield Client(door, timeout_s=0.5), heard
         listening.shutdown(socket.SHUT_RDWR)  # else it waits on, perhaps on another's socket
         thread.join()
 
@@ -224,8 +224,8 @@ def test_of_a_command_that_is_never_answered_it_says_where_to_look(tmp_path: Pat
         client.post("sessions", "anna", "messages", words="go")
 
     assert str(late.value) == (
-        "The daemon did not answer within 0.5 s. It is not known whether it took this."
-        " Look with:  rookery inbox anna  before you repeat it."
+        "The daemon did not answer within 0.5 s. The command may have been executed."
+        " Before you repeat it, check with:  rookery inbox anna"
     )
 
 

@@ -20,7 +20,7 @@ from rookery.cli.daemon_waits import stoppable
 from rookery.cli.messages import fate
 from rookery.cli.report import summary
 from rookery.cli.root import SECTIONS, rookery
-from rookery.client import CutOff
+from rookery.client import ConnectionLost
 from rookery.client.permissions import RequestInfo
 from rookery.client.sessions import MessageProgress
 from rookery.config import Settings
@@ -441,7 +441,7 @@ class Restarting(FakeClient):
             return {}
         self.asked += 1
         if self.asked == 1:
-            raise CutOff("before it had answered.")
+            raise ConnectionLost("before it had answered.")
         return {"turns": [], "unheard": []}
 
 

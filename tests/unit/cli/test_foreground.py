@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rookery.cli import notice_printer
-from rookery.client import CutOff
+from rookery.client import ConnectionLost
 from rookery.model.errors import NotRunning
 from tests.support.cli import FakeClient, made, typed
 
@@ -60,7 +60,7 @@ class Daemon(FakeClient):
         if what == "shown":
             if self.losses:
                 self.losses -= 1
-                raise CutOff
+                raise ConnectionLost
             after = [each for each in self.ended if each["number"] > int(str(body["seen"]))]
             return {"following": after[0] if after else None}
         if what == "foreground":

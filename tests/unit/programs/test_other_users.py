@@ -69,7 +69,7 @@ def listener(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Listene
 
 
 def test_the_client_sends_nothing_to_another_user(listener: Listener) -> None:
-    client = Client(listener.door, badge="a badge", patience=20.0)
+    client = Client(listener.door, badge="a badge", timeout_s=20.0)
 
     with pytest.raises(Exception) as refused:  # noqa: PT011 - its kind is looked at below
         client.post("sessions", words="secret")
