@@ -36,14 +36,14 @@ def finish(hooks: Hooks, *calls: HookCall) -> None:
 def test_a_hook_reads_its_payload_and_decides() -> None:
     hooks = Hooks({"Stop": (shell("cat"),)}, time.monotonic)
 
-    call = hooks.tell("Stop", b'{"decision": "block", "reason": "more"}')
+    call = hooks.run("Stop", b'{"decision": "block", "reason": "more"}')
     finish(hooks, call)
 
     assert call.decision == Decision(Ruling.BLOCK, "more")
 
 
 def test_an_event_without_commands_is_decided_at_once() -> None:
-    call = Hooks({}, time.monotonic).tell("Stop", b"{}")
+    call = Hooks({}, time.monotonic).run("Stop", b"{}")
 
     assert call.decision == NO_DECISION
 
@@ -61,7 +61,7 @@ def test_an_event_without_commands_is_decided_at_once() -> None:
 def test_a_hook_that_fails_decides_nothing(command: HookCommand) -> None:
     hooks = Hooks({"Stop": (command,)}, time.monotonic)
 
-    call = hooks.tell("Stop", b"x" * 500_000)
+    call = hooks.run("Stop", b"x" * 500_000)
     finish(hooks, call)
 
     assert call.decision == NO_DECISION
@@ -76,7 +76,7 @@ def test_the_first_command_that_decides_decides() -> None:
     )
     hooks = Hooks({"Stop": commands}, time.monotonic)
 
-    call = hooks.tell("Stop", b"")
+    call = hooks.run("Stop", b"")
     finish(hooks, call)
 
     assert call.decision == Decision(Ruling.BLOCK, "a")
@@ -89,8 +89,8 @@ def test_hooks_run_one_after_the_other(tmp_path: Path) -> None:
         time.monotonic,
     )
 
-    first = hooks.tell("Stop", b"first ")
-    second = hooks.tell("Next", b"second")
+    first = hooks.run("Stop", b"first ")
+    second = hooks.run("Next", b"second")
     finish(hooks, first, second)
 
     assert log.read_text() == "first second"
@@ -102,8 +102,8 @@ def test_other_hooks_do_not_wait_for_a_concurrent_one(tmp_path: Path) -> None:
         {"Ask": (shell("exec sleep 60"),), "Next": (shell(f"cat >> {log}"),)}, time.monotonic
     )
 
-    asked = hooks.tell("Ask", b"", concurrent=True)
-    told = hooks.tell("Next", b"told")
+    asked = hooks.run("Ask", b"", concurrent=True)
+    told = hooks.run("Next", b"told")
     finish(hooks, told)
 
     assert log.read_text() == "told"
@@ -118,7 +118,7 @@ def test_a_large_payload_arrives_whole(tmp_path: Path) -> None:
     hooks = Hooks({"Stop": (shell(f"cat > {log}"),)}, time.monotonic)
     payload = b"0123456789" * 200_000
 
-    finish(hooks, hooks.tell("Stop", payload))
+    finish(hooks, hooks.run("Stop", payload))
 
     assert log.read_bytes() == payload
 

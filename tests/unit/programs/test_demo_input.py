@@ -90,7 +90,7 @@ def test_what_follows_a_paste_is_typed() -> None:
         (b"\n", KeyPress.NEWLINE),
         (b"\x1b\r", KeyPress.NEWLINE),
         (b"\x7f", KeyPress.BACKSPACE),
-        (b"\x15", KeyPress.CLEAR),
+        (b"\x15", KeyPress.DELETE_INPUT),
         (b"\x03", KeyPress.CANCEL),
         (b"\x04", KeyPress.CLOSE),
         (b"\x1b[A", KeyPress.UP),

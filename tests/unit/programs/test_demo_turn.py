@@ -25,7 +25,7 @@ class InstantHooks(Hooks):
         self.payloads: list[dict[str, Any]] = []
         self.decisions: Mapping[str, Iterable[Decision]] = {}  #: by event
 
-    def tell(self, event: str, payload: bytes, *, concurrent: bool = False) -> HookCall:
+    def run(self, event: str, payload: bytes, *, concurrent: bool = False) -> HookCall:
         self.payloads.append(json.loads(payload))
         return HookCall(next(iter(self.decisions.get(event, ())), NO_DECISION))
 

@@ -40,7 +40,7 @@ class Ruling(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The answer of a hook or of the person at the keyboard."""
+    """The answer of a hook or of the user at the keyboard."""
 
     ruling: Ruling = Ruling.NONE
     text: str = ""  #: the reason, or the chosen option
@@ -214,7 +214,7 @@ class Hooks:
     def deadline(self) -> float | None:
         return min((process.deadline for process in self._processes()), default=None)
 
-    def tell(self, event: str, payload: bytes, *, concurrent: bool = False) -> HookCall:
+    def run(self, event: str, payload: bytes, *, concurrent: bool = False) -> HookCall:
         commands = deque(self._commands.get(event, ()))
         call = HookCall(payload=payload, commands=commands, is_concurrent=concurrent)
         self._waiting.append(call)

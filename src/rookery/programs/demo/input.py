@@ -28,12 +28,12 @@ _TOKEN = re.compile(
 
 
 class KeyPress(StrEnum):
-    """A key that does not stand for its character."""
+    """A key that acts instead of typing a character."""
 
     ENTER = "enter"
     NEWLINE = "newline"
     BACKSPACE = "backspace"
-    CLEAR = "ctrl-u"
+    DELETE_INPUT = "ctrl-u"
     CANCEL = "ctrl-c"
     CLOSE = "ctrl-d"
     ESCAPE = "escape"
@@ -64,7 +64,7 @@ _KEYS = {
     "\x1b\n": KeyPress.NEWLINE,
     "\x7f": KeyPress.BACKSPACE,
     "\b": KeyPress.BACKSPACE,
-    "\x15": KeyPress.CLEAR,
+    "\x15": KeyPress.DELETE_INPUT,
     "\x03": KeyPress.CANCEL,
     "\x04": KeyPress.CLOSE,
     "\x1b": KeyPress.ESCAPE,

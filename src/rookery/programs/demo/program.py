@@ -1,4 +1,7 @@
-"""The program without its terminal: what keys, time and hooks do to it."""
+"""The state of the demo agent and how it reacts to keys, time and hook results.
+
+Terminal I/O is in ``terminal``.
+"""
 
 from __future__ import annotations
 
@@ -31,24 +34,31 @@ from rookery.programs.demo.turn import NO_PAUSE, Prompt, ScriptedTurn, Steps, Wa
 #: A second ctrl-c within this time ends the program.
 EXIT_OFFER_S = 2.0
 
-#: A turn that does not wait lets the keyboard be read after this time.
+#: The longest time that ``advance`` runs before the keyboard is read again.
 _SLICE_S = 0.05
 
 
 @dataclass(slots=True)
 class _Task:
-    """Something in progress: a turn, or the start of a session if ``turn`` is None."""
+    """A running turn, or (``turn`` is None) a session start or a ``/clear``."""
 
     steps: Steps
     started: float
     wait: Wait
     turn: ScriptedTurn | None
 
-    def decision(self, now: float) -> Decision | None:
-        """Return the decision that the task waits for; None while it must wait."""
+    def resume_value(self, now: float) -> Decision | None:
+        """Return the value to resume the task with; None while it must keep waiting."""
         if isinstance(self.wait, Pause):
             return NO_DECISION if now >= self.wait.until else None
         return self.wait.decision
+
+
+@dataclass(frozen=True, slots=True)
+class _Clear:
+    """A submitted ``/clear``, which starts a new session."""
+
+    shown: str = "/clear"
 
 
 class Program:
@@ -57,7 +67,7 @@ class Program:
         self._clock = clock
         self._session = DemoSession(options, hooks, clock)
         self._draft = Draft()
-        self._queue: deque[Prompt | None] = deque()  #: None: ``/clear``
+        self._queue: deque[Prompt | _Clear] = deque()
         self._exit_offered_until = 0.0
         self._task: _Task | None = None
         self._begin(self._start())
@@ -80,14 +90,14 @@ class Program:
             self._edit(event)
 
     def advance(self) -> None:
-        """Continue until the program has to wait."""
+        """Run until the program has to wait, but for at most ``_SLICE_S``."""
         end = self._clock() + _SLICE_S
         while self._session.exit is None and (now := self._clock()) < end:
             if self._task is None:
                 if not self._queue:
                     return
                 self._begin_next(self._queue.popleft())
-            elif (decision := self._task.decision(now)) is not None:
+            elif (decision := self._task.resume_value(now)) is not None:
                 self._resume(self._task, decision)
             else:
                 return
@@ -108,26 +118,27 @@ class Program:
             is_starting=not self._session.has_started or (task is not None and turn is None),
             turn=turn,
             dialog=wait if isinstance(wait, ChoiceDialog) else None,
-            queued=tuple(prompt.shown if prompt else "/clear" for prompt in self._queue),
+            queued=tuple(each.shown for each in self._queue),
         )
 
     def deadline(self) -> float | None:
-        """Return when the program has to continue, or repaint, by itself."""
+        """Return when ``advance`` or a repaint is needed without input; None if never."""
         return min(self._deadlines(self._clock()), default=None)
 
     def _deadlines(self, now: float) -> Iterator[float]:
         if now < self._exit_offered_until:
-            yield self._exit_offered_until
+            yield self._exit_offered_until  # the offer disappears
         if self._task is None:
             if self._queue:
-                yield now
+                yield now  # the next prompt can begin
             return
-        if self._task.decision(now) is not None:
-            yield now
+        if self._task.resume_value(now) is not None:
+            yield now  # the task can continue
         elif isinstance(self._task.wait, Pause):
             yield self._task.wait.until
         if self._task.turn is not None and not isinstance(self._task.wait, ChoiceDialog):
             frames = int((now - self._task.started) * SPINNER_FRAMES_PER_S)
+            # The next frame of the spinner.
             yield self._task.started + (frames + 1) / SPINNER_FRAMES_PER_S
 
     def _status(self, now: float) -> str:
@@ -147,12 +158,12 @@ class Program:
                 self._draft = self._draft.typed("\n")
             case KeyPress.BACKSPACE:
                 self._draft = self._draft.shortened()
-            case KeyPress.CLEAR:
+            case KeyPress.DELETE_INPUT:
                 self._draft = self._draft.emptied()
             case _:
-                self._command(event)
+                self._handle_action_key(event)
 
-    def _command(self, key: KeyPress) -> None:
+    def _handle_action_key(self, key: KeyPress) -> None:
         match key:
             case KeyPress.ENTER:
                 self._enter()
@@ -175,7 +186,7 @@ class Program:
             case "/exit" | "/quit":
                 self._quit()
             case "/clear":
-                self._queue.append(None)
+                self._queue.append(_Clear())
             case _:
                 self._queue.append(submit(self._session, draft.text, draft.shown))
 
@@ -211,32 +222,34 @@ class Program:
         banner = f"demo · {self._options.model} · {self._session.folder}"
         self._session.print(BlockKind.BANNER, banner)
         self._session.has_started = True
-        yield self._tell_start(self._options.source)
+        yield self._run_start_hooks(self._options.source)
 
-    def _clear(self) -> Steps:
+    def _start_new_session(self) -> Steps:
         self._session.print(BlockKind.PROMPT, "/clear")
-        self._session.tell("SessionEnd", {"reason": "clear"})
+        self._session.run_hooks("SessionEnd", {"reason": "clear"})
         self._session.renew()
-        yield self._tell_start("clear")
+        yield self._run_start_hooks("clear")
 
-    def _tell_start(self, source: str) -> HookCall:
-        return self._session.tell(
+    def _run_start_hooks(self, source: str) -> HookCall:
+        return self._session.run_hooks(
             "SessionStart", {"source": source, "model": self._options.model}
         )
 
-    def _begin_next(self, prompt: Prompt | None) -> None:
-        if prompt is None:
-            self._begin(self._clear())
+    def _begin_next(self, queued: Prompt | _Clear) -> None:
+        if isinstance(queued, _Clear):
+            self._begin(self._start_new_session())
         else:
-            turn = ScriptedTurn(self._session, prompt)
+            turn = ScriptedTurn(self._session, queued)
             self._begin(turn.run(), turn)
 
     def _begin(self, steps: Steps, turn: ScriptedTurn | None = None) -> None:
-        self._task = _Task(steps, self._clock(), next(steps), turn)
+        started = self._clock()
+        first_wait = next(steps)  # runs the task up to its first wait
+        self._task = _Task(steps, started, first_wait, turn)
 
-    def _resume(self, task: _Task, decision: Decision) -> None:
+    def _resume(self, task: _Task, resume_value: Decision) -> None:
         try:
-            task.wait = task.steps.send(decision)
+            task.wait = task.steps.send(resume_value)
         except StopIteration:
             self._finish(task)
 

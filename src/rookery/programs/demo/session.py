@@ -1,4 +1,4 @@
-"""The session: what turns print, write into the transcript and tell the hooks."""
+"""The session of the demo agent: its state, its transcript and its hooks."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ CRASH = ExitStatus(signal=signal.SIGKILL)
 
 
 class DemoSession:
-    """The state of the session, and what turns do to it: print, record, tell the hooks."""
+    """The state of the session; turns print, write to the transcript and run hooks with it."""
 
     def __init__(self, options: Options, hooks: Hooks, clock: MonotonicClock) -> None:
         self.id = options.session_id
         self.folder = str(Path.cwd())
         self.mode = options.permission_mode
         self.turns = 0
-        self.words_per_second = 0.0  #: 0: all words at once
+        self.words_per_second = 0.0  #: 0: print each text at once
         self.allowed_tools: set[str] = set()
         self.unprinted: list[Block] = []
-        self.partial = ""  #: the spoken part of an incomplete block
+        self.partial = ""  #: the part of an incomplete block that is printed already
         self.has_started = False
         self.exit: ExitStatus | None = None
         self._home = options.home
@@ -76,7 +76,7 @@ class DemoSession:
             with self._transcript.open("a", encoding="utf-8") as transcript:
                 transcript.write(json.dumps(line) + "\n")
 
-    def tell(self, event: str, fields: HookFields) -> HookCall:
+    def run_hooks(self, event: str, fields: HookFields) -> HookCall:
         """Run the hooks of an event, with a payload in Claude Code's format."""
         common = {
             "session_id": self.id,
@@ -85,15 +85,15 @@ class DemoSession:
             "hook_event_name": event,
         }
         payload = json.dumps({**common, **fields}).encode()
-        # This hook waits for a person; the hooks of other events run meanwhile.
-        return self._hooks.tell(event, payload, concurrent=event == "PermissionRequest")
+        # This hook waits for the user; the hooks of other events run meanwhile.
+        return self._hooks.run(event, payload, concurrent=event == "PermissionRequest")
 
     def leave(self, status: ExitStatus, reason: str = "other") -> None:
-        """End the program, unless it ends already."""
+        """End the program, unless it is ending already."""
         if self.exit is None:
             self.exit = status
             if self.has_started:
-                self.tell("SessionEnd", {"reason": reason})
+                self.run_hooks("SessionEnd", {"reason": reason})
 
     @property
     def _transcript(self) -> Path:

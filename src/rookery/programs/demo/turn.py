@@ -17,12 +17,12 @@ from rookery.programs.demo.hooks import Decision, HookCall, Ruling
 from rookery.programs.demo.screen import BlockKind
 from rookery.programs.demo.session import CRASH, DemoSession, ExitStatus, HookFields, Pause
 
-#: A Stop hook may continue a turn so many times, as in Claude Code.
+#: How often a Stop hook may continue a turn, as in Claude Code.
 MAX_CONTINUATIONS = 8
 
 _WORD = re.compile(r"\s*\S+")
 
-#: Wait no longer than until the keyboard has been looked at.
+#: A wait that ends at once, so that the keyboard is read in between.
 NO_PAUSE = Pause(0)
 
 Wait = Pause | HookCall | ChoiceDialog
@@ -43,7 +43,7 @@ class Prompt:
 
 def submit(session: DemoSession, text: str, shown: str) -> Prompt:
     fields = {"prompt_id": str(uuid4()), "permission_mode": session.mode}
-    call = session.tell("UserPromptSubmit", {**fields, "prompt": text})
+    call = session.run_hooks("UserPromptSubmit", {**fields, "prompt": text})
     return Prompt(text, shown, fields, call)
 
 
@@ -51,7 +51,7 @@ class ScriptedTurn:
     def __init__(self, session: DemoSession, prompt: Prompt) -> None:
         self._session = session
         self._prompt = prompt
-        self._last_words = ""
+        self._last_text = ""
 
     def run(self) -> Steps:
         self._session.print(BlockKind.PROMPT, self._prompt.shown)
@@ -64,10 +64,10 @@ class ScriptedTurn:
         for count in range(MAX_CONTINUATIONS + 1):
             if not (yield from self._follow(text)):
                 return
-            decision = yield self._tell(
+            decision = yield self._run_hooks(
                 "Stop",
                 stop_hook_active=count > 0,
-                last_assistant_message=self._last_words,
+                last_assistant_message=self._last_text,
                 background_tasks=[],
             )
             if decision.ruling is not Ruling.BLOCK:
@@ -75,13 +75,13 @@ class ScriptedTurn:
             text = decision.text
 
     def interrupt(self) -> None:
-        """Say that the turn was interrupted; its generator is closed already."""
+        """Print and record that the turn was interrupted; its generator is already closed."""
         if words := self._session.partial:
             self._session.print(BlockKind.WORDS, words)
             self._session.record("assistant", words)
         self._print_result("Interrupted")
         self._session.record("interrupted", "")
-        self._tell("Interrupt", reason="escape")
+        self._run_hooks("Interrupt", reason="escape")
 
     def _follow(self, text: str) -> _TurnPart:
         for step in script.read(text):
@@ -117,13 +117,15 @@ class ScriptedTurn:
                 yield self._session.pause(1 / self._session.words_per_second)
         self._session.print(BlockKind.WORDS, text)
         self._session.record("assistant", text)
-        self._last_words = text
+        self._last_text = text
 
     def _break_off(self, step: script.Fail | script.Exit | script.Crash) -> None:
         match step:
             case script.Fail(error):
                 self._print_result(f"Error: {error}")
-                self._tell("StopFailure", error=error, last_assistant_message=self._last_words)
+                self._run_hooks(
+                    "StopFailure", error=error, last_assistant_message=self._last_text
+                )
             case script.Exit(code):
                 self._session.leave(ExitStatus(code))
             case script.Crash():
@@ -166,27 +168,27 @@ class ScriptedTurn:
 
     def _announce(self, call: _ToolCall, text: str) -> HookCall:
         self._session.print(BlockKind.WORDS, f"{call.name}({text})")
-        return self._tell("PreToolUse", **call.fields, tool_use_id=call.id)
+        return self._run_hooks("PreToolUse", **call.fields, tool_use_id=call.id)
 
     def _ask(self, asked: ChoiceDialog, call: _ToolCall) -> ChoiceDialog:
-        asked.hook = self._tell("PermissionRequest", **call.fields)
+        asked.hook = self._run_hooks("PermissionRequest", **call.fields)
         return asked
 
     def _conclude(
         self, call: _ToolCall, decision: Decision, result: str, response: HookFields
     ) -> bool:
-        """Show the outcome of a call and tell the hooks; return whether the turn continues."""
+        """Print the outcome of a call and run the hooks; return whether the turn continues."""
         match decision.ruling:
             case Ruling.REFUSE:
                 self._print_result("Refused")
                 self._session.record("interrupted", "")
-                self._tell("Interrupt", reason="refused")
+                self._run_hooks("Interrupt", reason="refused")
                 return False
             case Ruling.DENY:
                 self._print_result(f"Denied: {decision.text or 'by a hook'}")
             case _:
                 self._print_result(result)
-                self._tell(
+                self._run_hooks(
                     "PostToolUse", **call.fields, tool_use_id=call.id, tool_response=response
                 )
         return True
@@ -194,13 +196,13 @@ class ScriptedTurn:
     def _print_result(self, text: str) -> None:
         self._session.print(BlockKind.RESULT, text)
 
-    def _tell(self, event: str, **fields: object) -> HookCall:
-        return self._session.tell(event, {**self._prompt.hook_fields, **fields})
+    def _run_hooks(self, event: str, **fields: object) -> HookCall:
+        return self._session.run_hooks(event, {**self._prompt.hook_fields, **fields})
 
 
 class _ToolCall:
     def __init__(self, name: str, arguments: HookFields) -> None:
         self.name = name
         self.id = f"toolu_{uuid4().hex}"
-        #: Of a permission request; the hooks around the call know its id, too.
+        #: The payload of a permission request; the other hooks of the call also get its id.
         self.fields = {"tool_name": name, "tool_input": arguments}
