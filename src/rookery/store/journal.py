@@ -21,10 +21,11 @@ from rookery.store.timestamps import stamp
 
 _NAMES = {fact: name for name, fact in KINDS.items()}
 
-#: Entries shown to a late reader in one job, so that other writers do not wait for all.
+#: Maximum entries given to a lagging reader in one transaction, so that other writers need not
+#: wait for the whole backlog.
 PAGE_ENTRIES = 200
 
-#: Characters of a text that the journal keeps; the transcript has the rest.
+#: Maximum characters stored of each text field; the transcript has the full text.
 MAX_TEXT_CHARACTERS = 64_000
 
 
@@ -42,10 +43,10 @@ React: TypeAlias = Callable[[Connection, Entry], None]
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    hears: frozenset[type[Fact]]  #: other facts are not shown to it, and cost nothing
+    hears: frozenset[type[Fact]]  #: only facts of these types are passed to the reader
     react: React
-    #: Whether a new reader is shown old entries. Most readers react only to new ones, and a
-    #: million old entries would delay the start of the daemon by minutes.
+    #: Whether a new reader starts with the oldest entry. Most readers react to new entries
+    #: only, and a million old ones would delay the start of the daemon by minutes.
     wants_past: bool = False
 
 
@@ -59,21 +60,21 @@ class Journal:
     _caught_up: set[str] = field(default_factory=set)
 
     def append(self, db: Connection, *facts: Fact, at: datetime | None = None) -> int:
-        """Write each fact, the state it leads to, and the reactions of readers.
+        """Append each fact, update the projections and run the readers.
 
-        ``at`` is when it happened, if that was earlier than now. Returns the number of the
-        last entry. All of it is part of the writer's transaction.
+        All of it is part of the writer's transaction. ``at`` is the time of the facts; now if
+        None. Returns the number of the last entry.
         """
         seq = 0
         for fact in facts:
-            entry = self._enter(db, fact, at or self.clock.now())
+            entry = self._insert(db, fact, at or self.clock.now())
             seq = entry.seq
             project(db, fact, seq=seq, at=entry.at)
-            self._show_to_current_readers(db, entry)
+            self._run_caught_up_readers(db, entry)
         return seq
 
     async def catch_up(self, database: Database) -> None:
-        """Show each reader the entries it has missed. Must run before any other write."""
+        """Give each reader the entries that it missed. Must run before any other write."""
         await database.write(self._bookmark_absent_readers)
         for reader in self.readers:
             while await database.write(partial(self.show_page, reader)):
@@ -81,13 +82,17 @@ class Journal:
             self._caught_up.add(reader)
 
     def show_page(self, reader: str, db: Connection) -> bool:
-        """Show a reader the next entries it has missed. False once it has caught up."""
-        known = self.readers[reader]
+        """Give a reader the next entries that it missed. Return False once it has caught up.
+
+        A bookmark is null once its reader has caught up: no entry has a higher number than
+        ``9e18``, so such a reader finds none.
+        """
+        configured = self.readers[reader]
         db.execute(
             "insert into bookmarks values (?, iif(?, 0, null)) on conflict do nothing",
-            (reader, known.wants_past),
+            (reader, configured.wants_past),
         )
-        kinds = json.dumps([_NAMES[each] for each in known.hears])
+        kinds = json.dumps([_NAMES[each] for each in configured.hears])
         rows = db.execute(
             "select * from entries where seq > (select coalesce(seq, 9e18) from bookmarks"
             " where reader = ?) and kind in (select value from json_each(?))"
@@ -95,27 +100,27 @@ class Journal:
             (reader, kinds, PAGE_ENTRIES),
         ).fetchall()
         for row in rows:
-            self._show(db, reader, read_entry(row))
+            self._run_reader(db, reader, read_entry(row))
         last = rows[-1]["seq"] if rows else None
         db.execute("update bookmarks set seq = ? where reader = ?", (last, reader))
         return bool(rows)
 
-    def _enter(self, db: Connection, fact: Fact, at: datetime) -> Entry:
+    def _insert(self, db: Connection, fact: Fact, at: datetime) -> Entry:
         added = db.execute(
             "insert into entries (at, session, kind, body) values (?, ?, ?, ?)",
             (stamp(at), fact.session, _NAMES[type(fact)], _body(fact)),
         )
         return Entry(added.lastrowid or 0, at, fact)
 
-    def _show_to_current_readers(self, db: Connection, entry: Entry) -> None:
+    def _run_caught_up_readers(self, db: Connection, entry: Entry) -> None:
         # In the writer's transaction: reactions need no commit of their own, and no caller
         # ever sees a fact without its consequences.
         kind = type(entry.fact)
         for name, reader in self.readers.items():
             if name in self._caught_up and kind in reader.hears:
-                self._show(db, name, entry)
+                self._run_reader(db, name, entry)
 
-    def _show(self, db: Connection, reader: str, entry: Entry) -> None:
+    def _run_reader(self, db: Connection, reader: str, entry: Entry) -> None:
         try:
             with savepoint(db):
                 self.readers[reader].react(db, entry)
@@ -130,12 +135,15 @@ class Journal:
             )
 
     def _bookmark_absent_readers(self, db: Connection) -> None:
-        """Set the bookmarks of absent readers, so that they can resume if they return."""
-        here = json.dumps(list(self.readers))
+        """Store the position of caught-up readers that are no longer configured.
+
+        They resume there if they are configured again.
+        """
+        configured = json.dumps(list(self.readers))
         db.execute(
             "update bookmarks set seq = (select coalesce(max(seq), 0) from entries)"
             " where seq is null and reader not in (select value from json_each(?))",
-            (here,),
+            (configured,),
         )
 
 
@@ -145,11 +153,12 @@ def read_entry(row: Row) -> Entry:
 
 
 def _body(fact: Fact) -> str:
-    """Return a fact as JSON; fast, as all callers wait for the writer thread that does it."""
+    """Return a fact as JSON. This must be fast: it runs on the writer thread."""
     try:
         body = msgspec.json.encode(fact)
     except UnicodeEncodeError:  # a lone surrogate, which JSON can escape
         return json.dumps(_cut(fact))
+    # No field can be too long if the whole body is short.
     return body.decode() if len(body) <= MAX_TEXT_CHARACTERS else json.dumps(_cut(fact))
 
 
