@@ -415,7 +415,7 @@ def test_a_reason_that_no_dialog_takes_is_said_not_to_be_delivered(rookery: Rook
     done = rookery.run("deny", "worker", "--reason", "Not on a Sunday.")
 
     assert done.returncode == 0
-    assert "The reason is not delivered" in done.stderr
+    assert "The agent did not receive your reason" in done.stderr
 
 
 @pytest.mark.spec("D2")

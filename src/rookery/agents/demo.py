@@ -19,7 +19,7 @@ from rookery.ports.agent import (
     LaunchSpec,
     ScreenDialect,
 )
-from rookery.ports.transcript import Kind, Line, Said, TranscriptDialect
+from rookery.ports.transcript import Kind, Line, PassageTexts, TranscriptDialect
 
 NAME = "demo"
 
@@ -110,7 +110,7 @@ def _draft(inside: Sequence[str]) -> str | None:
     return "\n".join([inside[0][1:].strip(), *(line.strip() for line in inside[1:])]).strip()
 
 
-def read_transcript(line: Line) -> Said:
+def read_transcript(line: Line) -> PassageTexts:
     kinds: Mapping[str, Kind] = {
         "user": "prompt",
         "assistant": "words",

@@ -1,4 +1,4 @@
-"""Read the transcripts of any agent, by its name: a line in, what it says out."""
+"""Parse transcript lines of any agent, which is selected by name."""
 
 from __future__ import annotations
 
@@ -9,41 +9,42 @@ from pathlib import PurePath
 
 from rookery.agents.catalog import AGENTS
 from rookery.agents.shared.transcript_lines import MAX_NAME_CHARS
-from rookery.ports.transcript import Line, Passage, TranscriptDialect, Usage, Written
+from rookery.ports.transcript import Line, Passage, TranscriptDialect, TranscriptEntry, Usage
 
 
 def _dialect(agent: str) -> TranscriptDialect | None:
     return AGENTS[agent].transcript if agent in AGENTS else None
 
 
-def read_line(agent: str, line: bytes) -> Written | None:
-    """Read a line. ``None`` if it says nothing, or cannot be read."""
+def read_line(agent: str, line: bytes) -> TranscriptEntry | None:
+    """Return the content of a line; ``None`` if it has none or cannot be parsed."""
     dialect = _dialect(agent)
     if dialect is None or not line:
         return None
     try:
-        found: Line = json.loads(line)
-        at = datetime.fromisoformat(found["timestamp"])
-        told = [(kind, _whole(text).strip()) for kind, text in dialect.read(found)]
+        parsed: Line = json.loads(line)
+        at = datetime.fromisoformat(parsed["timestamp"])
+        texts = [(kind, _encodable(text).strip()) for kind, text in dialect.read(parsed)]
     except (ValueError, RecursionError, KeyError, TypeError):
         return None
     if at.tzinfo is None:
         return None
-    passages = tuple(Passage(at, kind, text) for kind, text in told if text)
-    # Only some agents give a line an id, under which they write it again.
-    id_ = found.get("id")
-    return Written(id_ if isinstance(id_, str) else "", passages) if told else None
+    passages = tuple(Passage(at, kind, text) for kind, text in texts if text)
+    # Only some agents give a line an id. A later line with the same id replaces this one, also
+    # one whose texts are blank, so an entry may have no passages.
+    id_ = parsed.get("id")
+    return TranscriptEntry(id_ if isinstance(id_, str) else "", passages) if texts else None
 
 
-def _whole(text: str) -> str:
-    """Replace halves of characters, which cannot be encoded."""
+def _encodable(text: str) -> str:
+    """Replace lone surrogates, which UTF-8 cannot encode."""
     return text.encode(errors="replace").decode()
 
 
-def place_of(agent: str, native_id: str) -> str:
+def transcript_glob(agent: str, native_id: str) -> str:
     """Return the glob pattern of a session's transcript in its agent's folder.
 
-    Empty where it is unknown, and for an id that could be a pattern itself.
+    Empty if the location is unknown, or if the id could act as a wildcard.
     """
     dialect = _dialect(agent)
     if dialect is None or not native_id.replace("-", "").isalnum():
@@ -52,21 +53,22 @@ def place_of(agent: str, native_id: str) -> str:
 
 
 def read_usage(agent: str, line: bytes) -> Usage | None:
-    """Read a line. ``None`` if it tells nothing of tokens, or cannot be read."""
+    """Return the token counts of a line; ``None`` if it has none or cannot be parsed."""
     dialect = _dialect(agent)
-    lines = dialect.usage if dialect else None
-    # Most lines tell nothing, and some have megabytes: those are not even parsed.
-    if lines is None or lines.word not in line:
+    parser = dialect.usage if dialect else None
+    # Most lines have no token counts and some are megabytes long, so lines without the marker
+    # are not parsed.
+    if parser is None or parser.marker not in line:
         return None
     try:
-        usage = lines.read(json.loads(line))
+        usage = parser.read(json.loads(line))
     except (ValueError, RecursionError):
         return None
     return usage if usage and usage.at.tzinfo and len(usage.id) <= MAX_NAME_CHARS else None
 
 
 def is_named_after(agent: str, path: str, native_id: str) -> bool:
-    """Return whether a file is called as the agent calls the transcript of that session."""
+    """Return whether the file name is that of the session's transcript."""
     if (dialect := _dialect(agent)) is None or not native_id:
         return False
     name = dialect.name.format(id=re.escape(native_id), head=re.escape(native_id[:8]))
@@ -81,7 +83,7 @@ def is_of_subagent(agent: str, path: str) -> bool:
 
 
 def folder_of_subagents(agent: str, path: str) -> PurePath | None:
-    """Return where the transcripts of a session's subagents are, if they have their own."""
+    """Return the folder with the transcripts of subagents; ``None`` if the agent has none."""
     dialect = _dialect(agent)
     has_own = dialect is not None and dialect.subagents is not None
     return PurePath(path).with_suffix("") / "subagents" if has_own else None

@@ -170,7 +170,7 @@ def install(here: Home, plan: SetupPlan, consent: Consent, *, trusted: bool) -> 
         for agent in sorted({change.agent for change in plan.changes}):
             dialect = settings_folders.dialect_of(agent)
             asks = None if trusted else dialect.trust
-            say(asks.next_step if asks else dialect.next_step)
+            say(asks.next_step if asks else dialect.takes_effect)
 
 
 def carry_out(here: Home, plan: SetupPlan, consent: Consent) -> None:

@@ -151,7 +151,7 @@ class DialogAnswers:
                 course.looks = MOST_LOOKS
             return False
         fits = await self.database.read(partial(about, session=request.session, dialog=dialog))
-        is_next = bool(standing.presses) and dialog.asks_back
+        is_next = bool(standing.presses) and dialog.is_confirmation
         if not is_next and request.id not in {each.id for each in fits}:
             if standing.presses:  # our dialog is gone; another one appeared
                 await self.database.write(partial(self._note_pressed, request=request))
@@ -172,7 +172,7 @@ class DialogAnswers:
         step = keys.keys_for(dialog, call_of(request), standing.verdict) if keys else None
         if step is None:
             course.why = NO_KEY
-        elif standing.presses and not step.is_last and not dialog.asks_back:
+        elif standing.presses and not step.is_last and not dialog.is_confirmation:
             # A key to end the dialog was pressed: what remains of it takes no other step.
             course.why = NOT_TAKEN
         elif step.is_last and standing.presses >= MAX_PRESSES:

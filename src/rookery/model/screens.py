@@ -33,7 +33,7 @@ class Dialog:
     subjects: tuple[str, ...] = ()
     #: It does not fit its screen: ``subjects`` are the parts of the call that it shows.
     is_cut: bool = False
-    asks_back: bool = False  #: it only asks to confirm the choice in the previous dialog
+    is_confirmation: bool = False  #: it only asks to confirm the choice in the previous dialog
 
 
 #: Characters of a dialog's text. Real screens show less; this limits what hostile ones store.

@@ -51,7 +51,7 @@ def with_text_support(context: Context, db: Connection, request: Request) -> Req
         return request
     free = {each.text: (f"not {' '.join(each.options)}",) for each in request.questions}
     keys = keys_of(context, db, request)
-    takes_text = keys is not None and keys.takes(call_of(request), free)
+    takes_text = keys is not None and keys.can_enter(call_of(request), free)
     return replace(request, takes_text=takes_text)
 
 
@@ -95,7 +95,7 @@ def require_keys(
     request: Request, keys: KeyDialect | None, answers: Mapping[str, tuple[str, ...]]
 ) -> None:
     """Refuse an answer that keys cannot give. Raises ``CommandRefused``."""
-    if not request.by_keys or (keys and keys.takes(call_of(request), answers)):
+    if not request.by_keys or (keys and keys.can_enter(call_of(request), answers)):
         return
     options = "; ".join(listed(each) for each in request.questions if each.options)
     raise CommandRefused(

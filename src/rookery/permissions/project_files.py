@@ -51,7 +51,7 @@ def hooks_switched_off(session: Session) -> str:
     folder = Path(session.project_path, session.subdir)
     folders = up_to_root(folder) if switch.in_parents else (folder,)
     for path in (each / name for each in folders for name in switch.files):
-        if switch.is_off(read_text(path)):
+        if switch.are_disabled(read_text(path)):
             return str(path)
     return ""
 

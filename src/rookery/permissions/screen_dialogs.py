@@ -108,7 +108,7 @@ def note(
 
     ``is_told`` is whether the journal already says that something is asked.
     """
-    if about(db, session.id, dialog) or dialog.asks_back:
+    if about(db, session.id, dialog) or dialog.is_confirmation:
         return False
     for stale in requests.open_of(db, session.id):
         if stale.source == "screen":

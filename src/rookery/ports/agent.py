@@ -150,14 +150,14 @@ class InputDialect:
 
 
 class KeyDialect(Protocol):
-    """Answers an agent's dialogs by keys, where no hook can carry the answer."""
+    """Chooses the keys that answer an agent's dialogs, for dialogs that hooks cannot answer."""
 
     def keys_for(self, dialog: Dialog, call: Call, verdict: Verdict) -> Press | None:
-        """Return the next key presses for this verdict; ``None`` if they are not certain."""
+        """Return the next key presses for this verdict; ``None`` if unclear."""
         ...
 
-    def takes(self, call: Call, answers: Mapping[str, tuple[str, ...]]) -> bool:
-        """Return whether these answers can be given in the dialog of a call."""
+    def can_enter(self, call: Call, answers: Mapping[str, tuple[str, ...]]) -> bool:
+        """Return whether keys can enter these answers in the dialog of a call."""
         ...
 
     def reason_note(self, call: Call) -> str:

@@ -106,7 +106,7 @@ class HookSwitch:
     """The settings files of a project that can disable the agent's hooks."""
 
     files: tuple[str, ...]
-    is_off: Callable[[str], bool]  #: given the text of one file
+    are_disabled: Callable[[str], bool]  #: given the text of one file
     in_parents: bool = False  #: files in parent folders count too, up to the repository root
 
 
@@ -138,7 +138,7 @@ class SettingsDialect:
     """Where an agent's settings are, and how Rookery's hooks are written there."""
 
     title: str  #: the vendor's name of the program
-    next_step: str  #: when newly installed hooks take effect
+    takes_effect: str  #: a sentence that says when newly installed hooks take effect
     #: Return the user's settings folder, given the environment and the home folder.
     user_folder: Callable[[Mapping[str, str], Path], Path]
     #: Return the files that may hold hooks, in the user's folder or (``True``) a project's. The

@@ -15,12 +15,12 @@ from rookery.model.sessions import NativeId
 Kind: TypeAlias = Literal["prompt", "words", "call", "result", "error", "interruption"]
 
 Line: TypeAlias = Any  #: the JSON of one line
-Said: TypeAlias = Iterator[tuple[Kind, str]]
+PassageTexts: TypeAlias = Iterator[tuple[Kind, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One thing that was said or done in a conversation."""
+    """One part of a conversation: a prompt, an answer, a tool call or its result."""
 
     at: datetime
     kind: Kind
@@ -28,7 +28,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class TranscriptEntry:
     """The content of one line. A later line with the same id repeats it and adds to it."""
 
     id: str
@@ -48,17 +48,17 @@ class Tokens(NamedTuple):
 class Usage:
     """The tokens that one model response used, as the agent recorded them."""
 
-    id: str  #: of the response; the agent may record it more than once, as it grows
+    id: str  #: of the response; the agent may record a response again as it grows
     at: datetime
     model: str  #: empty where the line does not name it
     tokens: Tokens
 
 
 @dataclass(frozen=True, slots=True)
-class UsageLines:
+class UsageParser:
     """The lines of a transcript that report tokens."""
 
-    word: bytes  #: occurs in every such line
+    marker: bytes  #: occurs in every such line
     read: Callable[[Line], Usage | None]
 
 
@@ -66,7 +66,7 @@ class UsageLines:
 class FolderSources:
     """Where to look for an agent's files: three environments, and configured folders."""
 
-    login: Mapping[str, str]  #: of the user's login shell
+    login: Mapping[str, str]  #: the environment of the user's login shell
     shared: Mapping[str, str]  #: set by the configuration for every agent
     own: Mapping[str, str]  #: set by the configuration for this agent
     listed: Iterable[str] = ()
@@ -89,7 +89,7 @@ class SessionFiles:
 
     folder: str  #: in each of the agent's folders
     name: Pattern[str]  #: other files beside them may hold secrets and are never opened
-    menu: str  #: the detail of a claim that only one of its own menus is open
+    menu: str  #: the detail of a claim that says that one of the agent's menus is open
     #: Parse a file; ``None`` if it is incomplete.
     read: Callable[[str], SessionEntry | None]
 
@@ -101,11 +101,11 @@ class TranscriptDialect:
     #: The name of a transcript: a regular expression with ``{id}``, the native id, or
     #: ``{head}``, its beginning.
     name: str
-    read: Callable[[Line], Said]
+    read: Callable[[Line], PassageTexts]
     place: str = ""  #: where it is in the agent's folder, as a glob pattern; empty if unknown
     #: Return the agent's own folders, with ``~`` unexpanded.
     folders: Callable[[FolderSources], Iterable[str]] | None = None
-    usage: UsageLines | None = None
+    usage: UsageParser | None = None
     #: The names of the transcripts of subagents, in a folder beside the session's.
     subagents: Pattern[str] | None = None
     session_files: SessionFiles | None = None

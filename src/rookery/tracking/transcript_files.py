@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from rookery.agents.transcripts import read_line
 from rookery.model.sessions import Session
-from rookery.ports.transcript import Passage, Written
+from rookery.ports.transcript import Passage, TranscriptEntry
 
 _log = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ def passages(agent: str, path: str, span: TimeSpan, *, most: TailLimit) -> Itera
                 yield passage
 
 
-def _written(agent: str, path: str, most: TailLimit) -> Iterator[Written]:
+def _written(agent: str, path: str, most: TailLimit) -> Iterator[TranscriptEntry]:
     """Yield the parsed lines of a file, the last first, each id once."""
     seen = set[str]()
     try:

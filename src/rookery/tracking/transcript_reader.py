@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import anyio
 
-from rookery.agents.transcripts import is_named_after, is_of_subagent, place_of
+from rookery.agents.transcripts import is_named_after, is_of_subagent, transcript_glob
 from rookery.model.facts import How, SessionId
 from rookery.model.sessions import Session
 from rookery.model.turn_texts import Answer
@@ -118,7 +118,7 @@ class TranscriptReader:
         """
         turn = await database.read(partial(_present_turn, session=session))
         found = turn.session
-        if not (found.transcript_path or place_of(found.agent, found.native_id or "")):
+        if not (found.transcript_path or transcript_glob(found.agent, found.native_id or "")):
             return None
         read = partial(self._read_end, turn, until or self.clock.now())
         last = await _in_thread(read, self._looking)
@@ -156,7 +156,10 @@ class TranscriptReader:
         native_id, known = session.native_id or "", session.transcript_path
         if is_named_after(session.agent, known, native_id):
             return known
-        folders, place = self.folders.get(session.agent, ()), place_of(session.agent, native_id)
+        folders, place = (
+            self.folders.get(session.agent, ()),
+            transcript_glob(session.agent, native_id),
+        )
         named = (
             [str(each) for folder in folders for each in folder.glob(place)] if place else []
         )

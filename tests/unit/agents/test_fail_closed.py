@@ -86,4 +86,6 @@ def test_a_denial_always_has_a_reason(agent: str, reason: str) -> None:
 
     said = said.get("hookSpecificOutput", said)
     # Codex takes a denial without a reason for a broken hook, and runs the call.
-    assert (said.get("permissionDecisionReason") or said.get("reason")) == "It was denied."
+    assert (
+        said.get("permissionDecisionReason") or said.get("reason")
+    ) == "Denied without a reason."

@@ -242,7 +242,10 @@ def test_other_hooks_only_tell(name: str) -> None:
         (Verdict(Outcome.ALLOWED, "person"), None),
         (Verdict(Outcome.GONE, "terminal"), {"decision": "ask"}),
         (Verdict(Outcome.DENIED, "rule", "No."), {"decision": "deny", "reason": "No."}),
-        (Verdict(Outcome.DENIED, "x"), {"decision": "deny", "reason": "It was denied."}),
+        (
+            Verdict(Outcome.DENIED, "x"),
+            {"decision": "deny", "reason": "Denied without a reason."},
+        ),
     ],
 )
 def test_a_decision_is_written_as_gemini_reads_it(
@@ -260,7 +263,7 @@ def test_an_answer_is_given_instead_of_the_dialog_and_where_there_is_none_it_is_
 
     said = json.loads(HOOKS.answer(RECORDED.hook("BeforeTool.ask_user"), blue))
 
-    reason = "The person has answered: Which colour? Blue"
+    reason = "The user answered: Which colour? Blue"
     assert said == {"decision": "deny", "reason": reason}
     assert HOOKS.answer(RECORDED.hook("BeforeTool.ask_user"), None) == ""
 

@@ -171,7 +171,9 @@ def test_a_refusal_that_opencode_asks_back_about_is_confirmed_unless_somebody_wr
 def test_a_dialog_says_whether_it_asks_back() -> None:
     asked = {name: dialog_of("opencode", name) for name in permissions("opencode")}
 
-    assert {name for name, each in asked.items() if each.asks_back} == {"permission-always"}
+    assert {name for name, each in asked.items() if each.is_confirmation} == {
+        "permission-always"
+    }
 
 
 @pytest.mark.spec("D2")
@@ -430,7 +432,7 @@ def test_a_plan_dialog_without_a_plan_takes_no_reason(
 @pytest.mark.spec("D2")
 @pytest.mark.parametrize(
     ("agent", "said"),
-    [("claude", ""), ("opencode", "unless a subagent asks"), ("codex", "not delivered")],
+    [("claude", ""), ("opencode", "only if a subagent asked"), ("codex", "did not receive")],
 )
 def test_a_reason_that_a_dialog_does_not_take_is_said_not_to_arrive(
     agent: str, said: str

@@ -182,13 +182,13 @@ NO = Verdict(Outcome.DENIED, "person", "Not on a Sunday.")
         (
             "PreToolUse",
             Verdict(Outcome.GONE, "terminal"),
-            {"decision": "deny", "reason": "Nobody was there to decide this."},
+            {"decision": "deny", "reason": "Denied: no one answered this permission request."},
         ),
         ("PreToolUse", NO, {"decision": "deny", "reason": "Not on a Sunday."}),
         (
             "PreToolUse",
             None,
-            {"decision": "deny", "reason": "Nobody was there to decide this."},
+            {"decision": "deny", "reason": "Denied: no one answered this permission request."},
         ),
         ("PermissionRequest", None, None),
         ("PermissionRequest", Verdict(Outcome.GONE, "terminal"), None),
@@ -197,7 +197,7 @@ NO = Verdict(Outcome.DENIED, "person", "Not on a Sunday.")
         (
             "PermissionRequest",
             Verdict(Outcome.DENIED, "person"),
-            {"decision": "deny", "reason": "It was denied."},
+            {"decision": "deny", "reason": "Denied without a reason."},
         ),
         ("PermissionRequest.question", None, None),
     ],

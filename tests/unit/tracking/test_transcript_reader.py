@@ -15,7 +15,7 @@ from typing import Any, Literal
 import pytest
 
 from rookery.agents.shared.transcript_lines import MAX_RESULT_CHARS
-from rookery.agents.transcripts import place_of, read_line
+from rookery.agents.transcripts import read_line, transcript_glob
 from rookery.model import facts
 from rookery.model.facts import SessionId
 from rookery.model.sessions import NativeId
@@ -190,7 +190,7 @@ def test_what_a_tool_gave_back_is_shortened(tmp_path: Path) -> None:
 
     (found,) = texts(path, EVERYTHING)
 
-    assert found == f"{'r' * MAX_RESULT_CHARS}… (4,000 characters more)"
+    assert found == f"{'r' * MAX_RESULT_CHARS}… (4,000 more characters)"
 
 
 def test_what_a_program_says_to_itself_is_not_returned(tmp_path: Path) -> None:
@@ -211,8 +211,8 @@ def test_what_is_no_file_is_not_read_and_nothing_hangs(tmp_path: Path, plant: An
 @pytest.mark.spec("K1")
 @pytest.mark.parametrize("native_id", ["", "*", "../../x", "a/b", "tmux_%3", "[a-z]", "a*b"])
 def test_a_native_id_that_is_none_names_no_file(native_id: str) -> None:
-    assert place_of("claude", native_id) == ""
-    assert place_of("gemini", native_id) == ""
+    assert transcript_glob("claude", native_id) == ""
+    assert transcript_glob("gemini", native_id) == ""
 
 
 # The answer of a turn that nobody tells.

@@ -1,4 +1,4 @@
-"""Where Claude Code reads its settings, and how our hooks stand there."""
+"""Where Claude Code reads its settings, and how Rookery's hooks are written there."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rookery.ports.settings import (
     SettingsLanguage,
 )
 
-#: The variable that names its folder of settings.
+#: The environment variable with the path of Claude Code's settings folder.
 CONFIG_DIR = "CLAUDE_CONFIG_DIR"
 
 
@@ -26,21 +26,24 @@ def user_folder(environment: Mapping[str, str], home: Path) -> Path:
     return Path(environment.get(CONFIG_DIR) or home / ".claude")
 
 
-def files(is_project: bool) -> tuple[tuple[str, SettingsLanguage], ...]:
-    # Our command is good on this computer only: not for a file that is shared.
-    return (("settings.local.json" if is_project else "settings.json", Json()),)
+def settings_files(in_project: bool) -> tuple[tuple[str, SettingsLanguage], ...]:
+    # The hook command contains a path on this computer, so it must not go into the project's
+    # settings.json, which is usually committed.
+    return (("settings.local.json" if in_project else "settings.json", Json()),)
 
 
-def is_off(text: str) -> bool:
+def hooks_are_disabled(text: str) -> bool:
     return jsonc_edit.parse_table(text).get("disableAllHooks") is True
 
 
 SETTINGS = SettingsDialect(
     title="Claude Code",
-    next_step="The hooks take effect at once, also where Claude Code runs already.",
+    takes_effect="The hooks take effect immediately, also in running Claude Code sessions.",
     user_folder=user_folder,
-    files=files,
+    files=settings_files,
     hooks=HookShape({event: timeout_of(event) for event in EVENTS}),
-    switch=HookSwitch((".claude/settings.json", ".claude/settings.local.json"), is_off),
+    switch=HookSwitch(
+        (".claude/settings.json", ".claude/settings.local.json"), hooks_are_disabled
+    ),
     commands=CommandFiles(".claude", skills=SKILLS),
 )

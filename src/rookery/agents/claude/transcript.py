@@ -11,28 +11,28 @@ from rookery.agents.claude import transcript_lines
 from rookery.agents.claude.session_files import SESSION_FILES
 from rookery.agents.claude.settings import CONFIG_DIR
 from rookery.agents.shared.transcript_lines import (
-    call_of,
-    name_of,
-    number_of,
+    format_call,
     result_of,
+    short_string,
     text_of,
+    token_count,
 )
 from rookery.ports.transcript import (
     FolderSources,
     Kind,
     Line,
-    Said,
+    PassageTexts,
     Tokens,
     TranscriptDialect,
     Usage,
-    UsageLines,
+    UsageParser,
 )
 
-#: How it writes down that a person has stopped it, also "for tool use".
+#: How the transcript records that the user interrupted; it may continue with "for tool use".
 _INTERRUPTED = "[Request interrupted by user"
 
 
-def read(line: Line) -> Said:
+def read(line: Line) -> PassageTexts:
     match line:
         case {"isApiErrorMessage": True, "message": {"content": content}}:
             yield "error", text_of(content)
@@ -49,14 +49,14 @@ def read(line: Line) -> Said:
             return
 
 
-def _read_block(block: Line, kind: Kind) -> Said:
+def _read_block(block: Line, kind: Kind) -> PassageTexts:
     match block:
         case {"type": "text", "text": str(text)} if text.startswith(_INTERRUPTED):
             yield "interruption", text
         case {"type": "text", "text": str(text)}:
             yield kind, text
-        case {"type": "tool_use", "name": str(name), "input": given}:
-            yield "call", call_of(name, given)
+        case {"type": "tool_use", "name": str(name), "input": tool_input}:
+            yield "call", format_call(name, tool_input)
         case {"type": "tool_result", "content": content}:
             yield "result", result_of(content)
         case _:
@@ -70,22 +70,22 @@ def _read_usage(line: Line) -> Usage | None:
             "timestamp": str(at),
             "message": {"id": str(id_), "usage": dict(usage)} as message,
         }:
-            read = number_of(usage, "cache_read_input_tokens")
-            written = number_of(usage, "cache_creation_input_tokens")
-            fresh = number_of(usage, "input_tokens")
+            read = token_count(usage, "cache_read_input_tokens")
+            written = token_count(usage, "cache_creation_input_tokens")
+            fresh = token_count(usage, "input_tokens")
             used = Tokens(
-                fresh + read + written, number_of(usage, "output_tokens"), read, written
+                fresh + read + written, token_count(usage, "output_tokens"), read, written
             )
-            return Usage(id_, datetime.fromisoformat(at), name_of(message, "model"), used)
+            return Usage(id_, datetime.fromisoformat(at), short_string(message, "model"), used)
         case _:
             return None
 
 
 def folders(sources: FolderSources) -> Iterable[str]:
-    """Return the usual folder of settings, and those that are set or listed."""
+    """Return the default settings folder, and the folders that are set or listed."""
     yield str(Path(sources.login.get("HOME") or Path.home()) / ".claude")
-    given = (each.get(CONFIG_DIR) for each in (sources.login, sources.shared, sources.own))
-    yield from filter(None, given)
+    environments = (sources.login, sources.shared, sources.own)
+    yield from filter(None, (each.get(CONFIG_DIR) for each in environments))
     yield from sources.listed
 
 
@@ -94,7 +94,7 @@ TRANSCRIPT = TranscriptDialect(
     read=read,
     place="projects/*/{id}.jsonl",
     folders=folders,
-    usage=UsageLines(b'"usage"', _read_usage),
+    usage=UsageParser(b'"usage"', _read_usage),
     subagents=re.compile(r"agent-[0-9A-Za-z_-]{1,100}\.jsonl"),
     session_files=SESSION_FILES,
 )

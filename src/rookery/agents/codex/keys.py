@@ -1,4 +1,4 @@
-"""Answer the dialogs of Codex by keys."""
+"""The keys that answer Codex's dialogs."""
 
 from __future__ import annotations
 
@@ -8,5 +8,9 @@ from rookery.agents.shared.keys import DialogKeys
 
 #: The last option may be cut off; the line below it says that Esc cancels.
 KEYS = DialogKeys(
-    "y", re.compile(r"Yes, .*\(y\)"), "escape", re.compile(r"No, .*\(esc\)"), hides_no=True
+    "y",
+    re.compile(r"Yes, .*\(y\)"),
+    "escape",
+    re.compile(r"No, .*\(esc\)"),
+    no_works_if_cut=True,
 )

@@ -1,4 +1,4 @@
-"""Where Codex reads its settings, and how our hooks stand there."""
+"""Where Codex reads its settings, and how Rookery's hooks are written there."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rookery.ports.settings import (
     TrustFile,
 )
 
-#: The file of all its settings; the hooks that its user trusts are kept there, too.
+#: The file with all settings of Codex, and with the list of hooks that its user trusts.
 _FILE = "config.toml"
 
 
@@ -25,11 +25,11 @@ def user_folder(environment: Mapping[str, str], home: Path) -> Path:
     return Path(environment.get("CODEX_HOME") or home / ".codex")
 
 
-def files(is_project: bool) -> tuple[tuple[str, SettingsLanguage], ...]:
+def settings_files(in_project: bool) -> tuple[tuple[str, SettingsLanguage], ...]:
     return (("hooks.json", Json()), (_FILE, Toml()))
 
 
-def is_off(text: str) -> bool:
+def hooks_are_disabled(text: str) -> bool:
     try:
         features = tomllib.loads(text).get("features")
     except tomllib.TOMLDecodeError:
@@ -38,15 +38,15 @@ def is_off(text: str) -> bool:
     return isinstance(features, dict) and any(features.get(each) is False for each in names)
 
 
-#: It takes slash commands from its user only, so that a project defines none.
+#: Codex reads slash commands from the user's folder only: a project cannot define any.
 SETTINGS = SettingsDialect(
     title="Codex",
-    next_step="The hooks take effect when Codex starts the next time.",
+    takes_effect="The hooks take effect the next time Codex starts.",
     user_folder=user_folder,
-    files=files,
+    files=settings_files,
     hooks=HookShape({event: timeout for event, (_, timeout) in EVENTS.items()}),
     trust=TrustFile(
         _FILE, 'Codex will ask at its next start: choose "Trust all and continue".', trust
     ),
-    switch=HookSwitch((".codex/config.toml",), is_off, in_parents=True),
+    switch=HookSwitch((".codex/config.toml",), hooks_are_disabled, in_parents=True),
 )

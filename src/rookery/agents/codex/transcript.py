@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from rookery.agents.shared.transcript_lines import call_of, number_of, result_of, text_of
-from rookery.ports.transcript import Line, Said, Tokens, TranscriptDialect, Usage, UsageLines
+from rookery.agents.shared.transcript_lines import format_call, result_of, text_of, token_count
+from rookery.ports.transcript import (
+    Line,
+    PassageTexts,
+    Tokens,
+    TranscriptDialect,
+    Usage,
+    UsageParser,
+)
 
 
-def read(line: Line) -> Said:
+def read(line: Line) -> PassageTexts:
     match line["payload"]:
         case {
             "type": "item_completed",
@@ -17,10 +24,10 @@ def read(line: Line) -> Said:
             yield "prompt", text_of(content)
         case {"type": "message", "role": "assistant", "content": content}:
             yield "words", text_of(content)
-        case {"type": "function_call", "name": str(name), "arguments": given}:
-            yield "call", call_of(name, given)
-        case {"type": "custom_tool_call", "name": str(name), "input": given}:
-            yield "call", call_of(name, given)
+        case {"type": "function_call", "name": str(name), "arguments": tool_input}:
+            yield "call", format_call(name, tool_input)
+        case {"type": "custom_tool_call", "name": str(name), "input": tool_input}:
+            yield "call", format_call(name, tool_input)
         case {"type": "function_call_output" | "custom_tool_call_output", "output": output}:
             yield "result", result_of(output)
         case {"type": "turn_aborted", "reason": str(reason)}:
@@ -39,10 +46,10 @@ def _read_usage(line: Line) -> Usage | None:
             "payload": {"response_id": str(id_), "usage": dict(usage)},
         }:
             used = Tokens(
-                number_of(usage, "input_tokens"),
-                number_of(usage, "output_tokens"),
-                number_of(usage, "cached_input_tokens"),
-                number_of(usage, "cache_write_input_tokens"),
+                token_count(usage, "input_tokens"),
+                token_count(usage, "output_tokens"),
+                token_count(usage, "cached_input_tokens"),
+                token_count(usage, "cache_write_input_tokens"),
             )
             return Usage(id_, datetime.fromisoformat(at), "", used)
         case _:
@@ -52,5 +59,5 @@ def _read_usage(line: Line) -> Usage | None:
 TRANSCRIPT = TranscriptDialect(
     name=r"rollout-.+-{id}\.jsonl",
     read=read,
-    usage=UsageLines(b'"token_usage_record"', _read_usage),
+    usage=UsageParser(b'"token_usage_record"', _read_usage),
 )

@@ -1,4 +1,4 @@
-"""Answer the dialogs of Gemini CLI by keys."""
+"""The keys that answer Gemini CLI's dialogs."""
 
 from __future__ import annotations
 
@@ -7,5 +7,9 @@ import re
 from rookery.agents.shared.keys import DialogKeys
 
 KEYS = DialogKeys(
-    *("1", re.compile("Allow once"), "escape", re.compile(r"No, .*\(esc\)")), takes_words=True
+    yes="1",
+    yes_pattern=re.compile("Allow once"),
+    no="escape",
+    no_pattern=re.compile(r"No, .*\(esc\)"),
+    accepts_free_text=True,
 )

@@ -1,4 +1,4 @@
-"""Where Gemini CLI reads its settings, and how our hooks stand there."""
+"""Where Gemini CLI reads its settings, and how Rookery's hooks are written there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rookery.ports.settings import (
     SettingsLanguage,
 )
 
-#: The variable that names the folder in which its folder of settings is.
+#: The environment variable with the path of the folder that contains ``.gemini``.
 HOME = "GEMINI_CLI_HOME"
 
 
@@ -24,11 +24,11 @@ def user_folder(environment: Mapping[str, str], home: Path) -> Path:
     return Path(environment.get(HOME) or home) / ".gemini"
 
 
-def files(is_project: bool) -> tuple[tuple[str, SettingsLanguage], ...]:
+def settings_files(in_project: bool) -> tuple[tuple[str, SettingsLanguage], ...]:
     return (("settings.json", Json(comments=True)),)
 
 
-def is_off(text: str) -> bool:
+def hooks_are_disabled(text: str) -> bool:
     match jsonc_edit.parse_table(text).get("hooksConfig"):
         case {"enabled": False}:
             return True
@@ -40,10 +40,10 @@ def is_off(text: str) -> bool:
 
 SETTINGS = SettingsDialect(
     title="Gemini",
-    next_step="The hooks take effect when Gemini starts the next time.",
+    takes_effect="The hooks take effect the next time Gemini starts.",
     user_folder=user_folder,
-    files=files,
+    files=settings_files,
     hooks=HookShape(EVENTS, name="rookery"),
-    switch=HookSwitch((".gemini/settings.json",), is_off),
+    switch=HookSwitch((".gemini/settings.json",), hooks_are_disabled),
     commands=CommandFiles(".gemini"),
 )

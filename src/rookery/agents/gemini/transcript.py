@@ -8,30 +8,30 @@ from pathlib import Path
 
 from rookery.agents.gemini.settings import HOME, user_folder
 from rookery.agents.shared.transcript_lines import (
-    call_of,
-    name_of,
-    number_of,
+    format_call,
     result_of,
+    short_string,
     text_of,
+    token_count,
 )
 from rookery.ports.transcript import (
     FolderSources,
     Line,
-    Said,
+    PassageTexts,
     Tokens,
     TranscriptDialect,
     Usage,
-    UsageLines,
+    UsageParser,
 )
 
 
-def read(line: Line) -> Said:
+def read(line: Line) -> PassageTexts:
     match line:
         case {"type": "user", "content": content}:
             text = text_of(content)
-            if not text.startswith("<session_context>"):  # which it says to itself
+            if not text.startswith("<session_context>"):  # Gemini's own note
                 yield "prompt", text
-        # Without tokens it is an old answer, written down again after a refusal.
+        # An entry without tokens is an old answer that is repeated after a denial.
         case {"type": "gemini", "content": content, "tokens": dict()}:
             yield "words", text_of(content)
             for call in line.get("toolCalls") or ():
@@ -44,10 +44,10 @@ def read(line: Line) -> Said:
             return
 
 
-def _read_call(call: Line) -> Said:
+def _read_call(call: Line) -> PassageTexts:
     match call:
-        case {"name": str(name), "args": given}:
-            yield "call", call_of(name, given)
+        case {"name": str(name), "args": tool_input}:
+            yield "call", format_call(name, tool_input)
             for part in call.get("result") or ():
                 yield "result", result_of(_output(part))
         case _:
@@ -66,17 +66,17 @@ def _read_usage(line: Line) -> Usage | None:
     match line:
         case {"type": "gemini", "id": str(id_), "timestamp": str(at), "tokens": dict(usage)}:
             used = Tokens(
-                number_of(usage, "input") + number_of(usage, "tool"),
-                number_of(usage, "output") + number_of(usage, "thoughts"),
-                number_of(usage, "cached"),
+                token_count(usage, "input") + token_count(usage, "tool"),
+                token_count(usage, "output") + token_count(usage, "thoughts"),
+                token_count(usage, "cached"),
             )
-            return Usage(id_, datetime.fromisoformat(at), name_of(line, "model"), used)
+            return Usage(id_, datetime.fromisoformat(at), short_string(line, "model"), used)
         case _:
             return None
 
 
 def folders(sources: FolderSources) -> Iterable[str]:
-    """Return its folders where its user starts it, and where Rookery does."""
+    """Return Gemini's folders: for sessions that the user starts, and that Rookery starts."""
     ours = {**sources.login, **sources.shared, **sources.own}
     for each in (sources.login, ours):
         if home := each.get(HOME) or each.get("HOME"):
@@ -88,5 +88,5 @@ TRANSCRIPT = TranscriptDialect(
     read=read,
     place="tmp/*/chats/session-*-{head}.jsonl",
     folders=folders,
-    usage=UsageLines(b'"tokens"', _read_usage),
+    usage=UsageParser(b'"tokens"', _read_usage),
 )

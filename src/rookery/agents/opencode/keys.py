@@ -1,15 +1,15 @@
-"""Answer the dialogs of OpenCode by keys."""
+"""The keys that answer OpenCode's dialogs."""
 
 from __future__ import annotations
 
 import re
 
-from rookery.agents.shared.keys import DialogKeys, is_said, one_line
+from rookery.agents.shared.keys import DialogKeys, one_line, shows_text
 from rookery.model.permissions import Call, Outcome, Verdict
 from rookery.model.screens import Dialog, Press
 
-#: What it asks back, and the keys for yes and no: one cancels, the other confirms.
-_ASKED_BACK = {
+#: The dialogs that ask to confirm a choice, each with its keys for allowing and denying.
+_CONFIRMATIONS = {
     "Reject permission Tell OpenCode what to do differently": ("escape", "enter"),
     "Always allow": ("escape", "escape"),
 }
@@ -17,35 +17,37 @@ _ASKED_BACK = {
 
 class OpenCodeKeys(DialogKeys):
     def decide(self, dialog: Dialog, call: Call, verdict: Verdict) -> Press | None:
-        if asks_back(dialog.text):
-            return _answer_back(dialog, verdict)
+        if is_confirmation(dialog.text):
+            return _answer_confirmation(dialog, verdict)
         return super().decide(dialog, call, verdict)
 
     def reason_note(self, call: Call) -> str:
         if call.questions:
             return super().reason_note(call)
         return (
-            "The reason is not delivered, unless a subagent asks: else its dialog takes none."
+            "The agent receives your reason only if a subagent asked: other dialogs have no"
+            " field for one."
         )
 
 
-def asks_back(text: str) -> bool:
-    """Return whether a dialog only asks to confirm what was chosen in the one before it."""
-    return any(text.startswith(each) for each in _ASKED_BACK)
+def is_confirmation(text: str) -> bool:
+    """Return whether a dialog only asks to confirm the choice of the dialog before it."""
+    return any(text.startswith(each) for each in _CONFIRMATIONS)
 
 
-def _answer_back(dialog: Dialog, verdict: Verdict) -> Press | None:
-    asked = next(each for each in _ASKED_BACK if dialog.text.startswith(each))
+def _answer_confirmation(dialog: Dialog, verdict: Verdict) -> Press | None:
+    asked = next(each for each in _CONFIRMATIONS if dialog.text.startswith(each))
     yes_or_no = 0 if verdict.outcome is Outcome.ALLOWED else 1
-    written = dialog.text.removeprefix(asked).strip()
-    key = Press((_ASKED_BACK[asked][yes_or_no],))
-    if not written or dialog.options:
+    typed_reason = dialog.text.removeprefix(asked).strip()
+    key = Press((_CONFIRMATIONS[asked][yes_or_no],))
+    if not typed_reason or dialog.options:
         wants_reason = verdict.outcome is Outcome.DENIED and verdict.reason
         if wants_reason and not dialog.options:
             return Press(words=one_line(verdict.reason), is_last=False)
         return key
-    return key if is_said(written, verdict.reason) else None
+    return key if shows_text(typed_reason, verdict.reason) else None
 
 
-#: Enter chooses what is marked, which cannot be seen: at worst that is no, or asks back.
+#: Enter chooses the selected option, which is not visible on the screen. In the worst case
+#: that option denies, or opens a confirmation.
 KEYS = OpenCodeKeys("enter", re.compile("Allow once"), "escape", re.compile("Reject"))

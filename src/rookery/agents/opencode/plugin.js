@@ -253,7 +253,7 @@ class Conversation {
     this.waiting.delete(call)
     if (call.end.signal.aborted) return "It was interrupted while it was being decided."
     const verdict = read(said)
-    return verdict.decision === "deny" ? verdict.reason || "It was denied." : ""
+    return verdict.decision === "deny" ? verdict.reason || "Denied without a reason." : ""
   }
 
   ran({ tool: tool_name, callID: tool_use_id, args }) {

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from rookery.agents.opencode.keys import asks_back
+from rookery.agents.opencode.keys import is_confirmation
 from rookery.agents.shared.choices import read as read_options
 from rookery.model.screens import Dialog, Screen, View, bounded
 
@@ -151,7 +151,7 @@ def _dialog(lines: Sequence[str]) -> Dialog | None:
         is_numbered=bool(found.options),
         subjects=_subjects(asked),
         is_cut=is_permission and len(block) >= _MAX_ROWS,
-        asks_back=asks_back(text),
+        is_confirmation=is_confirmation(text),
     )
     return bounded(dialog)
 

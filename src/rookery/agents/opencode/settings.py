@@ -1,4 +1,4 @@
-"""Where OpenCode reads its settings, and how our plugin stands there."""
+"""Where OpenCode reads its settings, and how Rookery's plugin is installed."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ def user_folder(environment: Mapping[str, str], home: Path) -> Path:
     return Path(environment.get("XDG_CONFIG_HOME") or home / ".config") / "opencode"
 
 
-def files(is_project: bool) -> tuple[tuple[str, SettingsLanguage], ...]:
+def settings_files(in_project: bool) -> tuple[tuple[str, SettingsLanguage], ...]:
     return ()
 
 
 def template() -> str:
-    """Read the plugin, with ``"@name@"`` where the values of a home go."""
+    """Return the text of the plugin, with ``"@name@"`` in place of each value."""
     file = resources.files("rookery.agents.opencode") / "plugin.js"
     return file.read_text(encoding="utf-8")
 
 
 SETTINGS = SettingsDialect(
     title="OpenCode",
-    next_step="The hooks take effect when OpenCode starts the next time.",
+    takes_effect="The hooks take effect the next time OpenCode starts.",
     user_folder=user_folder,
-    files=files,
+    files=settings_files,
     plugin=PluginFile("plugin/rookery.js", template),
     commands=CommandFiles(
         ".opencode",

@@ -8,7 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rookery.agents.shared import background_tasks
-from rookery.agents.shared.claude_style_replies import decision_before_tool, permission_decision
+from rookery.agents.shared.claude_style_replies import (
+    permission_request_output,
+    pre_tool_use_output,
+)
 from rookery.model import facts
 from rookery.model.errors import HookUnreadable
 from rookery.model.facts import SessionId
@@ -143,11 +146,11 @@ class ClaudeStyleHooks:
     def answer(self, payload: Payload, verdict: Verdict | None) -> str:
         event = payload["hook_event_name"]
         if event == "PreToolUse":
-            said = decision_before_tool(verdict)
+            said = pre_tool_use_output(verdict)
         elif verdict is None or verdict.outcome is Outcome.GONE:
             return ""  # the agent's dialog is on the screen already
         else:
-            said = {"decision": permission_decision(payload, verdict)}
+            said = {"decision": permission_request_output(payload, verdict)}
         whole = {"hookSpecificOutput": {"hookEventName": event, **said}}
         return json.dumps(whole) if said else ""
 

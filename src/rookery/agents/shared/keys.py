@@ -1,7 +1,7 @@
-"""Choose the keys that answer a dialog where no hook can return the answer. Pure.
+"""Choose the keys that answer a dialog, for dialogs that hooks cannot answer. No I/O.
 
-No key is better than a wrong one: a dialog that does not read as expected is left to the person
-at the terminal. Each call returns one step; the screen is read again before the next.
+No key is better than a wrong one: a dialog whose text is not as expected is left to the user at
+the terminal. Each call returns one step; the screen is read again before the next.
 """
 
 from __future__ import annotations
@@ -23,17 +23,21 @@ _FREE = re.compile(r"Type something\.?|Type your own answer|Enter a custom value
 
 @dataclass(frozen=True, slots=True)
 class DialogKeys:
-    """The keys for yes and no, and patterns for the options they choose: first and last."""
+    """The keys for yes and no, and patterns for the options that they choose.
+
+    A key is pressed only if the first option matches ``yes_pattern``, or the last one
+    ``no_pattern``.
+    """
 
     yes: str
-    reads_yes: re.Pattern[str]
+    yes_pattern: re.Pattern[str]
     no: str
-    reads_no: re.Pattern[str]
-    takes_words: bool = False  #: questions accept free text and several answers at once
-    hides_no: bool = False  #: the last option may be cut off; the key for no works anyway
+    no_pattern: re.Pattern[str]
+    accepts_free_text: bool = False  #: questions accept free text, and one dialog has several
+    no_works_if_cut: bool = False  #: the key for no works even if the last option is cut off
 
     def keys_for(self, dialog: Dialog, call: Call, verdict: Verdict) -> Press | None:
-        """Return the next step that enters a verdict in a dialog; None if it is not certain."""
+        """Return the next step that enters a verdict in a dialog; None if unclear."""
         if verdict.outcome is Outcome.ANSWERED:
             return _answer_question(dialog, call, verdict)
         if verdict.outcome not in {Outcome.ALLOWED, Outcome.DENIED}:
@@ -46,58 +50,73 @@ class DialogKeys:
         """Return the next step that allows or denies a permission."""
         first, last = (dialog.options[0], dialog.options[-1]) if dialog.options else ("", "")
         if verdict.outcome is Outcome.ALLOWED:
-            return Press((self.yes,)) if self.reads_yes.fullmatch(first) else None
-        is_no = (self.hides_no and dialog.is_cut) or self.reads_no.fullmatch(last)
+            return Press((self.yes,)) if self.yes_pattern.fullmatch(first) else None
+        is_hidden = self.no_works_if_cut and dialog.is_cut
+        is_no = is_hidden or self.no_pattern.fullmatch(last) is not None
         return Press((self.no,)) if is_no else None
 
     def reason_note(self, call: Call) -> str:
-        return "The reason is not delivered: its dialog takes none."
+        return "The agent did not receive your reason: this dialog has no field for one."
 
-    def takes(self, call: Call, answers: Mapping[str, tuple[str, ...]]) -> bool:
+    def can_enter(self, call: Call, answers: Mapping[str, tuple[str, ...]]) -> bool:
+        """Return whether keys can enter these answers.
+
+        A dialog that is known from the screen only needs the name of an option. Several
+        questions need names of options and an agent that accepts free text; one question needs
+        either of these.
+        """
         options = {each.text: each.options for each in call.questions}
-        named = all({*given} <= {*options.get(text, ())} for text, given in answers.items())
+        are_options = all(
+            {*chosen} <= {*options.get(text, ())} for text, chosen in answers.items()
+        )
         if call.tool == DIALOG:
-            return named
+            return are_options
         if len(call.questions) > 1:
-            return named and self.takes_words
-        return named or self.takes_words
+            return are_options and self.accepts_free_text
+        return are_options or self.accepts_free_text
 
 
-def _answer_question(  # noqa: PLR0911 - a table
+def _answer_question(  # noqa: PLR0911 - one return for each kind of dialog
     dialog: Dialog, call: Call, verdict: Verdict
 ) -> Press | None:
     if is_review(dialog):
-        is_ours = all(_is_reviewed(dialog, given) for given in verdict.answers.values())
-        hand_in = choose(dialog, 0) if dialog.options else Press(("enter",))
-        return hand_in if is_ours else None
+        return _submit_reviewed(dialog, verdict)
     if call.tool == DIALOG:
         return _choose_named(dialog, verdict)
     question = asked_in(dialog, call)
     if question is None or question.text not in verdict.answers:
         return None
-    given = verdict.answers[question.text]
+    answers = verdict.answers[question.text]
     if any(_TICK.fullmatch(each) for each in dialog.options):
-        return _tick(dialog, given)
-    if len(given) != 1:
+        return _tick(dialog, answers)
+    if len(answers) != 1:
         return None
+    answer = answers[0]
     names = [each.strip() for each in dialog.options]
-    if given[0] in question.options and given[0] in names:
-        return choose(dialog, names.index(given[0]), is_last=len(call.questions) == 1)
-    if given[0] in question.options and any(each.startswith(given[0]) for each in names):
+    if answer in question.options and answer in names:
+        return choose(dialog, names.index(answer), is_last=len(call.questions) == 1)
+    if answer in question.options and any(each.startswith(answer) for each in names):
         return None  # already chosen and marked, as in "Blue ✓": there is nothing to type
-    return _type_answer(dialog, question, given[0])
+    return _type_answer(dialog, question, answer)
+
+
+def _submit_reviewed(dialog: Dialog, verdict: Verdict) -> Press | None:
+    """Submit a page that lists all answers, if it shows exactly those of the verdict."""
+    if not all(_is_reviewed(dialog, answers) for answers in verdict.answers.values()):
+        return None
+    return choose(dialog, 0) if dialog.options else Press(("enter",))
 
 
 def _choose_named(dialog: Dialog, verdict: Verdict) -> Press | None:
     """Choose an option of a dialog that is known from the screen only."""
-    given = [each for answers in verdict.answers.values() for each in answers]
-    if len(given) != 1 or dialog.options.count(given[0]) != 1:
+    names = [each for answers in verdict.answers.values() for each in answers]
+    if len(names) != 1 or dialog.options.count(names[0]) != 1:
         return None
-    return choose(dialog, dialog.options.index(given[0]))
+    return choose(dialog, dialog.options.index(names[0]))
 
 
-def _is_reviewed(dialog: Dialog, given: tuple[str, ...]) -> bool:
-    return squeeze(", ".join(given)) in squeeze(" ".join(dialog.subjects))
+def _is_reviewed(dialog: Dialog, answers: tuple[str, ...]) -> bool:
+    return squeeze(", ".join(answers)) in squeeze(" ".join(dialog.subjects))
 
 
 def _tick(dialog: Dialog, wanted: tuple[str, ...]) -> Press | None:
@@ -112,16 +131,17 @@ def _tick(dialog: Dialog, wanted: tuple[str, ...]) -> Press | None:
     return Press(("right",), is_last=False)
 
 
-def _type_answer(dialog: Dialog, question: Question, words: str) -> Press | None:
-    place = len(question.options)
-    if place >= len(dialog.options):
+def _type_answer(dialog: Dialog, question: Question, text: str) -> Press | None:
+    free_text_index = len(question.options)
+    if free_text_index >= len(dialog.options):
         return None
-    told = dialog.options[place]
-    if dialog.chosen != place:
-        return choose(dialog, place, is_last=False) if _FREE.fullmatch(told) else None
-    if _FREE.fullmatch(told):
-        return Press(words=one_line(words), is_last=False)
-    return Press(("enter",)) if is_said(told, words) else None
+    option = dialog.options[free_text_index]
+    if dialog.chosen != free_text_index:
+        is_empty = _FREE.fullmatch(option)
+        return choose(dialog, free_text_index, is_last=False) if is_empty else None
+    if _FREE.fullmatch(option):
+        return Press(words=one_line(text), is_last=False)
+    return Press(("enter",)) if shows_text(option, text) else None
 
 
 def choose(dialog: Dialog, number: int, *, is_last: bool = True) -> Press | None:
@@ -138,15 +158,15 @@ def choose(dialog: Dialog, number: int, *, is_last: bool = True) -> Press | None
 
 
 def towards(dialog: Dialog, number: int) -> tuple[str, ...]:
-    """Return the key that moves the mark towards an option."""
+    """Return the keys that move the selection one step towards an option."""
     return ("down",) if dialog.chosen is None or dialog.chosen < number else ("up",)
 
 
-def is_said(shown: str, words: str) -> bool:
-    """Return whether a dialog shows this text, regardless of line breaks."""
-    return flat(shown) == flat(words)
+def shows_text(shown: str, text: str) -> bool:
+    """Return whether the shown text equals ``text``, ignoring all whitespace."""
+    return flat(shown) == flat(text)
 
 
-def one_line(words: str) -> str:
+def one_line(text: str) -> str:
     """Return the text as one line: a line break would act as Enter and answer the dialog."""
-    return " ".join(words.split())
+    return " ".join(text.split())

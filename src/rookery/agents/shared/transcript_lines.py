@@ -1,7 +1,7 @@
 """Helpers for the transcripts of several agents: texts, tool calls, token counts.
 
 Claude counts cached tokens separately, Codex and Gemini include them in the input tokens. Here
-they are always included: input tokens are all tokens that went in.
+they are always included: input tokens contain cache reads and cache writes.
 """
 
 from __future__ import annotations
@@ -17,27 +17,28 @@ MAX_CALL_CHARS, MAX_RESULT_CHARS = 500, 1_000
 #: Characters kept of an id and of a model's name.
 MAX_NAME_CHARS = 200
 
-#: Maximum tokens of one response; a larger number is an error.
+#: The largest token count that is accepted; a larger one makes the line invalid.
 MAX_TOKENS = 10**9
 
 
 def text_of(content: Line) -> str:
-    """Return the text of a content, which is a string or a list of parts."""
+    """Return the text of a message's content: a string, or a list of parts."""
     return content if isinstance(content, str) else "\n".join(_texts(content))
 
 
 def _texts(parts: Line) -> Iterator[str]:
-    for part in parts if isinstance(parts, list) else ():
+    if not isinstance(parts, list):
+        return
+    for part in parts:
         match part:
             case {"text": str(text)} | str(text):
                 yield text
-            case _:
-                continue
 
 
-def call_of(name: str, given: Line) -> str:
+def format_call(name: str, tool_input: Line) -> str:
     """Return a tool call as text, with the beginning of its input."""
-    text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+    is_text = isinstance(tool_input, str)
+    text = tool_input if is_text else json.dumps(tool_input, ensure_ascii=False)
     return f"{name} {_shortened(text, MAX_CALL_CHARS)}"
 
 
@@ -46,14 +47,14 @@ def result_of(content: Line) -> str:
     return _shortened(text_of(content), MAX_RESULT_CHARS)
 
 
-def _shortened(text: str, most: int) -> str:
+def _shortened(text: str, limit: int) -> str:
     text = text.strip()
-    if len(text) <= most:
+    if len(text) <= limit:
         return text
-    return f"{text[:most]}… ({len(text) - most:,} characters more)"
+    return f"{text[:limit]}… ({len(text) - limit:,} more characters)"
 
 
-def number_of(usage: Mapping[str, object], name: str) -> int:
+def token_count(usage: Mapping[str, object], name: str) -> int:
     """Return a token count; 0 if missing. Raises ``ValueError`` for an invalid value."""
     number = usage.get(name)
     if number is None:
@@ -63,6 +64,7 @@ def number_of(usage: Mapping[str, object], name: str) -> int:
     return number
 
 
-def name_of(line: Mapping[str, object], field: str) -> str:
+def short_string(line: Mapping[str, object], field: str) -> str:
+    """Return the beginning of a string field; empty if it is missing or no string."""
     name = line.get(field)
     return name[:MAX_NAME_CHARS] if isinstance(name, str) else ""
