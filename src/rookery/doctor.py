@@ -239,7 +239,7 @@ def _shown(message: UnsureMessage) -> str:
 def _hook_programs(home: Home) -> Check:
     """Check whether the programs that agents run as hooks are unchanged."""
     if not home.database.exists():
-        return Check("hook programs", ok=None, detail="they are laid at the first start")
+        return Check("hook programs", ok=None, detail="they are written at the first start")
     problem = find_problem(home)
     return Check(
         "hook programs", ok=not problem, detail=problem or "they are as they were laid"

@@ -73,7 +73,7 @@ def test_a_running_daemon_restores_hook_programs_and_says_so(cold: Rookery) -> N
     whole = [each.read_bytes() for each in laid]
 
     for file, content in zip(laid, whole, strict=True):
-        # A program that is damaged while the others are laid is restored without a word.
+        # A program that is damaged while the others are written is restored without a word.
         eventually(lambda: is_used(cold) and not programs.find_problem(home))
         file.unlink()
         eventually(lambda: file.exists() and file.read_bytes() == content)  # noqa: B023
@@ -81,7 +81,7 @@ def test_a_running_daemon_restores_hook_programs_and_says_so(cold: Rookery) -> N
         eventually(lambda: file.read_bytes() == content)  # noqa: B023
     eventually(lambda: is_used(cold) and not programs.find_problem(home))
 
-    said = [line for line in home.log.read_text().splitlines() if "laid again" in line]
+    said = [line for line in home.log.read_text().splitlines() if "written again" in line]
     assert [any(f"{file} " in line for line in said) for file in laid] == [True] * 3
     assert "they are as they were laid" in cold.run("doctor").stdout
 

@@ -22,11 +22,11 @@ from rookery.permissions.rules_file import RulesFile
 @dataclass(frozen=True, slots=True)
 class AppliedChange:
     change: Change
-    backup: Path | None  #: of the earlier text; None if there was no file
+    backup: Path | None  #: the copy of the earlier text; None if there was no file
 
 
 def write_programs(home: Home) -> None:
-    """Write the hook programs, and what they answer until a daemon has run."""
+    """Write the hook programs, and the answers that they give until a daemon has run."""
     if not home.offline_answers.exists():
         rules_file = RulesFile(home.rules)
         if reading := rules_file.look():
@@ -42,7 +42,7 @@ def apply_plan(home: Home, plan: SetupPlan) -> list[AppliedChange]:
     home.prepare()
     before = record.load(home)
     applied = [AppliedChange(change, _back_up(home, change)) for change in plan.changes]
-    # The record first: an entry too many does no harm.
+    # The record is saved first: an entry too many does no harm, a missing one does.
     record.save(home, plan.record)
     with ExitStack() as on_failure:
         on_failure.callback(record.save, home, before)

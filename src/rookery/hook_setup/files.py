@@ -42,7 +42,7 @@ class Change:
         return self.with_context(3)
 
     def with_context(self, lines: int) -> str:
-        """Return the diff with so many lines of context."""
+        """Return the diff with ``lines`` lines of context."""
         before, after = (_LINE.findall(text or "") for text in (self.before, self.after))
         shown = difflib.unified_diff(before, after, *self._names(), n=lines)
         return "".join(_whole(line) for line in shown)
@@ -84,9 +84,9 @@ class StagedFiles:
     def write(self, agent: str, file: Path, text: str | None) -> None:
         self.read(file)
         target = _target(file)
-        known = self._after.get(target)
-        called = known.file if known else file
-        self._after[target] = Change(agent, called, self._before[target], text, target)
+        earlier = self._after.get(target)
+        name = earlier.file if earlier else file
+        self._after[target] = Change(agent, name, self._before[target], text, target)
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -96,8 +96,7 @@ class StagedFiles:
 def read(file: Path) -> str | None:
     """Return a file's text with its line ends unchanged; None if there is no file."""
     try:
-        found = file.stat()
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(file.stat().st_mode):
             raise CommandRefused(f"{file} is not a file.")
         return file.read_bytes().decode()
     except FileNotFoundError:
@@ -114,9 +113,9 @@ def named_in_errors(file: Path) -> Iterator[None]:
     try:
         yield
     except ConfigBroken as error:
-        words = str(error.args[0])
-        whole = words if words.startswith(str(file)) else f"{file}, {words}"
-        raise ConfigBroken(whole) from error
+        message = str(error.args[0])
+        is_named = message.startswith(str(file))
+        raise ConfigBroken(message if is_named else f"{file}, {message}") from error
 
 
 def check(changes: Sequence[Change]) -> None:
@@ -134,7 +133,7 @@ def check(changes: Sequence[Change]) -> None:
 
 
 def check_within(file: Path, folder: Path) -> None:
-    """Refuse a file that a link, at it or above it, leads out of the folder."""
+    """Raise ``CommandRefused`` if links in a file's path lead out of the folder."""
     target = _target(file)
     if not target.is_relative_to(_target(folder)):
         raise CommandRefused(
@@ -172,8 +171,8 @@ def remove_folders(folders: Sequence[Path]) -> None:
 
 
 def put_private(file: Path, text: str) -> None:
-    """Write one of our own files atomically, readable by its owner only."""
-    with _beside(file) as new:
+    """Write a file of Rookery's own atomically, readable by its owner only."""
+    with _replacing(file) as new:
         os.fchmod(new, stat.S_IRUSR | stat.S_IWUSR)
         _write(new, text)
 
@@ -184,18 +183,18 @@ def _put(file: Path, text: str | None) -> None:
         target.unlink(missing_ok=True)
         return
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with _beside(target) as new:
+    with _replacing(target) as new:
         if target.exists():
-            found = target.stat()
-            if (found.st_uid, found.st_gid) != (os.geteuid(), os.getegid()):
-                os.fchown(new, found.st_uid, found.st_gid)
-            os.fchmod(new, stat.S_IMODE(found.st_mode))
+            old = target.stat()
+            if (old.st_uid, old.st_gid) != (os.geteuid(), os.getegid()):
+                os.fchown(new, old.st_uid, old.st_gid)
+            os.fchmod(new, stat.S_IMODE(old.st_mode))
         _write(new, text)
 
 
 @contextmanager
-def _beside(target: Path) -> Iterator[int]:
-    """Open a new file that replaces the target at the end unless an error occurs."""
+def _replacing(target: Path) -> Iterator[int]:
+    """Open a new file that replaces the target at the end, unless an error occurs."""
     new = target.with_name(f".{target.name}.{secrets.token_hex(4)}.rookery")
     file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     try:

@@ -22,8 +22,8 @@ from rookery.ports.settings import (
     TrustStanding,
 )
 
-_SHIFTED = "Hooks of yours stand after ours in {}: {} will ask about them again."
-_TWO_HOMES = "Another home of Rookery has its hooks in {}, too: both are told."
+_SHIFTED = "Your own hooks come after Rookery's in {}: {} will ask about them again."
+_TWO_HOMES = "Another home of Rookery also has hooks in {}: both receive every event."
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,9 @@ class SetupPlan:
     changes: tuple[Change, ...]
     record: InstallRecord  #: after the changes
     remarks: tuple[str, ...]
-    folders: tuple[Path, ...]  #: created by us; removed if they are empty then
+    folders: tuple[
+        Path, ...
+    ]  #: created by Rookery; removed if they are empty after the changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,8 @@ class HookState:
     place: HookPlace
     file: Path
     standing: Standing | None  #: None if the settings cannot be read
-    trust: TrustStanding | None = None  #: for an agent that asks its user
-    trouble: str = ""
+    trust: TrustStanding | None = None  #: None if the agent does not ask its user about hooks
+    trouble: str = ""  #: why the settings cannot be read
 
 
 def install(
@@ -144,13 +146,13 @@ class _Planner:
         if not place.trust or standing in {"absent", "other"}:
             return HookState(place, file, standing)
         with files.named_in_errors(place.trust):
-            said = self.staged.read(place.trust) or ""
+            text = self.staged.read(place.trust) or ""
             trust = trust_lists.of_place(place)
-            kept = [
-                trust.standing(said, trust.hashes(name, self._ours(settings)))
+            standings = [
+                trust.standing(text, trust.hashes(name, self._ours(settings)))
                 for name in trust_lists.spellings(file)
             ]
-        return HookState(place, file, standing, trust.best(kept))
+        return HookState(place, file, standing, trust.best(standings))
 
     def _choose(self, place: HookPlace) -> tuple[Path, SettingsLanguage]:
         """Return the file with our hooks, else one with the user's hooks, else the default."""
@@ -194,7 +196,7 @@ class _Planner:
         self._write(place.agent, file, text)
 
     def _write(self, agent: str, file: Path, text: str) -> None:
-        """Stage a text, and record whether only we have written the file so far."""
+        """Stage a text, and record whether only Rookery has written the file so far."""
         if entry := self.record.entries.get(file):
             is_ours = entry.written == digest(self.staged.read(file))
             written = digest(text) if is_ours else ""
@@ -206,7 +208,7 @@ class _Planner:
             self.remarks.append(_SHIFTED.format(file, place.dialect.title))
 
     def _record_before(self, place: HookPlace, file: Path) -> None:
-        """Record how a file was before our first change."""
+        """Record the text of a file before Rookery's first change."""
         entry = self.record.entries.get(file)
         if entry and entry.written != digest(entry.before):
             return
@@ -224,55 +226,58 @@ class _Planner:
     def _remove(
         self, place: HookPlace, file: Path, language: SettingsLanguage
     ) -> dict[str, str]:
-        """Remove our hooks from a file. Returns how the list of trusted hooks names them."""
+        """Remove our hooks from a file. Return their keys and hashes in the list of trust."""
         text = self.staged.read(file) or ""
         if PROGRAM not in text:
             return {}  # without our hooks, a broken file need not be parsed
         settings = language.parse(text)
-        found = list(self._ours(settings))
-        if not found:
+        ours = list(self._ours(settings))
+        if not ours:
             return {}
         self._warn(place, file, settings)
-        left = hook_settings.remove(text, language, self._is_ours)
-        self._write(place.agent, file, left)
-        return trust_lists.hashes(place, file, found) if place.trust else {}
+        remaining = hook_settings.remove(text, language, self._is_ours)
+        self._write(place.agent, file, remaining)
+        return trust_lists.hashes(place, file, ours) if place.trust else {}
 
     def _forget(self, place: HookPlace) -> None:
         """Drop the place from the record, and the files that only our hooks needed."""
         for file, _ in place.files:
             if file != place.trust:
                 self._drop(file)
-        still = (file for file, entry in self.record.entries.items() if entry.is_of(place))
-        if place.trust and set(still) <= {place.trust}:
+        recorded = (file for file, entry in self.record.entries.items() if entry.is_of(place))
+        if place.trust and set(recorded) <= {place.trust}:
             self._drop(place.trust)
 
     def _drop(self, file: Path) -> None:
         if entry := self.record.entries.pop(file, None):
             text = self.staged.read(file)
             if text is not None:
-                left = entry.before if entry.written == digest(text) else text
-                is_empty = "".join(left.split()) in {"", "{}"}
-                self.staged.write(entry.agent, file, None if entry.made and is_empty else left)
+                # Restore the earlier text if only Rookery has written the file since.
+                text = entry.before if entry.written == digest(text) else text
+                is_empty = "".join(text.split()) in {"", "{}"}
+                self.staged.write(entry.agent, file, None if entry.made and is_empty else text)
             self.folders += map(Path, entry.folders)
 
     def _grant(
-        self, place: HookPlace, kept: Path, file: Path, language: SettingsLanguage
+        self, place: HookPlace, trust_file: Path, file: Path, language: SettingsLanguage
     ) -> None:
-        found = list(self._ours(language.parse(self.staged.read(file) or "")))
-        with files.named_in_errors(kept):
-            hashes = trust_lists.hashes(place, file, found)
-            text = self.staged.read(kept) or ""
-            self._write(place.agent, kept, trust_lists.of_place(place).grant(text, hashes))
+        ours = list(self._ours(language.parse(self.staged.read(file) or "")))
+        with files.named_in_errors(trust_file):
+            hashes = trust_lists.hashes(place, file, ours)
+            text = self.staged.read(trust_file) or ""
+            self._write(
+                place.agent, trust_file, trust_lists.of_place(place).grant(text, hashes)
+            )
 
-    def _withdraw(self, place: HookPlace, kept: Path, hashes: Mapping[str, str]) -> None:
-        if (text := self.staged.read(kept)) is not None:
-            left = trust_lists.of_place(place).withdraw(text, hashes)
-            self._write(place.agent, kept, left)
+    def _withdraw(self, place: HookPlace, trust_file: Path, hashes: Mapping[str, str]) -> None:
+        if (text := self.staged.read(trust_file)) is not None:
+            remaining = trust_lists.of_place(place).withdraw(text, hashes)
+            self._write(place.agent, trust_file, remaining)
 
     def _install_plugin(self, place: HookPlace, file: Path) -> None:
         standing, wanted = self._plugin(place, file)
         if standing == "other" or standing is None:
-            whose = "another home of Rookery" if standing else "somebody else"
+            whose = "another home of Rookery" if standing else "another program"
             raise CommandRefused(f"{file} belongs to {whose}; nothing was changed.")
         self._record_before(place, file)
         self.staged.write(place.agent, file, wanted)

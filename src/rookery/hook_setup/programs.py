@@ -1,7 +1,8 @@
 """Writes the programs that agents run, as hooks and as MCP server, into the home.
 
-Their paths never change. Without the home, the hook does nothing and succeeds. While there is
-one, a hook program that is missing or damaged lets no call pass: the script then answers.
+Their paths never change. If the home was removed, the hook command does nothing and succeeds.
+If the home exists but the hook program is missing or damaged, the hook script itself answers,
+so that no tool call runs undecided.
 """
 
 from __future__ import annotations
@@ -35,28 +36,28 @@ from rookery.ports.settings import SettingsDialect
 
 _log = logging.getLogger(__name__)
 
-#: Runs the hook script, in any shell. A missing script must not fail: some agents take an error
-#: of a hook for a denial.
+#: Runs the hook script, in any shell. A missing script must not fail: some agents treat a
+#: hook's error as a denial.
 RUN = ("/bin/sh", "-c", '[ -r "$0" ] && . "$0" || :')
 
-#: Told to agents that cannot be made to ask their person.
+#: The answer for agents whose hooks cannot make them ask the user.
 DAMAGED = Verdict(
     Outcome.DENIED,
     "absence",
     "Rookery cannot decide this: its files are damaged. Start its daemon: rookery up",
 )
 
-#: What it means that a hook program is missing or damaged.
+#: The end of the message that a hook program is missing or damaged.
 _CONSEQUENCE = (
     "rules do not hold for calls that need it. The daemon restores it within seconds;"
     " if it cannot, see: rookery logs"
 )
 
-#: Seconds between two looks at the programs.
+#: Seconds between two checks of the programs.
 CHECK_INTERVAL_S = 0.5
 
-#: The script of the MCP server, beside that of the hook.
-MCP = "rookery-mcp"
+#: The file name of the MCP server's script, which is beside the hook script.
+MCP_SCRIPT = "rookery-mcp"
 
 
 def script_path(home: Home) -> Path:
@@ -67,8 +68,8 @@ def script_path(home: Home) -> Path:
 def hook_argv(home: Home) -> tuple[str, ...]:
     """Return the command of the hook program, without the agent's name.
 
-    It depends on the home only: another interpreter changes neither an agent's settings nor
-    the hooks that its user has trusted.
+    It depends on the home only. So a change of the Python interpreter changes neither an
+    agent's settings nor the hooks that its user has trusted.
     """
     return (*RUN, str(script_path(home)))
 
@@ -81,14 +82,14 @@ def hook_command(home: Home, agent: str) -> str:
 def mcp_argv(home: Home) -> tuple[str, ...]:
     """Return the command of the MCP server, which uses standard input and output.
 
-    It depends on the home only, too, and has no secret in it: the caller is identified by the
-    badge in its environment, or by its process.
+    It depends on the home only and contains no secret: the caller is identified by the badge
+    in its environment, or by its process.
     """
-    return ("/bin/sh", str(home.state / MCP))
+    return ("/bin/sh", str(home.state / MCP_SCRIPT))
 
 
 def plugin(home: Home, agent: str, dialect: SettingsDialect) -> str:
-    """Return the text of an agent's plugin file for this home; empty if it takes none."""
+    """Return the text of an agent's plugin file for this home; empty if it has no plugin."""
     values = {
         "rookery-hook": [*hook_argv(home), agent],
         "rookery-door": str(home.hook_door),
@@ -98,7 +99,7 @@ def plugin(home: Home, agent: str, dialect: SettingsDialect) -> str:
 
 
 def write(home: Home, agents: Mapping[str, Agent]) -> tuple[str, ...]:
-    """Lay the programs where they can stay, and say how the hook is run."""
+    """Write the programs into the home; return the command of the hook program."""
     _update(home.hook, _compiled("hook.py"))
     _update(home.bridge, _compiled("mcp_bridge.py"))
     quick = quick_hook.path(home)
@@ -107,59 +108,59 @@ def write(home: Home, agents: Mapping[str, Agent]) -> tuple[str, ...]:
         os.utime(quick, (quick_hook.MTIME_S, quick_hook.MTIME_S))
     script = _script(home, agents, quick if is_quick else None)
     _update(script_path(home), script.encode(errors="surrogateescape"))
-    _update(home.state / MCP, _mcp_script(home).encode(errors="surrogateescape"))
+    _update(home.state / MCP_SCRIPT, _mcp_script(home).encode(errors="surrogateescape"))
     return hook_argv(home)
 
 
-#: Of each program: its inode, size, and times of the last change; none while it is missing.
+#: For each program: its inode, size, and times of the last change; None if it is missing.
 _States: TypeAlias = list[tuple[int, int, int, int] | None]
 
 
 @dataclass(slots=True)
 class HookPrograms:
-    """The programs of a running daemon, which lays them again when they are damaged."""
+    """Writes the programs again when they are damaged, while the daemon runs."""
 
     home: Home
     agents: Mapping[str, Agent]
-    #: As they were laid last; empty while a problem is known.
-    _seen: _States = field(default_factory=list)
+    #: The states after the last write; empty while a problem is known.
+    _intact: _States = field(default_factory=list)
     _has_quick: bool = False
-    _laying: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _write_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def keep(self, clock: Clock) -> None:
-        """Restore the programs, and build the quick one where that is possible; for ever."""
-        name = "Laying the hook programs"
+        """Restore damaged programs, and build the quick one if possible, until cancelled."""
+        name = "Writing the hook programs"
         await supervise.every(CHECK_INTERVAL_S, self._look, name=name, clock=clock)
 
     async def restore(self) -> None:
-        """Lay the programs again if one is not as it was laid. Raises ``OSError``."""
-        async with self._laying:
-            if _states(self.home) != self._seen:
+        """Write the programs again if one has changed. Raises ``OSError``."""
+        async with self._write_lock:
+            if _states(self.home) != self._intact:
                 await self._write()
 
     async def _look(self) -> None:
-        if _states(self.home) == self._seen:
+        if _states(self.home) == self._intact:
             return
         await self.restore()  # at once, without the compiler
         await self._report_quick_hook()
         self._has_quick = await quick_hook.build(self.home)
-        async with self._laying:
+        async with self._write_lock:
             if self._has_quick:
                 await self._write()
-            laid = _states(self.home)
-            # One may have been damaged just now: then its state is none to be kept.
-            is_used = not self._has_quick or quick_hook.path(self.home) in _laid(self.home)
-            self._seen = laid if is_used and not find_problem(self.home) else []
+            states = _states(self.home)
+            # A program may have been damaged just now: then its state is not the intact one.
+            is_used = not self._has_quick or quick_hook.path(self.home) in _in_use(self.home)
+            self._intact = states if is_used and not find_problem(self.home) else []
 
     async def _report_quick_hook(self) -> None:
-        """Log that the quick program is built again: the script may not name it any more."""
+        """Log that the quick program is rebuilt: the script may no longer name it."""
         quick = quick_hook.path(self.home)
         if self._has_quick and not await to_thread.run_sync(quick_hook.runs, quick):
-            _log.warning("The hook programs are laid again. %s does not run.", quick)
+            _log.warning("The hook programs are written again. %s does not run.", quick)
 
     async def _write(self) -> None:
         if problem := find_problem(self.home):
-            _log.warning("The hook programs are laid again. %s", problem)
+            _log.warning("The hook programs are written again. %s", problem)
         await to_thread.run_sync(write, self.home, self.agents)
 
 
@@ -176,8 +177,8 @@ def _state(file: Path) -> tuple[int, int, int, int] | None:
 
 
 def find_problem(home: Home) -> str:
-    """Return which hook program is missing or was changed since it was laid; else nothing."""
-    for file in _laid(home):
+    """Return which hook program is missing or was changed; empty if all are intact."""
+    for file in _in_use(home):
         try:
             found = file.stat()
         except OSError:
@@ -187,8 +188,8 @@ def find_problem(home: Home) -> str:
     return ""
 
 
-def _laid(home: Home) -> list[Path]:
-    """List the programs that agents are told to run, as far as the hook's script names them."""
+def _in_use(home: Home) -> list[Path]:
+    """Return the programs that agents run; the quick one only if the hook script names it."""
     quick = quick_hook.path(home)
     with suppress(OSError):
         if os.fsencode(shlex.quote(str(quick))) in script_path(home).read_bytes():
@@ -197,47 +198,47 @@ def _laid(home: Home) -> list[Path]:
 
 
 def _fixed(home: Home) -> list[Path]:
-    return [script_path(home), home.hook, home.bridge, home.state / MCP]
+    return [script_path(home), home.hook, home.bridge, home.state / MCP_SCRIPT]
 
 
 def _compiled(name: str) -> bytes:
     """Return a program compiled for this interpreter: compiling at each call is slow."""
     source = resources.files("rookery.programs") / name
     with resources.as_file(source) as path, TemporaryDirectory() as folder:
-        made = Path(folder, f"{name}c")
-        # Unchecked: there is no source beside it to compare with.
+        compiled = Path(folder, f"{name}c")
+        # Unchecked: the home has no source file to compare with.
         how = PycInvalidationMode.UNCHECKED_HASH
         py_compile.compile(
-            str(path), str(made), name, doraise=True, optimize=2, invalidation_mode=how
+            str(path), str(compiled), name, doraise=True, optimize=2, invalidation_mode=how
         )
-        return made.read_bytes()
+        return compiled.read_bytes()
 
 
 def _script(home: Home, agents: Mapping[str, Agent], quick: Path | None) -> str:
-    """Write the hook's script: the quick program if there is one, else the one in Python.
+    """Return the hook script: it runs the quick program if there is one, else ``hook.py``.
 
-    It ends in ``exec``, so that an agent that ends the hook ends the program. So whether a
-    program can run is looked at before; if none can, the script answers by itself.
+    It uses ``exec``, so that an agent that kills the hook kills the program. ``exec`` does not
+    return, so the script tests first whether a program can run. If none can, it answers itself.
     """
     python, script, hook = _python(), script_path(home), shlex.quote(str(home.hook))
-    given = shlex.join(map(str, (home.hook_door, home.spool)))
+    arguments = shlex.join(map(str, (home.hook_door, home.spool)))
     lines = [*_undecided(agents), f"hook={hook}"]
     lines.append(f"{{ [ -x {python} ] && {_is_whole(home.hook, script)}; }} || hook=")
     if quick:
-        run = f'{shlex.quote(str(quick))} {python} "$hook" {given} "$1"'
+        run = f'{shlex.quote(str(quick))} {python} "$hook" {arguments} "$1"'
         lines.append(f"{_is_whole(quick, script)} && exec {run} 2>/dev/null")
-    lines.append(f'[ "$hook" ] && exec {python} -I -S "$hook" {given} "$1" 2>/dev/null')
+    lines.append(f'[ "$hook" ] && exec {python} -I -S "$hook" {arguments} "$1" 2>/dev/null')
     return "\n".join([*lines, _answer_alone(home)])
 
 
 def _is_whole(file: Path, script: Path) -> str:
-    """Write the test whether a program is as it was laid: at the same time as the script."""
+    """Return the shell test that a program is unchanged: it has the mtime of the script."""
     this, other = shlex.quote(str(file)), shlex.quote(str(script))
     return f"[ -s {this} ] && ! [ {this} -nt {other} ] && ! [ {this} -ot {other} ]"
 
 
 def _answer_alone(home: Home) -> str:
-    """Write what the script does if no program can run: ask or deny before a tool runs."""
+    """Return the part of the script that answers if no program can run: it asks or denies."""
     no_rules = shlex.quote(with_checksum(b"{}").decode().strip())
     return f"""\
 {{ read -r stored < {shlex.quote(str(home.offline_answers))}; }} 2>/dev/null
@@ -253,26 +254,26 @@ exit 0
 
 
 def _undecided(agents: Mapping[str, Agent]) -> Iterator[str]:
-    """Write what the hook program says, in each agent's words, when no answers are stored.
+    """Yield the script lines with each agent's answer to use when no answers are stored.
 
-    The answer holds for the event before a tool runs. It is part of the script, so that it is
-    known when every other file is damaged.
+    The answer is for the event before a tool runs. It is part of the script, so that it exists
+    even if every other file is damaged.
     """
     yield 'case "$1" in'
     for name, agent in agents.items():
         hooks = agent.hooks
         if hooks and (event := hooks.traits.before_tool):
             verdict = None if hooks.traits.asks_when_told else DAMAGED
-            said = shlex.quote(hooks.answer({"hook_event_name": event}, verdict))
-            yield f"{name}) ROOKERY_HOOK_EVENT={event} ROOKERY_HOOK_ANSWER={said} ;;"
+            answer = shlex.quote(hooks.answer({"hook_event_name": event}, verdict))
+            yield f"{name}) ROOKERY_HOOK_EVENT={event} ROOKERY_HOOK_ANSWER={answer} ;;"
     yield "*) ROOKERY_HOOK_EVENT= ROOKERY_HOOK_ANSWER= ;;"
     yield "esac"
     yield "export ROOKERY_HOOK_EVENT ROOKERY_HOOK_ANSWER"
 
 
 def _mcp_script(home: Home) -> str:
-    given = shlex.join(map(str, (home.bridge, home.door)))
-    run = f"{_is_there(home.bridge)} && exec {_python()} -I -S {given}"
+    arguments = shlex.join(map(str, (home.bridge, home.door)))
+    run = f"{_is_there(home.bridge)} && exec {_python()} -I -S {arguments}"
     return f"{run}\necho 'Rookery is not installed here any more.' >&2\nexit 1\n"
 
 
@@ -287,7 +288,7 @@ def _python() -> str:
 
 
 def _update(file: Path, text: bytes) -> None:
-    """Have a file say this, at every moment the old or the new."""
+    """Write a file atomically, unless it has this content and was not touched."""
     if not file.exists() or file.read_bytes() != text or not _is_untouched(file):
         write_durably(file, text, mtime_s=quick_hook.MTIME_S)
 

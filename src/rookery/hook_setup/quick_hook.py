@@ -30,14 +30,14 @@ from rookery.programs.hook import VERSION
 
 _log = logging.getLogger(__name__)
 
-#: For the compiler, and for the program to print its version; both take far less.
+#: Time limits for the compiler, and for the program to print its version. Both need far less.
 BUILD_TIMEOUT_S, CHECK_TIMEOUT_S = 60.0, 5.0
 
-#: The modification time of every hook program as it was laid: one that was emptied or written
-#: over since has another. The hook's script compares them, which costs it no process.
+#: The modification time that is set on every hook program. A program that was overwritten since
+#: has another one. The hook script can compare these times without starting a process.
 MTIME_S = 1_000_000_000
 
-#: The names of its files in a home are this and a digest of the source.
+#: The file name of a built program: this and a digest of the source.
 PREFIX = "hook-"
 
 
@@ -55,7 +55,7 @@ def _name() -> str:
 
 
 def runs(program: Path) -> bool:
-    """Return whether a program exists, runs on this computer, and has our version."""
+    """Return whether a program exists, runs on this computer, and has this version."""
     try:
         done = subprocess.run(
             [program],
@@ -72,7 +72,7 @@ def runs(program: Path) -> bool:
 async def build(home: Home) -> bool:
     """Build the program in the home and remove older ones; return whether it runs."""
     program = path(home)
-    if not await to_thread.run_sync(runs, program) and not await _make(home, program):
+    if not await to_thread.run_sync(runs, program) and not await _copy_or_build(home, program):
         program.unlink(missing_ok=True)
         return False
     for old in set(home.state.glob(f"{PREFIX}*")) - {program}:
@@ -80,22 +80,22 @@ async def build(home: Home) -> bool:
     return True
 
 
-async def _make(home: Home, program: Path) -> bool:
+async def _copy_or_build(home: Home, program: Path) -> bool:
     """Copy the program that was built for another home, or build it."""
-    kept = Path(cache_from_source(str(_source()))).with_name(program.name)
+    cached = Path(cache_from_source(str(_source()))).with_name(program.name)
     with suppress(OSError):
-        if await _try(program, kept.read_bytes()):
+        if await _try(program, cached.read_bytes()):
             return True
-    made = await _compile(home)
-    if made is None or not await _try(program, made):
+    built = await _compile(home)
+    if built is None or not await _try(program, built):
         return False
     with suppress(OSError, HomeUnusable):  # the package may be another user's
-        write_durably(kept, made)
+        write_durably(cached, built)
     return True
 
 
-async def _try(program: Path, made: bytes) -> bool:
-    write_durably(program, made, mode=0o700, mtime_s=MTIME_S)
+async def _try(program: Path, content: bytes) -> bool:
+    write_durably(program, content, mode=0o700, mtime_s=MTIME_S)
     return await to_thread.run_sync(runs, program)
 
 
@@ -104,18 +104,18 @@ async def _compile(home: Home) -> bytes | None:
     compiler = shutil.which("cc") if sys.platform == "linux" else None
     if compiler is None:
         return None
-    made = home.run / "quick-hook"
+    output = home.run / "quick-hook"
     environment = {**os.environ, "TMPDIR": str(home.run)}
     # Static if possible: then an upgrade of libraries cannot break it.
     for linking in (["-static"], []):
-        command = [compiler, "-O2", *linking, "-o", str(made), str(_source())]
+        command = [compiler, "-O2", *linking, "-o", str(output), str(_source())]
         with anyio.move_on_after(BUILD_TIMEOUT_S):
             done = await anyio.run_process(
                 command, check=False, env=environment, start_new_session=True
             )
             if done.returncode == 0:
-                content = made.read_bytes()
-                made.unlink()
+                content = output.read_bytes()
+                output.unlink()
                 return content
     _log.info("The quick hook program cannot be built; hooks run without it.")
     return None

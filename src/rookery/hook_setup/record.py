@@ -27,9 +27,9 @@ class InstalledFile:
     folder: str
     user_folder: str
     made: bool = False  #: the file did not exist before
-    folders: tuple[str, ...] = ()  #: that did not exist before, the innermost first
+    folders: tuple[str, ...] = ()  #: parent folders that did not exist before, innermost first
     before: str = ""  #: the text before Rookery's first change
-    written: str = ""  #: empty if something else has changed the file
+    written: str = ""  #: digest of Rookery's last text; empty if another program changed it
 
     def is_of(self, place: HookPlace) -> bool:
         """Return whether the file belongs to the same agent and user."""
@@ -45,9 +45,9 @@ class InstallRecord:
     entries: dict[Path, InstalledFile] = field(default_factory=dict)
 
     def places(self) -> Iterator[HookPlace]:
-        """Yield the places that have hooks of ours, of the agents that this version knows."""
-        known = (each for each in self.entries.values() if each.agent in WITH_SETTINGS)
-        yield from dict.fromkeys(entry.place for entry in known)
+        """Yield the places with Rookery's hooks, for the agents that this version supports."""
+        supported = (each for each in self.entries.values() if each.agent in WITH_SETTINGS)
+        yield from dict.fromkeys(entry.place for entry in supported)
 
 
 def digest(text: str | None) -> str:
@@ -55,7 +55,7 @@ def digest(text: str | None) -> str:
 
 
 def load(home: Home) -> InstallRecord:
-    """Read the record; an unreadable one is empty, and hooks are found by their command.
+    """Read the record; empty if it is unreadable. Hooks are also found by their command.
 
     Fields of other versions are ignored. Without ``written`` nothing is restored.
     """

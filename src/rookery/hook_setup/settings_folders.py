@@ -15,7 +15,7 @@ Environment = Mapping[str, str]
 
 
 def dialect_of(agent: str) -> SettingsDialect:
-    """Return what is known of an agent's settings. Raises ``BadInput`` if it has none."""
+    """Return an agent's settings dialect. Raises ``BadInput`` if it has none."""
     if (settings := AGENTS[agent].settings) is None:
         raise BadInput(f"there are no hooks for {agent} yet.")
     return settings
@@ -51,7 +51,7 @@ class HookPlace:
 
     @property
     def plugin(self) -> Path | None:
-        """The plugin file, all of it ours; None if the agent takes no plugins."""
+        """The plugin file, which belongs to Rookery; None if the agent has no plugins."""
         plugin = self.dialect.plugin
         return self.folder / plugin.path if plugin else None
 
@@ -67,11 +67,11 @@ def of_project(agent: str, project: Path, environment: Environment) -> HookPlace
 
 
 def of_folder(agent: str, folder: Path) -> HookPlace:
-    there = folder.expanduser().absolute()
-    return HookPlace(agent, there, there)
+    absolute = folder.expanduser().absolute()
+    return HookPlace(agent, absolute, absolute)
 
 
 def is_used(agent: str, environment: Environment) -> bool:
     """Return whether this user has the agent's settings or its program."""
-    found = shutil.which(agent, path=environment.get("PATH"))
-    return bool(found) or of_user(agent, environment).folder.exists()
+    program = shutil.which(agent, path=environment.get("PATH"))
+    return bool(program) or of_user(agent, environment).folder.exists()

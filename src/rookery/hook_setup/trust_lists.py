@@ -11,7 +11,7 @@ from rookery.ports.settings import FoundHook, SettingsValues, TrustList
 
 
 def of_place(place: HookPlace) -> TrustList:
-    """Return what edits the list of trusted hooks. Raises ``BadInput`` if there is none."""
+    """Return the agent's list of trusted hooks. Raises ``BadInput`` if it has none."""
     if (trust := place.dialect.trust) is None:
         raise BadInput(f"{place.dialect.title} does not ask whether its user trusts hooks.")
     return trust.list

@@ -628,7 +628,7 @@ def test_a_file_that_is_ours_as_a_whole(setting: Setting) -> None:
 def test_a_file_of_somebody_else_is_not_overwritten(setting: Setting) -> None:
     file = setting.seed("opencode", "plugin/rookery.js", "mine()\n")
 
-    with pytest.raises(CommandRefused, match="somebody else"):
+    with pytest.raises(CommandRefused, match="another program"):
         setting.install("opencode")
     setting.uninstall("opencode")
 
