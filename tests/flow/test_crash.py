@@ -40,7 +40,7 @@ class Story:
         """As an honest client does that got no answer: it looks before it asks again."""
         raise NotImplementedError
 
-    def is_told(self, db: Connection) -> bool:
+    def is_recorded(self, db: Connection) -> bool:
         """Whether all that was asked for has come to an end."""
         raise NotImplementedError
 
@@ -69,7 +69,7 @@ class Story:
         while True:
             await database.rest()
             fate.mourn()
-            if await database.read(self.is_told):
+            if await database.read(self.is_recorded):
                 told.set()
             self.world.clock.skip()
 
@@ -81,7 +81,7 @@ class Start(Story):
         if not await context.database.read(everyone):
             await context.accept(self.world.plan(WORDS))
 
-    def is_told(self, db: Connection) -> bool:
+    def is_recorded(self, db: Connection) -> bool:
         return bool(everyone(db)) and all_is_said(db)
 
     def check(self, db: Connection) -> None:
@@ -108,7 +108,7 @@ class Send(Story):
         if not await context.database.read(steps):
             await context.send(self.worker, WORDS)
 
-    def is_told(self, db: Connection) -> bool:
+    def is_recorded(self, db: Connection) -> bool:
         return bool(steps(db)) and all_is_said(db)
 
     def check(self, db: Connection) -> None:
@@ -128,7 +128,7 @@ class End(Send):
     async def ask(self, context: House) -> None:
         await context.end(self.worker)
 
-    def is_told(self, db: Connection) -> bool:
+    def is_recorded(self, db: Connection) -> bool:
         return sessions.get(db, self.worker).status.is_over and not sessions.has_runtime(
             db, self.worker
         )
@@ -168,7 +168,7 @@ class EndAtOnce(Start):
                 await launched.wait()
         await context.end(session.id)
 
-    def is_told(self, db: Connection) -> bool:
+    def is_recorded(self, db: Connection) -> bool:
         return any(
             each.status.is_over and not sessions.has_runtime(db, each.id)
             for each in everyone(db)

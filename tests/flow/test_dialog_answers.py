@@ -12,8 +12,7 @@ import pytest
 from rookery.agents.catalog import AGENTS
 from rookery.agents.demo import DEMO
 from rookery.agents.shared.claude_style_hooks import ClaudeStyleHooks
-from rookery.delivery import dialog_answers
-from rookery.delivery.dialog_answers import DialogAnswers
+from rookery.delivery.dialog_answers import DialogAnswers, NotPressed
 from rookery.model.facts import InputAsked, KeysWithheld, SessionId, TurnEnded
 from rookery.model.lifecycle import Activity
 from rookery.model.permissions import (
@@ -179,8 +178,8 @@ async def test_nothing_is_pressed_into_a_dialog_that_merely_contains_the_words(
 
     found = await bench.get(request)
     assert bench.pressed == []
-    assert (found.outcome, found.reason) == ("open", dialog_answers.OTHER_DIALOG)
-    assert ("undelivered", dialog_answers.OTHER_DIALOG) in await bench.audit()
+    assert (found.outcome, found.reason) == ("open", NotPressed.OTHER_DIALOG)
+    assert ("undelivered", NotPressed.OTHER_DIALOG) in await bench.audit()
     assert await bench.grants() == 0
 
 
@@ -203,7 +202,7 @@ async def test_nothing_is_pressed_if_the_dialog_changes_while_the_intent_is_writ
     await bench.settle()
 
     assert bench.pressed == []
-    assert (await bench.withheld())[0] == dialog_answers.CHANGED
+    assert (await bench.withheld())[0] == NotPressed.CHANGED
     assert (await bench.get(request)).outcome == "open"
     assert await database.read(partial(dialogs.was_pressed, request=request)) == 0
 
@@ -217,7 +216,7 @@ async def test_nothing_is_pressed_where_two_requests_fit_the_same_dialog(bench: 
     await bench.settle()
 
     assert bench.pressed == []
-    assert (await bench.get(first)).reason == dialog_answers.UNCLEAR
+    assert (await bench.get(first)).reason == NotPressed.UNCLEAR
     assert (await bench.get(second)).outcome == "open"
 
 
@@ -266,8 +265,8 @@ async def test_a_key_that_is_ignored_is_pressed_again_a_few_times_and_then_no_mo
 
     found = await bench.get(request)
     assert bench.pressed == ["escape"] * 3
-    assert (found.outcome, found.reason) == ("open", dialog_answers.NOT_TAKEN)
-    assert ("unsure", dialog_answers.NOT_TAKEN) in await bench.audit()
+    assert (found.outcome, found.reason) == ("open", NotPressed.NOT_TAKEN)
+    assert ("unsure", NotPressed.NOT_TAKEN) in await bench.audit()
 
 
 @pytest.mark.spec("D2")
@@ -302,7 +301,7 @@ async def test_an_answer_for_a_session_that_is_over_is_settled_as_gone(bench: Be
     await bench.settle()
 
     found = await bench.get(request)
-    assert (found.outcome, found.reason) == ("gone", dialog_answers.OVER)
+    assert (found.outcome, found.reason) == ("gone", NotPressed.OVER)
     assert await bench.grants() == 0
 
 
@@ -317,7 +316,7 @@ async def test_an_answer_whose_dialog_is_gone_is_said_not_to_have_been_given(
 
     assert bench.pressed == []
     assert (await bench.get(request)).outcome == "gone"
-    assert ("undelivered", dialog_answers.NO_DIALOG) in await bench.audit()
+    assert ("undelivered", NotPressed.NO_DIALOG) in await bench.audit()
 
 
 @pytest.mark.spec("D5")
@@ -330,7 +329,7 @@ async def test_a_request_stays_open_while_its_screen_cannot_be_read(bench: Bench
 
     assert bench.pressed == []
     found = await bench.get(request)
-    assert (found.outcome, found.reason) == ("open", dialog_answers.UNREADABLE)
+    assert (found.outcome, found.reason) == ("open", NotPressed.UNREADABLE)
     assert (await bench.context.session(bench.session)).activity == "permission"
 
 
@@ -363,7 +362,7 @@ async def test_a_dialog_that_shows_a_part_is_left_alone_while_two_requests_are_o
     await bench.settle()
 
     assert bench.pressed == []
-    assert (await bench.get(first)).reason == dialog_answers.UNCLEAR
+    assert (await bench.get(first)).reason == NotPressed.UNCLEAR
 
 
 @pytest.mark.spec("D5", "B0")
@@ -640,4 +639,4 @@ async def test_a_dialog_that_differs_only_far_into_its_command_is_another_one(
 
     assert str(found.input["text"]).endswith("; ls Do you want to proceed?")
     assert bench.pressed == []
-    assert (await bench.get(found.id)).reason == dialog_answers.OTHER_DIALOG
+    assert (await bench.get(found.id)).reason == NotPressed.OTHER_DIALOG

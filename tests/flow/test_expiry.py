@@ -13,9 +13,9 @@ from rookery.model.lifecycle import Status
 from rookery.sessions.expiry import (
     CHECK_INTERVAL_SECONDS,
     UNIDENTIFIED_SILENCE,
+    ClockGap,
     Expiry,
     ExpirySpans,
-    SleepDetector,
     awake_ago,
 )
 from rookery.store import observed_panes, session_lookup, sessions
@@ -184,7 +184,7 @@ async def test_of_a_session_that_is_not_ours_only_the_record_ends(
         over = await context.session(session)
     assert (over.status, over.reason) == (
         Status.COMPLETED,
-        "nothing was heard of it for 72 h",
+        "it reported nothing for 72 h",
     )
     assert world.runtime.asked_to_leave == []
     assert world.runtime.released == []
@@ -306,7 +306,7 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 @pytest.mark.spec("A9")
 @pytest.mark.parametrize(
-    ("span", "asleep", "ago"),
+    ("span", "gaps", "ago"),
     [
         (10, [], 10),
         (10, [(30, 20)], 10),  # it slept before
@@ -318,9 +318,9 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
     ],
 )
 def test_only_sleeps_within_a_span_make_it_longer(
-    span: int, asleep: list[tuple[int, int]], ago: int
+    span: int, gaps: list[tuple[int, int]], ago: int
 ) -> None:
     hours = [timedelta(hours=each) for each in range(50)]
-    slept = [SleepDetector(NOW - hours[since], NOW - hours[until]) for since, until in asleep]
+    slept = [ClockGap(NOW - hours[since], NOW - hours[until]) for since, until in gaps]
 
-    assert awake_ago(hours[span], now=NOW, asleep=slept) == NOW - hours[ago]
+    assert awake_ago(hours[span], now=NOW, gaps=slept) == NOW - hours[ago]

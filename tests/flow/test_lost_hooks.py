@@ -241,7 +241,7 @@ async def test_an_answer_that_its_hook_was_told_is_done(bench: Bench) -> None:
     await bench.answer(request)
     due = (await bench.get(request)).delivery
 
-    told = partial(bench.permissions.note_told, request=request)
+    told = partial(bench.permissions.note_delivered, request=request)
     is_new = [await bench.context.database.write(told) for _ in range(2)]
     async with bench.checking():
         await bench.pass_time(TOO_LONG)

@@ -100,7 +100,7 @@ def test_what_lives_and_cannot_be_branched_has_to_end_first(
 @pytest.mark.parametrize(
     ("agent", "is_branch", "told"),
     [
-        ("shell", False, "shell cannot go on with"),
+        ("shell", False, "shell cannot continue"),
         ("shell", True, "shell cannot branch"),
         ("gemini", True, "gemini cannot branch"),
         ("opencode", True, "opencode cannot branch"),

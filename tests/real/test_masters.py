@@ -60,7 +60,7 @@ def told(rookery: Rookery, name: str = "master") -> list[str]:
     return [each for each in prompts if each.startswith(ENVELOPE.format(name))]
 
 
-def is_told(rookery: Rookery, words: str, name: str = "master") -> bool:
+def is_recorded(rookery: Rookery, words: str, name: str = "master") -> bool:
     return any(words in each for each in told(rookery, name))
 
 
@@ -103,10 +103,10 @@ def test_a_master_hears_that_its_worker_asks_and_that_it_went_on(rookery: Rooker
     rookery.start("master", agent="claude")
     worker = start_worker(rookery, "claude", ASKING)
 
-    eventually(partial(is_told, rookery, f"Session {worker} on"))
-    assert is_told(rookery, "needs input:")
+    eventually(partial(is_recorded, rookery, f"Session {worker} on"))
+    assert is_recorded(rookery, "needs input:")
     rookery.run("allow", "worker")
-    eventually(partial(is_told, rookery, "finished its turn"))
+    eventually(partial(is_recorded, rookery, "finished its turn"))
 
     assert len(told(rookery)) == 2
 
@@ -115,7 +115,7 @@ def test_a_master_hears_that_its_worker_asks_and_that_it_went_on(rookery: Rooker
 def test_a_master_hears_that_its_worker_was_refused(rookery: Rookery) -> None:
     rookery.start("master", agent="claude")
     start_worker(rookery, "claude", ASKING)
-    eventually(partial(is_told, rookery, "needs input:"))
+    eventually(partial(is_recorded, rookery, "needs input:"))
 
     rookery.run("deny", "worker", "--reason", "Not here.")
 
@@ -132,7 +132,7 @@ def test_a_master_hears_that_its_worker_was_interrupted(rookery: Rookery) -> Non
 
     rookery.run("interrupt", "worker")
 
-    eventually(partial(is_told, rookery, "was interrupted."))
+    eventually(partial(is_recorded, rookery, "was interrupted."))
     assert len(told(rookery)) == 1
 
 
@@ -182,7 +182,7 @@ def test_a_daemon_that_is_killed_in_between_changes_nothing(
     rookery.up()
     models.open_gate("open")
 
-    eventually(partial(is_told, rookery, "finished its turn"))
+    eventually(partial(is_recorded, rookery, "finished its turn"))
     assert len(told(rookery)) == 1
     assert "at last" in last_answer(rookery)
 
@@ -207,7 +207,7 @@ def test_a_daemon_that_is_killed_while_a_master_calls_starts_one_worker(
         rookery.kill()
     rookery.up()
 
-    eventually(partial(is_told, rookery, "finished its turn"))
+    eventually(partial(is_recorded, rookery, "finished its turn"))
     assert count_workers(rookery) == len(told(rookery)) == 1
     assert "at last" in last_answer(rookery)
 
@@ -231,7 +231,7 @@ def test_a_master_that_is_busy_or_asks_is_told_once_afterwards(
 
     rookery.run("allow", "master")
 
-    eventually(partial(is_told, rookery, "finished its turn"))
+    eventually(partial(is_recorded, rookery, "finished its turn"))
     assert early == []
     assert len(told(rookery)) == 1
     assert (rookery.project / "made").exists()
@@ -253,7 +253,7 @@ def test_a_message_to_a_busy_worker_is_answered_for_by_the_turn_that_took_it(
     )
     models.open_gate("first")
 
-    eventually(partial(is_told, rookery, "finished its turn"))
+    eventually(partial(is_recorded, rookery, "finished its turn"))
     assert len(told(rookery)) == 1
     assert rookery.json("output", "worker")["turns"][-1]["answer"] == "the master's"
     assert "the master's" in last_answer(rookery)
@@ -270,7 +270,7 @@ def test_four_masters_of_one_worker_are_each_told_once(rookery: Rookery) -> None
     rookery.send("worker", "say: done")
 
     for name in names:
-        eventually(partial(is_told, rookery, "finished its turn", name))
+        eventually(partial(is_recorded, rookery, "finished its turn", name))
     assert [len(told(rookery, name)) for name in names] == [1, 1, 1, 1]
 
 
@@ -340,8 +340,8 @@ def test_a_master_answers_its_workers_question_by_the_tool_that_it_is_told(
     asking = {"questions": [{**question, "multiSelect": False}]}
     start_worker(rookery, "claude", f"tool: AskUserQuestion {json.dumps(asking)};; result:")
 
-    eventually(partial(is_told, rookery, "needs input:"))
-    eventually(partial(is_told, rookery, "finished its turn"))
+    eventually(partial(is_recorded, rookery, "needs input:"))
+    eventually(partial(is_recorded, rookery, "finished its turn"))
 
     (asked,) = (each for each in told(rookery) if "needs input:" in each)
     assert "Which colour? (1. Red, 2. Blue) Use rookery__send_message(" in asked

@@ -36,7 +36,7 @@ def prompts(rookery: Rookery, name: str) -> str:
     return "\n".join(turn["prompt"] for turn in turns)
 
 
-def is_told(rookery: Rookery, name: str, words: str, times: int = 1) -> None:
+def is_recorded(rookery: Rookery, name: str, words: str, times: int = 1) -> None:
     def told() -> bool:
         """Look whether it was told so, so often."""
         return prompts(rookery, name).count(words) >= times
@@ -96,7 +96,7 @@ def work(rookery: Rookery, boss: Toolbox) -> None:
     made = boss.call("start_session", computer=name, name="worker", message="say: I am up")
     assert made["listening"] is True
     assert "End your turn" in made["advice"]
-    is_told(rookery, "boss", f"Session {made['session_id']} on {name}")
+    is_recorded(rookery, "boss", f"Session {made['session_id']} on {name}")
     data = boss.call("get_session_data", computer=name, session_id=made["session_id"])
     assert [turn["answer"] for turn in data["turns"]] == ["I am up"]
     assert data["session"]["parent"] == rookery.session("boss")["id"]
@@ -104,19 +104,19 @@ def work(rookery: Rookery, boss: Toolbox) -> None:
     rest(rookery, "boss")
     sent = boss.call("send_message", session_id="worker", message="say: Done")
     assert sent["listening"] is True
-    is_told(rookery, "boss", "finished its turn", times=2)
+    is_recorded(rookery, "boss", "finished its turn", times=2)
     ran = boss.call("run_agent_command", session_id="worker", command="/compact")
     assert ran["listening"] is True
-    is_told(rookery, "worker", "/compact")
+    is_recorded(rookery, "worker", "/compact")
     assert boss.call("session_stats")["launched"] == 2
 
 
 def talk(rookery: Rookery, boss: Toolbox) -> None:
-    is_told(rookery, "boss", "finished its turn", times=3)
+    is_recorded(rookery, "boss", "finished its turn", times=3)
     rest(rookery, "boss")
     began = boss.call("send_message", session_id="worker", message="say: Hello", direct=True)
     assert began["listening"] is False
-    is_told(rookery, "boss", "Hello")
+    is_recorded(rookery, "boss", "Hello")
     (pair,) = boss.call("list_relays", session_id="worker")["relays"]
     assert len(pair["members"]) == 2
     closed = boss.call("send_message", session_id="worker", message="", close_link=True)
@@ -146,14 +146,14 @@ def leave_off(rookery: Rookery, boss: Toolbox) -> None:
     boss.call("send_message", session_id="worker", message="sleep: 60")
     eventually(works)
     boss.call("send_message", session_id="worker", message="say: Now this", interrupt=True)
-    is_told(rookery, "worker", "Now this")
+    is_recorded(rookery, "worker", "Now this")
 
     boss.call("end_session", session_id="worker")
     assert rookery.ended("worker")["status"] == "killed"
     assert "has ended" in boss.refused("send_message", session_id="worker", message="Hello?")
     again = boss.call("resume_session", session_id="worker", message="say: I am back")
     assert again["listening"] is True
-    is_told(rookery, "boss", f"Session {again['session_id']} on")
+    is_recorded(rookery, "boss", f"Session {again['session_id']} on")
 
 
 @pytest.mark.spec("I2", "D3")
@@ -166,7 +166,7 @@ def test_a_parent_answers_for_its_child_where_its_person_lets_it(cold: Rookery) 
     with tools(cold, badge=badge_of(cold, "boss")) as boss:
         asks = "permission: Bash touch x"
         child = boss.call("start_session", name="child", message=asks)["session_id"]
-        is_told(cold, "boss", "needs input")
+        is_recorded(cold, "boss", "needs input")
         answered = boss.call("answer_permission", permission=child, decision="deny")
 
     assert answered["session"] == child

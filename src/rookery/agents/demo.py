@@ -135,7 +135,7 @@ DEMO = Agent(
         traits=HookTraits(
             before_tool="PreToolUse",
             permission="PermissionRequest",
-            asks_when_told=True,
+            obeys_ask=True,
             tells_start=True,
         ),
         tells_mode=True,

@@ -195,7 +195,7 @@ class HookSocket:
         rules_file = self.offline_answers.rules_file
         await rules_file.refresh(self.intake.database, self.clock)
         return _Unreadable(
-            self.offline_answers.say_to_unreadable(agent, events_in(payload), now)
+            self.offline_answers.answer_to_unreadable(agent, events_in(payload), now)
         )
 
     async def _park_unread(self, key: str, why: str) -> None:

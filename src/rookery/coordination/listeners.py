@@ -1,4 +1,4 @@
-"""Listeners: tell one session when another stops, needs input or ends."""
+"""Listeners: notify one session when another stops, needs input or ends."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sqlite3 import Connection
 
 from rookery import supervise
 from rookery.coordination.needs_input import need
-from rookery.coordination.notices import News, tell
+from rookery.coordination.notices import News, queue_news
 from rookery.coordination.wait_cycles import path_back, ring_of
 from rookery.model import facts
 from rookery.model.actors import LISTENERS
@@ -49,10 +49,10 @@ CHECK_INTERVAL_SECONDS = 1.0
 
 
 def listen(db: Connection, journal: Journal, listener: Listener) -> bool:
-    """Add a listener, which tells its caller of the target's next stop. False if it exists.
+    """Add a listener, which notifies its caller of the target's next stop. False if it exists.
 
-    With a message, the stop that counts is that of the turn which took the message up, not
-    of one that was running before. Raises ``SessionOver`` if the target has ended.
+    If the listener names a message, only the turn that took the message up counts, not a turn
+    that was running before. Raises ``SessionOver`` if the target has ended.
     """
     if listener.caller == listener.target:
         raise BadInput("a session cannot wait for itself.")
@@ -70,18 +70,18 @@ def listen(db: Connection, journal: Journal, listener: Listener) -> bool:
 def listen_to_several(
     db: Connection,
     journal: Journal,
-    wanted: Sequence[Listener],
+    new_listeners: Sequence[Listener],
     *,
     needed: int,
     deadline: timedelta | None,
 ) -> None:
-    """Add listeners that tell their caller once: when enough targets stopped, or at a deadline.
+    """Add listeners with one notification: when enough targets have stopped, or at a deadline.
 
     A target that the caller already waits for counts, and is no longer reported separately.
     """
     due = journal.clock.now() + deadline if deadline else None
-    wait = listeners.begin_wait(db, wanted[0].caller, needed=needed, deadline=due)
-    for each in wanted:
+    wait = listeners.begin_wait(db, new_listeners[0].caller, needed=needed, deadline=due)
+    for each in new_listeners:
         listen(db, journal, each)
         listeners.join_wait(db, wait, caller=each.caller, target=each.target)
 
@@ -92,12 +92,12 @@ def _report_ring(db: Connection, journal: Journal, listener: Listener) -> None:
     if not edges:
         return
     ring = [listener, *edges]
-    told = ring_of(db, listener)
-    seq = journal.append(db, facts.RingClosed(listener.caller, told))
+    ring_text = ring_of(db, listener)
+    seq = journal.append(db, facts.RingClosed(listener.caller, ring_text))
     if any(each.message is not None for each in ring):
-        return  # a message is on its way in the ring: its answer will open it again
+        return  # a message is being delivered in the ring: its answer will end the wait
     for each in ring:
-        words = RING.format(ring=told, computer=journal.computer, id=each.target)
+        words = RING.format(ring=ring_text, computer=journal.computer, id=each.target)
         _write(db, each.caller, words, seq, hops=messages.hops_of(db, listener.caller))
 
 
@@ -109,7 +109,7 @@ def react(db: Connection, entry: Entry) -> None:
             words = {"interrupted": INTERRUPTED, "failed": TURN_FAILED}.get(how, FINISHED)
             _fire(db, entry, listeners.of_stop(db, target, seq=seq), words, last_words)
         case facts.InputAsked():
-            _tell_of_asking(db, entry, entry.fact)
+            _notify_of_request(db, entry, entry.fact)
         case facts.CommandTaken(_, parcel):
             callers = listeners.of_command(db, target, seq=seq, parcel=parcel)
             _fire(db, entry, callers, OBEYED)
@@ -118,15 +118,15 @@ def react(db: Connection, entry: Entry) -> None:
         case facts.RelayLeft():
             _end_out_of_reach(db, entry, listeners.lasting_by_relay(db, target))
         case facts.SessionEnded():
-            if gone := listeners.forget_caller(db, target):
-                _log.info("%s is over; it waited for %d.", target, gone)
-            _tell_of_end(db, entry, sessions.get(db, target))
+            if removed := listeners.forget_caller(db, target):
+                _log.info("%s is over; it waited for %d.", target, removed)
+            _notify_of_end(db, entry, sessions.get(db, target))
         case _:
             pass
 
 
 def _end_out_of_reach(db: Connection, entry: Entry, lasting: Sequence[Listener]) -> None:
-    """End listeners whose caller could read the target only as a relay peer, and say so."""
+    """Remove listeners whose caller could read the target only as a relay peer; notify it."""
     for each in lasting:
         if not session_families.may_read(db, each.caller, each.target):
             listeners.remove(db, caller=each.caller, target=each.target)
@@ -134,8 +134,8 @@ def _end_out_of_reach(db: Connection, entry: Entry, lasting: Sequence[Listener])
             _write(db, each.caller, words, entry.seq, hops=_hops(db, entry))
 
 
-def _tell_of_asking(db: Connection, entry: Entry, asked: facts.InputAsked) -> None:
-    """Tell all waiting sessions that input is needed; some waited for exactly that."""
+def _notify_of_request(db: Connection, entry: Entry, asked: facts.InputAsked) -> None:
+    """Notify all waiting sessions that input is needed; some waited for exactly that."""
     target, request = sessions.get(db, asked.session), asked.request or str(entry.seq)
     for each in listeners.of_asking(db, target.id, seq=entry.seq, request=request):
         words = need(db, each.caller, target, asked)
@@ -144,9 +144,9 @@ def _tell_of_asking(db: Connection, entry: Entry, asked: facts.InputAsked) -> No
             _write(db, each.caller, words, entry.seq, hops=_hops(db, entry))
         elif each.is_lasting:
             listeners.renew(db, each, seq=entry.seq)
-            _tell_one(db, entry, each, words)
+            _notify(db, entry, each, words)
         else:
-            _tell(db, entry, [each], words)
+            _notify_and_remove(db, entry, [each], words)
 
 
 READER = Reader(
@@ -179,33 +179,35 @@ def _fire(
         words = news(_template_for(db, each, template), target, message)
         if each.is_lasting:
             listeners.renew(db, each, seq=entry.seq)
-            _tell_one(db, entry, each, words)
+            _notify(db, entry, each, words)
         else:
-            _tell(db, entry, [each], words)
+            _notify_and_remove(db, entry, [each], words)
 
 
-def _tell_of_end(db: Connection, entry: Entry, target: Session) -> None:
-    """Tell all waiting sessions that a session has ended, and remove their listeners."""
+def _notify_of_end(db: Connection, entry: Entry, target: Session) -> None:
+    """Notify all waiting sessions that a session has ended, and remove their listeners."""
     for each in listeners.of_end(db, target.id, seq=entry.seq):
         template = _template_for(db, each, ENDED)
-        _tell(db, entry, [each], news(template, target, why_ended(target)))
+        _notify_and_remove(db, entry, [each], news(template, target, why_ended(target)))
 
 
 def _template_for(db: Connection, listener: Listener, template: str) -> str:
-    """Name no tool that the listener may not use: a user made it wait for another family."""
+    """Remove the hint if the listener may not use its tool: its target is in another family."""
     is_allowed = session_families.may_read(db, listener.caller, listener.target)
     return template if is_allowed else without_hint(template)
 
 
-def _tell(db: Connection, entry: Entry, fired: Iterable[Listener], words: str) -> None:
-    """Tell each waiting session, and remove its listener."""
+def _notify_and_remove(
+    db: Connection, entry: Entry, fired: Iterable[Listener], words: str
+) -> None:
+    """Notify each waiting session, and remove its listener."""
     for each in fired:
-        _tell_one(db, entry, each, words)
+        _notify(db, entry, each, words)
         listeners.drop(db, each)
 
 
-def _tell_one(db: Connection, entry: Entry, listener: Listener, words: str) -> None:
-    """Tell one waiting session: at once, or together with the others that it waits for."""
+def _notify(db: Connection, entry: Entry, listener: Listener, words: str) -> None:
+    """Notify one waiting session: at once, or together with its other targets."""
     texts: list[str] | None = [words]
     if listener.wait is not None:
         texts = listeners.keep_news(db, listener.wait, listener.target, words)
@@ -214,13 +216,13 @@ def _tell_one(db: Connection, entry: Entry, listener: Listener, words: str) -> N
 
 
 def _hops(db: Connection, entry: Entry) -> int:
-    """Return the hop count of news: that of the turn which it is about."""
+    """Return the hop count of the turn that the news is about."""
     stop = entry.at if isinstance(entry.fact, facts.TurnEnded) else None
     return messages.hops_of(db, entry.fact.session, stop=stop)
 
 
 def _write(db: Connection, caller: SessionId, words: str, cause: int, *, hops: int = 0) -> None:
-    tell(db, caller, News(words, "what you wait for", AUTHOR, cause, hops))
+    queue_news(db, caller, News(words, "what you wait for", AUTHOR, cause, hops))
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,30 +252,30 @@ class Listeners:
         )
 
     def expire(self, db: Connection) -> int:
-        """Tell the sessions whose wait has expired. Returns how many there were."""
+        """Notify the sessions whose wait has expired. Returns how many there were."""
         due = listeners.overdue(db, now=self.journal.clock.now())
         for wait in due:
             missing = [sessions.get(db, each).name for each in listeners.awaited(db, wait.id)]
-            still = ", ".join(missing)
-            texts = [*listeners.heard(db, wait.id), WAITED_IN_VAIN.format(still=still)]
+            names = ", ".join(missing)
+            texts = [*listeners.heard(db, wait.id), WAITED_IN_VAIN.format(still=names)]
             listeners.end_wait(db, wait.id)
-            seq = self.journal.append(db, facts.WaitExpired(wait.caller, still))
+            seq = self.journal.append(db, facts.WaitExpired(wait.caller, names))
             _write(db, wait.caller, "\n".join(texts), seq)
         return len(due)
 
     def look_after(self, db: Connection) -> None:
-        """Tell the sessions that wait for an ended session; the other listeners stay."""
+        """Notify the sessions that wait for an ended session; the other listeners stay."""
         now = self.journal.clock.now()
         for target in listeners.stale(db, before=now - self.stale):
             session = sessions.get(db, target)
             if session.status.is_over:
-                self._tell_late(db, session)
+                self._notify_late(db, session)
             else:
                 _log.info("%s is still waited for.", session.name)
                 listeners.check(db, target, at=now)
 
-    def _tell_late(self, db: Connection, target: Session) -> None:
+    def _notify_late(self, db: Connection, target: Session) -> None:
         noted = facts.Noted(target.id, "waited for, and over")
         seq = self.journal.append(db, noted)
         entry = Entry(seq, self.journal.clock.now(), noted)
-        _tell_of_end(db, entry, target)
+        _notify_of_end(db, entry, target)

@@ -19,15 +19,16 @@ from rookery.store import flags, requests, session_families
 
 
 def need(db: Connection, caller: SessionId, target: Session, asked: facts.InputAsked) -> str:
-    """Return what a session asks, and who can answer it and how."""
-    found = requests.find(db, RequestId(asked.request)) if asked.request else None
+    """Return the news that a session needs input, and who can answer it and how."""
+    request = requests.find(db, RequestId(asked.request)) if asked.request else None
     template, message = NEEDS_PERSON_TO_ANSWER, asked.message
     if asked.kind == "permission":
-        template = NEEDS_DECISION if _may_decide(db, caller, found) else NEEDS_PERSON
-    elif found and found.tool == STOP:
-        template = NEEDS_DECISION if _may_decide(db, caller, found) else NEEDS_PERSON_TO_ANSWER
-    elif found and found.source == "hook" and _is_answerable(found):
-        template, message = NEEDS_ANSWER, _with_options(found)
+        template = NEEDS_DECISION if _may_decide(db, caller, request) else NEEDS_PERSON
+    elif request and request.tool == STOP:
+        if _may_decide(db, caller, request):
+            template = NEEDS_DECISION
+    elif request and request.source == "hook" and _is_answerable(request):
+        template, message = NEEDS_ANSWER, _with_options(request)
     return news(template, target, message, request=asked.request)
 
 
@@ -39,14 +40,14 @@ def _may_decide(db: Connection, caller: SessionId, request: Request | None) -> b
 
 
 def _is_answerable(request: Request) -> bool:
-    """Return whether text is accepted; the agent's own terminal takes only option names."""
+    """Return whether text is accepted; the agent's own dialog accepts only option names."""
     return not request.by_keys or all(each.options for each in request.questions)
 
 
 def _with_options(request: Request) -> str:
     """Return the questions with their options."""
-    told = []
+    lines = []
     for question in request.questions:
         listed = ", ".join(f"{n}. {each}" for n, each in enumerate(question.options, 1))
-        told.append(f"{question.text} ({listed})" if listed else question.text)
-    return " ".join(told)
+        lines.append(f"{question.text} ({listed})" if listed else question.text)
+    return " ".join(lines)

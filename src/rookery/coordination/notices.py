@@ -32,12 +32,12 @@ class News:
     words: str
     about: str  #: the subject in the envelope
     author: Actor
-    cause: int  #: the journal entry that reports it
+    cause: int  #: the number of the journal entry that caused it
     hops: int = 0
     subject: str = ""  #: precedes the text if the envelope has another subject
 
 
-def tell(db: Connection, recipient: SessionId, news: News) -> None:
+def queue_news(db: Connection, recipient: SessionId, news: News) -> None:
     """Queue news for a session, or merge it with queued news if there is no room."""
     name = sessions.get(db, recipient).name
     # ``clean`` refuses NULs, and a session must not suppress news about itself by writing one.
@@ -61,6 +61,7 @@ def _merge(db: Connection, recipient: SessionId, text: str, origin: Origin) -> N
     added = text.splitlines()
     before = [each for each in waiting.words.splitlines() if each not in {*added, LEFT_OUT}]
     lines = [*before, *added]
+    # The text is all that is stored, so this line itself records that lines were dropped.
     has_left_out = len(lines) > MAX_MERGED_LINES or waiting.words.startswith(LEFT_OUT)
-    kept = [LEFT_OUT] * has_left_out + lines[-MAX_MERGED_LINES:]
-    messages.rewrite(db, waiting.id, "\n".join(kept), hops=origin.hops)
+    merged = [LEFT_OUT] * has_left_out + lines[-MAX_MERGED_LINES:]
+    messages.rewrite(db, waiting.id, "\n".join(merged), hops=origin.hops)

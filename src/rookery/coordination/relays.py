@@ -1,4 +1,4 @@
-"""Relays let sessions talk: the answer of one is sent once to every other.
+"""Relays connect sessions: the answer of each is sent once to every other.
 
 A relay sends the last message of a turn, never screens. Loops end at a limit along the chain of
 causes, so that no code has to guess whether two agents are only being polite.
@@ -14,7 +14,7 @@ from itertools import compress
 from sqlite3 import Connection
 from uuid import uuid4
 
-from rookery.coordination.notices import News, tell
+from rookery.coordination.notices import News, queue_news
 from rookery.model import facts
 from rookery.model.actors import Actor, ActorKind
 from rookery.model.aliases import checked_alias
@@ -49,11 +49,11 @@ def create(
     """Open a relay between sessions, each under a name; an empty name means its own."""
     if not MIN_MEMBERS <= len({session for session, _ in members}) <= MAX_MEMBERS:
         raise BadInput(f"a relay has {MIN_MEMBERS} to {MAX_MEMBERS} different sessions.")
-    made = _new(journal, by, limits)
-    relays.add(db, made)
+    relay = _new(journal, by, limits)
+    relays.add(db, relay)
     for session, name in members:
-        join(db, journal, made.id, session, name=name)
-    return relays.get(db, made.id)
+        join(db, journal, relay.id, session, name=name)
+    return relays.get(db, relay.id)
 
 
 def join_pair(
@@ -61,13 +61,13 @@ def join_pair(
 ) -> Relay:
     """Return the relay between two sessions, which is opened if there is none."""
     key = relays.pair_of(pair)
-    if found := relays.of_pair(db, key):
-        return found
-    made = _new(journal, str(Actor.of_session(pair[0])), limits)
-    relays.add(db, made, pair=key)
+    if existing := relays.of_pair(db, key):
+        return existing
+    relay = _new(journal, str(Actor.of_session(pair[0])), limits)
+    relays.add(db, relay, pair=key)
     for session in pair:
-        join(db, journal, made.id, session)
-    return relays.get(db, made.id)
+        join(db, journal, relay.id, session)
+    return relays.get(db, relay.id)
 
 
 def _new(journal: Journal, by: str, limits: RelayLimits) -> Relay:
@@ -108,7 +108,7 @@ def join(
 def leave(
     db: Connection, journal: Journal, relay_id: RelayId, session: SessionId, *, reason: str
 ) -> bool:
-    """Remove a session and tell the others once. Returns False if it was no member."""
+    """Remove a session and notify the others once. Returns False if it was no member."""
     relay = relays.get(db, relay_id)
     member = relay.member(session)
     if member is None or not relays.leave(db, relay.id, session, at=journal.clock.now()):
@@ -120,7 +120,7 @@ def leave(
 
 
 def close(db: Connection, journal: Journal, relay_id: RelayId, *, by: str, reason: str) -> bool:
-    """Close a relay and tell its members once, except the one that closed it."""
+    """Close a relay and notify its members once, except the one that closed it."""
     relay = relays.get(db, relay_id)
     if relay.closed_at:
         return False
@@ -132,8 +132,8 @@ def close(db: Connection, journal: Journal, relay_id: RelayId, *, by: str, reaso
     for member in relay.present:
         seq = journal.append(db, facts.RelayLeft(member.session, relay.id, reason))
         if member != closer:
-            parting = _Leaving(seq, journal.clock.now(), reason, hops)
-            _tell(db, relay, member, f"The relay is closed: {reason}.", parting)
+            leaving = _Leaving(seq, journal.clock.now(), reason, hops)
+            _notify(db, relay, member, f"The relay is closed: {reason}.", leaving)
     return True
 
 
@@ -142,13 +142,13 @@ def react(db: Connection, entry: Entry) -> None:
     match entry.fact:
         case facts.TurnEnded(session, last_words, "finished") if last_words.strip():
             for relay in relays.of_session(db, session):
-                _pass_on(db, entry, relay, last_words)
+                _forward(db, entry, relay, last_words)
         case facts.SessionEnded(session):
             for relay in relays.of_session(db, session):
                 member = relay.member(session)
                 if member and relays.leave(db, relay.id, session, at=entry.at):
-                    parting = _Leaving(entry.seq, entry.at, f"{member.name} is over")
-                    _announce_leaving(db, relay, member, parting)
+                    leaving = _Leaving(entry.seq, entry.at, f"{member.name} is over")
+                    _announce_leaving(db, relay, member, leaving)
         case _:
             pass
 
@@ -156,7 +156,7 @@ def react(db: Connection, entry: Entry) -> None:
 READER = Reader(frozenset[type[Fact]]({facts.TurnEnded, facts.SessionEnded}), react)
 
 
-def _pass_on(db: Connection, entry: Entry, relay: Relay, last_words: str) -> None:
+def _forward(db: Connection, entry: Entry, relay: Relay, last_words: str) -> None:
     author = relay.member(entry.fact.session)
     if author is None or author.since >= entry.seq:
         return
@@ -167,7 +167,7 @@ def _pass_on(db: Connection, entry: Entry, relay: Relay, last_words: str) -> Non
     last_words = last_words.replace("\0", "")  # ``clean`` would refuse the whole text
     digest = sha256(last_words.strip().encode(errors="replace")).hexdigest()
     if not relays.note_words(db, relay.id, author.session, digest):
-        return  # the member has said exactly this before
+        return  # the member has sent exactly this text before
     try:
         words = clean(
             attributed(author.name, author.number, shortened(last_words, relay.limits.length))
@@ -196,7 +196,7 @@ def _limit(db: Connection, entry: Entry, relay: Relay, hops: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Leaving:
-    """Why a member leaves."""
+    """Why and when a member leaves."""
 
     cause: int  #: the journal entry that reports it
     at: datetime
@@ -204,18 +204,20 @@ class _Leaving:
     hops: int = 0  #: the hop count of the cause
 
 
-def _announce_leaving(db: Connection, relay: Relay, gone: Member, parting: _Leaving) -> None:
-    """Tell the other members that one has left; close the relay if only one stays."""
-    stay = [each for each in relay.present if each.session != gone.session]
-    is_over = len(stay) < MIN_MEMBERS
+def _announce_leaving(db: Connection, relay: Relay, leaver: Member, leaving: _Leaving) -> None:
+    """Notify the other members that one has left; close the relay if only one remains."""
+    remaining = [each for each in relay.present if each.session != leaver.session]
+    is_over = len(remaining) < MIN_MEMBERS
     if is_over:
-        relays.close(db, relay.id, at=parting.at, reason=parting.reason)
-    ending = "The relay is closed" if is_over else f"[{gone.name}] ({gone.number}) has left"
-    for member in stay:
-        _tell(db, relay, member, f"{ending}: {parting.reason}.", parting)
+        relays.close(db, relay.id, at=leaving.at, reason=leaving.reason)
+    ending = "The relay is closed" if is_over else f"[{leaver.name}] ({leaver.number}) has left"
+    for member in remaining:
+        _notify(db, relay, member, f"{ending}: {leaving.reason}.", leaving)
 
 
-def _tell(db: Connection, relay: Relay, member: Member, words: str, parting: _Leaving) -> None:
+def _notify(
+    db: Connection, relay: Relay, member: Member, words: str, leaving: _Leaving
+) -> None:
     author, about = Actor(ActorKind.RELAY_NEWS, relay.id), f"your relay {relay.id}"
-    news = News(words, about, author, parting.cause, parting.hops, subject=f"relay {relay.id}")
-    tell(db, member.session, news)
+    news = News(words, about, author, leaving.cause, leaving.hops, subject=f"relay {relay.id}")
+    queue_news(db, member.session, news)

@@ -21,15 +21,15 @@ def path_back(
     db: Connection, listener: Listener, *, only_lasting: bool = False
 ) -> list[Listener]:
     """Return the listeners that lead from the target back to the caller; empty if none do."""
-    ways: list[list[Listener]] = [[listener]]
-    seen: set[SessionId] = set()
-    while ways:
-        way = ways.pop(0)
-        last = way[-1].target
+    paths: list[list[Listener]] = [[listener]]
+    visited: set[SessionId] = set()
+    while paths:
+        path = paths.pop(0)
+        last = path[-1].target
         if last == listener.caller:
-            return way[1:]
-        if last not in seen:
-            seen.add(last)
+            return path[1:]
+        if last not in visited:
+            visited.add(last)
             further = listeners.targets_of(db, last)
-            ways += [[*way, each] for each in further if each.is_lasting or not only_lasting]
+            paths += [[*path, each] for each in further if each.is_lasting or not only_lasting]
     return []

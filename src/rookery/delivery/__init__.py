@@ -1,1 +1,1 @@
-"""Words and answers on their way to agents."""
+"""Deliver messages and answers to agents."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
 from sqlite3 import Connection
 
@@ -33,26 +34,35 @@ _log = logging.getLogger(__name__)
 #: Seconds between two looks at a dialog.
 LOOK_SECONDS = 0.3
 
-#: Limits on looks: in total; for a dialog that is still to be drawn; before a step without
-#: effect is repeated; and before a dialog that left no trace counts as gone.
-MOST_LOOKS, LOOKS_BEFORE, LOOKS_AFTER, LOOKS_GONE = 40, 9, 7, 4
+#: Maximum looks at one dialog, and looks without a dialog before it counts as not shown.
+MAX_LOOKS, MAX_LOOKS_WITHOUT_DIALOG = 40, 9
+
+#: Looks before a step that had no effect is repeated.
+LOOKS_BEFORE_REPEAT = 7
+
+#: Looks without a dialog before it counts as closed, if the screen shows nothing else.
+LOOKS_UNTIL_CLOSED = 4
 
 #: Maximum presses of a key that ends a dialog: agents ignore some at first.
 MAX_PRESSES = 3
 
-NO_DIALOG = "its dialog was gone before the answer could be given"
-UNREADABLE = (
-    "its dialog cannot be read, perhaps because it does not fit its screen;"
-    " answer it with rookery attach, or with rookery keys"
-)
-OTHER_DIALOG = "the dialog on its screen is not the one that was answered"
-UNCLEAR = "more than one request fits the dialog on its screen"
-NO_KEY = "no key is known that is sure to give this answer in its dialog"
-NOT_TAKEN = "its dialog did not take the key"
-NO_TERMINAL = "it has no terminal to press a key in"
-UNREACHABLE = "its pane could not be reached"
-CHANGED = "its dialog changed just before the key was pressed"
-OVER = "its session ended before the answer was seen to take effect"
+
+class NotPressed(StrEnum):
+    """Why an answer was not entered, as the user reads it."""
+
+    NO_DIALOG = "its dialog was gone before the answer could be given"
+    UNREADABLE = (
+        "its dialog cannot be read, perhaps because it does not fit its screen;"
+        " answer it with rookery attach, or with rookery keys"
+    )
+    OTHER_DIALOG = "the dialog on its screen is not the one that was answered"
+    UNCLEAR = "more than one request fits the dialog on its screen"
+    NO_KEY = "no key is known that is sure to give this answer in its dialog"
+    NOT_TAKEN = "its dialog did not take the key"
+    NO_TERMINAL = "it has no terminal to press a key in"
+    UNREACHABLE = "its pane could not be reached"
+    CHANGED = "its dialog changed just before the key was pressed"
+    OVER = "its session ended before the answer was seen to take effect"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +73,7 @@ class _Standing:
     verdict: Verdict
     presses: int  #: presses of keys that should end its dialog
     has_moved: bool  #: whether the agent has reported anything since the last of them
-    may_be_told: bool  #: whether its hook program may have delivered the answer before it died
+    may_be_delivered: bool  #: its hook program may have delivered the answer before it died
 
 
 @dataclass(slots=True)
@@ -75,9 +85,9 @@ class _Course:
     absent: int = 0  #: how many of the last looks showed no dialog
     step: Press | None = None
     dialog: Dialog | None = None  #: the dialog in which the step was taken
-    seen: Dialog | None = None  #: the dialog at the last look
+    last_dialog: Dialog | None = None  #: the dialog at the last look
     waited: int = 0  #: looks since the step
-    why: str = NO_DIALOG  #: why no step was taken at the last look
+    why: NotPressed = NotPressed.NO_DIALOG  #: why no step was taken at the last look
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +118,12 @@ class DialogAnswers:
     async def _press_until_gone(self, course: _Course) -> None:
         """Press keys until the dialog is gone, or reopen the request if that is impossible."""
         standing: _Standing | None = None
-        while course.looks < MOST_LOOKS:
+        while course.looks < MAX_LOOKS:
             standing = await self.database.read(partial(_standing, request=course.request))
             if standing is None:
                 return
             if standing.session.status.is_over:
-                await self._close(course.request, OVER)
+                await self._close(course.request, NotPressed.OVER)
                 return
             if not standing.session.has_terminal:
                 break
@@ -121,14 +131,14 @@ class DialogAnswers:
                 if await self._look(course, standing):
                     return
             except RuntimeFailed:
-                course.why = UNREACHABLE
+                course.why = NotPressed.UNREACHABLE
             course.looks += 1
             await self._clock.sleep(LOOK_SECONDS)
-        why = NO_TERMINAL if course.looks == 0 else course.why
-        if why == NO_DIALOG and standing and standing.may_be_told:
+        why = NotPressed.NO_TERMINAL if course.looks == 0 else course.why
+        if why is NotPressed.NO_DIALOG and standing and standing.may_be_delivered:
             await self.database.write(partial(self._note_pressed, request=course.request))
             return
-        give_up = self._close if why == NO_DIALOG else self._give_up
+        give_up = self._close if why is NotPressed.NO_DIALOG else self._give_up
         await give_up(course.request, why)
 
     async def _look(self, course: _Course, standing: _Standing) -> bool:
@@ -140,15 +150,15 @@ class DialogAnswers:
         dialog = view.dialog
         course.absent = course.absent + 1 if dialog is None else 0
         # A pane whose program has just died shows no dialog, either.
-        is_alive = view.box is not None or view.is_working or course.absent > LOOKS_GONE
+        is_alive = view.box is not None or view.is_working or course.absent > LOOKS_UNTIL_CLOSED
         if standing.presses and (standing.has_moved or (dialog is None and is_alive)):
             await self.database.write(partial(self._note_pressed, request=request))
             return True
         if dialog is None:
             # The dialog may still be to come: a hook reports it before it is drawn.
-            course.why = NO_DIALOG if view.has_no_dialog else UNREADABLE
-            if course.absent > LOOKS_BEFORE:
-                course.looks = MOST_LOOKS
+            course.why = NotPressed.NO_DIALOG if view.has_no_dialog else NotPressed.UNREADABLE
+            if course.absent > MAX_LOOKS_WITHOUT_DIALOG:
+                course.looks = MAX_LOOKS
             return False
         fits = await self.database.read(partial(about, session=request.session, dialog=dialog))
         is_next = bool(standing.presses) and dialog.is_confirmation
@@ -156,27 +166,27 @@ class DialogAnswers:
             if standing.presses:  # our dialog is gone; another one appeared
                 await self.database.write(partial(self._note_pressed, request=request))
                 return True
-            course.why = OTHER_DIALOG
+            course.why = NotPressed.OTHER_DIALOG
         elif len(fits) > 1:
-            course.why = UNCLEAR
+            course.why = NotPressed.UNCLEAR
         else:
             await self._step(course, standing, dialog)
         return False
 
     async def _step(self, course: _Course, standing: _Standing, dialog: Dialog) -> None:
         agent, request = self.agents[standing.session.agent], course.request
-        is_still, course.seen = dialog == course.seen, dialog
+        is_still, course.last_dialog = dialog == course.last_dialog, dialog
         if course.step is not None and not is_still:
             return  # it redraws after the last step, or closes: look again
         keys = agent.screen.keys if agent.screen else None
         step = keys.keys_for(dialog, call_of(request), standing.verdict) if keys else None
         if step is None:
-            course.why = NO_KEY
+            course.why = NotPressed.NO_KEY
         elif standing.presses and not step.is_last and not dialog.is_confirmation:
             # A key to end the dialog was pressed: what remains of it takes no other step.
-            course.why = NOT_TAKEN
+            course.why = NotPressed.NOT_TAKEN
         elif step.is_last and standing.presses >= MAX_PRESSES:
-            course.why = NOT_TAKEN
+            course.why = NotPressed.NOT_TAKEN
         elif await self._is_due(course, standing, step, dialog):
             course.step, course.dialog, course.waited = step, dialog, 0
             await self._press(request, standing, step, dialog)
@@ -189,13 +199,13 @@ class DialogAnswers:
         is_same = (course.step, course.dialog) == (step, dialog)
         if is_same or (step.is_last and standing.presses):
             course.waited += 1
-            course.why = NOT_TAKEN
+            course.why = NotPressed.NOT_TAKEN
             sent = await self.runtime.terminal(request.session).last_receipt()
             if step.is_last and sent != _receipt(request, standing.presses):
                 return True  # the daemon died before the key was pressed
             if step.is_last and request.source == "screen":
                 return False  # the next dialog may look exactly like this one
-            return course.waited > LOOKS_AFTER
+            return course.waited > LOOKS_BEFORE_REPEAT
         return True
 
     async def _press(
@@ -212,19 +222,19 @@ class DialogAnswers:
         await terminal.press_in_dialog(step, receipt=_receipt(request, number))
 
     def _intend(self, db: Connection, request: Request, step: Press, by: str) -> None:
-        named = " ".join(step.keys) or "words"
-        seq = self.journal.append(db, KeysPressed(request.session, named, by, request.id))
+        key_names = " ".join(step.keys) or "words"
+        seq = self.journal.append(db, KeysPressed(request.session, key_names, by, request.id))
         dialogs.note_press(db, request.id, seq=seq, is_last=step.is_last)
 
     def _withhold(self, db: Connection, request: Request, step: Press) -> None:
         if step.is_last:
             dialogs.withhold(db, request.id)
-        self.journal.append(db, KeysWithheld(request.session, request.id, CHANGED))
+        self.journal.append(db, KeysWithheld(request.session, request.id, NotPressed.CHANGED))
 
     def _note_pressed(self, db: Connection, request: Request) -> None:
         self.permissions.note_press(db, request)
 
-    async def _give_up(self, request: Request, why: str) -> None:
+    async def _give_up(self, request: Request, why: NotPressed) -> None:
         """Reopen a request as if it had not been answered."""
 
         def give_up(db: Connection) -> None:
@@ -234,7 +244,7 @@ class DialogAnswers:
 
         await self.database.write(give_up)
 
-    async def _close(self, request: Request, why: str) -> None:
+    async def _close(self, request: Request, why: NotPressed) -> None:
         """Close a request that cannot be answered any more."""
 
         def let_go(db: Connection) -> None:
@@ -261,5 +271,7 @@ def _standing(db: Connection, request: Request) -> _Standing | None:
         return None
     presses = dialogs.was_pressed(db, request.id)
     moved = presses > 0 and dialogs.has_moved_on(db, request.id)
-    told = hook_replies.may_be_told(db, request.id)
-    return _Standing(sessions.get(db, request.session), verdict, presses, moved, told)
+    may_be_delivered = hook_replies.may_be_told(db, request.id)
+    return _Standing(
+        sessions.get(db, request.session), verdict, presses, moved, may_be_delivered
+    )

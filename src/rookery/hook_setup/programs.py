@@ -263,7 +263,7 @@ def _undecided(agents: Mapping[str, Agent]) -> Iterator[str]:
     for name, agent in agents.items():
         hooks = agent.hooks
         if hooks and (event := hooks.traits.before_tool):
-            verdict = None if hooks.traits.asks_when_told else DAMAGED
+            verdict = None if hooks.traits.obeys_ask else DAMAGED
             answer = shlex.quote(hooks.answer({"hook_event_name": event}, verdict))
             yield f"{name}) ROOKERY_HOOK_EVENT={event} ROOKERY_HOOK_ANSWER={answer} ;;"
     yield "*) ROOKERY_HOOK_EVENT= ROOKERY_HOOK_ANSWER= ;;"

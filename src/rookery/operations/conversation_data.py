@@ -66,9 +66,9 @@ async def show_data(context: Context, caller: Caller, params: DataParams) -> Ses
     )
     passages = await context.conversations.read(context.database, session, wanted)
     shown = ""
-    is_told = bool(passages) or (bool(found) and session.activity is Activity.IDLE)
+    is_recorded = bool(passages) or (bool(found) and session.activity is Activity.IDLE)
     # A screen shows only the present.
-    if params.until is None and (session.activity in ASKING or not is_told):
+    if params.until is None and (session.activity in ASKING or not is_recorded):
         shown = await _shown(context, caller, session, params.tail_chars)
     return SessionData(session, kept, omitted, passages, shown)
 

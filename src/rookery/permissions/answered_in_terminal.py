@@ -20,7 +20,7 @@ from rookery.store.audit import Decided
 from rookery.store.dialogs import interrupted_by, outlives_turn, waits_before_tool
 from rookery.store.journal import Entry, Reader
 
-#: The decider of an answer at the keyboard; and what ended a request without a decision.
+#: The decider of an answer at the keyboard, and of a request that its session's end closed.
 TERMINAL, SESSION = "terminal", "the end of its session"
 
 #: The decider of a request that ended while its hook still waited; and the reason.
@@ -31,7 +31,7 @@ _AT_THE_KEYBOARD = frozenset({"answered", "allowed"})
 
 
 def close(db: Connection, entry: Entry) -> None:
-    """Close the open requests of a session once nothing waits for them any more."""
+    """Close the open requests of a session once no agent waits for them any more."""
     if isinstance(entry.fact, TurnStarted) and entry.fact.resumes:
         return  # one background subagent has reported; another one may still ask
     decision, reason = _ending(entry.fact)
@@ -77,18 +77,18 @@ def settle_in_terminal(
     why = reason or "answered in the terminal"
     if not requests.settle(db, request, Verdict(Outcome.GONE, by, why), at=at):
         return False
-    found = requests.get(db, request)
-    kept = Decided(
+    ended = requests.get(db, request)
+    decided = Decided(
         at=at,
-        session=found.session,
-        agent=sessions.get(db, found.session).agent,
-        tool=found.tool,
-        input=found.input,
+        session=ended.session,
+        agent=sessions.get(db, ended.session).agent,
+        tool=ended.tool,
+        input=ended.input,
         decision=decision or "gone",
         by=by,
         reason=why,
         request=request,
-        folder=found.folder,
+        folder=ended.folder,
     )
-    audit.keep(db, kept)
+    audit.keep(db, decided)
     return True

@@ -17,7 +17,7 @@ from rookery.model.facts import (
     InputAsked,
     SessionId,
 )
-from rookery.model.permissions import Call, Outcome, RequestId, Verdict
+from rookery.model.permissions import Call, Outcome, Request, RequestId, Verdict
 from rookery.model.rules import Circumstances, Rule, decide
 from rookery.model.sessions import Sender, Session
 from rookery.permissions import same_dialog
@@ -32,13 +32,13 @@ _log = logging.getLogger(__name__)
 #: An agent that announces a call and then asks about it does so within this time.
 SECOND_ASKING = timedelta(seconds=30)
 
-#: The deciders other than persons and sessions.
+#: The deciders that are neither a person nor a session.
 RULE, GRANT = "rule", "grant"
 
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """No decision: the agent goes on as if it had no hook."""
+    """No decision: the agent continues as if it had no hook."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +68,14 @@ class Permissions(RequestLifecycle):
     def consider(
         self, db: Connection, session: Session, call: Call, *, hook: str, can_ask: bool
     ) -> Ruling:
-        """Decide a call. ``can_ask`` is whether its agent asks its user when a hook says so."""
+        """Decide a call. ``can_ask`` is whether a hook can make the agent ask its user."""
         rule = decide(self.rules_file.rules, call, session_families.circumstances(db, session))
         if verdict := self._verdict(db, session, call, rule):
             if call.by_keys:
                 request = self._ask(db, session, call, self._asking(hook))
                 self.answer(db, requests.get(db, request), verdict)
                 return Pass()
-            self._forget_seen(db, session, call, by=verdict.by)
+            self._close_screen_request(db, session, call, by=verdict.by)
             name = rule.name if rule and verdict.by == RULE else ""
             self.record(db, replace(self.decided(session, call, verdict), rule=name))
             return verdict
@@ -84,7 +84,7 @@ class Permissions(RequestLifecycle):
                 return Pass()
             if can_ask and flags.mode(db) != "remote":
                 return Ask()
-        elif same_dialog.is_answered(db, session.id, call, told_at=time_of(hook)):
+        elif same_dialog.is_answered(db, session.id, call, hook_ran_at=time_of(hook)):
             return Pass()
         return self._ask_person(db, session, call, hook=hook, can_ask=can_ask)
 
@@ -112,8 +112,8 @@ class Permissions(RequestLifecycle):
         rule = decide(self.rules_file.rules, call, session_families.circumstances(db, session))
         if rule and rule.decision != "ask":
             return _by_rule(rule)
-        asked = requests.of_call(db, session.id, call)
-        return WaitForAnswer(asked.id) if asked and asked.deadline else Pass()
+        request = requests.of_call(db, session.id, call)
+        return WaitForAnswer(request.id) if request and request.deadline else Pass()
 
     def deny_unknown(self, db: Connection, sender: Sender, call: Call) -> Verdict | None:
         """Deny a call of an agent that is no session, if a rule denies it; audit that."""
@@ -141,28 +141,32 @@ class Permissions(RequestLifecycle):
 
     def note(self, db: Connection, session: Session, call: Call, *, hook: str = "") -> Ruling:
         """Record what an agent asked while no daemon ran; it asks in its own terminal."""
-        is_answered = partial(same_dialog.is_answered, db, session.id, told_at=time_of(hook))
+        is_answered = partial(
+            same_dialog.is_answered, db, session.id, hook_ran_at=time_of(hook)
+        )
         if call.is_asked and not is_answered(call):
             self._ask(db, session, call, self._asking(hook))
         return Pass()
 
     def _asking(self, hook: str) -> Asking:
-        """Return when the agent asked: when its hook was called."""
+        """Return an ``Asking`` with the time at which the hook was called."""
         now = self.journal.clock.now()
         return Asking(min(time_of(hook) or now, now), deadline=None, hook=None)
 
-    def _forget_seen(self, db: Connection, session: Session, call: Call, *, by: str) -> None:
-        """Close a request read from the screen: the hook of its call gets the decision."""
-        seen = same_dialog.seen_before(db, session.id, call) if call.is_asked else None
-        if seen:
-            gone = Verdict(Outcome.GONE, by, "its hook has told of it")
-            requests.settle(db, seen.id, gone, at=self.journal.clock.now())
+    def _close_screen_request(
+        self, db: Connection, session: Session, call: Call, *, by: str
+    ) -> None:
+        """Close a request that was read from the screen: the call's hook gets the decision."""
+        screen_request = _seen_on_screen(db, session.id, call)
+        if screen_request:
+            superseded = Verdict(Outcome.GONE, by, "its hook reported it")
+            requests.settle(db, screen_request.id, superseded, at=self.journal.clock.now())
             self.settle(db, session.id, by=by)
 
     def _verdict(
         self, db: Connection, session: Session, call: Call, rule: Rule | None
     ) -> Verdict | None:
-        """Return the decision that needs no person, or None."""
+        """Return the decision that can be made without a person, or None."""
         if rule and rule.decision != "ask":
             return _by_rule(rule)
         if requests.is_granted(db, session.id, call):
@@ -175,15 +179,20 @@ class Permissions(RequestLifecycle):
     def _ask(self, db: Connection, session: Session, call: Call, asking: Asking) -> RequestId:
         """Ask a person about a call."""
         call = call.seen_from(session.project_path)
-        seen = same_dialog.seen_before(db, session.id, call) if call.is_asked else None
-        if seen:
-            request = seen.id
+        screen_request = _seen_on_screen(db, session.id, call)
+        if screen_request:
+            request = screen_request.id
             requests.take_over(db, request, call, asking)
         else:
             request = requests.add(db, session.id, call, asking)
         asked = InputAsked(session.id, call.kind, call.summary, request)
         self.journal.append(db, asked, at=asking.at)
         return request
+
+
+def _seen_on_screen(db: Connection, session: SessionId, call: Call) -> Request | None:
+    """Return the open request that was read from the screen before this call's hook came."""
+    return same_dialog.seen_before(db, session, call) if call.is_asked else None
 
 
 def _by_rule(rule: Rule) -> Verdict:

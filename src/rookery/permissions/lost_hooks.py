@@ -58,7 +58,7 @@ class LostHooks:
 def hang_up(db: Connection, permissions: RequestLifecycle, request: RequestId) -> None:
     """Record that a hook program hung up: it was killed, or its dialog was answered.
 
-    The screen shows which of the two happened: see ``Dialogs``.
+    The screen shows which of the two happened: see ``DialogWatch``.
     """
     found = requests.get(db, request)
     if found.outcome is not Outcome.OPEN:
@@ -96,12 +96,12 @@ def _note_stop(db: Connection, permissions: RequestLifecycle, request: Request) 
 
 
 def _redirect(db: Connection, permissions: RequestLifecycle, request: Request) -> None:
-    """Have an answer pressed that its hook program did not deliver."""
+    """Press keys for an answer that its hook program did not deliver."""
     if request.delivery != "due" or request.by_keys:
         return
     if hook_replies.is_heard(db, request.id):
-        # The daemon died after it told the hook program and before it recorded that.
-        permissions.note_told(db, request.id)
+        # The daemon died after it answered the hook program and before it recorded that.
+        permissions.note_delivered(db, request.id)
     elif permissions.has_dialog(db, request) and dialogs.is_asked(db, request.id):
         hook_replies.redirect(db, request.id)
         left = InputLeft(request.session, request.id, GONE)

@@ -42,7 +42,7 @@ WhenAway: TypeAlias = Literal["ask", "deny", "pass"]
 
 @dataclass(frozen=True, slots=True)
 class OfflineConditions:
-    """What determines the answers of hooks besides the rules."""
+    """The conditions, besides the rules, on which the answers of hooks depend."""
 
     mode: Mode
     #: For each agent, the agents that started live sessions of it: their rules apply, too.
@@ -71,36 +71,37 @@ class OfflineAnswers:
         self.store(await database.read(situation))
 
     def store(self, now: OfflineConditions) -> None:
-        """Store the answers for this situation in the file. Raises ``OSError``."""
-        content = with_checksum(self.words(now).encode())
+        """Store the answers for these conditions in the file. Raises ``OSError``."""
+        content = with_checksum(self.as_json(now).encode())
         if _content(self.file) != content:
             write_durably(self.file, content)
 
-    def words(self, now: OfflineConditions) -> str:
+    def as_json(self, now: OfflineConditions) -> str:
         """Return, as JSON, the answer for each agent and kind of call."""
         if self.when_away == "pass":
             return "{}"
-        told = {
+        answers = {
             name: list(self._offline_answers(agent, now, self.when_away, DENIAL))
             for name, agent in self.agents.items()
         }
-        return json.dumps({name: each for name, each in told.items() if each}, sort_keys=True)
+        used = {name: each for name, each in answers.items() if each}
+        return json.dumps(used, sort_keys=True)
 
-    def say_to_unreadable(
+    def answer_to_unreadable(
         self, agent: str, events: frozenset[str], now: OfflineConditions
     ) -> str:
         """Return the answer to a call that cannot be read.
 
-        It never lets a call run that a rule might have stopped. Without a known event the call
-        counts as one before a tool runs, which is the strictest.
+        A call that a rule might have stopped never runs. If the event is unknown, the call
+        counts as one before a tool runs, which is the strictest case.
         """
         dialect = self.agents.get(agent)
         if dialect is None:
             return ""
         away: WhenAway = "deny" if self.when_away == "deny" else "ask"
-        told = list(self._offline_answers(dialect, now, away, UNREADABLE))
-        meant = [each for each in told if not events or each["event"] in events]
-        return str(meant[0]["say"]) if meant else ""
+        answers = list(self._offline_answers(dialect, now, away, UNREADABLE))
+        matching = [each for each in answers if not events or each["event"] in events]
+        return str(matching[0]["say"]) if matching else ""
 
     def _offline_answers(
         self, agent: Agent, now: OfflineConditions, when_away: WhenAway, denial: Verdict
@@ -115,13 +116,13 @@ class OfflineAnswers:
         tools = sorted({*map(_glob, restricted), *loading})
         if traits.before_tool and tools:
             event = {"hook_event_name": traits.before_tool}
-            asks = when_away == "ask" and traits.asks_when_told
-            said = agent.hooks.answer(event, None if asks else denial)
-            yield {"event": traits.before_tool, "tools": tools, "say": said}
+            asks = when_away == "ask" and traits.obeys_ask
+            answer = agent.hooks.answer(event, None if asks else denial)
+            yield {"event": traits.before_tool, "tools": tools, "say": answer}
         if traits.permission and now.mode == "remote" and when_away == "deny":
             event = {"hook_event_name": traits.permission}
-            said = agent.hooks.answer(event, denial)
-            yield {"event": traits.permission, "tools": ["*"], "say": said}
+            answer = agent.hooks.answer(event, denial)
+            yield {"event": traits.permission, "tools": ["*"], "say": answer}
 
 
 def _content(file: Path) -> bytes | None:

@@ -33,24 +33,24 @@ class PathResolver:
 
     async def resolve(self, call: Call, *, folder: str, fields: Iterable[str]) -> Call:
         """Return the call with the real paths of these fields, relative to a folder."""
-        written = {name: call.input[name] for name in fields if name in call.input}
-        paths = {name: path for name, path in written.items() if isinstance(path, str)}
+        arguments = {name: call.input[name] for name in fields if name in call.input}
+        paths = {name: path for name, path in arguments.items() if isinstance(path, str)}
         if not paths:
             return call
         # Agents differ in expanding a tilde: no allow rule may match by such a path.
         unsure = {name for name, path in paths.items() if path.startswith("~")}
-        found = await self._in_thread(paths, folder or "/")
-        unsure.update(paths.keys() - found.keys())
-        return replace(call, real_paths=found, uncertain=call.uncertain | unsure)
+        resolved = await self._in_thread(paths, folder or "/")
+        unsure.update(paths.keys() - resolved.keys())
+        return replace(call, real_paths=resolved, uncertain=call.uncertain | unsure)
 
     async def resolve_folders(self, call: Call, *, folder: str) -> Call:
         """Return the call with the real folders that it may work in."""
-        named = named_folders(call.input) or {FOLDER: folder}
-        found = await self._in_thread(named, folder or "/")
-        unsure = {name for name, path in named.items() if path.startswith("~")}
-        if unsure or named.keys() != found.keys():
+        folders = named_folders(call.input) or {FOLDER: folder}
+        resolved = await self._in_thread(folders, folder or "/")
+        unsure = {name for name, path in folders.items() if path.startswith("~")}
+        if unsure or folders.keys() != resolved.keys():
             return replace(call, uncertain=call.uncertain | {FOLDER})
-        return replace(call, real_folders=frozenset().union(*found.values()))
+        return replace(call, real_folders=frozenset().union(*resolved.values()))
 
     async def _in_thread(self, paths: Mapping[str, str], folder: str) -> _Meanings:
         if not self._threads.acquire(blocking=False):
@@ -60,11 +60,11 @@ class PathResolver:
 
         def follow_links() -> None:
             try:
-                found = dict(self._resolve_all(paths, folder))
+                resolved = dict(self._resolve_all(paths, folder))
             finally:
                 self._threads.release()
             with suppress(RuntimeError):  # the loop was closed meanwhile
-                loop.call_soon_threadsafe(_answer, answer, found)
+                loop.call_soon_threadsafe(_answer, answer, resolved)
 
         Thread(target=follow_links, name="real paths", daemon=True).start()
         try:
@@ -91,6 +91,6 @@ class PathResolver:
             yield self.real_path(absolute_path(path, self.real_path(folder)))
 
 
-def _answer(answer: asyncio.Future[_Meanings], found: _Meanings) -> None:
+def _answer(answer: asyncio.Future[_Meanings], resolved: _Meanings) -> None:
     if not answer.done():
-        answer.set_result(found)
+        answer.set_result(resolved)

@@ -56,13 +56,13 @@ def hooks_switched_off(session: Session) -> str:
     return ""
 
 
-async def require_own_command(session: Session, words: str) -> None:
+async def require_own_command(session: Session, command: str) -> None:
     """Refuse a command that the agent's project defines. Raises ``Forbidden``.
 
-    Such a command runs what the repository says, and a session that may only edit files could
-    have written it.
+    The repository defines what such a command runs, and a session that may only edit files
+    could have written it.
     """
-    name = words.split(maxsplit=1)[0].removeprefix("/")
+    name = command.split(maxsplit=1)[0].removeprefix("/")
     unknown = f"{session.project_path}, which cannot be looked through,"
     look = partial(command_defined_by, session, name)
     if file := await in_thread(look, otherwise=unknown):
@@ -82,8 +82,8 @@ def command_defined_by(session: Session, name: str) -> str:
         for file in commands.settings:
             if project_commands.is_configured(read_text(each / file), name):
                 return str(each / file)
-        if found := next(definitions_in(each / commands.folder, name), ""):
-            return found
+        if definition := next(definitions_in(each / commands.folder, name), ""):
+            return definition
     return ""
 
 

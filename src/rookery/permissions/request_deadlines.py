@@ -59,12 +59,12 @@ class RequestDeadlines:
         """
         permissions = self.permissions
         due = requests.overdue(db, now=permissions.journal.clock.now())
-        for request in due:
-            found = requests.get(db, request)
-            if permissions.on_timeout == "terminal" and permissions.has_dialog(db, found):
-                permissions.leave(db, found, "not answered in time")
+        for request_id in due:
+            request = requests.get(db, request_id)
+            if permissions.on_timeout == "terminal" and permissions.has_dialog(db, request):
+                permissions.leave(db, request, "not answered in time")
             else:
                 verdict = Verdict(Outcome.DENIED, CLOCK, "Not answered in time.")
-                permissions.answer(db, found, verdict)
-            dialogs.miss(db, request)
+                permissions.answer(db, request, verdict)
+            dialogs.miss(db, request_id)
         return len(due)

@@ -67,8 +67,8 @@ class RequestLifecycle:
         self.journal.append(db, AnswerTaken(request.session, request.id))
         self.settle(db, request.session, by=request.answered_by)
 
-    def note_told(self, db: Connection, request: RequestId) -> bool:
-        """Record that a hook program got the answer. Returns False if that is known already."""
+    def note_delivered(self, db: Connection, request: RequestId) -> bool:
+        """Record that a hook program got the answer. Returns False if that was recorded."""
         if not hook_replies.note_carried(db, request):
             return False
         # Clients that wait for the delivery check again at the session's next journal entry.
@@ -80,14 +80,14 @@ class RequestLifecycle:
         verdict = requests.verdict_of(db, request.id)
         by = verdict.by if verdict else request.answered_by
         decided = Verdict(Outcome.GONE, by, why)
-        kept = self.decided(
+        record = self.decided(
             sessions.get(db, request.session),
             Call(request.tool, request.input, folder=request.made_in),
             decided,
         )
         pressed = dialogs.was_pressed(db, request.id) > 0
         decision = "unsure" if pressed else "undelivered"
-        audit.keep(db, replace(kept, decision=decision, request=request.id))
+        audit.keep(db, replace(record, decision=decision, request=request.id))
 
     def has_dialog(self, db: Connection, request: Request) -> bool:
         """Return whether the agent can ask for the same in a terminal."""
@@ -108,22 +108,22 @@ class RequestLifecycle:
 
     def note_use(self, db: Connection, used: ToolUsed) -> None:
         """Close the request for a call that has run: it was allowed elsewhere."""
-        if asked := requests.of_use(db, used):
-            self.withdraw(db, asked.id, decision="allowed")
+        if request := requests.of_use(db, used):
+            self.withdraw(db, request.id, decision="allowed")
             return
         since = self.journal.clock.now() - MAX_CALL_TIME
         dialogs.learn_choice(db, used, since=since)
         self.settle(db, used.session)
 
     def ask_again(self, db: Connection, session: SessionId) -> None:
-        """Record again what hooks still wait for, after a fact that says nothing is asked.
+        """Record again the requests that hooks wait for, after a fact that clears them.
 
         Such a fact is about the main agent's turn or about another dialog.
         """
         if not (still_open := dialogs.awaited(db, session)):
             return
-        found = sessions.get(db, session)
-        if found.status is Status.RUNNING and not found.is_asking:
+        current = sessions.get(db, session)
+        if current.status is Status.RUNNING and not current.is_asking:
             last = still_open[-1]
             self.journal.append(db, InputAsked(session, last.kind, last.message, last.id))
 
@@ -136,7 +136,7 @@ class RequestLifecycle:
         reason: str = "",
         rests: bool = False,
     ) -> None:
-        """Close a request that was settled at the terminal; ``rests`` as in ``settle``."""
+        """Close a request that was answered in the terminal; ``rests`` as in ``settle``."""
         at = self.journal.clock.now()
         if settle_in_terminal(db, request, at=at, decision=decision, reason=reason):
             self.settle(db, requests.get(db, request).session, rests=rests)
@@ -144,9 +144,9 @@ class RequestLifecycle:
     def settle(
         self, db: Connection, session: SessionId, *, by: str = TERMINAL, rests: bool = False
     ) -> None:
-        """Record that a session has no open request any more, if that is so.
+        """Record that a session has no open request any more, if it has none.
 
-        ``rests`` is whether it is certain that no turn runs then.
+        ``rests`` is whether it is certain that no turn runs any more.
         """
         now = sessions.get(db, session)
         if now.started_at is None:
@@ -163,7 +163,7 @@ class RequestLifecycle:
             input=call.input,
             decision=verdict.outcome,
             by=verdict.by,
-            reason=verdict.reason or _given(verdict),
+            reason=verdict.reason or _answers_text(verdict),
             folder=call.working_folder,
         )
 
@@ -179,6 +179,6 @@ class RequestLifecycle:
         )
 
 
-def _given(verdict: Verdict) -> str:
-    """Return the given answers in one line."""
+def _answers_text(verdict: Verdict) -> str:
+    """Return the answers in one line."""
     return "; ".join(", ".join(each) for each in verdict.answers.values())

@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 MAX_FILE_BYTES = 1_000_000
 
-#: A file that has been empty for this long is meant to be; a newer one is being written.
+#: A file that has been empty for this long is empty on purpose; a newer one is being written.
 EMPTY_FILE_AGE_S = 1.0
 
 
@@ -47,7 +47,7 @@ def _compiled(text: str) -> str:
 
 
 class _Pattern(_Table):
-    """Exactly one of three kinds; plain text is a glob."""
+    """A pattern of exactly one of three kinds; a plain string is a glob."""
 
     glob: str | None = None
     literal: str | None = None
@@ -55,8 +55,8 @@ class _Pattern(_Table):
 
     @model_validator(mode="before")
     @classmethod
-    def _read_text_as_glob(cls, written: object) -> object:
-        return {"glob": written} if isinstance(written, str) else written
+    def _read_text_as_glob(cls, value: object) -> object:
+        return {"glob": value} if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _require_one(self) -> Self:
@@ -116,7 +116,7 @@ class Version:
 class Reading:
     """The result of reading the file."""
 
-    seen: _FileState | None
+    state: _FileState | None  #: of the file when it was read
     valid: Version | None
     problem: str  #: why the current file is not in force
 
@@ -133,7 +133,7 @@ class RulesFile:
         self.path = path
         self.problem = ""  #: why the current file is not in force
         self._valid: Version | None = None
-        self._seen: _FileState | None = None
+        self._read_state: _FileState | None = None
         self._was_read = False
         self._reading = asyncio.Lock()
 
@@ -172,28 +172,28 @@ class RulesFile:
         """Read the file if anything about it has changed."""
         if not self._has_changed():
             return None
-        seen = _state_of(self.path)
+        state = _state_of(self.path)
         has_rules = self._valid is not None and bool(self._valid.rules)
-        if seen and seen.size == 0 and has_rules and _is_young(seen):
+        if state and state.size == 0 and has_rules and _is_young(state):
             return None  # many editors truncate a file before they write it
         try:
-            found = read(self.path)
+            version = read(self.path)
         except ConfigBroken as error:
-            return Reading(seen, None, f"{error} {_consequence(self._valid)}")
-        return Reading(seen, found, "" if found else _missing(self.path, self._valid))
+            return Reading(state, None, f"{error} {_consequence(self._valid)}")
+        return Reading(state, version, "" if version else _missing(self.path, self._valid))
 
     def adopt(self, reading: Reading) -> None:
-        """Put into force what was read."""
+        """Apply what was read."""
         if reading.problem and reading.problem != self.problem:
             _log.warning("%s", reading.problem)
         self._valid = reading.valid or self._valid
-        self._seen, self.problem, self._was_read = reading.seen, reading.problem, True
+        self._read_state, self.problem, self._was_read = reading.state, reading.problem, True
 
     def _is_new(self, version: Version) -> bool:
         return self._valid is None or version.text != self._valid.text
 
     def _has_changed(self) -> bool:
-        return not self._was_read or _state_of(self.path) != self._seen
+        return not self._was_read or _state_of(self.path) != self._read_state
 
 
 def _consequence(valid: Version | None) -> str:
@@ -211,21 +211,21 @@ def _missing(path: Path, valid: Version | None) -> str:
 
 def _state_of(path: Path) -> _FileState | None:
     try:
-        found = os.stat(path)  # noqa: PTH116 - runs before every hook call; twice as fast
+        status = os.stat(path)  # noqa: PTH116 - runs before every hook call; twice as fast
     except OSError:
         return None
     return _FileState(
-        inode=found.st_ino,
-        size=found.st_size,
-        modified_ns=found.st_mtime_ns,
-        changed_ns=found.st_ctime_ns,
-        mode=found.st_mode,
-        owner=found.st_uid,
+        inode=status.st_ino,
+        size=status.st_size,
+        modified_ns=status.st_mtime_ns,
+        changed_ns=status.st_ctime_ns,
+        mode=status.st_mode,
+        owner=status.st_uid,
     )
 
 
-def _is_young(seen: _FileState) -> bool:
-    return abs(time.time_ns() - seen.modified_ns) < EMPTY_FILE_AGE_S * 1e9
+def _is_young(state: _FileState) -> bool:
+    return abs(time.time_ns() - state.modified_ns) < EMPTY_FILE_AGE_S * 1e9
 
 
 def read(path: Path) -> Version | None:
@@ -256,7 +256,7 @@ def read(path: Path) -> Version | None:
 def parse(text: str, path: Path) -> Version:
     """Parse the text of rules. Raises ``ConfigBroken``, which names ``path``."""
     try:
-        found = _Rules.model_validate(tomllib.loads(text))
+        tables = _Rules.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         raise ConfigBroken(f"{path} is not TOML: {error}.") from error
     except ValidationError as error:
@@ -266,7 +266,7 @@ def parse(text: str, path: Path) -> Version:
     rules = tuple(
         _rule(decision, number, rule)
         for decision in DECISIONS
-        for number, rule in enumerate(getattr(found, decision), 1)
+        for number, rule in enumerate(getattr(tables, decision), 1)
     )
     return Version(text, rules)
 

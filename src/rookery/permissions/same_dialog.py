@@ -18,21 +18,21 @@ from rookery.store import dialogs, requests
 
 def seen_before(db: Connection, session: SessionId, call: Call) -> Request | None:
     """Return the open request that was read from the screen for the dialog of this call."""
-    seen = requests.seen_on_screen(db, session)
-    return next((each for each in seen if _is_open(each) and shows(each, call)), None)
+    candidates = requests.seen_on_screen(db, session)
+    return next((each for each in candidates if _is_open(each) and shows(each, call)), None)
 
 
 def is_answered(
-    db: Connection, session: SessionId, call: Call, *, told_at: datetime | None
+    db: Connection, session: SessionId, call: Call, *, hook_ran_at: datetime | None
 ) -> bool:
     """Return whether the dialog of this call was answered before its hook arrived.
 
-    ``told_at`` is when the hook program ran: a dialog answered before that is an earlier one,
-    even if it looks the same.
+    A dialog that was answered before the hook program ran is an earlier dialog, even if it
+    looks the same.
     """
     answered = [each for each in requests.seen_on_screen(db, session) if not _is_open(each)]
     return any(
-        shows(each, call) and (each.delivery == "due" or _is_later(each, told_at))
+        shows(each, call) and (each.delivery == "due" or _is_later(each, hook_ran_at))
         for each in answered
     )
 
@@ -53,10 +53,10 @@ def note_seen(db: Connection, request: Request) -> None:
 
 def shows(request: Request, call: Call) -> bool:
     """Return whether a request that was read from the screen is the dialog of a call."""
-    given = request.input
-    options, subjects = given.get("options", ()), given.get("subjects", ())
-    text = str(given.get("text", ""))
-    is_cut = bool(given.get("is_cut", False))
+    stored = request.input
+    options, subjects = stored.get("options", ()), stored.get("subjects", ())
+    text = str(stored.get("text", ""))
+    is_cut = bool(stored.get("is_cut", False))
     shown = Dialog(request.kind, text, tuple(options), subjects=tuple(subjects), is_cut=is_cut)
     return is_about(shown, call)
 

@@ -76,15 +76,15 @@ def call_of(request: Request) -> Call:
 def about(db: Connection, session: SessionId, dialog: Dialog) -> list[Request]:
     """Return the session's requests that a dialog shows: open, or answered but undelivered."""
     due = request_keys.next_press(db, session)
-    known = [
+    pending = [
         *requests.open_of(db, session),
         *request_keys.to_carry(db, session),
         *([due] if due else []),
     ]
-    fits = [each for each in known if is_about(dialog, call_of(each))]
-    told = [each for each in known if each.source == "hook"]
+    fits = [each for each in pending if is_about(dialog, call_of(each))]
+    from_hooks = [each for each in pending if each.source == "hook"]
     # A part of a call may also be part of another call: only a single request is certain.
-    return told if dialog.is_cut and fits and len(told) > 1 else fits
+    return from_hooks if dialog.is_cut and fits and len(from_hooks) > 1 else fits
 
 
 def is_lingering(db: Connection, session: SessionId, dialog: Dialog, now: datetime) -> bool:
@@ -102,20 +102,20 @@ def note(
     session: Session,
     dialog: Dialog,
     *,
-    is_told: bool = False,
+    is_recorded: bool = False,
 ) -> bool:
     """Create a request for a dialog. Returns False if the dialog has one already.
 
-    ``is_told`` is whether the journal already says that something is asked.
+    ``is_recorded`` is whether the journal already has the fact that something is asked.
     """
     if about(db, session.id, dialog) or dialog.is_confirmation:
         return False
     for stale in requests.open_of(db, session.id):
         if stale.source == "screen":
             permissions.withdraw(db, stale.id)
-    asked = _ask(db, permissions, session, dialog)
-    if not is_told:
-        permissions.journal.append(db, asked)
+    fact = _ask(db, permissions, session, dialog)
+    if not is_recorded:
+        permissions.journal.append(db, fact)
     now = permissions.journal.clock.now()
     evidence.note_state(
         db, session.id, "screen", at=now, detail=shortened(dialog.text, SHOWN_CHARACTERS)
@@ -134,15 +134,20 @@ def _ask(
 
 
 def _as_call(dialog: Dialog) -> Call:
-    """Return a dialog that only the screen shows as a call."""
-    asked = Question((PARTIAL if dialog.is_cut else "") + dialog.text, dialog.options)
-    given: dict[str, object] = {"text": dialog.text, "options": list(dialog.options)}
+    """Return the call that stands for a dialog which only the screen shows."""
+    question = Question((PARTIAL if dialog.is_cut else "") + dialog.text, dialog.options)
+    content: dict[str, object] = {"text": dialog.text, "options": list(dialog.options)}
     if dialog.is_cut:
-        given["is_cut"] = True
+        content["is_cut"] = True
     # The subjects serve to recognise it when its hook arrives: see ``same_dialog``.
-    kept = {**given, "subjects": list(dialog.subjects)}
+    stored = {**content, "subjects": list(dialog.subjects)}
     return Call(
-        DIALOG, kept, (asked,), by_keys=True, shown=dialog.kind, mark=digest(DIALOG, given)
+        DIALOG,
+        stored,
+        (question,),
+        by_keys=True,
+        shown=dialog.kind,
+        mark=digest(DIALOG, content),
     )
 
 
@@ -174,11 +179,11 @@ class DialogWatch:
     @property
     def _without_permission_hook(self) -> list[str]:
         """The agents without a permission hook: no hook reports the end of their dialogs."""
-        told_by = {
+        permission_hooks = {
             name: agent.hooks.traits.permission if agent.hooks else ""
             for name, agent in self.agents.items()
         }
-        return [name for name, hook in told_by.items() if not hook]
+        return [name for name, hook in permission_hooks.items() if not hook]
 
     async def _take_a_step(self, session: SessionId) -> bool:
         if session not in await self.database.read(self._to_look_at):
@@ -194,8 +199,10 @@ class DialogWatch:
         if session in await self.database.read(dialogs.unexplained):
             await self.database.write(partial(self._explain, session=session, view=view))
             return
-        gone = await self.database.read(partial(self._gone, session=session, view=view))
-        if not gone:
+        closed = await self.database.read(
+            partial(self._closed_requests, session=session, view=view)
+        )
+        if not closed:
             return
         await self._clock.sleep(SETTLE_SECONDS)
         rested, view = view.is_resting, await self.runtime.terminal(session).view()
@@ -206,20 +213,20 @@ class DialogWatch:
     def _explain(self, db: Connection, session: SessionId, view: View) -> None:
         """Create a request for what a session is known to ask once its screen shows it."""
         if view.dialog and session in dialogs.unexplained(db):
-            known = sessions.get(db, session)
-            note(db, self.permissions, known, view.dialog, is_told=True)
+            current = sessions.get(db, session)
+            note(db, self.permissions, current, view.dialog, is_recorded=True)
 
     def _withdraw(self, db: Connection, session: SessionId, view: View, *, rests: bool) -> None:
-        gone = self._gone(db, session, view)
+        closed = self._closed_requests(db, session, view)
         # A list opened by the user, such as one of models, may belong to no turn.
         has_turn = bool(turn_changes.open_turns(db, session))
-        for each in gone:
+        for each in closed:
             self.permissions.withdraw(db, each, rests=rests and not has_turn)
-        self._drawn.difference_update(gone)
-        known = sessions.get(db, session)
-        if view.dialog and known.started_at:
-            note(db, self.permissions, known, view.dialog)
-        elif gone and rests and self._misses_end_of_turn(db, known):
+        self._drawn.difference_update(closed)
+        current = sessions.get(db, session)
+        if view.dialog and current.started_at:
+            note(db, self.permissions, current, view.dialog)
+        elif closed and rests and self._misses_end_of_turn(db, current):
             # If the call had been allowed, the agent would be working now.
             interrupted = TurnEnded(session, "", "interrupted")
             self.permissions.journal.append(db, interrupted)
@@ -233,7 +240,9 @@ class DialogWatch:
             and hooks_report_turns(evidence.known(db, session, self.agents[session.agent]))
         )
 
-    def _gone(self, db: Connection, session: SessionId, view: View) -> list[RequestId]:
+    def _closed_requests(
+        self, db: Connection, session: SessionId, view: View
+    ) -> list[RequestId]:
         """Return the requests whose dialog is no longer on the screen."""
         if view.dialog is None and not view.has_no_dialog:
             return []  # the screen cannot be parsed: the dialog may not fit on it

@@ -48,18 +48,18 @@ def _commands(
 ) -> tuple[str, ...] | None:
     """Return the commands in all files that the call may mean; ``None`` if one is unclear."""
     name = skills.named_file(call.tool, call.input)
-    given = [each for each in call.input.values() if isinstance(each, str)]
+    inputs = [each for each in call.input.values() if isinstance(each, str)]
     # With a colon it is from a plugin or a subfolder: the file found may be another one.
     is_plain = name and ":" not in name
     folders = _folders(sender, files, skills)
     texts = [_text(file) for file in _files(name, folders)] if is_plain else []
     if not texts:
         return None  # perhaps a plugin's, or built into the agent
-    found = [text and skills.inline_commands(text) for text in texts]
-    found += [skills.inline_commands(text) for text in given]
-    if any(each is None for each in found):
+    commands = [text and skills.inline_commands(text) for text in texts]
+    commands += [skills.inline_commands(text) for text in inputs]
+    if any(each is None for each in commands):
         return None
-    return tuple(dict.fromkeys(command for each in found if each for command in each))
+    return tuple(dict.fromkeys(command for each in commands if each for command in each))
 
 
 def _text(file: str) -> str | None:

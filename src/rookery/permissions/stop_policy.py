@@ -1,6 +1,6 @@
-"""Make an agent that stops with an error continue: automatically, or if its user says so.
+"""Make an agent that stops with an error continue: automatically, or if a person decides so.
 
-This always ends: a turn is held a few times at most, and only if no other hook holds it.
+This always ends: a turn is continued a few times at most, and only if no other hook does so.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ class StopPolicy:
     def consider(
         self, db: Connection, session: Session, stop: Stop, *, hook: str
     ) -> KeepWorking | WaitForAnswer | None:
-        """Decide whether the agent goes on or a person is asked; ``None``: it may stop."""
+        """Decide whether the agent continues or a person is asked; ``None``: it may stop."""
         if self.policy == "off" or not Pattern(self.pattern, "regex").matches(stop.words):
             return None
-        held = turns.times_held(db, session.id)
-        if held >= self.retries or (stop.goes_on and not held):
-            return None  # enough; or another program's hook holds it, and two would never end
+        times_held = turns.times_held(db, session.id)
+        if times_held >= self.retries or (stop.goes_on and not times_held):
+            return None  # or another program's hook continues it, and two would never end
         if self.policy == "ask":
             return WaitForAnswer(self._ask(db, session, stop, hook=hook))
         self._hold(db, session)
@@ -63,12 +63,14 @@ class StopPolicy:
         self.journal.append(db, InputAsked(session.id, "question", text, request))
         return request
 
-    def conclude(self, db: Connection, session: Session, words: str, verdict: Verdict) -> None:
-        """Record the consequence of an answer: the turn goes on, or it is over."""
+    def conclude(
+        self, db: Connection, session: Session, last_message: str, verdict: Verdict
+    ) -> None:
+        """Record the consequence of an answer: the turn continues, or it is over."""
         if reason_to_go_on(verdict):
             self._hold(db, session)
         elif not session.status.is_over and verdict.outcome is not Outcome.GONE:
-            self.journal.append(db, TurnEnded(session.id, words))
+            self.journal.append(db, TurnEnded(session.id, last_message))
 
     def _hold(self, db: Connection, session: Session) -> None:
         turns.hold(db, session.id)
@@ -77,7 +79,9 @@ class StopPolicy:
 
 def reason_to_go_on(verdict: Verdict) -> str:
     """Return the instruction that follows from an answer; empty if the agent may stop."""
-    said = " ".join(answer for given in verdict.answers.values() for answer in given)
-    if verdict.outcome is not Outcome.ANSWERED or said in {"", LET_STOP}:
+    answer_text = " ".join(answer for answers in verdict.answers.values() for answer in answers)
+    if verdict.outcome is not Outcome.ANSWERED or answer_text in {"", LET_STOP}:
         return ""
-    return ANOTHER_WAY if said == GO_ON else said.removeprefix(f"{GO_ON}:").strip()
+    return (
+        ANOTHER_WAY if answer_text == GO_ON else answer_text.removeprefix(f"{GO_ON}:").strip()
+    )

@@ -80,7 +80,7 @@ class HookTraits:
     #: omit how the turn ended or repeat parts of the last answer. Empty if there is none.
     silent_stop: str = ""
     #: A hook can make it ask the user about a call that it would otherwise run unasked.
-    asks_when_told: bool = False
+    obeys_ask: bool = False
     #: It runs a hook twice if it is both installed and set at launch.
     doubles_hooks: bool = False
     tells_start: bool = False  #: a hook reports that it is up before its first prompt

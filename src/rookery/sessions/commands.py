@@ -80,12 +80,12 @@ def write(  # noqa: PLR0913 - a message
     if speaker.session is None or speaker.is_command:
         return messages.add(db, recipient, words, Origin(Actor.read(speaker.name), cause))
     by, to = sessions.get(db, speaker.session), sessions.get(db, recipient)
-    who = f"session {by.name} ({by.id})"
-    above = envelope(speaker=who, recipient=to.name, about="a message")
+    sender = f"session {by.name} ({by.id})"
+    above = envelope(speaker=sender, recipient=to.name, about="a message")
     hops = 0 if speaker.is_direct else messages.hops_of(db, by.id)
-    said = replace(words, text=quoted(words.text))
+    enveloped = replace(words, text=quoted(words.text))
     return messages.add(
-        db, recipient, said, Origin(Actor.read(speaker.name), cause, above, hops)
+        db, recipient, enveloped, Origin(Actor.read(speaker.name), cause, above, hops)
     )
 
 

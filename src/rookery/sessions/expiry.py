@@ -41,19 +41,19 @@ class ExpirySpans:
 
 
 @dataclass(frozen=True, slots=True)
-class SleepDetector:
-    """Time that passed on the clock only: the computer slept, or its clock was set."""
+class ClockGap:
+    """A period that passed on the clock only: the computer slept, or its clock was set."""
 
     since: datetime
     until: datetime
 
 
-def awake_ago(span: timedelta, *, now: datetime, asleep: Sequence[SleepDetector]) -> datetime:
+def awake_ago(span: timedelta, *, now: datetime, gaps: Sequence[ClockGap]) -> datetime:
     """Return the moment since which the computer was awake for ``span``.
 
     Only sleep between that moment and now counts: what began later has its full age.
     """
-    for each in reversed(asleep):
+    for each in reversed(gaps):
         if now - each.until >= span:
             break
         span -= now - each.until
@@ -71,46 +71,46 @@ class Expiry:
 
     async def run(self) -> None:
         clock = self.journal.clock
-        asleep: list[SleepDetector] = []
+        gaps: list[ClockGap] = []
         before = clock.now()
 
         async def look() -> None:
-            nonlocal asleep, before
+            nonlocal gaps, before
             now = clock.now()
             # A clock that was wrong and is set back leaves a sleep that has not happened.
-            asleep = [each for each in asleep if each.until <= now]
+            gaps = [each for each in gaps if each.until <= now]
             if now - before > CLOCK_JUMP:
                 # The computer slept, or its clock was set: that does not count as inactivity.
-                asleep.append(SleepDetector(before, now))
+                gaps.append(ClockGap(before, now))
             before = now
-            await self.round(asleep)
+            await self.round(gaps)
 
         await supervise.every(
             CHECK_INTERVAL_SECONDS, look, name="Ending and forgetting by age", clock=clock
         )
 
-    async def round(self, asleep: Sequence[SleepDetector] = ()) -> None:
+    async def round(self, gaps: Sequence[ClockGap] = ()) -> None:
         """Do what is due; ``asleep`` is time that passed on the clock only, oldest first."""
-        await self._end_inactive(asleep)
-        await self._end_unidentified(asleep)
-        await self._delete_old(asleep)
+        await self._end_inactive(gaps)
+        await self._end_unidentified(gaps)
+        await self._delete_old(gaps)
 
-    def _ago(self, span: timedelta, asleep: Sequence[SleepDetector]) -> datetime:
-        return awake_ago(span, now=self.journal.clock.now(), asleep=asleep)
+    def _ago(self, span: timedelta, gaps: Sequence[ClockGap]) -> datetime:
+        return awake_ago(span, now=self.journal.clock.now(), gaps=gaps)
 
-    async def _end_inactive(self, asleep: Sequence[SleepDetector]) -> None:
-        since = self._ago(self.spans.inactive, asleep)
+    async def _end_inactive(self, gaps: Sequence[ClockGap]) -> None:
+        since = self._ago(self.spans.inactive, gaps)
         for session in await self.database.read(partial(sessions.inactive, since=since)):
             if not await self._is_attached(session):
                 await self.database.write(partial(self._end, session=session))
 
-    async def _end_unidentified(self, asleep: Sequence[SleepDetector]) -> None:
+    async def _end_unidentified(self, gaps: Sequence[ClockGap]) -> None:
         """End headless sessions known only by a start call, which any process can make.
 
         A live agent becomes a session again with its next prompt.
         """
-        since = self._ago(UNIDENTIFIED_SILENCE, asleep)
-        reason = "nothing but its start was heard of it, and its process is not known"
+        since = self._ago(UNIDENTIFIED_SILENCE, gaps)
+        reason = "it reported only its start, and its process is unknown"
         for session in await self.database.read(partial(sessions.only_started, since=since)):
             end = partial(self._end_record, session=session, reason=reason)
             await self.database.write(end)
@@ -127,7 +127,7 @@ class Expiry:
     def _end(self, db: Connection, session: Session) -> None:
         if not session.is_ours:  # Rookery does not end it, only its record
             hours = self.spans.inactive.total_seconds() / 3600
-            self._end_record(db, session, f"nothing was heard of it for {hours:g} h")
+            self._end_record(db, session, f"it reported nothing for {hours:g} h")
         elif not _was_active_since(db, session):
             self.journal.append(db, EndRequested(session.id, "idle"))
 
@@ -135,8 +135,8 @@ class Expiry:
         if not _was_active_since(db, session):
             record_end.end(db, self.journal, session.id, outcome="completed", reason=reason)
 
-    async def _delete_old(self, asleep: Sequence[SleepDetector]) -> None:
-        before = self._ago(self.spans.retention, asleep)
+    async def _delete_old(self, gaps: Sequence[ClockGap]) -> None:
+        before = self._ago(self.spans.retention, gaps)
         while await self.database.write(partial(retention.forget_aged, before=before)):
             pass
         keep = self.spans.kept_sessions

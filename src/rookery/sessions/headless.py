@@ -37,7 +37,7 @@ class HeadlessWatch:
     _missed: set[SessionId] = field(default_factory=set)
 
     async def watch(self) -> None:
-        """Check the processes of headless sessions periodically. Runs for ever."""
+        """Check the processes of headless sessions periodically, until cancelled."""
         name, clock = "Looking at headless agents", self.journal.clock
         await supervise.every(LOOK_INTERVAL_S, self.look, name=name, clock=clock)
 
@@ -45,29 +45,29 @@ class HeadlessWatch:
         """End the sessions whose processes are missing for the second time."""
         live = await self.database.read(sessions.with_processes)
         headless = {each.id: each for each in live if not each.has_terminal}
-        gone = await anyio.to_thread.run_sync(self._gone, list(headless.values()))
-        for session in gone & self._missed:
-            await self.database.write(partial(self._end, seen=headless[session]))
+        ended = await anyio.to_thread.run_sync(self._ended, list(headless.values()))
+        for session in ended & self._missed:
+            await self.database.write(partial(self._end, checked=headless[session]))
         self._missed.clear()
-        self._missed.update(gone)
+        self._missed.update(ended)
 
-    def _gone(self, live: list[Session]) -> set[SessionId]:
+    def _ended(self, live: list[Session]) -> set[SessionId]:
         return {
             each.id
             for each in live
             if each.process and not self.is_running(Process.read(each.process))
         }
 
-    def _end(self, db: Connection, seen: Session) -> None:
-        now = sessions.get(db, seen.id)
-        if now.process != seen.process or now.has_terminal:
+    def _end(self, db: Connection, checked: Session) -> None:
+        now = sessions.get(db, checked.id)
+        if now.process != checked.process or now.has_terminal:
             return  # it continues in another process, or in a pane
         outcome, reason = _how_it_ended(now)
         record_end.end(db, self.journal, now.id, outcome=outcome, reason=reason)
 
 
 def _how_it_ended(session: Session) -> tuple[Outcome, str]:
-    """Return the outcome of an agent known only to be gone: completed, if it was idle."""
+    """Return the outcome of an agent whose process is gone: completed if it was idle."""
     if session.activity in {None, Activity.IDLE}:
         return "completed", "its program ended"
     return "failed", "its program ended in the middle of a turn"

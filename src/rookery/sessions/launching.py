@@ -24,9 +24,9 @@ class LaunchContext:
     environment: Callable[[str, Mapping[str, str]], Mapping[str, str]]
     hook: tuple[str, ...]  #: the hook program and its arguments, without the agent's name
     sessions: Path  #: holds a folder for each session's files
-    artifacts: Path  #: what is kept of ended sessions
+    artifacts: Path  #: holds the last screens of ended sessions
     door: Path = Path()  #: the socket to which the hook program reports
-    spool: Path = Path()  #: where it stores hook calls while no daemon runs
+    spool: Path = Path()  #: where the hook program stores calls while no daemon runs
     tools: tuple[str, ...] = ()  #: the command of Rookery's MCP server for agents
     #: Repairs the hook program if it was damaged; run before each start.
     restore_hooks: Callable[[], Awaitable[None]] | None = None
@@ -41,20 +41,20 @@ class Launcher:
     context: LaunchContext
 
     async def launch(self, session: Session) -> Place:
-        """Run the program, or adopt it if it runs already: a crash may lie in between."""
+        """Run the program, or adopt it if an earlier daemon started it and then crashed."""
         agent = self.agents[session.agent]
-        held = (await self.runtime.find()).get(tmux_name(session.id))
-        if held:
-            await self.runtime.adopt(session.id, agent, held)
-            return held
+        existing = (await self.runtime.find()).get(tmux_name(session.id))
+        if existing:
+            await self.runtime.adopt(session.id, agent, existing)
+            return existing
 
         def hold(db: Connection) -> tuple[Badge, dict[str, object]]:
             badge = tokens.give_badge(db, session.id, at=self.clock.now())
             sessions.hold(db, session.id)
-            asked = sessions.launch_of(db, session.id)
-            if agent.abilities.lists_tools and self._tools(asked):
+            options = sessions.launch_of(db, session.id)
+            if agent.abilities.lists_tools and self._tools(options):
                 sessions.await_tools(db, session.id)
-            return badge, asked
+            return badge, options
 
         if self.context.restore_hooks:
             await self.context.restore_hooks()
@@ -62,11 +62,11 @@ class Launcher:
         return await self.runtime.start(self._make_launch(session, agent, asked, badge))
 
     def _make_launch(
-        self, session: Session, agent: Agent, asked: Mapping[str, object], badge: Badge
+        self, session: Session, agent: Agent, options: Mapping[str, object], badge: Badge
     ) -> Launch:
         folder = self.context.sessions / session.id
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        command, caller = asked["command"], asked["environment"]
+        command, caller = options["command"], options["environment"]
         assert isinstance(command, list)  # noqa: S101 - Rookery wrote it
         assert isinstance(caller, dict)  # noqa: S101
         environment = self.context.environment(agent.name, caller)
@@ -80,11 +80,11 @@ class Launcher:
                 folder=folder,
                 door=self.context.door,
                 spool=self.context.spool,
-                tools=self._tools(asked),
+                tools=self._tools(options),
                 badge=badge,
                 environment=environment,
-                resumes=bool(asked.get("resumes")),
-                forks=NativeId(str(asked.get("forks", ""))),
+                resumes=bool(options.get("resumes")),
+                forks=NativeId(str(options.get("forks", ""))),
             )
         )
         for path, text in line.files.items():
@@ -95,6 +95,6 @@ class Launcher:
         added = {**environment, **line.environment, **ours}
         return Launch(session.id, agent, line.argv, added, where)
 
-    def _tools(self, asked: Mapping[str, object]) -> tuple[str, ...]:
+    def _tools(self, options: Mapping[str, object]) -> tuple[str, ...]:
         """Return the command of the MCP server for a session; empty if it gets none."""
-        return self.context.tools if asked.get("tools", True) else ()
+        return self.context.tools if options.get("tools", True) else ()

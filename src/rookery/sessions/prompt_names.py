@@ -15,21 +15,21 @@ from rookery.store.session_lookup import TakenNames
 
 
 def rename_after_prompt(
-    db: Connection, journal: Journal, told: Fact, *, at: datetime | None = None
+    db: Connection, journal: Journal, fact: Fact, *, at: datetime | None = None
 ) -> None:
     """Rename the session whose first prompt a fact reports, if it is named by folder.
 
     Call this after the fact is recorded: only then the session's row has the first prompt.
     """
-    if not isinstance(told, TurnStarted | PromptFound) or not told.prompt:
+    if not isinstance(fact, TurnStarted | PromptFound) or not fact.prompt:
         return
-    session = sessions.get(db, told.session)
+    session = sessions.get(db, fact.session)
     if session.has_terminal or session.status.is_over:
         return
-    name = name_from(told.prompt)
+    name = name_from(fact.prompt)
     if name in {NAMELESS, name_from(session.title)} or not _is_named_by_folder(session):
         return
-    if _is_first(db, session, told.prompt):
+    if _is_first(db, session, fact.prompt):
         renamed = SessionRenamed(session.id, distinct(name, TakenNames(db)))
         journal.append(db, renamed, at=at)
 

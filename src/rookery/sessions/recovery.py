@@ -41,25 +41,27 @@ class SessionRecovery:
     agents: Mapping[str, Agent]
 
     async def recover(self) -> None:
-        """Find sessions that survived the daemon's absence, and end those that did not."""
-        known = await self.database.read(sessions.live)
-        ours = [each for each in known if each.has_terminal and _is_on_own_server(each)]
-        held = await self._find(ours)
-        cut_off = _without_pane(ours, held)
-        await self.database.write(lambda db: self._record_recovery(db, ours, held, cut_off))
-        await self.database.write(lambda db: self._add_unknown_panes(db, held))
+        """Find the sessions that still run after the daemon's restart, and end the others."""
+        live = await self.database.read(sessions.live)
+        ours = [each for each in live if each.has_terminal and _is_on_own_server(each)]
+        panes = await self._find(ours)
+        without_pane = _without_pane(ours, panes)
+        await self.database.write(
+            lambda db: self._record_recovery(db, ours, panes, without_pane)
+        )
+        await self.database.write(lambda db: self._add_unknown_panes(db, panes))
         for session in await self.database.read(_sessions_to_adopt):
-            if place := held.get(session.tmux_session or "") or cut_off.get(session.id):
+            if place := panes.get(session.tmux_session or "") or without_pane.get(session.id):
                 with suppress(RuntimeFailed):  # it ends at this moment; the watch reports that
                     await self.runtime.adopt(session.id, self.agents[session.agent], place)
 
     async def _find(self, ours: Sequence[Session]) -> Mapping[str, Place]:
-        held = await self._list_panes()
-        if any(each.tmux_session not in held for each in ours):
+        panes = await self._list_panes()
+        if any(each.tmux_session not in panes for each in ours):
             # A session counts as lost only after two checks: the first may be too early.
             await self._clock.sleep(RETRY_SECONDS)
-            held = {**held, **await self._list_panes()}
-        return held
+            panes = {**panes, **await self._list_panes()}
+        return panes
 
     async def _list_panes(self) -> Mapping[str, Place]:
         """List the panes. A failure proves nothing about them, and is retried."""
@@ -67,7 +69,7 @@ class SessionRecovery:
             try:
                 return await self.runtime.find()
             except RuntimeFailed as error:
-                _log.warning("What tmux holds cannot be seen yet: %s", error)
+                _log.warning("The tmux panes cannot be listed yet: %s", error)
                 await self._clock.sleep(RETRY_SECONDS)
         return await self.runtime.find()
 
@@ -75,23 +77,23 @@ class SessionRecovery:
         self,
         db: Connection,
         ours: Sequence[Session],
-        held: Mapping[str, Place],
-        cut_off: Mapping[SessionId, Place],
+        panes: Mapping[str, Place],
+        without_pane: Mapping[SessionId, Place],
     ) -> None:
         for session in ours:
-            if place := held.get(session.tmux_session or ""):
+            if place := panes.get(session.tmux_session or ""):
                 sessions.place(db, session.id, place)
                 self.journal.append(db, SessionRecovered(session.id))
-            elif session.id in cut_off:
+            elif session.id in without_pane:
                 self.journal.append(db, SessionRecovered(session.id))
             elif session.status is not Status.STARTING:  # a starting one is started later
                 reason = "lost while the daemon was away"
                 record_end.end(db, self.journal, session.id, outcome="failed", reason=reason)
 
-    def _add_unknown_panes(self, db: Connection, held: Mapping[str, Place]) -> None:
+    def _add_unknown_panes(self, db: Connection, panes: Mapping[str, Place]) -> None:
         """Add a row for each pane on Rookery's server without one; they are only watched."""
-        for name in sorted(set(held) - sessions.tmux_sessions(db)):
-            now, place = self._clock.now(), held[name]
+        for name in sorted(set(panes) - sessions.tmux_sessions(db)):
+            now, place = self._clock.now(), panes[name]
             session = Session(
                 id=SessionId(str(uuid4())),
                 name=distinct(usable(name), TakenNames(db)),
@@ -114,16 +116,18 @@ class SessionRecovery:
         return self.journal.clock
 
 
-def _without_pane(ours: Sequence[Session], held: Mapping[str, Place]) -> dict[SessionId, Place]:
+def _without_pane(
+    ours: Sequence[Session], panes: Mapping[str, Place]
+) -> dict[SessionId, Place]:
     """Return the sessions whose program runs though its pane is gone, as after a tmux crash."""
-    known = (
+    candidates = (
         (each, Process.read(each.process))
         for each in ours
-        if each.process and each.is_ours and each.tmux_session not in held
+        if each.process and each.is_ours and each.tmux_session not in panes
     )
     return {
         each.id: Place(each.tmux_session or "", "", process.pid)
-        for each, process in known
+        for each, process in candidates
         if is_running(process)
     }
 
@@ -138,5 +142,5 @@ def _sessions_to_adopt(db: Connection) -> list[Session]:
 
 
 def _is_on_own_server(session: Session) -> bool:
-    """Return whether it is on Rookery's tmux server; discovery finds those on others."""
+    """Return whether a session is on Rookery's tmux server; discovery finds the others."""
     return session.tmux_server is None

@@ -39,7 +39,7 @@ from rookery.store import session_bindings, sessions
 from rookery.store.journal import Journal
 from rookery.store.session_lookup import TakenNames
 
-#: It is passed on a command line, where it must not be taken for an option.
+#: A model name is passed on a command line, where it must not be read as an option.
 _MODEL = re.compile(r"[A-Za-z0-9][\w.:/@\[\] ()+,-]{0,199}", re.ASCII)
 
 
@@ -71,8 +71,8 @@ class StartRequest:
     conversation: Conversation | None = None  #: to continue; else a new one begins
 
     @property
-    def called(self) -> str:
-        """The name that does not depend on the prompt; empty if there is none."""
+    def chosen_name(self) -> str:
+        """The requested name or the conversation's; empty if there is neither."""
         return self.name or (self.conversation.name if self.conversation else "")
 
 
@@ -125,11 +125,11 @@ def plan(
     )
 
 
-def _check_ability(agent: Agent, wanted: Conversation) -> None:
+def _check_ability(agent: Agent, conversation: Conversation) -> None:
     can = agent.abilities
-    if not (can.can_fork if wanted.is_branch else can.can_resume):
-        does = "branch" if wanted.is_branch else "go on with"
-        raise CommandRefused(f"{agent.name} cannot {does} a conversation.")
+    if not (can.can_fork if conversation.is_branch else can.can_resume):
+        verb = "branch" if conversation.is_branch else "continue"
+        raise CommandRefused(f"{agent.name} cannot {verb} a conversation.")
 
 
 def _folder(project: str) -> Path:
@@ -151,12 +151,12 @@ def _folder(project: str) -> Path:
 
 def _program(agent: Agent, command: tuple[str, ...], path: str) -> tuple[str, ...]:
     first, *rest = command or (agent.program,)
-    if (found := shutil.which(first, path=path)) is None:
+    if (program := shutil.which(first, path=path)) is None:
         raise ProgramMissing(
             f"{first!r}. Install it, or set its path in the configuration:"
             f' [agents.{agent.name}] command = ["/path/to/{Path(first).name}"]'
         )
-    return (found, *rest)
+    return (program, *rest)
 
 
 def accept(
@@ -176,7 +176,7 @@ def accept(
         agent=plan.agent.name,
         runtime=TMUX,
         computer=journal.computer,
-        title=title_from(start.prompt, start.called),
+        title=title_from(start.prompt, start.chosen_name),
         native_id=_native_id(plan, session_id),
         project_path=str(plan.project),
         tmux_session=tmux_name(session_id),
@@ -202,10 +202,10 @@ def accept(
 
 def _require_not_live(db: Connection, plan: StartPlan) -> None:
     """Refuse to resume a live session's conversation: two programs must not write to one."""
-    wanted = plan.start.conversation
-    if wanted is None or wanted.is_branch:
+    conversation = plan.start.conversation
+    if conversation is None or conversation.is_branch:
         return
-    if holder := session_bindings.in_conversation(db, plan.agent.name, wanted.native_id):
+    if holder := session_bindings.in_conversation(db, plan.agent.name, conversation.native_id):
         verb = (
             "Branch it:  rookery fork"
             if plan.agent.abilities.can_fork
@@ -216,21 +216,21 @@ def _require_not_live(db: Connection, plan: StartPlan) -> None:
 
 
 def _native_id(plan: StartPlan, session: SessionId) -> NativeId | None:
-    wanted = plan.start.conversation
-    if wanted and not wanted.is_branch:
-        return wanted.native_id
+    conversation = plan.start.conversation
+    if conversation and not conversation.is_branch:
+        return conversation.native_id
     return NativeId(session) if plan.agent.abilities.takes_id else None
 
 
 def _launch(plan: StartPlan) -> dict[str, object]:
-    """Return how to run its program."""
-    start, wanted = plan.start, plan.start.conversation
+    """Return the options with which the program is launched, as they are stored."""
+    start, conversation = plan.start, plan.start.conversation
     environment = dict(start.environment)
-    given = {"command": plan.command, "environment": environment, "tools": start.tools}
-    if wanted is None:
-        return given
-    how = {"forks": wanted.native_id} if wanted.is_branch else {"resumes": True}
-    return {**given, **how}
+    options = {"command": plan.command, "environment": environment, "tools": start.tools}
+    if conversation is None:
+        return options
+    how = {"forks": conversation.native_id} if conversation.is_branch else {"resumes": True}
+    return {**options, **how}
 
 
 def _new_id(db: Connection, make: Callable[[], object] = uuid4) -> SessionId:
@@ -243,7 +243,7 @@ def _new_id(db: Connection, make: Callable[[], object] = uuid4) -> SessionId:
 
 def _name(start: StartRequest, *, taken: TakenNames) -> str:
     if not start.name:
-        return distinct(start.called or name_from(start.prompt), taken)
+        return distinct(start.chosen_name or name_from(start.prompt), taken)
     if start.name in taken:
         raise NameTaken(f"{start.name!r}. Choose another, or end that one.")
     return start.name

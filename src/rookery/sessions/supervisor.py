@@ -131,40 +131,40 @@ class Supervisor:
             await self.database.write(lambda db: sessions.place(db, session.id, place))
             # The start hook may have come first; tasks that wait for the pane must look again.
             self.database.bells.wake(session.id)
-            last = self._clock.now() + timedelta(seconds=limit)
+            deadline = self._clock.now() + timedelta(seconds=limit)
             seconds = min(limit, MAX_SLOT_S)
             is_up = await self._wait_until_left(session.id, Status.STARTING, seconds=seconds)
-        left = (last - self._clock.now()).total_seconds()
+        remaining = (deadline - self._clock.now()).total_seconds()
         if not is_up and not await self._wait_until_left(
-            session.id, Status.STARTING, seconds=left
+            session.id, Status.STARTING, seconds=remaining
         ):
-            said = tail(await self.runtime.terminal(session.id).read())
-            shown = f"; its screen shows:\n{said}" if said else ""
+            screen = tail(await self.runtime.terminal(session.id).read())
+            shown = f"; its screen shows:\n{screen}" if screen else ""
             await self._fail(session, f"it did not come up within {limit:g} s{shown}")
 
     async def _launch_in_time(self, session: Session) -> Place:
         """Launch the program; retry while tmux cannot be reached, which proves nothing."""
-        last = self._clock.now() + timedelta(seconds=self.deadlines.start)
+        deadline = self._clock.now() + timedelta(seconds=self.deadlines.start)
         name = f"Starting and ending for session {session.id}"
         faults = SupervisedStep(name, self._clock, backoff=FAULT_BACKOFF_S)
         while True:
             try:
                 return await self.launcher.launch(session)
             except RuntimeUnreachable:
-                if self._clock.now() >= last:
+                if self._clock.now() >= deadline:
                     raise
                 await self._clock.sleep(RETRY_SECONDS)
             except (*_FINAL, sqlite3.Error):
                 raise
             except Exception as error:  # a supervised boundary: an internal error fails in time
-                if self._clock.now() >= last:
-                    said = f"{type(error).__name__}: {error}. See: rookery logs"
-                    raise RuntimeFailed(said) from error
+                if self._clock.now() >= deadline:
+                    message = f"{type(error).__name__}: {error}. See: rookery logs"
+                    raise RuntimeFailed(message) from error
                 await faults.back_off(error)
 
     async def _is_starting(self, session: SessionId) -> bool:
-        found = await self.database.peek(lambda db: sessions.get(db, session))
-        return found.status is Status.STARTING
+        current = await self.database.peek(lambda db: sessions.get(db, session))
+        return current.status is Status.STARTING
 
     async def _close(self, session: Session) -> None:
         """End a session: ask the agent in its own way, then SIGTERM, then SIGKILL."""

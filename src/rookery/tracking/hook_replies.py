@@ -35,7 +35,7 @@ class HookAnswers:
 
         def conclude(db: Connection) -> None:
             # Only once: a hook program comes again if the daemon dies before it answers.
-            if self.permissions.note_told(db, request):
+            if self.permissions.note_delivered(db, request):
                 session = sessions.get(db, requests.get(db, request).session)
                 self.stops.conclude(db, session, stop.words, verdict)
 
@@ -65,4 +65,4 @@ class HookAnswers:
 
     async def note_told(self, request: RequestId) -> None:
         """Record that a hook program got the answer that it waited for."""
-        await self.database.write(partial(self.permissions.note_told, request=request))
+        await self.database.write(partial(self.permissions.note_delivered, request=request))

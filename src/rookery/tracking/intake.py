@@ -176,7 +176,7 @@ class Intake:
                 return Pass()
             return self.permissions.note(db, session, call, hook=hook.key)
         return self.permissions.consider(
-            db, session, call, hook=hook.key, can_ask=hooks.traits.asks_when_told
+            db, session, call, hook=hook.key, can_ask=hooks.traits.obeys_ask
         )
 
     def _context(self, db: Connection, session: SessionId) -> PromptNote | Pass:

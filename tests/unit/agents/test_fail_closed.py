@@ -48,7 +48,7 @@ def test_a_request_that_ended_without_an_answer_does_not_let_its_call_run(agent:
     decision = json.loads(said)
     decision = decision.get("hookSpecificOutput", decision)
     spoken = decision.get("permissionDecision") or decision.get("decision")
-    assert spoken == ("ask" if hooks.traits.asks_when_told else "deny")
+    assert spoken == ("ask" if hooks.traits.obeys_ask else "deny")
 
 
 @pytest.mark.spec("D2", "D3")

@@ -78,7 +78,7 @@ async def test_clients_that_wait_for_a_session_hear_that_its_hook_was_told(desk:
     await desk.ask("answer_permission", permission=request, decision="allow")
     bell = desk.database.bells.of_sessions([WORKER])
 
-    await desk.database.write(partial(desk.context.permissions.note_told, request=request))
+    await desk.database.write(partial(desk.context.permissions.note_delivered, request=request))
 
     async with asyncio.timeout(30):
         await bell.wait()

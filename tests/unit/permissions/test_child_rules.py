@@ -148,7 +148,9 @@ async def test_while_no_daemon_runs_a_child_is_told_of_the_rules_for_its_parents
     offline_answers = OfflineAnswers(tmp_path / "absence.json", AGENTS, court.book, "ask")
 
     async def told() -> set[str]:
-        return set(json.loads(offline_answers.words(await court.desk.database.read(situation))))
+        return set(
+            json.loads(offline_answers.as_json(await court.desk.database.read(situation)))
+        )
 
     before = await told()
     parent = await court.desk.settle("pa", tmp_path, agent="claude")
@@ -168,7 +170,7 @@ async def test_while_no_daemon_runs_skills_that_may_run_restricted_commands_do_n
     court.rule(f'[[deny]]\ntool = "{tool}"\n')
     offline_answers = OfflineAnswers(tmp_path / "absence.json", AGENTS, court.book, "ask")
 
-    told = json.loads(offline_answers.words(await court.desk.database.read(situation)))
+    told = json.loads(offline_answers.as_json(await court.desk.database.read(situation)))
 
     assert told["claude"][0]["tools"] == tools
     assert told["codex"][0]["tools"] == [tool]

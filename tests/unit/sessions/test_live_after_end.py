@@ -62,7 +62,7 @@ class Agent:
     async def end_record(self) -> SessionId:
         (session,) = await self.all()
         end = partial(record_end.end, journal=self.journal, session=session.id)
-        reason = "nothing was heard of it for 72 h"
+        reason = "it reported nothing for 72 h"
         await self.database.write(partial(end, outcome="completed", reason=reason))
         return session.id
 

@@ -180,7 +180,7 @@ HOOKS = GeminiHooks(
     traits=HookTraits(
         before_tool="BeforeTool",
         silent_stop="AfterAgent",
-        asks_when_told=True,
+        obeys_ask=True,
         # It draws its box before it asks whether it may trust the folder, so that only a box
         # that stands for a while is one.
         tells_start=True,

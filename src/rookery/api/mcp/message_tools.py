@@ -126,10 +126,10 @@ async def _answer_to(context: ToolContext, params: SendArguments) -> Sent:
 
 def _sent(context: ToolContext, sent: Message, advice: str) -> Sent:
     """Return a sent message with advice on whether the caller is told of its outcome."""
-    is_told = context.own is not None and context.own != sent.recipient
-    if is_told and advice == TOLD and not sent.listening:
+    is_recorded = context.own is not None and context.own != sent.recipient
+    if is_recorded and advice == TOLD and not sent.listening:
         advice = WAITS_ALREADY
-    return Sent(sent.recipient, sent.id, sent.listening, advice if is_told else NOT_TOLD)
+    return Sent(sent.recipient, sent.id, sent.listening, advice if is_recorded else NOT_TOLD)
 
 
 async def _close_link(context: ToolContext, params: SendArguments, session: Session) -> Sent:
