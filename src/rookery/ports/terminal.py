@@ -16,6 +16,8 @@ class Printed:
     lines: tuple[str, ...] = ()  #: unwrapped, from the line on which the message was typed
     rest: str = ""  #: the text on that line before the message: a prompt or a status
     is_whole: bool = True  #: false if the beginning has been dropped from the scrollback
+    #: False while a shell certainly runs a command, however quiet it is; nothing is read then.
+    is_complete: bool = True
 
 
 class Waitable(Protocol):

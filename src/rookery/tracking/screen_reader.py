@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -23,7 +22,6 @@ from rookery.permissions import screen_dialogs
 from rookery.permissions.decisions import Permissions
 from rookery.ports.agent import Agent
 from rookery.ports.runtime import Runtime
-from rookery.processes import terminal_jobs
 from rookery.store import evidence, sessions, turn_changes, turns
 from rookery.store.database import Database
 from rookery.store.journal import Journal
@@ -183,28 +181,20 @@ class ScreenReader:
     async def _end_quiet_turn(self, session: Session) -> None:
         """Record that a program without a readable screen is up, or that its turn is over."""
         session_id = session.id
-        if session.activity is Activity.WORKING and await self._runs_command(session):
+        printed = await self.runtime.terminal(session_id).printed()
+        if session.activity is Activity.WORKING and not printed.is_complete:
             self.request_report(session_id)  # once the command is done
             return
-        printed = await self.runtime.terminal(session_id).printed()
 
         def note(db: Connection) -> None:
             now = sessions.get(db, session_id)
             if now.status is Status.STARTING:
                 self.journal.append(db, SessionStarted(session_id))
             elif now.activity is Activity.WORKING:
-                if self._has_just_begun(db, session_id):
+                if self._has_just_begun(db, session_id) or not printed.is_complete:
                     return  # the quiet was before this turn; its own is still to come
                 (turn,) = turns.of_session(db, session_id, last=1)
                 said = shell.answer(printed, turn.prompt)
                 self.journal.append(db, TurnEnded(session_id, said))
 
         await self.database.write(note)
-
-    async def _runs_command(self, session: Session) -> bool:
-        """Return whether a shell waits for a command, however quiet that is."""
-        place = (await self.runtime.find()).get(session.tmux_session or "")
-        front = terminal_jobs.group_in_front(place.pid) if place else None
-        if place is None or front is None:
-            return False
-        return await asyncio.to_thread(terminal_jobs.is_at_work, place.pid, front)

@@ -57,6 +57,9 @@ class ObservedTerminal(PaneTerminal):
         (panes,) = await self._server.ask(line("list-clients", "-F", "#{pane_id}"))
         return self._name.encode() in panes
 
+    async def _runs_command(self) -> bool:
+        return False  # unknown: the pane's program is the user's shell, not the session's
+
     async def _require_reachable(self) -> None:
         self.typist.require_reachable()
         if (await captures.look_around(self._server, self._name)).is_synchronized:

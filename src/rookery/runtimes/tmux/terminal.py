@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from rookery.model.screens import Press, View
 from rookery.ports.clock import Clock
 from rookery.ports.terminal import Printed, Terminal
+from rookery.processes import terminal_jobs
 from rookery.runtimes.tmux import captures, dialog_keys, safe_input, scrollback
 from rookery.runtimes.tmux.panes import Pane
 from rookery.runtimes.tmux.protocol import line
@@ -46,6 +47,8 @@ class PaneTerminal:
         return await self.typist.view()
 
     async def printed(self) -> Printed:
+        if await self._runs_command():
+            return Printed(is_complete=False)
         was_wiped = self._pane.was_wiped
         return await scrollback.since_mark(self._server, self._name, was_wiped=was_wiped)
 
@@ -72,6 +75,14 @@ class PaneTerminal:
         shown = line("list-clients", "-F", "#{client_control_mode} #{pane_id}")
         (clients,) = await self._server.ask(shown)
         return f"0 {self._name}".encode() in clients
+
+    async def _runs_command(self) -> bool:
+        shell = self._pane.place.pid
+        front = terminal_jobs.group_in_front(shell)
+        if front is None:
+            return False
+        # In a thread: it reads the whole process table.
+        return await asyncio.to_thread(terminal_jobs.is_at_work, shell, front)
 
     async def _require_reachable(self) -> None:
         """Raise ``Occupied`` if keys would also reach other panes."""
