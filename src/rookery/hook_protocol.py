@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from rookery.model.errors import HookUnreadable
-from rookery.model.sessions import Badge, PaneRef
+from rookery.model.sessions import Badge
 from rookery.ports.agent import Payload
 from rookery.processes import Process
 from rookery.processes.lineage import read_lineage
@@ -37,7 +37,6 @@ class CallHead:
     agent: str
     size: int | None  #: of the payload; None if it ends with the connection
     badge: Badge | None
-    pane: PaneRef | None
     named: tuple[Process, ...]  #: the ancestors of the hook program, the nearest first
 
 
@@ -52,7 +51,6 @@ class Hook:
     #: The process that made the call, according to the kernel; None if the call was spooled,
     #: and so no hook program waits for an answer.
     pid: int | None = None
-    pane: PaneRef | None = None  #: where the call says that it runs
     #: Whether the payload had to be changed to be parsed: what the agent is about to do may
     #: differ from what it says here.
     is_altered: bool = False
@@ -83,15 +81,13 @@ def read_head(line: bytes) -> CallHead:
     try:
         key, agent, *rest = words
         size = _size(rest.pop(0)) if version else None
-        badge, pane, named = rest[:3]
-        server = rest[3:] if version == 0 else [rest[3], *rest[4:]]
+        # The pane and its server are not used: a caller is known by its badge and process.
+        badge, _pane, named, *_server = rest if version == 0 else (*rest[:3], rest[3])
     except (ValueError, IndexError):
         # Not chained: the cause's text may contain a badge, which must not appear in a log.
         raise HookUnreadable(f"its first line has {len(words)} fields") from None
-    socket = " ".join(server) or "-"
-    pane_ref = None if "-" in {pane, socket} else PaneRef(socket, pane)
     worn = None if badge == "-" else Badge(badge)
-    return CallHead(key, agent, size, worn, pane_ref, read_lineage(named))
+    return CallHead(key, agent, size, worn, read_lineage(named))
 
 
 _VERSION = re.compile(r"v([0-9]{1,4})")
@@ -139,7 +135,6 @@ def read_body(head: CallHead, body: bytes, *, pid: int | None = None) -> Hook:
         badge=head.badge,
         payload=payload,
         pid=pid,
-        pane=head.pane,
         is_altered=is_altered,
         at=time_of(head.key),
         named=head.named,

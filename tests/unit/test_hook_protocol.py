@@ -6,7 +6,6 @@ import pytest
 
 from rookery.hook_protocol import events_in, is_whole, read_call, read_head, time_of
 from rookery.model.errors import HookUnreadable
-from rookery.model.sessions import PaneRef
 
 BADGE = "b4dGe-" + "x" * 37
 KEY = "01700000000123456789-00112233aabbccdd"
@@ -26,14 +25,13 @@ def test_calls_of_every_version_are_understood(line: str) -> None:
     hook = read_call(line.encode() + b"\n" + BODY)
 
     assert (hook.key, hook.agent, hook.badge) == (KEY, "claude", BADGE)
-    assert hook.pane == PaneRef("/run/a b", "%7")
     assert hook.payload == {"session_id": "n1"}
 
 
 def test_the_first_hook_program_named_no_server() -> None:
     head = read_head(f"{KEY} claude {BADGE} %7 12\n".encode())
 
-    assert (head.badge, head.size, head.pane) == (BADGE, None, None)
+    assert (head.badge, head.size) == (BADGE, None)
 
 
 @pytest.mark.spec("C3", "K5")

@@ -23,7 +23,7 @@ from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, SessionState, Status
 from rookery.model.messages import Words
 from rookery.model.permissions import Outcome, Verdict
-from rookery.model.sessions import Badge, NativeId, PaneRef, Session
+from rookery.model.sessions import Badge, NativeId, Session
 from rookery.permissions.decisions import Pass, Permissions, WaitForAnswer
 from rookery.permissions.offline_answers import OfflineAnswers
 from rookery.permissions.rules_file import RulesFile
@@ -317,17 +317,15 @@ async def test_what_nothing_can_be_made_of_is_parked_and_visible(
 
 
 @pytest.mark.parametrize(
-    ("call", "badge", "pane"),
+    ("call", "badge"),
     [
-        (b'k demo 9 - - 1 -\n{"a": "\\n"}', None, None),
-        (b'k demo 9 b-1 %1 1 /run/a b\n{"a": "\\n"}', Badge("b-1"), PaneRef("/run/a b", "%1")),
-        (b'k demo 9 b-1 %1 1 -\n{"a": "\\n"}', Badge("b-1"), None),
+        (b'k demo 9 - - 1 -\n{"a": "\\n"}', None),
+        (b'k demo 9 b-1 %1 1 /run/a b\n{"a": "\\n"}', Badge("b-1")),
+        (b'k demo 9 b-1 %1 1 -\n{"a": "\\n"}', Badge("b-1")),
     ],
 )
-def test_a_call_is_read_as_the_hook_program_writes_it(
-    call: bytes, badge: Badge | None, pane: PaneRef | None
-) -> None:
-    assert read_call(call) == Hook("k", "demo", badge, {"a": "\n"}, pane=pane)
+def test_a_call_is_read_as_the_hook_program_writes_it(call: bytes, badge: Badge | None) -> None:
+    assert read_call(call) == Hook("k", "demo", badge, {"a": "\n"})
 
 
 NESTED = pytest.param(b"k demo 9 - - 1 -\n" + b"[" * 100_000, id="nested")
