@@ -2,141 +2,32 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import replace
 from pathlib import Path
-from uuid import uuid4
 
-import anyio
 import pytest
 
-from rookery.agents import demo
-from rookery.clock import WallClock
 from rookery.model.errors import NoTerminal, RuntimeFailed
-from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel, Step
-from rookery.model.sessions import PaneRef
 from rookery.ports.runtime import (
     Blocked,
-    Exited,
     LeftInput,
     Runtime,
     StopMethod,
     Submitted,
     Unknown,
-    Vanished,
 )
-from rookery.processes import Kernel, Process
 from rookery.runtimes.router import RuntimeRouter
-from rookery.runtimes.tmux.observed import ObservedRuntime
-from rookery.runtimes.tmux.server import ServerSite
-from tests.support.contract.runtimes import DEMO, SOON, launch_of, seen, started
-from tests.support.contract.tmux import holding, site_in
+from tests.support.contract.runtimes import ending, seen
+from tests.support.contract.subjects import EVERY_RUNTIME, WORDS, Subject
 from tests.support.fakes.delivery_log import FakeLog
 from tests.support.fakes.runtime import FakeRuntime
-from tests.support.fakes.stream_runtime import StreamRuntime
 
 pytestmark = pytest.mark.anyio
 
-WORDS = "say: hello"
 
-
-@dataclass(frozen=True)
-class Subject:
-    """A runtime that holds one session with the demo agent."""
-
-    runtime: Runtime
-    session: SessionId
-    has_terminal: bool = True
-
-    def parcel(self, step: Step = Step.SENDING) -> Parcel:
-        return Parcel(1, self.session, WORDS, step, datetime.now(UTC))
-
-    async def box(self) -> str | None:
-        return (await self.runtime.terminal(self.session).view()).box
-
-
-def new_session() -> SessionId:
-    return SessionId(str(uuid4()))
-
-
-@asynccontextmanager
-async def fake(folder: Path) -> AsyncIterator[Subject]:
-    runtime, session = FakeRuntime(), new_session()
-    await started(runtime, session, folder)
-    yield Subject(runtime, session)
-
-
-@asynccontextmanager
-async def stream(folder: Path) -> AsyncIterator[Subject]:
-    runtime, session = StreamRuntime(), new_session()
-    await runtime.start(launch_of(session, folder))
-    yield Subject(runtime, session, has_terminal=False)
-
-
-@asynccontextmanager
-async def tmux(folder: Path) -> AsyncIterator[Subject]:
-    with site_in(folder) as site:
-        async with holding(site) as runtime:
-            session = new_session()
-            await started(runtime, session, folder)
-            yield Subject(runtime, session)
-
-
-def start_by_hand(site: ServerSite, folder: Path) -> tuple[str, int]:
-    """Start the demo agent as a person does. Return its pane and its process."""
-    told = ("-P", "-F", "#{pane_id} #{pane_pid}")
-    said = subprocess.run(
-        [site.tmux, "-S", str(site.socket), "new-session", "-d", *told, *DEMO],
-        check=True,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "HOME": str(folder), "LC_ALL": "C.UTF-8"},
-    )
-    pane, pid = said.stdout.split()
-    return pane, int(pid)
-
-
-@asynccontextmanager
-async def observed(folder: Path) -> AsyncIterator[Subject]:
-    """Give an agent that a person started in a tmux server of their own."""
-    with site_in(folder) as site:
-        pane, pid = start_by_hand(site, folder)
-        process = Process.of(pid)
-        assert process
-        runtime = ObservedRuntime("tmux", folder, WallClock(), Kernel(), typing=2.0)
-        session = new_session()
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(runtime.keep)
-            runtime.attach(session, demo.DEMO, PaneRef(str(site.socket), pane), process)
-            await seen(runtime, session, lambda view: view.is_resting)
-            yield Subject(runtime, session)
-            tasks.cancel_scope.cancel()
-
-
-@asynccontextmanager
-async def routed(folder: Path) -> AsyncIterator[Subject]:
-    async with fake(folder) as subject, anyio.create_task_group() as tasks:
-        router = RuntimeRouter(starting=subject.runtime)
-        tasks.start_soon(router.keep)
-        yield replace(subject, runtime=router)
-        tasks.cancel_scope.cancel()
-
-
-@pytest.fixture(
-    params=[
-        fake,
-        stream,
-        routed,
-        pytest.param(tmux, marks=pytest.mark.real),
-        pytest.param(observed, marks=pytest.mark.real),
-    ],
-    ids=lambda each: each.__name__,
-)
+@pytest.fixture(params=EVERY_RUNTIME)
 async def subject(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Subject]:
     async with request.param(tmp_path) as subject:
         yield subject
@@ -198,12 +89,9 @@ async def test_a_program_that_is_stopped_by_force_is_told_to_have_ended(
 ) -> None:
     await subject.runtime.stop(subject.session, StopMethod.KILL)
 
-    with anyio.fail_after(SOON):
-        async for sighting in subject.runtime.watch():
-            if isinstance(sighting, Exited | Vanished):
-                break
+    end = await ending(subject.runtime)
 
-    assert sighting.session == subject.session
+    assert end.session == subject.session
 
 
 async def test_a_session_without_a_terminal_says_so(subject: Subject) -> None:

@@ -11,18 +11,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
-import anyio
 import pytest
 
 from rookery.agents import demo, shell
 from rookery.model.errors import Occupied, RuntimeFailed, WordsRefused
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel, Step
-from rookery.model.sessions import tmux_name
+from rookery.model.sessions import program_name
 from rookery.ports.agent import Agent
 from rookery.ports.runtime import (
     Exited,
-    Place,
+    HeldProgram,
     Runtime,
     StopMethod,
     Vanished,
@@ -36,6 +35,7 @@ from tests.support.contract.runtimes import (
     Bench,
     FakeBench,
     TmuxBench,
+    ending,
     launch_of,
     seen,
     started,
@@ -65,7 +65,7 @@ def session() -> SessionId:
 
 
 @pytest.fixture
-async def place(bench: Bench, session: SessionId, tmp_path: Path) -> Place:
+async def held(bench: Bench, session: SessionId, tmp_path: Path) -> HeldProgram:
     """Have a session run, and say where."""
     return await started(bench.runtime, session, tmp_path)
 
@@ -74,57 +74,49 @@ def parcel_for(session: SessionId, words: str = "say: hello") -> Parcel:
     return Parcel(1, session, words, Step.SENDING, datetime.now(UTC))
 
 
-async def ending(runtime: Runtime) -> Exited | Vanished:
-    """Wait for somebody's end."""
-    with anyio.fail_after(SOON):
-        async for sighting in runtime.watch():
-            if isinstance(sighting, Exited | Vanished):
-                return sighting
-    raise AssertionError
-
-
 async def box_of(runtime: Runtime, session: SessionId) -> str | None:
     return (await runtime.terminal(session).view()).box
 
 
 async def test_what_is_started_is_found_by_its_name(
-    bench: Bench, session: SessionId, place: Place
+    bench: Bench, session: SessionId, held: HeldProgram
 ) -> None:
     found = await bench.runtime.find()
 
-    assert found == {tmux_name(session): place}
-    assert place.tmux_session == tmux_name(session)
+    assert found == {program_name(session): held}
+    assert held.address
+    assert held.address.tmux_session == program_name(session)
 
 
 @pytest.mark.spec("A3")
 async def test_what_is_started_twice_runs_once(
-    bench: Bench, session: SessionId, place: Place, tmp_path: Path
+    bench: Bench, session: SessionId, held: HeldProgram, tmp_path: Path
 ) -> None:
     again = await bench.runtime.start(launch_of(session, tmp_path))
 
-    assert again == place
-    assert await bench.runtime.find() == {tmux_name(session): place}
+    assert again == held
+    assert await bench.runtime.find() == {program_name(session): held}
 
 
 @pytest.mark.spec("A3", "A7")
 async def test_what_an_earlier_daemon_started_is_taken_over_by_the_next_start(
-    bench: Bench, session: SessionId, place: Place, tmp_path: Path
+    bench: Bench, session: SessionId, held: HeldProgram, tmp_path: Path
 ) -> None:
     await bench.begin_life()
 
     again = await bench.runtime.start(launch_of(session, tmp_path))
 
-    assert again == place
+    assert again == held
     assert await box_of(bench.runtime, session) == ""
 
 
 @pytest.mark.spec("A7")
 async def test_what_lived_on_is_adopted_and_its_end_is_seen(
-    bench: Bench, session: SessionId, place: Place
+    bench: Bench, session: SessionId, held: HeldProgram
 ) -> None:
     await bench.begin_life()
 
-    await bench.runtime.adopt(session, demo.DEMO, place)
+    await bench.runtime.adopt(session, demo.DEMO, held.handle)
     await bench.leave(session, 3)
 
     end = await ending(bench.runtime)
@@ -134,13 +126,13 @@ async def test_what_lived_on_is_adopted_and_its_end_is_seen(
 
 @pytest.mark.spec("A7", "B4")
 async def test_what_ended_while_nobody_looked_is_told_once_it_is_adopted(
-    bench: Bench, session: SessionId, place: Place
+    bench: Bench, session: SessionId, held: HeldProgram
 ) -> None:
     await bench.leave(session, 3)
     await ending(bench.runtime)
     await bench.begin_life()
 
-    await bench.runtime.adopt(session, demo.DEMO, place)
+    await bench.runtime.adopt(session, demo.DEMO, held.handle)
 
     end = await ending(bench.runtime)
     assert isinstance(end, Exited)
@@ -149,19 +141,19 @@ async def test_what_ended_while_nobody_looked_is_told_once_it_is_adopted(
 
 @pytest.mark.spec("A7")
 async def test_what_has_gone_cannot_be_adopted_and_is_told_of(
-    bench: Bench, session: SessionId, place: Place
+    bench: Bench, session: SessionId, held: HeldProgram
 ) -> None:
     await bench.runtime.release(session)
 
     with pytest.raises(RuntimeFailed):
-        await bench.runtime.adopt(session, demo.DEMO, place)
+        await bench.runtime.adopt(session, demo.DEMO, held.handle)
 
     assert await ending(bench.runtime) == Vanished(session)
 
 
 @pytest.mark.spec("B2")
 async def test_words_stand_in_the_box_until_enter_takes_them_out(
-    bench: Bench, session: SessionId, place: Place
+    bench: Bench, session: SessionId, held: HeldProgram
 ) -> None:
     parcel = parcel_for(session)
 
@@ -184,14 +176,14 @@ async def test_words_stand_in_the_box_until_enter_takes_them_out(
 
 @pytest.mark.spec("B2")
 async def test_that_words_were_typed_is_known_to_the_next_daemon(
-    bench: Bench, session: SessionId, place: Place
+    bench: Bench, session: SessionId, held: HeldProgram
 ) -> None:
     parcel = parcel_for(session)
     await bench.typing(session).paste(parcel)
     await bench.typing(session).is_shown(parcel, within=SOON)
 
     await bench.begin_life()
-    await bench.runtime.adopt(session, demo.DEMO, place)
+    await bench.runtime.adopt(session, demo.DEMO, held.handle)
 
     assert await bench.typing(session).look(parcel) is DeliveryState.IN_BOX
     assert await bench.typing(session).look(parcel_for(session)) is DeliveryState.NOT_TYPED
@@ -199,13 +191,13 @@ async def test_that_words_were_typed_is_known_to_the_next_daemon(
 
 @pytest.mark.spec("B2")
 async def test_words_that_were_taken_out_of_the_box_are_told_from_such_as_never_showed(
-    bench: Bench, session: SessionId, place: Place
+    bench: Bench, session: SessionId, held: HeldProgram
 ) -> None:
     parcel = parcel_for(session)
     await bench.typing(session).paste(parcel)
     await bench.typing(session).is_shown(parcel, within=SOON)
     await bench.begin_life()
-    await bench.runtime.adopt(session, demo.DEMO, place)
+    await bench.runtime.adopt(session, demo.DEMO, held.handle)
 
     await bench.typing(session).clear(parcel)
     await seen(bench.runtime, session, lambda view: view.box == "")
@@ -232,7 +224,7 @@ async def test_enter_is_pressed_three_times_at_most_on_words_that_stay_in_the_bo
 
 @pytest.mark.spec("B0")
 async def test_nothing_is_typed_into_somebodys_draft(
-    bench: Bench, session: SessionId, place: Place
+    bench: Bench, session: SessionId, held: HeldProgram
 ) -> None:
     parcel = parcel_for(session)
     await bench.type(session, "half a thou")
@@ -249,7 +241,7 @@ async def test_nothing_is_typed_into_somebodys_draft(
 
 @pytest.mark.spec("B2")
 async def test_words_of_ours_are_cleared_and_nothing_else_is(
-    bench: Bench, session: SessionId, place: Place
+    bench: Bench, session: SessionId, held: HeldProgram
 ) -> None:
     parcel, runtime = parcel_for(session), bench.runtime
     before = await bench.typing(session).clear(parcel)
@@ -267,7 +259,7 @@ async def test_words_of_ours_are_cleared_and_nothing_else_is(
 
 @pytest.mark.spec("B0", "B2")
 async def test_nothing_is_cleared_while_a_dialog_is_open(
-    bench: Bench, session: SessionId, place: Place
+    bench: Bench, session: SessionId, held: HeldProgram
 ) -> None:
     await bench.ask(session)
 
@@ -277,7 +269,7 @@ async def test_nothing_is_cleared_while_a_dialog_is_open(
 
 @pytest.mark.spec("B0")
 async def test_enter_is_not_pressed_on_what_came_after_the_words(
-    bench: Bench, session: SessionId, place: Place
+    bench: Bench, session: SessionId, held: HeldProgram
 ) -> None:
     parcel = parcel_for(session)
     await bench.typing(session).paste(parcel)
@@ -295,7 +287,7 @@ async def test_enter_is_not_pressed_on_what_came_after_the_words(
 
 @pytest.mark.spec("B0")
 async def test_nothing_is_typed_into_a_dialog(
-    bench: Bench, session: SessionId, place: Place
+    bench: Bench, session: SessionId, held: HeldProgram
 ) -> None:
     parcel = parcel_for(session)
     await bench.ask(session)
@@ -319,7 +311,7 @@ async def test_nothing_is_typed_where_a_program_has_ended(
 ) -> None:
     """Of a paste into what is left of it, tmux 3.3 would die, and all that runs there."""
     launch = replace(launch_of(session, tmp_path), agent=agent, argv=argv)
-    place = await bench.runtime.start(launch)
+    held = await bench.runtime.start(launch)
     await bench.runtime.stop(session, StopMethod.KILL)
     await ending(bench.runtime)
 
@@ -327,12 +319,12 @@ async def test_nothing_is_typed_where_a_program_has_ended(
         await bench.typing(session).paste(parcel_for(session))
 
     assert await bench.typing(session).look(parcel_for(session)) is DeliveryState.NOT_TYPED
-    assert await bench.runtime.find() == {tmux_name(session): place}
+    assert await bench.runtime.find() == {program_name(session): held}
 
 
 @pytest.mark.spec("B4")
 async def test_a_program_that_ends_by_itself_is_seen_with_its_code(
-    bench: Bench, session: SessionId, place: Place
+    bench: Bench, session: SessionId, held: HeldProgram
 ) -> None:
     await bench.leave(session, 7)
 
@@ -348,7 +340,7 @@ async def test_a_program_that_ends_by_itself_is_seen_with_its_code(
     [(StopMethod.TERMINATE, signal.SIGTERM), (StopMethod.KILL, signal.SIGKILL)],
 )
 async def test_a_signal_reaches_the_program_and_is_told_as_its_end(
-    bench: Bench, session: SessionId, place: Place, method: StopMethod, number: int
+    bench: Bench, session: SessionId, held: HeldProgram, method: StopMethod, number: int
 ) -> None:
     await bench.runtime.stop(session, method)
 
@@ -359,7 +351,7 @@ async def test_a_signal_reaches_the_program_and_is_told_as_its_end(
 
 
 async def test_who_is_asked_to_leave_leaves(
-    bench: Bench, session: SessionId, place: Place
+    bench: Bench, session: SessionId, held: HeldProgram
 ) -> None:
     await bench.runtime.stop(session, StopMethod.ASK)
 
@@ -371,7 +363,7 @@ async def test_who_is_asked_to_leave_leaves(
 
 @pytest.mark.spec("A5")
 async def test_what_is_let_go_of_is_gone(
-    bench: Bench, session: SessionId, place: Place
+    bench: Bench, session: SessionId, held: HeldProgram
 ) -> None:
     await bench.runtime.release(session)
     await bench.runtime.release(session)
@@ -382,9 +374,10 @@ async def test_what_is_let_go_of_is_gone(
 
 
 async def test_a_process_is_known_by_its_session(
-    bench: Bench, session: SessionId, place: Place
+    bench: Bench, session: SessionId, held: HeldProgram
 ) -> None:
-    program = Process.of(place.pid) or Process(place.pid, "made up")
+    pid = await bench.pid_of(session)
+    program = Process.of(pid) or Process(pid, "made up")
     other = Process(os.getpid(), "1")
 
     assert bench.holder_of([other.key, program.key]) == session
@@ -392,7 +385,7 @@ async def test_a_process_is_known_by_its_session(
 
 
 async def test_nobody_is_attached_at_first(
-    bench: Bench, session: SessionId, place: Place
+    bench: Bench, session: SessionId, held: HeldProgram
 ) -> None:
     assert not await bench.runtime.terminal(session).is_attached()
 
@@ -404,7 +397,7 @@ async def test_what_a_plain_program_newly_printed_is_known_also_to_the_next_daem
     runtime, parcel = bench.runtime, parcel_for(session, "echo new")
     argv = ("sh", "-c", "echo old; exec sh")
     launch = replace(launch_of(session, tmp_path), agent=shell.SHELL, argv=argv)
-    place = await runtime.start(launch)
+    held = await runtime.start(launch)
     await bench.printed(session, "old", "$")
     untouched = await runtime.terminal(session).printed()
 
@@ -413,7 +406,7 @@ async def test_what_a_plain_program_newly_printed_is_known_also_to_the_next_daem
     await bench.printed(session, "old", "$ echo new", "new", "$")
     before = await runtime.terminal(session).printed()
     await bench.begin_life()
-    await bench.runtime.adopt(session, shell.SHELL, place)
+    await bench.runtime.adopt(session, shell.SHELL, held.handle)
     after = await bench.runtime.terminal(session).printed()
 
     assert untouched == Printed()
@@ -422,7 +415,7 @@ async def test_what_a_plain_program_newly_printed_is_known_also_to_the_next_daem
 
 @pytest.mark.spec("F3")
 async def test_of_an_agent_with_a_box_nothing_is_read_as_printed(
-    bench: Bench, session: SessionId, place: Place
+    bench: Bench, session: SessionId, held: HeldProgram
 ) -> None:
     await bench.typing(session).paste(parcel_for(session))
 

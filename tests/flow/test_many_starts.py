@@ -12,7 +12,7 @@ from anyio.lowlevel import checkpoint
 from rookery.model.errors import RuntimeUnreachable
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
-from rookery.ports.runtime import Launch, Place
+from rookery.ports.runtime import HeldProgram, Launch
 from rookery.runtimes.tmux.formats import literal
 from rookery.sessions.supervisor import MAX_STARTS
 from rookery.store import sessions as known
@@ -29,7 +29,7 @@ class Counting(FakeRuntime):
 
     under_way, most = 0, 0
 
-    async def start(self, launch: Launch) -> Place:
+    async def start(self, launch: Launch) -> HeldProgram:
         self.under_way += 1
         self.most = max(self.most, self.under_way)
         await checkpoint()
@@ -104,14 +104,14 @@ class Lossy(FakeRuntime):
 
     losses = 2
 
-    async def start(self, launch: Launch) -> Place:
+    async def start(self, launch: Launch) -> HeldProgram:
         self.losses -= 1
         if self.losses == 1:
             raise RuntimeUnreachable("it did not answer")
-        place = await super().start(launch)
+        held = await super().start(launch)
         if self.losses == 0:
             raise RuntimeUnreachable("it did not answer")
-        return place
+        return held
 
 
 @pytest.mark.spec("A3", "K4")
@@ -135,7 +135,7 @@ async def test_a_start_is_given_up_once_tmux_was_away_for_too_long(
     database: ObservedDatabase, tmp_path: Path
 ) -> None:
     class Away(FakeRuntime):
-        async def start(self, launch: Launch) -> Place:
+        async def start(self, launch: Launch) -> HeldProgram:
             raise RuntimeUnreachable("there is no connection to tmux.")
 
     world = World(tmp_path, Away)
@@ -170,10 +170,10 @@ class SlowToReturn(FakeRuntime):
 
     may_return = anyio.Event()
 
-    async def start(self, launch: Launch) -> Place:
-        place = await super().start(launch)
+    async def start(self, launch: Launch) -> HeldProgram:
+        held = await super().start(launch)
         await self.may_return.wait()
-        return place
+        return held
 
 
 @pytest.mark.spec("A3")

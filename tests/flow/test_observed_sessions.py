@@ -91,7 +91,7 @@ async def theirs(database: ObservedDatabase, world: World) -> AsyncIterator[Thei
         program = world.runtime.put("rk_it")
         world.runtime.on_submit = lambda session, words: None  # it has no hooks
         await add(context, tmux_session="own")
-        await world.runtime.adopt(IT, DEMO, program.place)
+        await world.runtime.adopt(IT, DEMO, program.handle)
         yield Theirs(context, program)
 
 

@@ -15,9 +15,9 @@ from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity, Status
 from rookery.model.names import checked
-from rookery.model.sessions import Session
+from rookery.model.sessions import Session, program_name
 from rookery.ports.agent import Agent
-from rookery.ports.runtime import Launch, Place
+from rookery.ports.runtime import HeldProgram, Launch, RuntimeHandle, SurvivingProcess
 from rookery.processes import Process
 from rookery.sessions import commands, starts
 from rookery.sessions.commands import MessageSender
@@ -112,10 +112,10 @@ async def test_a_session_runs_once_its_agent_is_really_up(
         await context.pass_time(DEADLINES.start)
 
         after = await context.session(session)
-    place = world.runtime.program(session).place
+    address = world.runtime.program(session).address
     assert before.status is Status.STARTING
     assert after.activity is Activity.IDLE
-    assert (after.tmux_session, after.tmux_pane) == (place.tmux_session, place.tmux_pane)
+    assert (after.tmux_session, after.tmux_pane) == (address.tmux_session, address.tmux_pane)
 
 
 @pytest.mark.spec("A3")
@@ -126,7 +126,7 @@ async def test_a_session_whose_start_raises_has_failed_by_the_deadline_with_the_
     database: ObservedDatabase, world: World, error: Exception
 ) -> None:
     def fail(session: SessionId, program: Program) -> None:
-        del world.runtime.programs[program.place.tmux_session]
+        del world.runtime.programs[program.address.tmux_session]
         raise error
 
     world.runtime.on_start = fail
@@ -185,7 +185,7 @@ async def test_a_program_that_cannot_be_started_has_failed_and_says_why(
     database: ObservedDatabase, tmp_path: Path
 ) -> None:
     class Refusing(FakeRuntime):
-        async def start(self, launch: Launch) -> Place:
+        async def start(self, launch: Launch) -> HeldProgram:
             raise RuntimeFailed("the pane was closed at once.")
 
     world = World(tmp_path, Refusing)
@@ -205,7 +205,7 @@ async def test_trouble_with_one_session_is_logged_and_tried_again(
     class Clumsy(FakeRuntime):
         troubles = 1
 
-        async def start(self, launch: Launch) -> Place:
+        async def start(self, launch: Launch) -> HeldProgram:
             if self.troubles:
                 self.troubles -= 1
                 raise ZeroDivisionError
@@ -477,7 +477,7 @@ async def test_it_takes_two_looks_to_call_a_session_lost(
     class Shortsighted(FakeRuntime):
         is_blind = False
 
-        async def find(self) -> Mapping[str, Place]:
+        async def find(self) -> Mapping[str, HeldProgram]:
             found = await super().find()
             if self.is_blind:
                 self.is_blind = False
@@ -500,7 +500,7 @@ async def test_a_look_that_fails_is_no_death(
     class Hiccuping(FakeRuntime):
         troubles = 0
 
-        async def find(self) -> Mapping[str, Place]:
+        async def find(self) -> Mapping[str, HeldProgram]:
             if Hiccuping.troubles:
                 Hiccuping.troubles -= 1
                 raise RuntimeFailed
@@ -524,10 +524,15 @@ async def test_one_that_goes_while_it_is_adopted_does_not_stop_the_others(
     database: ObservedDatabase, tmp_path: Path
 ) -> None:
     class Fading(FakeRuntime):
-        async def adopt(self, session: SessionId, agent: Agent, place: Place) -> None:
+        async def adopt(
+            self,
+            session: SessionId,
+            agent: Agent,
+            program: RuntimeHandle | SurvivingProcess,
+        ) -> None:
             if session == first:
-                self.programs.pop(place.tmux_session, None)
-            await super().adopt(session, agent, place)
+                self.programs.pop(program_name(session), None)
+            await super().adopt(session, agent, program)
 
     world = World(tmp_path, Fading)
     async with running(database, world) as context:
@@ -639,7 +644,7 @@ async def test_what_runs_on_our_server_and_has_no_row_is_observed_and_never_ende
 
     (found,) = await database.read(everyone)
     assert (found.name, found.agent, found.runtime) == ("rk_stranger", "shell", "observed")
-    assert (found.owner, found.native_id) == ("discovery", f"tmux_{stranger.place.tmux_pane}")
+    assert (found.owner, found.native_id) == ("discovery", f"tmux_{stranger.address.tmux_pane}")
     assert (found.activity, found.started_at) == (Activity.IDLE, world.clock.now())
     assert (await database.read(kinds)).count("session-found") == 1
     assert world.runtime.released == []

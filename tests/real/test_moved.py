@@ -176,14 +176,18 @@ async def test_a_pane_that_got_the_id_of_a_lost_one_is_not_killed_in_its_place(
     os.kill(server, signal.SIGKILL)
     gone = await end_of(bench, old)
     await is_replaced(bench, server)
-    place = await started(bench.runtime, new, tmp_path)
-    program = Process.of(place.pid)
+    held = await started(bench.runtime, new, tmp_path)
+    program = Process.of(await bench.pid_of(new))
     assert program
 
     await bench.runtime.release(old)
 
     assert isinstance(gone, Vanished)
-    assert place.tmux_pane == lost.tmux_pane  # a new server counts from the beginning
+    assert held.address
+    assert lost.address
+    assert (
+        held.address.tmux_pane == lost.address.tmux_pane
+    )  # a new server counts from the beginning
     assert is_running(program)
     assert "rk_22222222" in await bench.runtime.find()
 

@@ -106,6 +106,11 @@ class Session:
         return TRAITS[self.runtime].has_terminal
 
     @property
+    def held_as(self) -> str:
+        """Return the name under which its runtime finds its program."""
+        return self.tmux_session or program_name(self.id)
+
+    @property
     def is_in_user_pane(self) -> bool:
         """Return whether it runs in a pane of a tmux server that is not Rookery's."""
         return self.tmux_server is not None
@@ -132,14 +137,6 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class PaneRef:
-    """A pane of some tmux server."""
-
-    server: str  #: its socket
-    pane: str
-
-
-@dataclass(frozen=True, slots=True)
 class Sender:
     """The sender of a hook call, as the agent reports it."""
 
@@ -162,6 +159,6 @@ class Sender:
         return self.event == "SessionEnd"
 
 
-def tmux_name(session: SessionId) -> str:
-    """Return the name of the tmux session that holds ``session``."""
+def program_name(session: SessionId) -> str:
+    """Return the name under which a runtime starts and finds the program of ``session``."""
     return f"rk_{session[:8]}"

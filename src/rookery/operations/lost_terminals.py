@@ -23,7 +23,7 @@ async def without_terminal(context: Context) -> list[Session]:
         if each.is_ours
         and each.has_terminal
         and each.status is Status.RUNNING
-        and each.tmux_session not in held
+        and each.held_as not in held
     ]
 
 

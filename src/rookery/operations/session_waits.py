@@ -99,9 +99,9 @@ def _reached(db: Connection, session: SessionId, goal: Goal) -> bool:
     if now.status.is_over:
         return True
     if goal == "up":
-        # Its start hook may arrive before its pane is recorded.
-        is_placed = now.tmux_pane is not None or not (now.is_ours and now.has_terminal)
-        return now.status is Status.RUNNING and is_placed
+        # Its start hook may arrive before its handle is recorded.
+        is_held = not now.is_ours or known.handle_of(db, session) is not None
+        return now.status is Status.RUNNING and is_held
     if goal == "stop":
         # Messages that are queued for it cannot leave before a person has answered.
         is_idle = now.activity is Activity.IDLE

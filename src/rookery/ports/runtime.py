@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Protocol, Self, TypeAlias
 
 from rookery.model.facts import Fact, SessionId
 from rookery.model.messages import Parcel
 from rookery.model.obstacles import Obstacle
 from rookery.ports.agent import Agent
-from rookery.ports.terminal import Terminal
+from rookery.ports.terminal import Terminal, TerminalAddress
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +28,41 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a runtime holds a session."""
+class RuntimeHandle:
+    """Refers to a program that a runtime holds. Others store it, compare it and give it back.
 
-    tmux_session: str
-    tmux_pane: str
-    pid: int
+    Only the runtime that made it reads ``reference``: for instance a pane, a process with its
+    start time, or the id of a remote session.
+    """
+
+    runtime: str  #: the name of the runtime that made it
+    reference: str
+
+    @property
+    def text(self) -> str:
+        """The form in which it is stored."""
+        return f"{self.runtime}:{self.reference}"
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """Parse the text that ``text`` returns."""
+        runtime, _, reference = text.partition(":")
+        return cls(runtime, reference)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldProgram:
+    """A program that a runtime holds, and what it reports of it."""
+
+    handle: RuntimeHandle
+    address: TerminalAddress | None = None  #: of its terminal, if it has one
+
+
+@dataclass(frozen=True, slots=True)
+class SurvivingProcess:
+    """What is left of a program whose terminal is gone: it can only be watched and stopped."""
+
+    process: str  #: its pid and start time
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,16 +180,21 @@ class StopMethod(Enum):
 class Runtime(Protocol):
     """Runs sessions and delivers messages to them. Each call may raise ``RuntimeFailed``."""
 
-    async def start(self, launch: Launch) -> Place:
+    async def start(self, launch: Launch) -> HeldProgram:
         """Run the program; if it already runs under that session's name, adopt it."""
         ...
 
-    async def find(self) -> Mapping[str, Place]:
-        """Return the programs that run now, by name."""
+    async def find(self) -> Mapping[str, HeldProgram]:
+        """Return the programs that run now, by name (``program_name``)."""
         ...
 
-    async def adopt(self, session: SessionId, agent: Agent, place: Place) -> None:
-        """Watch a program that was found. Raises ``RuntimeFailed`` if it is gone by then."""
+    async def adopt(
+        self, session: SessionId, agent: Agent, program: RuntimeHandle | SurvivingProcess
+    ) -> None:
+        """Hold a program that runs already; the other calls name its session.
+
+        Raises ``RuntimeFailed`` if it is gone, or if another runtime made the handle.
+        """
         ...
 
     async def release(self, session: SessionId) -> None:

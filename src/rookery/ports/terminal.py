@@ -20,6 +20,15 @@ class Printed:
     is_complete: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class TerminalAddress:
+    """Where a person finds a terminal in tmux: the fields of a session that show it."""
+
+    tmux_session: str
+    tmux_pane: str
+    tmux_server: str | None = None  #: its socket, if not Rookery's own
+
+
 class Waitable(Protocol):
     """Something that happens once, such as an ``asyncio.Event``."""
 

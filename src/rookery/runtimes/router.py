@@ -8,17 +8,20 @@ from typing import Protocol
 
 import anyio
 
+from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel
 from rookery.ports.agent import Agent
 from rookery.ports.runtime import (
     Delivery,
     DeliveryLog,
+    HeldProgram,
     Launch,
-    Place,
     Runtime,
+    RuntimeHandle,
     Sighting,
     StopMethod,
+    SurvivingProcess,
 )
 from rookery.ports.terminal import Terminal
 
@@ -30,21 +33,22 @@ class HoldingRuntime(Runtime, Protocol):
 
 
 class RuntimeRouter:
-    """One runtime in front of several. Only ``starting`` starts and finds sessions."""
+    """One runtime in front of several. Only the one named ``starting`` starts and finds."""
 
-    def __init__(self, *others: HoldingRuntime, starting: Runtime) -> None:
-        self._starting = starting
-        self._others = others
+    def __init__(self, runtimes: Mapping[str, HoldingRuntime], *, starting: str) -> None:
+        self._runtimes = runtimes
+        self._starting = runtimes[starting]
         self._sightings: asyncio.Queue[Sighting] = asyncio.Queue()
 
     def of(self, session: SessionId) -> Runtime:
-        """Return the runtime that holds a session; the starting one if no other does."""
-        return next((each for each in self._others if each.holds(session)), self._starting)
+        """Return the runtime that holds a session; the starting one if none does."""
+        holding = (each for each in self._runtimes.values() if each.holds(session))
+        return next(holding, self._starting)
 
     async def keep(self) -> None:
         """Collect the sightings of all runtimes. Runs for ever."""
         async with anyio.create_task_group() as tasks:
-            for each in (self._starting, *self._others):
+            for each in self._runtimes.values():
                 tasks.start_soon(self._gather, each)
 
     async def _gather(self, runtime: Runtime) -> None:
@@ -55,14 +59,26 @@ class RuntimeRouter:
         while True:
             yield await self._sightings.get()
 
-    async def start(self, launch: Launch) -> Place:
+    async def start(self, launch: Launch) -> HeldProgram:
         return await self._starting.start(launch)
 
-    async def find(self) -> Mapping[str, Place]:
+    async def find(self) -> Mapping[str, HeldProgram]:
         return await self._starting.find()
 
-    async def adopt(self, session: SessionId, agent: Agent, place: Place) -> None:
-        await self._starting.adopt(session, agent, place)
+    async def adopt(
+        self, session: SessionId, agent: Agent, program: RuntimeHandle | SurvivingProcess
+    ) -> None:
+        await self._maker_of(program).adopt(session, agent, program)
+
+    def _maker_of(self, program: RuntimeHandle | SurvivingProcess) -> Runtime:
+        if isinstance(program, SurvivingProcess):
+            return self._starting
+        if (runtime := self._runtimes.get(program.runtime)) is None:
+            known = ", ".join(sorted(self._runtimes))
+            raise RuntimeFailed(
+                f"there is no runtime {program.runtime!r} for {program.text}, only {known}."
+            )
+        return runtime
 
     async def release(self, session: SessionId) -> None:
         await self.of(session).release(session)

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from rookery.model.facts import SessionId
 from rookery.model.names import distinct, name_from
-from rookery.model.sessions import HEADLESS, OBSERVED, NativeId, PaneRef, Session
+from rookery.model.sessions import HEADLESS, NativeId, Session
 from rookery.store import sessions
 from rookery.store.journal import Journal
 from rookery.store.session_lookup import TakenNames
@@ -28,7 +28,6 @@ class Arrival:
     folder: str  #: as ``real_folder`` returns it
     origin: str  #: how it was found
     process: str | None = None
-    pane_ref: PaneRef | None = None  #: the pane that it runs in, if any
     label: str = ""
     parent: SessionId | None = None
     continues: Session | None = None  #: the ended session whose conversation it resumes
@@ -55,14 +54,12 @@ def adopt_session(db: Connection, journal: Journal, arrival: Arrival) -> Session
         id=SessionId(str(uuid4())),
         name=distinct(name, TakenNames(db)),
         agent=arrival.agent,
-        runtime=OBSERVED if arrival.pane_ref else HEADLESS,
+        runtime=HEADLESS,  # until discovery finds its pane
         computer=journal.computer,
         title=title,
         label=arrival.label or arrival.native_id[:LABEL_CHARACTERS],
         native_id=arrival.native_id,
         project_path=arrival.folder,
-        tmux_server=arrival.pane_ref.server if arrival.pane_ref else None,
-        tmux_pane=arrival.pane_ref.pane if arrival.pane_ref else None,
         parent=arrival.parent,
         continues=arrival.continues.id if arrival.continues else None,
         process=arrival.process,

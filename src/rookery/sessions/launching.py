@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from sqlite3 import Connection
 
-from rookery.model.sessions import Badge, NativeId, Session, tmux_name
+from rookery.model.sessions import Badge, NativeId, Session, program_name
 from rookery.ports.agent import Agent, LaunchSpec
 from rookery.ports.clock import Clock
-from rookery.ports.runtime import Launch, Place, Runtime
+from rookery.ports.runtime import HeldProgram, Launch, Runtime
 from rookery.store import sessions, tokens
 from rookery.store.database import Database
 
@@ -40,12 +40,12 @@ class Launcher:
     agents: Mapping[str, Agent]
     context: LaunchContext
 
-    async def launch(self, session: Session) -> Place:
+    async def launch(self, session: Session) -> HeldProgram:
         """Run the program, or adopt it if an earlier daemon started it and then crashed."""
         agent = self.agents[session.agent]
-        existing = (await self.runtime.find()).get(tmux_name(session.id))
+        existing = (await self.runtime.find()).get(program_name(session.id))
         if existing:
-            await self.runtime.adopt(session.id, agent, existing)
+            await self.runtime.adopt(session.id, agent, existing.handle)
             return existing
 
         def hold(db: Connection) -> tuple[Badge, dict[str, object]]:

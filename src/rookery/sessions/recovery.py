@@ -16,7 +16,7 @@ from rookery.model.names import distinct, usable
 from rookery.model.sessions import OBSERVED, NativeId, Session
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
-from rookery.ports.runtime import Place, Runtime
+from rookery.ports.runtime import HeldProgram, Runtime, SurvivingProcess
 from rookery.processes import Process, is_running
 from rookery.sessions import record_end
 from rookery.store import sessions
@@ -51,19 +51,20 @@ class SessionRecovery:
         )
         await self.database.write(lambda db: self._add_unknown_panes(db, panes))
         for session in await self.database.read(_sessions_to_adopt):
-            if place := panes.get(session.tmux_session or "") or without_pane.get(session.id):
+            found = panes.get(session.held_as)
+            if program := found.handle if found else without_pane.get(session.id):
                 with suppress(RuntimeFailed):  # it ends at this moment; the watch reports that
-                    await self.runtime.adopt(session.id, self.agents[session.agent], place)
+                    await self.runtime.adopt(session.id, self.agents[session.agent], program)
 
-    async def _find(self, ours: Sequence[Session]) -> Mapping[str, Place]:
+    async def _find(self, ours: Sequence[Session]) -> Mapping[str, HeldProgram]:
         panes = await self._list_panes()
-        if any(each.tmux_session not in panes for each in ours):
+        if any(each.held_as not in panes for each in ours):
             # A session counts as lost only after two checks: the first may be too early.
             await self._clock.sleep(RETRY_SECONDS)
             panes = {**panes, **await self._list_panes()}
         return panes
 
-    async def _list_panes(self) -> Mapping[str, Place]:
+    async def _list_panes(self) -> Mapping[str, HeldProgram]:
         """List the panes. A failure proves nothing about them, and is retried."""
         for _ in range(MAX_RECOVERY_TRIES - 1):
             try:
@@ -77,12 +78,12 @@ class SessionRecovery:
         self,
         db: Connection,
         ours: Sequence[Session],
-        panes: Mapping[str, Place],
-        without_pane: Mapping[SessionId, Place],
+        panes: Mapping[str, HeldProgram],
+        without_pane: Mapping[SessionId, SurvivingProcess],
     ) -> None:
         for session in ours:
-            if place := panes.get(session.tmux_session or ""):
-                sessions.place(db, session.id, place)
+            if found := panes.get(session.held_as):
+                sessions.record_held(db, session.id, found)
                 self.journal.append(db, SessionRecovered(session.id))
             elif session.id in without_pane:
                 self.journal.append(db, SessionRecovered(session.id))
@@ -90,25 +91,26 @@ class SessionRecovery:
                 reason = "lost while the daemon was away"
                 record_end.end(db, self.journal, session.id, outcome="failed", reason=reason)
 
-    def _add_unknown_panes(self, db: Connection, panes: Mapping[str, Place]) -> None:
+    def _add_unknown_panes(self, db: Connection, panes: Mapping[str, HeldProgram]) -> None:
         """Add a row for each pane on Rookery's server without one; they are only watched."""
-        for name in sorted(set(panes) - sessions.tmux_sessions(db)):
-            now, place = self._clock.now(), panes[name]
+        for name in sorted(set(panes) - sessions.program_names(db)):
+            now, found = self._clock.now(), panes[name]
+            if found.address is None:
+                continue  # without a terminal there is nothing to watch
             session = Session(
                 id=SessionId(str(uuid4())),
                 name=distinct(usable(name), TakenNames(db)),
                 agent="shell",
                 runtime=OBSERVED,
                 computer=self.journal.computer,
-                native_id=NativeId(f"tmux_{place.tmux_pane}"),
-                tmux_session=name,
-                tmux_pane=place.tmux_pane,
+                native_id=NativeId(f"tmux_{found.address.tmux_pane}"),
                 owner="discovery",
                 since=now,
                 created_at=now,
                 last_activity_at=now,
             )
             sessions.add(db, session)
+            sessions.record_held(db, session.id, found)
             self.journal.append(db, SessionFound(session.id))
 
     @property
@@ -117,18 +119,14 @@ class SessionRecovery:
 
 
 def _without_pane(
-    ours: Sequence[Session], panes: Mapping[str, Place]
-) -> dict[SessionId, Place]:
+    ours: Sequence[Session], panes: Mapping[str, HeldProgram]
+) -> dict[SessionId, SurvivingProcess]:
     """Return the sessions whose program runs though its pane is gone, as after a tmux crash."""
-    candidates = (
-        (each, Process.read(each.process))
-        for each in ours
-        if each.process and each.is_ours and each.tmux_session not in panes
-    )
     return {
-        each.id: Place(each.tmux_session or "", "", process.pid)
-        for each, process in candidates
-        if is_running(process)
+        each.id: SurvivingProcess(each.process)
+        for each in ours
+        if each.process and each.is_ours and each.held_as not in panes
+        if is_running(Process.read(each.process))
     }
 
 

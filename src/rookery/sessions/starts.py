@@ -31,7 +31,7 @@ from rookery.model.sessions import (
     TMUX,
     NativeId,
     Session,
-    tmux_name,
+    program_name,
 )
 from rookery.ports.agent import Agent
 from rookery.sessions.commands import MessageSender, addressed, write
@@ -179,7 +179,7 @@ def accept(
         title=title_from(start.prompt, start.chosen_name),
         native_id=_native_id(plan, session_id),
         project_path=str(plan.project),
-        tmux_session=tmux_name(session_id),
+        tmux_session=program_name(session_id),
         owner=owner,
         parent=start.parent,
         continues=start.conversation.session if start.conversation else None,

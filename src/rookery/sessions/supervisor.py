@@ -30,7 +30,7 @@ from rookery.model.lifecycle import Status
 from rookery.model.screens import tail
 from rookery.model.sessions import Session
 from rookery.ports.clock import Clock
-from rookery.ports.runtime import Place, Runtime, StopMethod
+from rookery.ports.runtime import HeldProgram, Runtime, StopMethod
 from rookery.sessions import record_end
 from rookery.sessions.launching import Launcher
 from rookery.store import sessions, wait_for_change
@@ -122,13 +122,13 @@ class Supervisor:
             if not await self._is_starting(session.id):
                 return  # it was ended while it waited for a slot
             try:
-                place = await self._launch_in_time(session)
+                held = await self._launch_in_time(session)
             except (CommitFailed, StoreLost):
                 raise  # a full disk is no reason to fail an accepted start
             except _FINAL as error:
                 await self._fail(session, f"it could not be started. {error}")
                 return
-            await self.database.write(lambda db: sessions.place(db, session.id, place))
+            await self.database.write(lambda db: sessions.record_held(db, session.id, held))
             # The start hook may have come first; tasks that wait for the pane must look again.
             self.database.bells.wake(session.id)
             deadline = self._clock.now() + timedelta(seconds=limit)
@@ -142,7 +142,7 @@ class Supervisor:
             shown = f"; its screen shows:\n{screen}" if screen else ""
             await self._fail(session, f"it did not come up within {limit:g} s{shown}")
 
-    async def _launch_in_time(self, session: Session) -> Place:
+    async def _launch_in_time(self, session: Session) -> HeldProgram:
         """Launch the program; retry while tmux cannot be reached, which proves nothing."""
         deadline = self._clock.now() + timedelta(seconds=self.deadlines.start)
         name = f"Starting and ending for session {session.id}"

@@ -18,6 +18,7 @@ from rookery.home import Home
 from rookery.hook_setup import programs
 from rookery.hook_setup.programs import HookPrograms
 from rookery.model.facts import SessionId
+from rookery.model.sessions import OBSERVED, TMUX
 from rookery.operations.context import Context
 from rookery.permissions.decisions import Permissions
 from rookery.permissions.offline_answers import OfflineAnswers
@@ -84,7 +85,8 @@ class Parts:
         observed = ObservedRuntime(
             "tmux", home.run, clock, Kernel(), typing=limits.typing_seconds
         )
-        return Runtimes(own, observed, RuntimeRouter(observed, starting=own))
+        router = RuntimeRouter({OBSERVED: observed, TMUX: own}, starting=TMUX)
+        return Runtimes(own, observed, router)
 
     def context(
         self, database: Database, journal: Journal, runtimes: Runtimes, stop: Callable[[], None]

@@ -6,19 +6,15 @@ from sqlite3 import Connection
 
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import Activity
-from rookery.model.sessions import OBSERVED, NativeId, PaneRef, Sender, Session
-from rookery.store.sessions import LIVE, read_session
+from rookery.model.sessions import OBSERVED, NativeId, Sender, Session
+from rookery.ports.terminal import TerminalAddress
+from rookery.store.sessions import LIVE, read_session, set_address
 
 
-def assign_pane(
-    db: Connection, session: SessionId, pane_ref: PaneRef, tmux_session: str
-) -> None:
+def assign_pane(db: Connection, session: SessionId, address: TerminalAddress) -> None:
     """Record the pane that a session is in, replacing what was known before."""
-    db.execute(
-        "update sessions set runtime = ?, tmux_server = ?, tmux_session = ?, tmux_pane = ?"
-        " where id = ?",
-        (OBSERVED, pane_ref.server, tmux_session, pane_ref.pane, session),
-    )
+    db.execute("update sessions set runtime = ? where id = ?", (OBSERVED, session))
+    set_address(db, session, address)
 
 
 def identify(db: Connection, session: SessionId, process: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from datetime import datetime
 from operator import attrgetter
 from sqlite3 import Connection, Row
@@ -15,7 +15,8 @@ import msgspec
 from rookery.model.errors import SessionUnknown
 from rookery.model.facts import SessionId
 from rookery.model.sessions import HEADLESS, OBSERVED, TMUX, Session
-from rookery.ports.runtime import Place
+from rookery.ports.runtime import HeldProgram, RuntimeHandle
+from rookery.ports.terminal import TerminalAddress
 from rookery.store import relays
 
 #: The fields of a session: each is a column. ``asdict`` would copy every value.
@@ -96,8 +97,8 @@ def names_of_others(db: Connection, session: SessionId) -> list[str]:
     return [row["name"] for row in rows]
 
 
-def tmux_sessions(db: Connection) -> set[str]:
-    """Return all tmux sessions, current and former, of Rookery's own server."""
+def program_names(db: Connection) -> set[str]:
+    """Return the names, current and former, under which Rookery's own server held programs."""
     rows = db.execute(
         "select tmux_session from sessions"
         " where tmux_session is not null and tmux_server is null"
@@ -105,12 +106,26 @@ def tmux_sessions(db: Connection) -> set[str]:
     return {row["tmux_session"] for row in rows}
 
 
-def place(db: Connection, session: SessionId, place: Place) -> None:
-    """Store where a runtime holds a session."""
+def record_held(db: Connection, session: SessionId, program: HeldProgram) -> None:
+    """Store the handle of a session's program, and the address of its terminal."""
+    db.execute("update sessions set handle = ? where id = ?", (program.handle.text, session))
+    if program.address:
+        set_address(db, session, program.address)
+
+
+def set_address(db: Connection, session: SessionId, address: TerminalAddress) -> None:
+    """Store where a person finds the terminal of a session, as it is shown."""
     db.execute(
-        "update sessions set tmux_session = ?, tmux_pane = ? where id = ?",
-        (place.tmux_session, place.tmux_pane, session),
+        "update sessions set tmux_session = :tmux_session, tmux_pane = :tmux_pane,"
+        " tmux_server = :tmux_server where id = :session",
+        {"session": session, **asdict(address)},
     )
+
+
+def handle_of(db: Connection, session: SessionId) -> RuntimeHandle | None:
+    """Return the handle of a session's program; none before it has been started."""
+    row = db.execute("select handle from sessions where id = ?", (session,)).fetchone()
+    return RuntimeHandle.read(row["handle"]) if row and row["handle"] else None
 
 
 def hold(db: Connection, session: SessionId) -> None:

@@ -18,9 +18,10 @@ import anyio
 from rookery import supervise
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionFound, SessionId, SessionLabelled, SessionRecovered
-from rookery.model.sessions import NativeId, PaneRef, Session
+from rookery.model.sessions import NativeId, Session
 from rookery.ports.agent import Agent
 from rookery.processes import FoundProgram, Process, ProcessTable, find_agent, run_as
+from rookery.runtimes.tmux.places import UserPlace
 from rookery.runtimes.tmux.server import COMMAND_TIMEOUT_SECONDS, HUB, AnyServer
 from rookery.runtimes.tmux.user_servers import ListedPane, list_panes, tidy
 from rookery.sessions import adopt, record_end
@@ -51,9 +52,7 @@ class PaneHolder(Protocol):
 
     def server(self, socket: str) -> AnyServer: ...
     def held(self) -> frozenset[SessionId]: ...
-    def attach(
-        self, session: SessionId, agent: Agent, pane_ref: PaneRef, process: Process
-    ) -> None: ...
+    def attach(self, session: SessionId, agent: Agent, place: UserPlace) -> None: ...
     def detach(self, session: SessionId) -> None: ...
 
 
@@ -197,7 +196,7 @@ class Discovery:
                 case NewAgent(agent):
                     self._add_session(db, agent)
                 case PaneAssigned(session, agent):
-                    observed_panes.assign_pane(db, session, agent.pane_ref, agent.pane.session)
+                    observed_panes.assign_pane(db, session, agent.address)
                     observed_panes.identify(db, session, agent.found.process.key)
                     self._label(db, session, agent.pane.window_name)
                 case LabelChanged(session, label):
@@ -223,11 +222,10 @@ class Discovery:
             folder=agent.folder,
             origin="discovery",
             process=agent.found.process.key,
-            pane_ref=agent.pane_ref,
             label=agent.pane.window_name,
         )
         session = adopt.adopt_session(db, self.journal, arrival)
-        observed_panes.assign_pane(db, session, agent.pane_ref, agent.pane.session)
+        observed_panes.assign_pane(db, session, agent.address)
         self.journal.append(db, SessionFound(session))
 
     def _label(self, db: Connection, session: SessionId, label: str) -> None:
@@ -246,8 +244,8 @@ class Discovery:
     def _attach(self, session: Session) -> None:
         agent = self.agents.get(session.agent)
         if agent and session.process and session.tmux_server and session.tmux_pane:
-            pane_ref = PaneRef(session.tmux_server, session.tmux_pane)
-            self.holder.attach(session.id, agent, pane_ref, Process.read(session.process))
+            place = UserPlace(session.tmux_server, session.tmux_pane, session.process)
+            self.holder.attach(session.id, agent, place)
 
     def _runs(self, process: Process) -> bool:
         seen = self.table.look(process.pid)

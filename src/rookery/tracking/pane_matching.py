@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import TypeAlias
 
 from rookery.model.facts import SessionId
-from rookery.model.sessions import PaneRef, Session
+from rookery.model.sessions import Session
+from rookery.ports.terminal import TerminalAddress
 from rookery.processes import FoundProgram
 from rookery.runtimes.tmux.user_servers import ListedPane
 
@@ -23,8 +24,8 @@ class AgentInPane:
     began: datetime | None
 
     @property
-    def pane_ref(self) -> PaneRef:
-        return PaneRef(self.pane.server, self.pane.pane)
+    def address(self) -> TerminalAddress:
+        return TerminalAddress(self.pane.session, self.pane.pane, self.pane.server)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def find_session(
     if same := [each for each in known if each.process in agent.found.words]:
         return same[0]
     unknown = [each for each in known if each.process is None and not each.is_ours]
-    if same := [each for each in unknown if _is_at(each, agent.pane_ref)]:
+    if same := [each for each in unknown if _is_at(each, agent.pane)]:
         return same[0]
     # Two agents in one folder stay separate sessions: they cannot be told apart.
     alike = [each for each in agents if _is_alike(each, agent)]
@@ -87,8 +88,8 @@ def find_session(
     return same[0] if len(same) == 1 and len(alike) == 1 else None
 
 
-def _is_at(session: Session, pane_ref: PaneRef) -> bool:
-    return (session.tmux_server, session.tmux_pane) == (pane_ref.server, pane_ref.pane)
+def _is_at(session: Session, pane: ListedPane) -> bool:
+    return (session.tmux_server, session.tmux_pane) == (pane.server, pane.pane)
 
 
 def _is_alike(one: AgentInPane, other: AgentInPane) -> bool:
@@ -103,5 +104,5 @@ def _may_be(session: Session, agent: AgentInPane) -> bool:
 
 def _is_recorded_at(session: Session, agent: AgentInPane) -> bool:
     is_named = session.tmux_session == agent.pane.session
-    is_there = session.has_terminal and _is_at(session, agent.pane_ref) and is_named
+    is_there = session.has_terminal and _is_at(session, agent.pane) and is_named
     return is_there and session.process is not None

@@ -15,8 +15,10 @@ import anyio
 from rookery.agents import demo
 from rookery.model.facts import SessionId
 from rookery.model.screens import View
-from rookery.ports.runtime import Launch, Place, Runtime
+from rookery.model.sessions import program_name
+from rookery.ports.runtime import Exited, HeldProgram, Launch, Runtime, Vanished
 from rookery.runtimes.tmux.delivery_steps import Typing
+from rookery.runtimes.tmux.places import Place
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.runtime import TmuxRuntime
 from rookery.runtimes.tmux.server import ServerSite
@@ -63,6 +65,10 @@ class Bench(Protocol):
         """Return what types into a session's program."""
         ...
 
+    async def pid_of(self, session: SessionId) -> int:
+        """Return the pid of a session's program."""
+        ...
+
     def holder_of(self, lineage: Sequence[str]) -> SessionId | None:
         """Return the session whose program is one of these processes."""
         ...
@@ -94,6 +100,9 @@ class FakeBench:
     def typing(self, session: SessionId) -> Typing:
         return self.runtime
 
+    async def pid_of(self, session: SessionId) -> int:
+        return self.runtime.program(session).pid
+
     def holder_of(self, lineage: Sequence[str]) -> SessionId | None:
         return self.runtime.holder_of(lineage)
 
@@ -107,7 +116,7 @@ class TmuxBench:
         self._lives = lives
 
     async def type(self, session: SessionId, text: str) -> None:
-        pane = (await self.runtime.find())[f"rk_{session[:8]}"].tmux_pane
+        pane = (await self._place(session)).pane
         await self.runtime.server.ask(line("send-keys", "-l", "-t", pane, text))
         await seen(self.runtime, session, lambda view: view.box == text)
 
@@ -133,6 +142,12 @@ class TmuxBench:
     def typing(self, session: SessionId) -> Typing:
         return self.runtime.typist(session)
 
+    async def pid_of(self, session: SessionId) -> int:
+        return (await self._place(session)).pid
+
+    async def _place(self, session: SessionId) -> Place:
+        return Place.read((await self.runtime.find())[program_name(session)].handle)
+
     def holder_of(self, lineage: Sequence[str]) -> SessionId | None:
         return self.runtime.holder_of(lineage)
 
@@ -147,11 +162,20 @@ def launch_of(session: SessionId, folder: Path) -> Launch:
     return Launch(session, demo.DEMO, DEMO, environment, folder)
 
 
-async def started(runtime: Runtime, session: SessionId, folder: Path) -> Place:
+async def started(runtime: Runtime, session: SessionId, folder: Path) -> HeldProgram:
     """Start the demo agent, and wait until one can type."""
-    place = await runtime.start(launch_of(session, folder))
+    held = await runtime.start(launch_of(session, folder))
     await seen(runtime, session, lambda view: view.is_resting)
-    return place
+    return held
+
+
+async def ending(runtime: Runtime) -> Exited | Vanished:
+    """Wait for the end of a program."""
+    with anyio.fail_after(SOON):
+        async for sighting in runtime.watch():
+            if isinstance(sighting, Exited | Vanished):
+                return sighting
+    raise AssertionError
 
 
 async def seen(runtime: Runtime, session: SessionId, question: Callable[[View], bool]) -> None:

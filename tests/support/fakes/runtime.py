@@ -11,7 +11,7 @@ from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel
 from rookery.model.obstacles import BlockedReason
 from rookery.model.screens import Dialog, Press, View
-from rookery.model.sessions import tmux_name
+from rookery.model.sessions import program_name
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
 from rookery.ports.runtime import (
@@ -19,14 +19,16 @@ from rookery.ports.runtime import (
     DeliveryLog,
     Exited,
     FellQuiet,
+    HeldProgram,
     Launch,
-    Place,
+    RuntimeHandle,
     Sighting,
     StopMethod,
     Submitted,
+    SurvivingProcess,
     Vanished,
 )
-from rookery.ports.terminal import Printed
+from rookery.ports.terminal import Printed, TerminalAddress
 from rookery.runtimes.tmux.delivery_steps import DeliveryState, TypedDelivery
 from rookery.runtimes.tmux.typist import MAX_ENTERS
 from tests.support.fakes.clock import FakeClock
@@ -70,7 +72,8 @@ class Manner:
 class Program:
     """One program in its pane: it lives on when the daemon does not."""
 
-    place: Place
+    held: HeldProgram
+    pid: int
     manner: Manner
     launch: Launch | None = None  #: none for a stranger
     box: str = ""  #: what stands in its input box
@@ -87,6 +90,15 @@ class Program:
     rest: str = ""  #: what stood there before
     code: int | None = None
     signal: int | None = None
+
+    @property
+    def handle(self) -> RuntimeHandle:
+        return self.held.handle
+
+    @property
+    def address(self) -> TerminalAddress:
+        assert self.held.address
+        return self.held.address
 
     @property
     def is_over(self) -> bool:
@@ -147,7 +159,8 @@ class FakeTerminal:
 class FakeRuntime:
     """Panes made of records. They outlive the daemon, as real ones do."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "fake") -> None:
+        self.name = name
         self.clock: Clock = FakeClock()
         self.moment: Callable[[], None] = lambda: None  #: the daemon may die in it
         self.manner = Manner()  #: of the programs that are started next
@@ -176,11 +189,12 @@ class FakeRuntime:
         self._sightings: asyncio.Queue[Sighting] = asyncio.Queue()
 
     def program(self, session: SessionId) -> Program:
-        return self.programs[tmux_name(session)]
+        return self.programs[program_name(session)]
 
     def put(self, name: str, *, screen: str = "$") -> Program:
         """Have a program run that nobody of us has started."""
-        stranger = Program(self._new_place(name), Manner(), screen=[screen])
+        stranger = self._new_program(name, Manner())
+        stranger.screen = [screen]
         self.programs[name] = stranger
         return stranger
 
@@ -193,29 +207,35 @@ class FakeRuntime:
                 self.see_again(Exited(session, code, number, tuple(program.screen)))
 
     @_mortal
-    async def start(self, launch: Launch) -> Place:
-        name = tmux_name(launch.session)
+    async def start(self, launch: Launch) -> HeldProgram:
+        name = program_name(launch.session)
         if name not in self.programs:
             self.started.append(launch)
-            program = Program(self._new_place(name), self.manner, launch)
+            program = self._new_program(name, self.manner, launch)
             self.programs[name] = self._held[launch.session] = program
             self.on_start(launch.session, program)
             if program.manner.exits_with is not None:
                 self.exit(program, code=program.manner.exits_with)
-        place = self.programs[name].place
-        await self.adopt(launch.session, launch.agent, place)
-        return place
+        held = self.programs[name].held
+        await self.adopt(launch.session, launch.agent, held.handle)
+        return held
 
     @_mortal
-    async def find(self) -> Mapping[str, Place]:
-        return {name: program.place for name, program in self.programs.items()}
+    async def find(self) -> Mapping[str, HeldProgram]:
+        return {name: program.held for name, program in self.programs.items()}
 
     @_mortal
-    async def adopt(self, session: SessionId, agent: Agent, place: Place) -> None:
-        if not place.tmux_pane:
-            self.adopted.append(session)  # only its process is left
-            return
-        program = self.programs.get(place.tmux_session)
+    async def adopt(
+        self, session: SessionId, agent: Agent, program: RuntimeHandle | SurvivingProcess
+    ) -> None:
+        if isinstance(program, SurvivingProcess):
+            self.adopted.append(session)
+        elif program.runtime == self.name:
+            self._adopt(session, self.programs.get(program.reference))
+        else:
+            raise RuntimeFailed(f"{program.text} is not a handle of {self.name!r}.")
+
+    def _adopt(self, session: SessionId, program: Program | None) -> None:
         if program is None:
             self.see_again(Vanished(session))
             raise RuntimeFailed("it has gone meanwhile.")
@@ -319,7 +339,7 @@ class FakeRuntime:
     def holder_of(self, lineage: Sequence[str]) -> SessionId | None:
         """Know programs by their numbers: what is made up here has no start time."""
         numbers = {int(word.partition(":")[0]) for word in lineage}
-        held = ((each, program.place.pid) for each, program in self._held.items())
+        held = ((each, program.pid) for each, program in self._held.items())
         return next((session for session, pid in held if pid in numbers), None)
 
     async def screens(self, session: SessionId) -> AsyncIterator[tuple[str, ...]]:
@@ -407,7 +427,7 @@ class FakeRuntime:
     async def release(self, session: SessionId) -> None:
         self.released.append(session)
         self._held.pop(session, None)
-        self.programs.pop(tmux_name(session), None)
+        self.programs.pop(program_name(session), None)
 
     async def watch(self) -> AsyncIterator[Sighting]:
         while True:
@@ -434,6 +454,11 @@ class FakeRuntime:
             raise RuntimeFailed(f"no pane is known for {session}.")
         return program
 
-    def _new_place(self, name: str) -> Place:
+    def holds(self, session: SessionId) -> bool:
+        return session in self._held
+
+    def _new_program(self, name: str, manner: Manner, launch: Launch | None = None) -> Program:
         self._panes += 1
-        return Place(name, f"%{self._panes}", NO_PID + self._panes)
+        address = TerminalAddress(name, f"%{self._panes}")
+        held = HeldProgram(RuntimeHandle(self.name, name), address)
+        return Program(held, NO_PID + self._panes, manner, launch)

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
-from rookery.model.sessions import PaneRef
 from rookery.ports.agent import Agent
-from rookery.processes import Process
+from rookery.runtimes.tmux.places import UserPlace
 from rookery.runtimes.tmux.server import ServerSite
 
 _FORMAT = re.compile(r"'-F' '(.*)'")
@@ -71,7 +70,7 @@ class FakeHolder:
     """Holds what is found, and does nothing with it."""
 
     servers: dict[str, FakeServer] = field(default_factory=dict)
-    attached: dict[SessionId, tuple[str, PaneRef, Process]] = field(default_factory=dict)
+    attached: dict[SessionId, tuple[str, UserPlace]] = field(default_factory=dict)
 
     def server(self, socket: str) -> FakeServer:
         return self.servers.setdefault(socket, FakeServer(socket))
@@ -79,10 +78,8 @@ class FakeHolder:
     def held(self) -> frozenset[SessionId]:
         return frozenset(self.attached)
 
-    def attach(
-        self, session: SessionId, agent: Agent, pane_ref: PaneRef, process: Process
-    ) -> None:
-        self.attached[session] = (agent.name, pane_ref, process)
+    def attach(self, session: SessionId, agent: Agent, place: UserPlace) -> None:
+        self.attached[session] = (agent.name, place)
 
     def detach(self, session: SessionId) -> None:
         del self.attached[session]

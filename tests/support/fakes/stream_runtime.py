@@ -6,51 +6,80 @@ from collections.abc import AsyncIterator, Mapping
 from rookery.model.errors import NoTerminal, RuntimeFailed, WordsRefused
 from rookery.model.facts import Fact, SessionId
 from rookery.model.messages import Parcel
-from rookery.model.sessions import tmux_name
+from rookery.model.sessions import program_name
 from rookery.ports.agent import Agent
 from rookery.ports.runtime import (
     Delivery,
     DeliveryLog,
     Exited,
+    HeldProgram,
     Launch,
     LeftInput,
-    Place,
     Reported,
+    RuntimeHandle,
     Sighting,
     StopMethod,
     Submitted,
+    SurvivingProcess,
 )
 from rookery.ports.terminal import Terminal
 from tests.support.fakes.clock import FakeClock
 
 
 class StreamRuntime:
-    """Programs without a terminal: a stream carries words to them and reports their turns."""
+    """Programs without a terminal: a stream carries words to them and reports their turns.
+
+    They outlive the daemon; a handle is the id of a program's conversation.
+    """
 
     def __init__(self) -> None:
         self.clock = FakeClock()
         self.heard: list[tuple[SessionId, str]] = []
         self.interrupted: list[SessionId] = []
-        self._held: dict[SessionId, Place] = {}
+        self.programs: dict[str, SessionId] = {}  #: by the id of their conversation
+        self._held: set[SessionId] = set()
         self._receipts: dict[SessionId, str] = {}
         self._sightings: asyncio.Queue[Sighting] = asyncio.Queue()
 
     def tell(self, session: SessionId, *told: Fact) -> None:
         self._sightings.put_nowait(Reported(session, told))
 
-    async def start(self, launch: Launch) -> Place:
-        place = Place(tmux_name(launch.session), "", 1000 + len(self._held))
-        await self.adopt(launch.session, launch.agent, place)
-        return place
+    def begin_life(self) -> None:
+        """Forget what a daemon that has died knew; the programs stay."""
+        self._held = set()
+        self._sightings = asyncio.Queue()
 
-    async def find(self) -> Mapping[str, Place]:
-        return {tmux_name(session): place for session, place in self._held.items()}
+    async def start(self, launch: Launch) -> HeldProgram:
+        name = program_name(launch.session)
+        if name not in await self.find():
+            self.programs[f"conversation {len(self.programs) + 1}"] = launch.session
+        held = (await self.find())[name]
+        await self.adopt(launch.session, launch.agent, held.handle)
+        return held
 
-    async def adopt(self, session: SessionId, agent: Agent, place: Place) -> None:
-        self._held.setdefault(session, place)
+    async def find(self) -> Mapping[str, HeldProgram]:
+        return {
+            program_name(session): HeldProgram(RuntimeHandle("stream", conversation))
+            for conversation, session in self.programs.items()
+        }
+
+    async def adopt(
+        self, session: SessionId, agent: Agent, program: RuntimeHandle | SurvivingProcess
+    ) -> None:
+        if isinstance(program, SurvivingProcess):
+            raise RuntimeFailed("without its stream, nothing is left of it.")
+        if program.runtime != "stream":
+            raise RuntimeFailed(f"{program.text} is not a handle of 'stream'.")
+        if program.reference not in self.programs:
+            raise RuntimeFailed("it has gone meanwhile.")
+        self._held.add(session)
 
     async def release(self, session: SessionId) -> None:
-        self._held.pop(session, None)
+        self._held.discard(session)
+        self.programs = {key: held for key, held in self.programs.items() if held != session}
+
+    def holds(self, session: SessionId) -> bool:
+        return session in self._held
 
     async def watch(self) -> AsyncIterator[Sighting]:
         while True:

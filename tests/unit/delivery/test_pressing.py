@@ -150,7 +150,7 @@ async def test_what_is_idle_is_not_interrupted_and_may_be_under_the_same_key_lat
 async def test_an_interrupt_of_what_rests_already_has_its_turn_ended_instead(
     desk: Desk, runtime: MortalRuntime, clock: FakeClock
 ) -> None:
-    await runtime.adopt(WORKER, DEMO, runtime.put("rk_worker").place)
+    await runtime.adopt(WORKER, DEMO, runtime.put("rk_worker").handle)
     clock.advance(60)
 
     async def watch() -> None:
@@ -173,7 +173,7 @@ async def test_an_interrupt_of_what_works_is_pressed_at_once(
 ) -> None:
     program = runtime.put("rk_worker")
     program.is_working = True
-    await runtime.adopt(WORKER, DEMO, program.place)
+    await runtime.adopt(WORKER, DEMO, program.handle)
     clock.advance(60)
 
     await interrupt(desk)

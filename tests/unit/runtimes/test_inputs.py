@@ -10,8 +10,8 @@ from rookery.model.errors import WordsRefused
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel, Step
 from rookery.ports.agent import Agent
-from rookery.ports.runtime import Place
 from rookery.runtimes.tmux.panes import Pane
+from rookery.runtimes.tmux.places import Place
 from rookery.runtimes.tmux.safe_input import fitted
 
 RELAYED = "[bob] (2):\n\none\ntwo  "

@@ -16,10 +16,10 @@ from rookery.model.errors import Occupied, RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel, Step
 from rookery.model.obstacles import BlockedReason
-from rookery.model.sessions import PaneRef
-from rookery.ports.runtime import Blocked, Launch, Place, StopMethod, Vanished
+from rookery.ports.runtime import Blocked, Launch, StopMethod, Vanished
 from rookery.processes import Kernel, Process, ancestors, is_running
 from rookery.runtimes.tmux.observed import ObservedRuntime
+from rookery.runtimes.tmux.places import Place, UserPlace
 from tests.support.fakes.clock import FakeClock
 from tests.support.fakes.delivery_log import FakeLog
 from tests.support.fakes.processes import FakeTable
@@ -60,7 +60,7 @@ async def runtime(tmp_path: Path, clock: FakeClock) -> AsyncIterator[ObservedRun
 def hold(runtime: ObservedRuntime, folder: Path, pid: int) -> None:
     process = Process.of(pid)
     assert process
-    runtime.attach(IT, DEMO, PaneRef(str(folder / "none.sock"), "%1"), process)
+    runtime.attach(IT, DEMO, UserPlace(str(folder / "none.sock"), "%1", process.key))
 
 
 async def end_of(runtime: ObservedRuntime) -> object:
@@ -84,9 +84,9 @@ async def test_an_end_is_told_at_once(
 async def test_what_has_ended_before_is_told_too(
     runtime: ObservedRuntime, tmp_path: Path
 ) -> None:
-    pane_ref = PaneRef(str(tmp_path / "none.sock"), "%1")
+    process = Process(os.getpid(), "another time")
 
-    runtime.attach(IT, DEMO, pane_ref, Process(os.getpid(), "another time"))
+    runtime.attach(IT, DEMO, UserPlace(str(tmp_path / "none.sock"), "%1", process.key))
 
     assert await end_of(runtime) == Vanished(IT)
 
@@ -127,7 +127,7 @@ async def test_nothing_is_started_adopted_or_asked_to_leave(
     with pytest.raises(RuntimeFailed):
         await runtime.start(launch)
     with pytest.raises(RuntimeFailed):
-        await runtime.adopt(IT, DEMO, Place("own", "%1", 1))
+        await runtime.adopt(IT, DEMO, Place("own", "%1", 1).program.handle)
     with pytest.raises(RuntimeFailed):
         await runtime.stop(IT, StopMethod.ASK)
 
@@ -166,7 +166,7 @@ async def test_nothing_is_typed_where_keys_would_reach_a_shell(
     table = FakeTable()
     runtime = ObservedRuntime("tmux", tmp_path, clock, table, typing=2.0)
     process = table.run(2**22 + 1, "demo", is_in_front=bool(is_in_front))
-    runtime.attach(IT, DEMO, PaneRef(str(tmp_path / "none.sock"), "%1"), process)
+    runtime.attach(IT, DEMO, UserPlace(str(tmp_path / "none.sock"), "%1", process.key))
     if is_in_front is None:
         table.end(process.pid)
     parcel = Parcel(1, IT, "rm -rf /", Step.SENDING, clock.now())

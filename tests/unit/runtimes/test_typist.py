@@ -13,10 +13,10 @@ from rookery.agents.claude.screen import read
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel, Step
 from rookery.model.screens import Screen, read_styled
-from rookery.ports.runtime import Place
 from rookery.runtimes.tmux import captures
 from rookery.runtimes.tmux.captures import PaneSnapshot
 from rookery.runtimes.tmux.panes import Pane
+from rookery.runtimes.tmux.places import Place
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.server import AnyServer, ServerSite
 from rookery.runtimes.tmux.typist import Typist

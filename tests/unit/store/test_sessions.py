@@ -12,7 +12,8 @@ from rookery.model.errors import SessionAmbiguous, SessionUnknown
 from rookery.model.facts import SessionId
 from rookery.model.lifecycle import SessionState, Status
 from rookery.model.sessions import NativeId, Sender, Session
-from rookery.ports.runtime import Place
+from rookery.ports.runtime import HeldProgram, RuntimeHandle
+from rookery.ports.terminal import TerminalAddress
 from rookery.store import session_bindings, session_lookup, sessions, tokens
 from rookery.store.journal import Journal
 from tests.support.fakes.clock import FakeClock
@@ -43,6 +44,8 @@ def end(db: Connection, journal: Journal) -> Callable[[Session], None]:
 
 
 End = Callable[[Session], None]
+
+HANDLE = RuntimeHandle("any", '{"of": "its runtime: alone"}')
 
 
 def test_a_session_comes_back_as_it_was_added(db: Connection, journal: Journal) -> None:
@@ -326,11 +329,25 @@ def test_a_headless_session_is_in_nobodys_care(db: Connection, journal: Journal)
 def test_where_a_session_is_held_is_remembered(db: Connection, add: Add) -> None:
     session = add("1111")
 
-    sessions.place(db, session.id, Place("rk_1111", "%7", 4711))
+    before = sessions.handle_of(db, session.id)
+    address = TerminalAddress("rk_1111", "%7")
+
+    sessions.record_held(db, session.id, HeldProgram(HANDLE, address))
 
     now = sessions.get(db, session.id)
-    assert (now.tmux_session, now.tmux_pane) == ("rk_1111", "%7")
-    assert sessions.tmux_sessions(db) == {"rk_1111"}
+    assert (before, sessions.handle_of(db, session.id)) == (None, HANDLE)
+    assert (now.tmux_session, now.tmux_pane, now.tmux_server) == ("rk_1111", "%7", None)
+    assert sessions.program_names(db) == {"rk_1111"}
+
+
+def test_a_program_without_a_terminal_has_a_handle_only(db: Connection, add: Add) -> None:
+    session = add("1111", tmux_session=None, tmux_pane=None)
+
+    sessions.record_held(db, session.id, HeldProgram(HANDLE))
+
+    now = sessions.get(db, session.id)
+    assert sessions.handle_of(db, session.id) == HANDLE
+    assert (now.tmux_session, now.tmux_pane) == (None, None)
 
 
 @pytest.mark.spec("K5")

@@ -7,8 +7,8 @@ import signal
 from contextlib import suppress
 
 from rookery.ports.clock import Clock
-from rookery.ports.runtime import Place
 from rookery.runtimes.tmux.control import TmuxRefused
+from rookery.runtimes.tmux.places import Place
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.server import Server
 
@@ -30,7 +30,7 @@ async def exit_of(
     for _ in range(_MAX_SIGNALS):
         try:
             ((answer, *_),) = await server.ask(
-                line("display-message", "-p", "-t", place.tmux_pane, f"x{_STATUS}")
+                line("display-message", "-p", "-t", place.pane, f"x{_STATUS}")
             )
         except TmuxRefused:
             return None

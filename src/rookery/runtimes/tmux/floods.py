@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from rookery.model.errors import RuntimeFailed
 from rookery.ports.clock import Clock
-from rookery.ports.runtime import Place
+from rookery.runtimes.tmux.places import Place
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.server import Server
 
@@ -49,7 +49,7 @@ async def sit_out(
     panes are on.
     """
     with suppress(RuntimeFailed):
-        await server.mute(place.tmux_pane)
+        await server.mute(place.pane)
         before = b""
         while still_prints():
             await clock.sleep(LOOK_INTERVAL_S)
@@ -57,11 +57,11 @@ async def sit_out(
             last, before = before, await _last_output(server, place)
             if before == last:
                 break
-        await server.resume(place.tmux_pane)
+        await server.resume(place.pane)
 
 
 async def _last_output(server: Server, place: Place) -> bytes:
     """Return when the pane's window last printed, as tmux reports it."""
-    asked = line("display-message", "-p", "-t", place.tmux_pane, "x#{window_activity}")
+    asked = line("display-message", "-p", "-t", place.pane, "x#{window_activity}")
     ((answer, *_),) = await server.ask(asked)
     return answer

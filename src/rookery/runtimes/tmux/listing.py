@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from rookery.ports.runtime import Place
+from rookery.runtimes.tmux.places import Place
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.server import HUB, Server
 
@@ -63,7 +63,7 @@ def places(rows: Iterable[PaneRow]) -> dict[str, Place]:
 
 def is_there(rows: Iterable[PaneRow], place: Place) -> bool:
     """Return whether the pane exists. Its pid counts too: a new server reuses pane ids."""
-    return any((row.pane, row.pid) == (place.tmux_pane, place.pid) for row in rows)
+    return any((row.pane, row.pid) == (place.pane, place.pid) for row in rows)
 
 
 def is_cut_off(rows: Iterable[PaneRow], place: Place, window: str) -> bool:
@@ -72,7 +72,7 @@ def is_cut_off(rows: Iterable[PaneRow], place: Place, window: str) -> bool:
     A window that was moved into the hub has two rows there, and a pane that was broken out of
     its window has another window id.
     """
-    own = [row for row in rows if (row.pane, row.pid) == (place.tmux_pane, place.pid)]
+    own = [row for row in rows if (row.pane, row.pid) == (place.pane, place.pid)]
     return len(own) == 1 and own[0].session == HUB and own[0].window == window
 
 
@@ -86,5 +86,5 @@ def mark(target: str, name: str) -> list[bytes]:
 def kill(place: Place) -> bytes:
     """Return the command that kills a pane unless another program runs there by now."""
     same = f"#{{==:#{{pane_pid}},{place.pid}}}"
-    pane = place.tmux_pane
+    pane = place.pane
     return line("if-shell", "-F", "-t", pane, same, f"kill-pane -t {pane}")

@@ -16,18 +16,19 @@ from rookery.model.errors import Occupied, RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel
 from rookery.model.obstacles import BlockedReason
-from rookery.model.sessions import PaneRef
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
 from rookery.ports.runtime import (
     Delivery,
     DeliveryLog,
     Exited,
+    HeldProgram,
     Launch,
-    Place,
+    RuntimeHandle,
     Sighting,
     StopMethod,
     Submitted,
+    SurvivingProcess,
     Vanished,
 )
 from rookery.processes import Process, ProcessTable, SeenProcess, descendants, send_signal
@@ -41,6 +42,7 @@ from rookery.runtimes.tmux.observed_screens import (
 )
 from rookery.runtimes.tmux.output_activity import Chore
 from rookery.runtimes.tmux.panes import Pane
+from rookery.runtimes.tmux.places import Place, UserPlace
 from rookery.runtimes.tmux.server import ServerSite
 from rookery.runtimes.tmux.terminal import press_in_turn
 from rookery.runtimes.tmux.typist import Typist
@@ -83,16 +85,14 @@ class ObservedRuntime:
             while True:
                 supervise.spawn(tasks, await self._chores.get(), name="A task for tmux")
 
-    def attach(
-        self, session: SessionId, agent: Agent, pane_ref: PaneRef, process: Process
-    ) -> None:
+    def attach(self, session: SessionId, agent: Agent, place: UserPlace) -> None:
         """Start to watch an agent in its pane, without changing either."""
         if held := self._panes.get(session):
-            if (held.pane_ref, held.process) == (pane_ref, process):
+            if held.place == place:
                 return
             self.detach(session)
-        server = self.server(pane_ref.server)
-        pane = Pane(session, agent, Place("", pane_ref.pane, process.pid))
+        server, process = self.server(place.server), Process.read(place.process)
+        pane = Pane(session, agent, Place("", place.pane, process.pid))
         typist = Typist(
             server,
             pane,
@@ -103,7 +103,7 @@ class ObservedRuntime:
             require_reachable=lambda: self._require_in_front(observed),
             look_interval_s=TYPED_INTERVAL_SECONDS,
         )
-        self._panes[session] = observed = ObservedPane(pane, pane_ref, server, process, typist)
+        self._panes[session] = observed = ObservedPane(pane, place, server, process, typist)
         self._watch_process(observed)
         self._captures.ensure_capturing(observed)
 
@@ -122,14 +122,20 @@ class ObservedRuntime:
         while True:
             yield await self._sightings.get()
 
-    async def find(self) -> Mapping[str, Place]:
+    async def find(self) -> Mapping[str, HeldProgram]:
         return {}  # discovery finds these agents
 
-    async def start(self, launch: Launch) -> Place:
+    async def start(self, launch: Launch) -> HeldProgram:
         raise RuntimeFailed("Rookery starts nothing in the user's own tmux server.")
 
-    async def adopt(self, session: SessionId, agent: Agent, place: Place) -> None:
-        raise RuntimeFailed(f"{NOT_OURS}; only discovery knows its server.")
+    async def adopt(
+        self, session: SessionId, agent: Agent, program: RuntimeHandle | SurvivingProcess
+    ) -> None:
+        if isinstance(program, SurvivingProcess):
+            raise RuntimeFailed(f"{NOT_OURS}; only discovery knows its pane.")
+        self.attach(session, agent, UserPlace.read(program))
+        if self._find_process(self._panes[session]) is None:
+            raise RuntimeFailed("its program is gone.")
 
     def check(self, session: SessionId, words: str) -> None:
         safe_input.check_words(self._observed(session).pane, words)
@@ -206,7 +212,7 @@ class ObservedRuntime:
         except RuntimeFailed:
             panes = set()
         session = observed.pane.session
-        has_pane = observed.pane_ref.pane in panes
+        has_pane = observed.place.pane in panes
         self.detach(session)
         self._sightings.put_nowait(
             Exited(session, None, None, ()) if has_pane else Vanished(session)

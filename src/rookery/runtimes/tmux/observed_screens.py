@@ -10,7 +10,6 @@ from functools import partial
 
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
-from rookery.model.sessions import PaneRef
 from rookery.ports.clock import Clock
 from rookery.ports.runtime import Changed, FellQuiet, Sighting
 from rookery.processes import Process
@@ -18,6 +17,7 @@ from rookery.runtimes.tmux import captures, safe_input
 from rookery.runtimes.tmux.control import TmuxRefused
 from rookery.runtimes.tmux.output_activity import Chore
 from rookery.runtimes.tmux.panes import Pane
+from rookery.runtimes.tmux.places import UserPlace
 from rookery.runtimes.tmux.protocol import line
 from rookery.runtimes.tmux.terminal import PaneTerminal
 from rookery.runtimes.tmux.typist import Typist
@@ -34,7 +34,7 @@ class ObservedPane:
     """An agent and the pane that it runs in."""
 
     pane: Pane
-    pane_ref: PaneRef
+    place: UserPlace
     server: ForeignServer
     process: Process
     typist: Typist
@@ -95,7 +95,7 @@ class ScreenCaptures:
             self._servers.discard(server)
 
     async def _capture_screens(self, server: ForeignServer, *panes: ObservedPane) -> None:
-        shown = (line("capture-pane", "-p", "-t", each.pane_ref.pane) for each in panes)
+        shown = (line("capture-pane", "-p", "-t", each.place.pane) for each in panes)
         try:
             for observed, screen in zip(panes, await server.ask(*shown), strict=True):
                 self._compare(observed, screen)

@@ -67,7 +67,7 @@ class PaneActivity:
         """Resume a pane whose output came faster than it could be read."""
         self.sightings.put_nowait(Skipped(pane.session))
         with suppress(RuntimeFailed):  # the line is lost; a new one begins unpaused
-            await self.server.resume(pane.place.tmux_pane)
+            await self.server.resume(pane.place.pane)
         self.note(pane)
 
     def note(self, pane: Pane) -> None:
@@ -102,5 +102,5 @@ class PaneActivity:
 
     async def _check_at_rest(self, pane: Pane) -> None:
         """Report a session as quiet if it only keeps redrawing its status."""
-        if await scrollback.is_at_rest(self.server, pane.place.tmux_pane):
+        if await scrollback.is_at_rest(self.server, pane.place.pane):
             self.sightings.put_nowait(FellQuiet(pane.session))

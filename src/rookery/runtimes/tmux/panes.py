@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 from rookery.model.facts import SessionId
 from rookery.ports.agent import Agent
-from rookery.ports.runtime import Place
 from rookery.processes import Process
 from rookery.processes.exit_watch import ExitWatch
 from rookery.runtimes.tmux.floods import OutputMeter
+from rookery.runtimes.tmux.places import Place
 
 _BRACKETED = b"\x1b[?2004"
 

@@ -20,18 +20,20 @@ from rookery import supervise
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.model.messages import Parcel
-from rookery.model.sessions import tmux_name
+from rookery.model.sessions import program_name
 from rookery.ports.agent import Agent
 from rookery.ports.clock import Clock
 from rookery.ports.runtime import (
     Delivery,
     DeliveryLog,
     Exited,
+    HeldProgram,
     Launch,
-    Place,
+    RuntimeHandle,
     Sighting,
     StopMethod,
     Submitted,
+    SurvivingProcess,
     Vanished,
 )
 from rookery.processes import Process, descendants, in_session, is_running, send_signal
@@ -41,6 +43,7 @@ from rookery.runtimes.tmux.control import TmuxRefused
 from rookery.runtimes.tmux.delivery_steps import TypedDelivery
 from rookery.runtimes.tmux.output_activity import Chore, PaneActivity
 from rookery.runtimes.tmux.panes import Pane
+from rookery.runtimes.tmux.places import Place
 from rookery.runtimes.tmux.protocol import Event, Notice, Output, Paused, line
 from rookery.runtimes.tmux.server import HUB, SIZE, Server, ServerSite
 from rookery.runtimes.tmux.terminal import PaneTerminal, press_in_turn
@@ -87,14 +90,17 @@ class TmuxRuntime:
         while True:
             yield await self._sightings.get()
 
-    async def find(self) -> Mapping[str, Place]:
+    async def find(self) -> Mapping[str, HeldProgram]:
+        return {name: place.program for name, place in (await self._places()).items()}
+
+    async def _places(self) -> Mapping[str, Place]:
         return listing.places(await listing.list_rows(self.server))
 
-    async def start(self, launch: Launch) -> Place:
-        name = tmux_name(launch.session)
-        place = (await self.find()).get(name) or await self._make(launch, name)
-        await self.adopt(launch.session, launch.agent, place)
-        return place
+    async def start(self, launch: Launch) -> HeldProgram:
+        name = program_name(launch.session)
+        place = (await self._places()).get(name) or await self._make(launch, name)
+        await self._hold(launch.session, launch.agent, place)
+        return place.program
 
     async def _make(self, launch: Launch, name: str) -> Place:
         file = self._write(launch)
@@ -118,17 +124,29 @@ class TmuxRuntime:
             json.dump({**what, "folder": str(launch.folder)}, private)
         return file
 
-    async def adopt(self, session: SessionId, agent: Agent, place: Place) -> None:
+    async def adopt(
+        self, session: SessionId, agent: Agent, program: RuntimeHandle | SurvivingProcess
+    ) -> None:
+        if isinstance(program, SurvivingProcess):
+            place = Place("", "", Process.read(program.process).pid)
+        elif not (place := Place.read(program)).pid:
+            place = (await self._places()).get(place.name, place)
+        await self._hold(session, agent, place)
+
+    def holds(self, session: SessionId) -> bool:
+        return session in self._panes
+
+    async def _hold(self, session: SessionId, agent: Agent, place: Place) -> None:
         if session in self._panes:
             return
-        server = self.server.process if place.tmux_pane else None
+        server = self.server.process if place.pane else None
         pane = self._panes[session] = Pane(session, agent, place, server=server)
         # Quiet is measured from now on: a turn may have begun just before.
         pane.last_output = pane.last_line = asyncio.get_running_loop().time()
         self._watch_process(pane)  # before steps that may fail: its end is noticed regardless
-        if not place.tmux_pane:
+        if not place.pane:
             return  # its terminal is gone, and only its process is left
-        self._by_pane[place.tmux_pane] = pane
+        self._by_pane[place.pane] = pane
         await self._link(pane)
         self._activity.note(pane)
 
@@ -194,8 +212,8 @@ class TmuxRuntime:
 
     async def release(self, session: SessionId) -> None:
         pane = self._panes.get(session)
-        place = pane.place if pane else (await self.find()).get(tmux_name(session))
-        if place and place.tmux_pane:
+        place = pane.place if pane else (await self._places()).get(program_name(session))
+        if place and place.pane:
             with suppress(TmuxRefused):  # the pane is gone already
                 await self.server.ask(listing.kill(place))
         if pane:
@@ -221,7 +239,7 @@ class TmuxRuntime:
 
     def _pane(self, session: SessionId) -> Pane:
         pane = self._held_pane(session)
-        if not pane.place.tmux_pane or pane.server != self.server.process:
+        if not pane.place.pane or pane.server != self.server.process:
             # A new tmux server counts pane ids from the start: the id belongs to another pane.
             raise RuntimeFailed(f"the tmux server that held {session} is gone.")
         return pane
@@ -230,8 +248,8 @@ class TmuxRuntime:
         """Link the pane's window into the hub: only windows there stream their output."""
         hub = self.server.hub
         shown = line("list-windows", "-t", hub, "-F", "#{window_id}")
-        own = line("display-message", "-p", "-t", pane.place.tmux_pane, "#{window_id}")
-        marked = listing.mark(pane.place.tmux_pane, pane.place.tmux_session)
+        own = line("display-message", "-p", "-t", pane.place.pane, "#{window_id}")
+        marked = listing.mark(pane.place.pane, pane.place.name)
         windows, (window, *_), *_ = await self.server.ask(shown, own, *marked)
         if not window:  # tmux answers this for an unknown pane
             raise RuntimeFailed("the pane is gone.")
@@ -270,7 +288,7 @@ class TmuxRuntime:
         self._sightings.put_nowait(Exited(pane.session, *how, screen) if how else gone)
 
     async def _last_screen(self, pane: Pane) -> tuple[str, ...]:
-        return await captures.read_screen(self.server, pane.place.tmux_pane, history=True)
+        return await captures.read_screen(self.server, pane.place.pane, history=True)
 
     def _is_server_dead(self, pane: Pane) -> bool:
         """Return whether the tmux server that held the pane is dead and cannot be asked."""
@@ -334,8 +352,8 @@ class TmuxRuntime:
     def _forget(self, pane: Pane) -> None:
         pane.stop_watching()
         self._panes.pop(pane.session, None)
-        if self._by_pane.get(pane.place.tmux_pane) is pane:
-            del self._by_pane[pane.place.tmux_pane]
+        if self._by_pane.get(pane.place.pane) is pane:
+            del self._by_pane[pane.place.pane]
 
 
 def _signal_family(program: Process, number: int) -> None:

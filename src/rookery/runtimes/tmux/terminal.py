@@ -97,7 +97,7 @@ class PaneTerminal:
 
     @property
     def _name(self) -> str:
-        return self.typist.pane.place.tmux_pane
+        return self.typist.pane.place.pane
 
     @property
     def _clock(self) -> Clock:

@@ -55,7 +55,7 @@ class Typist:
                 raise Occupied(BlockedReason.DRAFT, "somebody's draft stands in its box.")
             mark = "" if view else await self._mark(fitted)
             words = _typed(pane.agent.input.rewriting.typed(fitted), view)
-            name, receipt = pane.place.tmux_pane, parcel.receipt
+            name, receipt = pane.place.pane, parcel.receipt
             await safe_input.paste(self.server, name, words, receipt=receipt, mark=mark)
 
     async def submit(self, parcel: Parcel) -> None:
@@ -72,7 +72,7 @@ class Typist:
             number = 1 + (around.enters if around.entered == parcel.receipt else 0)
             if number > 1:
                 _require_useful_enter(pane, parcel, around)
-            name, receipt = pane.place.tmux_pane, parcel.receipt
+            name, receipt = pane.place.pane, parcel.receipt
             await safe_input.enter(self.server, name, receipt=receipt, number=number)
         self.note_enter()
 
@@ -88,9 +88,7 @@ class Typist:
             if not view or not view.box or not _is_left_over(pane, parcel, around, view):
                 return False
             pane.cleared_at = asyncio.get_running_loop().time()
-            await safe_input.press(
-                self.server, pane.place.tmux_pane, *pane.agent.input.clearing
-            )
+            await safe_input.press(self.server, pane.place.pane, *pane.agent.input.clearing)
 
         async def is_empty() -> bool:
             return (await self.view()).box == ""
@@ -102,7 +100,7 @@ class Typist:
             around, view = await self._survey()
             is_ours = around.pasted == parcel.receipt
             if is_ours and view and view.box and around.shown != parcel.receipt:
-                name = self.pane.place.tmux_pane
+                name = self.pane.place.pane
                 await safe_input.note_shown(self.server, name, receipt=parcel.receipt)
             return self._state(parcel, around, view)
 
@@ -147,11 +145,11 @@ class Typist:
     async def _mark(self, words: str) -> str:
         """Return a mark for a message: what is printed after it is the response."""
         self.pane.was_wiped = False
-        return (await scrollback.mark(self.server, self.pane.place.tmux_pane, words)).text
+        return (await scrollback.mark(self.server, self.pane.place.pane, words)).text
 
     async def _survey(self) -> tuple[PaneSnapshot, View | None]:
         pane = self.pane
-        around = await captures.look_around(self.server, pane.place.tmux_pane)
+        around = await captures.look_around(self.server, pane.place.pane)
         dialect = pane.agent.screen
         return around, dialect.read(around.screen) if dialect else None
 

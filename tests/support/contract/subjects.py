@@ -1,0 +1,154 @@
+"""Every runtime with one session: with a terminal or without, ours or not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import uuid4
+
+import anyio
+import pytest
+
+from rookery.agents import demo
+from rookery.clock import WallClock
+from rookery.model.facts import SessionId
+from rookery.model.messages import Parcel, Step
+from rookery.ports.runtime import Runtime, RuntimeHandle
+from rookery.processes import Kernel, Process
+from rookery.runtimes.router import RuntimeRouter
+from rookery.runtimes.tmux.observed import ObservedRuntime
+from rookery.runtimes.tmux.places import UserPlace
+from rookery.runtimes.tmux.runtime import TmuxRuntime
+from rookery.runtimes.tmux.server import ServerSite
+from tests.support.contract.runtimes import DEMO, launch_of, seen, started
+from tests.support.contract.tmux import holding, site_in
+from tests.support.fakes.runtime import FakeRuntime
+from tests.support.fakes.stream_runtime import StreamRuntime
+
+WORDS = "say: hello"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A runtime that holds one session with the demo agent."""
+
+    runtime: Runtime
+    session: SessionId
+    handle: RuntimeHandle
+    #: Have the daemon die, and return the runtime of the next one; the program lives on.
+    next_life: Callable[[], Awaitable[Runtime]]
+    has_terminal: bool = True
+
+    def parcel(self, step: Step = Step.SENDING) -> Parcel:
+        return Parcel(1, self.session, WORDS, step, datetime.now(UTC))
+
+    async def box(self) -> str | None:
+        return (await self.runtime.terminal(self.session).view()).box
+
+
+def new_session() -> SessionId:
+    return SessionId(str(uuid4()))
+
+
+@asynccontextmanager
+async def fake(folder: Path) -> AsyncIterator[Subject]:
+    runtime, session = FakeRuntime(), new_session()
+    held = await started(runtime, session, folder)
+
+    async def next_life() -> Runtime:
+        runtime.begin_life()
+        return runtime
+
+    yield Subject(runtime, session, held.handle, next_life)
+
+
+@asynccontextmanager
+async def stream(folder: Path) -> AsyncIterator[Subject]:
+    runtime, session = StreamRuntime(), new_session()
+    held = await runtime.start(launch_of(session, folder))
+
+    async def next_life() -> Runtime:
+        runtime.begin_life()
+        return runtime
+
+    yield Subject(runtime, session, held.handle, next_life, has_terminal=False)
+
+
+@asynccontextmanager
+async def tmux(folder: Path) -> AsyncIterator[Subject]:
+    with site_in(folder) as site:
+        async with AsyncExitStack() as lives:
+
+            async def next_life() -> TmuxRuntime:
+                await lives.aclose()
+                return await lives.enter_async_context(holding(site))
+
+            runtime, session = await next_life(), new_session()
+            held = await started(runtime, session, folder)
+            yield Subject(runtime, session, held.handle, next_life)
+
+
+def start_by_hand(site: ServerSite, folder: Path) -> tuple[str, Process]:
+    """Start the demo agent as a person does. Return its pane and its process."""
+    told = ("-P", "-F", "#{pane_id} #{pane_pid}")
+    said = subprocess.run(
+        [site.tmux, "-S", str(site.socket), "new-session", "-d", *told, *DEMO],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "HOME": str(folder), "LC_ALL": "C.UTF-8"},
+    )
+    pane, pid = said.stdout.split()
+    process = Process.of(int(pid))
+    assert process
+    return pane, process
+
+
+@asynccontextmanager
+async def observed(folder: Path) -> AsyncIterator[Subject]:
+    """Give an agent that a person started in a tmux server of their own."""
+    with site_in(folder) as site:
+        pane, process = start_by_hand(site, folder)
+        place = UserPlace(str(site.socket), pane, process.key)
+        session = new_session()
+        async with anyio.create_task_group() as tasks:
+
+            async def next_life() -> ObservedRuntime:
+                runtime = ObservedRuntime("tmux", folder, WallClock(), Kernel(), typing=2.0)
+                tasks.start_soon(runtime.keep)
+                return runtime
+
+            runtime = await next_life()
+            runtime.attach(session, demo.DEMO, place)
+            await seen(runtime, session, lambda view: view.is_resting)
+            yield Subject(runtime, session, place.handle, next_life)
+            tasks.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def routed(folder: Path) -> AsyncIterator[Subject]:
+    async with fake(folder) as subject, anyio.create_task_group() as tasks:
+        assert isinstance(subject.runtime, FakeRuntime)
+        router = RuntimeRouter({"fake": subject.runtime}, starting="fake")
+        tasks.start_soon(router.keep)
+
+        async def next_life() -> Runtime:
+            await subject.next_life()
+            return router
+
+        yield replace(subject, runtime=router, next_life=next_life)
+        tasks.cancel_scope.cancel()
+
+
+EVERY_RUNTIME = [
+    pytest.param(fake, id="fake"),
+    pytest.param(stream, id="stream"),
+    pytest.param(routed, id="routed"),
+    pytest.param(tmux, id="tmux", marks=pytest.mark.real),
+    pytest.param(observed, id="observed", marks=pytest.mark.real),
+]
