@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -23,6 +24,7 @@ from rookery.ports.runtime import (
     Exited,
     HeldProgram,
     Runtime,
+    RuntimeHandle,
     StopMethod,
     Vanished,
 )
@@ -371,6 +373,24 @@ async def test_what_is_let_go_of_is_gone(
     assert await bench.runtime.find() == {}
     with pytest.raises(RuntimeFailed):
         await bench.runtime.terminal(session).read()
+
+
+@pytest.mark.spec("A7")
+async def test_a_pane_is_found_by_a_handle_that_was_stored_without_its_process(
+    bench: Bench, session: SessionId, held: HeldProgram
+) -> None:
+    if not isinstance(bench, TmuxBench):
+        pytest.skip("only tmux had panes before there were handles")
+    await bench.begin_life()
+    older = RuntimeHandle("tmux", re.sub(r',"pid":[0-9]+', "", held.handle.reference))
+
+    await bench.runtime.adopt(session, demo.DEMO, older)
+    await bench.leave(session, 3)
+
+    end = await ending(bench.runtime)
+    assert older != held.handle
+    assert isinstance(end, Exited)
+    assert (end.session, end.code) == (session, 3)
 
 
 async def test_a_process_is_known_by_its_session(

@@ -7,15 +7,22 @@ from collections.abc import Iterator
 from contextlib import closing
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rookery.model.errors import StoreBroken
-from rookery.store import migrations
+from rookery.model.facts import SessionId
+from rookery.model.lifecycle import Activity, Status
+from rookery.ports.runtime import RuntimeHandle
+from rookery.runtimes.tmux.places import Place
+from rookery.store import migrations, sessions
 from rookery.store.connections import open_file
 from rookery.store.database import Database
+from rookery.store.journal import Journal
 from rookery.store.migrations import migrate
 from tests.support.fakes.clock import FakeClock
+from tests.support.rows import make
 
 STEPS = sorted(
     (each for each in resources.files(migrations).iterdir() if each.name.endswith(".sql")),
@@ -135,3 +142,34 @@ async def test_a_new_file_is_for_its_owner_alone(path: Path) -> None:
         os.umask(before)
 
     assert modes == {0o600}
+
+
+#: The last version without handles.
+BEFORE_HANDLES = 13
+
+
+def test_live_sessions_of_an_older_file_get_the_handles_of_their_panes(
+    file: sqlite3.Connection, path: Path, journal: Journal
+) -> None:
+    migrate(file, until=BEFORE_HANDLES)
+    up: dict[str, Any] = {"status": Status.RUNNING, "activity": Activity.IDLE}
+    over: dict[str, Any] = {"status": Status.COMPLETED, "ended_at": journal.clock.now()}
+    pane: dict[str, Any] = {"tmux_session": "rk_1111", "tmux_pane": "%7"}
+    kept = [
+        make(journal, "1111-ours", **up, **pane),
+        make(journal, "2222-not-started", tmux_session="rk_2222"),
+        make(journal, "3333-users", **up, **pane, tmux_server="/run/own", runtime="observed"),
+        make(journal, "4444-headless", **up, runtime="headless"),
+        make(journal, "5555-over", **over, **pane),
+    ]
+    for each in kept:
+        sessions.add(file, each)
+
+    migrate(file, path)
+
+    handles = {each.id: sessions.handle_of(file, each.id) for each in kept}
+    ours = handles.pop(SessionId("1111-ours"))
+    assert ours == RuntimeHandle("tmux", '{"name":"rk_1111","pane":"%7"}')
+    assert Place.read(ours) == Place("rk_1111", "%7")
+    assert set(handles.values()) == {None}
+    assert [sessions.get(file, each.id) for each in kept] == kept
