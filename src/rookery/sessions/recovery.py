@@ -43,7 +43,7 @@ class SessionRecovery:
     async def recover(self) -> None:
         """Find the sessions that still run after the daemon's restart, and end the others."""
         live = await self.database.read(sessions.live)
-        ours = [each for each in live if each.has_terminal and _is_on_own_server(each)]
+        ours = [each for each in live if each.has_terminal and not each.is_in_user_pane]
         panes = await self._find(ours)
         without_pane = _without_pane(ours, panes)
         await self.database.write(
@@ -135,10 +135,5 @@ def _sessions_to_adopt(db: Connection) -> list[Session]:
     return [
         each
         for each in (*sessions.live(db), *sessions.left_over(db))
-        if _is_on_own_server(each)
+        if not each.is_in_user_pane  # discovery finds those
     ]
-
-
-def _is_on_own_server(session: Session) -> bool:
-    """Return whether a session is on Rookery's tmux server; discovery finds the others."""
-    return session.tmux_server is None

@@ -21,7 +21,6 @@ from rookery.model.facts import SessionFound, SessionId, SessionLabelled, Sessio
 from rookery.model.sessions import NativeId, Session
 from rookery.ports.agent import Agent
 from rookery.processes import FoundProgram, Process, ProcessTable, find_agent, run_as
-from rookery.runtimes.tmux.places import UserPlace
 from rookery.runtimes.tmux.server import COMMAND_TIMEOUT_SECONDS, HUB, AnyServer
 from rookery.runtimes.tmux.user_servers import ListedPane, list_panes, tidy
 from rookery.sessions import adopt, record_end
@@ -52,7 +51,9 @@ class PaneHolder(Protocol):
 
     def server(self, socket: str) -> AnyServer: ...
     def held(self) -> frozenset[SessionId]: ...
-    def attach(self, session: SessionId, agent: Agent, place: UserPlace) -> None: ...
+    def attach(
+        self, session: SessionId, agent: Agent, *, server: str, pane: str, process: str
+    ) -> None: ...
     def detach(self, session: SessionId) -> None: ...
 
 
@@ -244,8 +245,13 @@ class Discovery:
     def _attach(self, session: Session) -> None:
         agent = self.agents.get(session.agent)
         if agent and session.process and session.tmux_server and session.tmux_pane:
-            place = UserPlace(session.tmux_server, session.tmux_pane, session.process)
-            self.holder.attach(session.id, agent, place)
+            self.holder.attach(
+                session.id,
+                agent,
+                server=session.tmux_server,
+                pane=session.tmux_pane,
+                process=session.process,
+            )
 
     def _runs(self, process: Process) -> bool:
         seen = self.table.look(process.pid)

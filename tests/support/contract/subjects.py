@@ -114,8 +114,8 @@ async def observed(folder: Path) -> AsyncIterator[Subject]:
     """Give an agent that a person started in a tmux server of their own."""
     with site_in(folder) as site:
         pane, process = start_by_hand(site, folder)
-        place = UserPlace(str(site.socket), pane, process.key)
         session = new_session()
+        where = {"server": str(site.socket), "pane": pane, "process": process.key}
         async with anyio.create_task_group() as tasks:
 
             async def next_life() -> ObservedRuntime:
@@ -124,9 +124,9 @@ async def observed(folder: Path) -> AsyncIterator[Subject]:
                 return runtime
 
             runtime = await next_life()
-            runtime.attach(session, demo.DEMO, place)
+            runtime.attach(session, demo.DEMO, **where)
             await seen(runtime, session, lambda view: view.is_resting)
-            yield Subject(runtime, session, place.handle, next_life)
+            yield Subject(runtime, session, UserPlace(**where).handle, next_life)
             tasks.cancel_scope.cancel()
 
 

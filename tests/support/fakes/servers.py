@@ -8,7 +8,6 @@ from pathlib import Path
 from rookery.model.errors import RuntimeFailed
 from rookery.model.facts import SessionId
 from rookery.ports.agent import Agent
-from rookery.runtimes.tmux.places import UserPlace
 from rookery.runtimes.tmux.server import ServerSite
 
 _FORMAT = re.compile(r"'-F' '(.*)'")
@@ -70,7 +69,7 @@ class FakeHolder:
     """Holds what is found, and does nothing with it."""
 
     servers: dict[str, FakeServer] = field(default_factory=dict)
-    attached: dict[SessionId, tuple[str, UserPlace]] = field(default_factory=dict)
+    attached: dict[SessionId, tuple[str, str, str, str]] = field(default_factory=dict)
 
     def server(self, socket: str) -> FakeServer:
         return self.servers.setdefault(socket, FakeServer(socket))
@@ -78,8 +77,10 @@ class FakeHolder:
     def held(self) -> frozenset[SessionId]:
         return frozenset(self.attached)
 
-    def attach(self, session: SessionId, agent: Agent, place: UserPlace) -> None:
-        self.attached[session] = (agent.name, place)
+    def attach(
+        self, session: SessionId, agent: Agent, *, server: str, pane: str, process: str
+    ) -> None:
+        self.attached[session] = (agent.name, server, pane, process)
 
     def detach(self, session: SessionId) -> None:
         del self.attached[session]

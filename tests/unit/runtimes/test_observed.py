@@ -19,7 +19,7 @@ from rookery.model.obstacles import BlockedReason
 from rookery.ports.runtime import Blocked, Launch, StopMethod, Vanished
 from rookery.processes import Kernel, Process, ancestors, is_running
 from rookery.runtimes.tmux.observed import ObservedRuntime
-from rookery.runtimes.tmux.places import Place, UserPlace
+from rookery.runtimes.tmux.places import Place
 from tests.support.fakes.clock import FakeClock
 from tests.support.fakes.delivery_log import FakeLog
 from tests.support.fakes.processes import FakeTable
@@ -57,10 +57,15 @@ async def runtime(tmp_path: Path, clock: FakeClock) -> AsyncIterator[ObservedRun
         tasks.cancel_scope.cancel()
 
 
+def attach(runtime: ObservedRuntime, folder: Path, process: Process) -> None:
+    socket = str(folder / "none.sock")
+    runtime.attach(IT, DEMO, server=socket, pane="%1", process=process.key)
+
+
 def hold(runtime: ObservedRuntime, folder: Path, pid: int) -> None:
     process = Process.of(pid)
     assert process
-    runtime.attach(IT, DEMO, UserPlace(str(folder / "none.sock"), "%1", process.key))
+    attach(runtime, folder, process)
 
 
 async def end_of(runtime: ObservedRuntime) -> object:
@@ -86,7 +91,7 @@ async def test_what_has_ended_before_is_told_too(
 ) -> None:
     process = Process(os.getpid(), "another time")
 
-    runtime.attach(IT, DEMO, UserPlace(str(tmp_path / "none.sock"), "%1", process.key))
+    attach(runtime, tmp_path, process)
 
     assert await end_of(runtime) == Vanished(IT)
 
@@ -166,7 +171,7 @@ async def test_nothing_is_typed_where_keys_would_reach_a_shell(
     table = FakeTable()
     runtime = ObservedRuntime("tmux", tmp_path, clock, table, typing=2.0)
     process = table.run(2**22 + 1, "demo", is_in_front=bool(is_in_front))
-    runtime.attach(IT, DEMO, UserPlace(str(tmp_path / "none.sock"), "%1", process.key))
+    attach(runtime, tmp_path, process)
     if is_in_front is None:
         table.end(process.pid)
     parcel = Parcel(1, IT, "rm -rf /", Step.SENDING, clock.now())

@@ -13,7 +13,6 @@ import pytest
 from rookery.agents.catalog import AGENTS
 from rookery.model.facts import SessionId, SessionStarted
 from rookery.model.sessions import Session
-from rookery.runtimes.tmux.places import UserPlace
 from rookery.sessions import record_end
 from rookery.store import sessions
 from rookery.store.journal import Journal
@@ -122,7 +121,7 @@ async def test_an_agent_in_a_pane_becomes_an_observed_session(desk: Desk) -> Non
     assert (found.status, found.activity) == ("running", "idle")
     assert (found.owner, found.origin) == ("discovery", "discovery")
     assert desk.holder.attached == {
-        found.id: ("claude", UserPlace(SOCKET, "%10", "11:7")),
+        found.id: ("claude", SOCKET, "%10", "11:7"),
     }
 
 
@@ -293,7 +292,9 @@ async def test_what_lived_on_is_held_again_and_no_server_is_asked(desk: Desk) ->
     assert (await desk.only()).id == session.id
     assert desk.holder.attached[session.id] == (
         "claude",
-        UserPlace(SOCKET, "%10", "11:7"),
+        SOCKET,
+        "%10",
+        "11:7",
     )
     assert await desk.kinds() == ["session-found", "session-recovered"]
 

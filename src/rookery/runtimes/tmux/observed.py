@@ -85,8 +85,13 @@ class ObservedRuntime:
             while True:
                 supervise.spawn(tasks, await self._chores.get(), name="A task for tmux")
 
-    def attach(self, session: SessionId, agent: Agent, place: UserPlace) -> None:
-        """Start to watch an agent in its pane, without changing either."""
+    def attach(
+        self, session: SessionId, agent: Agent, *, server: str, pane: str, process: str
+    ) -> None:
+        """Start to watch an agent in a pane that discovery found, without changing either."""
+        self._hold(session, agent, UserPlace(server, pane, process))
+
+    def _hold(self, session: SessionId, agent: Agent, place: UserPlace) -> None:
         if held := self._panes.get(session):
             if held.place == place:
                 return
@@ -133,7 +138,7 @@ class ObservedRuntime:
     ) -> None:
         if isinstance(program, SurvivingProcess):
             raise RuntimeFailed(f"{NOT_OURS}; only discovery knows its pane.")
-        self.attach(session, agent, UserPlace.read(program))
+        self._hold(session, agent, UserPlace.read(program))
         if self._find_process(self._panes[session]) is None:
             raise RuntimeFailed("its program is gone.")
 
