@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 import rookery
+from rookery.ports.runtime import HeldProgram, Runtime, RuntimeHandle
+from rookery.ports.terminal import Terminal, TerminalAddress
+from rookery.runtimes.tmux import places
 from tests.support.paths import ROOT
 
 SOURCE = Path(rookery.__file__).parent
@@ -104,3 +109,66 @@ def test_only_the_package_itself_knows_which_system_answers() -> None:
     ]
 
     assert found == []
+
+
+#: What makes handles, and what says what they are.
+KNOWS_HANDLES = ("runtimes", "ports")
+
+
+def _outside(*packages: str) -> Iterator[tuple[str, ast.AST]]:
+    """Yield each node of the source outside these packages, with its file."""
+    for file in SOURCE.rglob("*.py"):
+        name = file.relative_to(SOURCE)
+        if name.parts[0] not in packages:
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                yield str(name), node
+
+
+def test_only_runtimes_make_handles_and_look_inside() -> None:
+    inner = {field.name for field in fields(RuntimeHandle)} - {"runtime"}
+    made = {each.__name__ for each in (RuntimeHandle, HeldProgram)}
+    found = [
+        f"{name}:{node.lineno}"
+        for name, node in _outside(*KNOWS_HANDLES)
+        if (isinstance(node, ast.Attribute) and node.attr in inner)
+        or (isinstance(node, ast.Call) and ast.unparse(node.func) in made)
+        or (isinstance(node, ast.ImportFrom) and node.module == places.__name__)
+    ]
+
+    assert found == []
+
+
+#: The modules that read where a session is in tmux, and why. Each is a part of Rookery that
+#: works with tmux alone; with another terminal, it would have to change.
+READS_TMUX_ADDRESSES = {
+    "model/sessions.py",  # a session shows these fields
+    "cli/discovery.py",  # prints the user's panes
+    "cli/terminal.py",  # `rookery attach` runs tmux
+    "operations/discovery.py",  # lists panes with their sessions
+    "sessions/recovery.py",  # the made-up native id of an unknown pane is its number
+    "tracking/discovery.py",  # finds agents in the user's panes
+    "tracking/pane_matching.py",  # the same
+}
+
+
+def test_the_modules_that_know_where_a_session_is_in_tmux_are_named() -> None:
+    parts = {field.name for field in fields(TerminalAddress)}
+    found = {
+        name
+        # What builds the daemon knows tmux's classes.
+        for name, node in _outside(*KNOWS_HANDLES, "startup")
+        if isinstance(node, ast.Attribute) and node.attr in parts
+    }
+
+    assert found == READS_TMUX_ADDRESSES
+
+
+#: More questions than these make a runtime hard to write, and hard to fake.
+MAX_PORT_MEMBERS = 10
+
+
+@pytest.mark.parametrize("port", [Runtime, Terminal])
+def test_the_ports_of_runtimes_stay_small(port: type) -> None:
+    members = [name for name in vars(port) if not name.startswith("_")]
+
+    assert 0 < len(members) <= MAX_PORT_MEMBERS
