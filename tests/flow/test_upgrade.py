@@ -47,7 +47,7 @@ async def test_sessions_of_an_older_version_are_found_and_their_handles_stored(
     up: dict[str, Any] = {"status": Status.RUNNING, "activity": Activity.IDLE}
     held, cut_off, lost = (
         make(journal, name, **up, tmux_session=f"rk_{name}", tmux_pane="%1", process=known)
-        for name, known in (("held", None), ("cut off", process.word), ("lost", "1:never"))
+        for name, known in (("held", None), ("cut off", process.key), ("lost", "1:never"))
     )
     write_older_file(tmp_path / "old.db", held, cut_off, lost)
     runtime = FakeRuntime()
