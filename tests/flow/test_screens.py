@@ -50,8 +50,8 @@ def test_how_it_ended_is_told_in_words(exited: Exited, told: str) -> None:
     ("code", "number", "status", "reason"),
     [
         (0, None, Status.COMPLETED, "it exited with status 0"),
-        (1, None, Status.FAILED, "it exited with status 1; it said last:\nOh no"),
-        (None, 11, Status.FAILED, "it was killed by SIGSEGV; it said last:\nOh no"),
+        (1, None, Status.FAILED, "it exited with status 1; its screen ended with:\nOh no"),
+        (None, 11, Status.FAILED, "it was killed by SIGSEGV; its screen ended with:\nOh no"),
     ],
 )
 async def test_an_exit_is_noticed_with_its_code_or_signal(  # noqa: PLR0913 - a table
@@ -86,7 +86,7 @@ async def test_a_program_that_ends_well_before_it_is_up_has_failed(
         over = await context.session(await context.start())
 
     assert over.status is Status.FAILED
-    assert over.reason == "it exited with status 0; it said last:\ndemo starts"
+    assert over.reason == "it exited with status 0; its screen ended with:\ndemo starts"
 
 
 @pytest.mark.anyio

@@ -414,7 +414,7 @@ async def test_a_program_that_was_starting_when_the_daemon_died_keeps_its_badge(
 
     async with running(database, world) as context:
         await context.rest()
-        found = await database.read(partial(tokens.find, found=badge))
+        found = await database.read(partial(tokens.find, token_digest=badge))
 
     assert world.runtime.started == [launch]
     assert found is not None
@@ -560,7 +560,7 @@ async def test_what_ended_while_the_daemon_was_away_is_told_with_its_code(
 
     assert (over.status, over.reason) == (
         Status.FAILED,
-        "it exited with status 3; it said last:\ndemo starts",
+        "it exited with status 3; its screen ended with:\ndemo starts",
     )
     assert world.runtime.released == [session]
 

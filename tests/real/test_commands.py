@@ -268,7 +268,9 @@ def test_why_a_session_failed_is_one_line_and_its_screen_is_in_the_output(
 
     hint = "Its last screen:  rookery output bad"
     assert started.stdout == f"bad failed: it exited with status 7. {hint}\n"
-    assert shown.endswith("bad failed: it exited with status 7; it said last:\nOh no\n")
+    assert shown.endswith(
+        "bad failed: it exited with status 7; its screen ended with:\nOh no\n"
+    )
 
 
 @pytest.mark.spec("I5", "K4")

@@ -160,7 +160,7 @@ def test_what_happens_while_the_disk_is_full_is_known_once_there_is_room(
         cold.client.get("sessions", name, "wait", until="stop", timeout=20)
 
     assert before == ["running"] * 3
-    assert over["reason"].startswith("it was killed by SIGKILL; it said last:\n")
+    assert over["reason"].startswith("it was killed by SIGKILL; its screen ended with:\n")
     assert cold.ask("worker", "say: on") == "on"
     assert cold.ask("plain", "echo on") == "on"
     assert list(cold.home.spool.iterdir()) == []

@@ -136,7 +136,7 @@ DEMO = Agent(
             before_tool="PreToolUse",
             permission="PermissionRequest",
             obeys_ask=True,
-            tells_start=True,
+            reports_start=True,
         ),
         tells_mode=True,
     ),

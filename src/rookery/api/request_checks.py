@@ -114,7 +114,7 @@ class Guard:
 
     async def _by_token(self, secret: str) -> Identity:
         digest = tokens.digest(secret)
-        token = await self._context.database.read(partial(tokens.find, found=digest))
+        token = await self._context.database.read(partial(tokens.find, token_digest=digest))
         if token is None:
             raise Refusal(401, "unauthorized", "This token is not valid.")
         session = SessionId(token.session) if token.session else None

@@ -47,7 +47,9 @@ async def mint(context: Context, caller: Caller, params: MintParams) -> Minted:
         return Minted(token, None)  # stored under the key, so without the secret
 
     made = await once(context, caller, Minted, make)
-    is_new = await context.database.read(partial(tokens.find, found=tokens.digest(secret)))
+    is_new = await context.database.read(
+        partial(tokens.find, token_digest=tokens.digest(secret))
+    )
     return replace(made, secret=secret) if is_new else made
 
 

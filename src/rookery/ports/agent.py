@@ -83,7 +83,7 @@ class HookTraits:
     obeys_ask: bool = False
     #: It runs a hook twice if it is both installed and set at launch.
     doubles_hooks: bool = False
-    tells_start: bool = False  #: a hook reports that it is up before its first prompt
+    reports_start: bool = False  #: a hook reports that it is up before its first prompt
 
 
 class HookDialect(Protocol):

@@ -69,7 +69,7 @@ class FoundProgram:
     inner: tuple[Process, ...] = ()  #: descendants in which the same program runs itself
 
     @property
-    def words(self) -> tuple[str, ...]:
+    def process_keys(self) -> tuple[str, ...]:
         return tuple(each.key for each in (self.process, *self.inner))
 
 

@@ -27,7 +27,7 @@ from rookery.ports.terminal import Terminal
 
 
 class HoldingRuntime(Runtime, Protocol):
-    """A runtime that says which sessions it holds."""
+    """A runtime that knows which sessions it holds."""
 
     def holds(self, session: SessionId) -> bool: ...
 

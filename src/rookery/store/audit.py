@@ -15,7 +15,7 @@ from rookery.model.permissions import (
 )
 from rookery.store.requests import input_as_json
 
-#: Latest decisions of all sessions that are searched for those of one session.
+#: How many of the latest decisions are searched for decisions of one session.
 RECENT_DECISIONS = 500
 
 

@@ -16,7 +16,7 @@ from rookery.store.messages import obstacle_in
 
 @dataclass(frozen=True, slots=True)
 class QueuedWords:
-    """Words that wait for one session."""
+    """The messages that wait for one session."""
 
     messages: int
     why: str  #: what they wait for; empty only until the first delivery attempt
@@ -26,7 +26,7 @@ class QueuedWords:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unheard:
-    """Words that did not arrive, or are not known to have."""
+    """A message that did not arrive, or may not have arrived."""
 
     words: str
     step: Step
@@ -38,7 +38,7 @@ class Unheard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Letter(Unheard):
-    """Such words in the list of all sessions."""
+    """A message in the list of all sessions."""
 
     message: int
     session: SessionId

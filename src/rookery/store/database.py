@@ -145,7 +145,8 @@ class Database:
 
         Once queued it runs, even if the caller is cancelled. It may run twice if another job
         in its batch fails, so it must have no effects outside the database. It reads nothing
-        outside it either: all jobs wait for it, and ``clock`` tells when the batch began.
+        outside the database either, because all jobs wait for it; ``clock`` has the time at
+        which the batch began.
         """
         answer: asyncio.Future[T] = self._loop.create_future()
         self._jobs.put(_Job(work, answer))

@@ -1,4 +1,4 @@
-"""Store what each source last said about a session."""
+"""Store the last report of each source about a session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Let SQLite check the database file while the daemon uses it."""
+"""Run SQLite's check of the database file while the daemon uses it."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Missed:
 
 
 def enter(db: Connection, session: SessionId, channel: str, *, by: str, at: datetime) -> bool:
-    """Bring a session to the foreground. False if it was there already."""
+    """Put a session into the foreground. False if it was there already."""
     entered = db.execute(
         "insert into foregrounds (session, channel, since, by) values (?, ?, ?, ?)"
         " on conflict (session, channel) do update set since = excluded.since,"
@@ -56,7 +56,7 @@ def claim(db: Connection, session: SessionId, channel: str, *, by: str) -> None:
 
 
 def bringer(db: Connection, session: SessionId, channel: str) -> str | None:
-    """Return who brought a session to the foreground; none if it is not there."""
+    """Return who put a session into the foreground; None if it is not there."""
     row = db.execute(
         "select by from foregrounds where session = ? and channel = ? and since is not null",
         (session, channel),

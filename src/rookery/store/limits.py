@@ -46,8 +46,8 @@ def get(db: Connection) -> StoredLimits:
         "select name, value from switches where name in (?, ?, ?)",
         (_MESSAGES, _BYTES, _HEADLESS),
     )
-    kept = {row["name"]: int(row["value"]) for row in rows}
-    return StoredLimits(**kept)
+    stored = {row["name"]: int(row["value"]) for row in rows}
+    return StoredLimits(**stored)
 
 
 def why_no_room(db: Connection, recipient: SessionId, words: str) -> str:
@@ -88,7 +88,7 @@ class Headless:
     """The number of live sessions that are known by hooks only, and their limit."""
 
     live: int
-    unidentified: int  #: of these, those whose process is unknown
+    unidentified: int  #: how many of these have an unknown process
     limit: int
 
     @property
@@ -100,13 +100,13 @@ class Headless:
     def problem(self) -> str:
         """Return which agents are no longer tracked, and why; empty if all are."""
         if self.live >= self.limit:
-            untracked, most = "agents that are started by hand", self.limit
+            untracked, reached_limit = "agents that are started by hand", self.limit
         elif self.unidentified >= self.unidentified_limit:
             untracked = "agents of unknown processes that are started by hand"
-            most = self.unidentified_limit
+            reached_limit = self.unidentified_limit
         else:
             return ""
-        reached = f"{most:,} headless sessions live (limits.headless_sessions)"
+        reached = f"{reached_limit:,} headless sessions live (limits.headless_sessions)"
         return f"{reached}: no more {untracked} are tracked"
 
 

@@ -39,7 +39,7 @@ class ComposedWait:
     id: int
     caller: SessionId
     needed: int  #: how many of them must have news
-    deadline: datetime | None  #: when the caller is told which are missing
+    deadline: datetime | None  #: when the caller is notified which targets are missing
 
 
 def add(db: Connection, listener: Listener, *, at: datetime) -> bool:
@@ -128,7 +128,7 @@ def targets_of(db: Connection, caller: SessionId) -> list[Listener]:
 def lasting_by_relay(db: Connection, session: SessionId) -> list[Listener]:
     """Return lasting listeners of or on a session that were added while both were in a relay.
 
-    Excludes those that a person added outside a relay: they never depended on one.
+    Listeners that a person added outside a relay are excluded: they never depended on one.
     """
     return _find(db, _LASTING + _MADE_IN_RELAY, session=session)
 
@@ -220,12 +220,14 @@ def end_wait(db: Connection, wait: int) -> None:
 
 def _lower_needed(db: Connection, wait: int) -> None:
     """Lower the number that a wait needs after it lost a listener, so that it can end."""
-    (left,) = db.execute("select count(*) from listeners where wait = ?", (wait,)).fetchone()
-    if not left:
+    (remaining,) = db.execute(
+        "select count(*) from listeners where wait = ?", (wait,)
+    ).fetchone()
+    if not remaining:
         end_wait(db, wait)  # the caller removed the last one, and expects no news
         return
-    most = left + len(heard(db, wait))
-    db.execute("update waits set needed = min(needed, ?) where id = ?", (most, wait))
+    reachable = remaining + len(heard(db, wait))
+    db.execute("update waits set needed = min(needed, ?) where id = ?", (reachable, wait))
 
 
 def _wait(row: Row) -> ComposedWait:

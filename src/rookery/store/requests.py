@@ -99,9 +99,9 @@ def answered_since(db: Connection, session: SessionId, moment: datetime) -> list
 
 
 def take_over(db: Connection, request: RequestId, call: Call, asking: Asking) -> None:
-    """Turn an open request that was read from the screen into that of a hook call.
+    """Turn an open request that was read from the screen into the request of a hook call.
 
-    Its id stays the same: a person may have seen it already.
+    Its id stays the same, because a person may have seen it already.
     """
     row = {**_columns(call, asking), "message": call.summary[:2_000]}
     changes = ", ".join(f"{name} = :{name}" for name in row)
@@ -282,13 +282,13 @@ def is_granted(db: Connection, session: SessionId, call: Call) -> bool:
 
 
 def read_request(row: Row) -> Request:
-    given = json.loads(row["input"])
+    tool_input = json.loads(row["input"])
     return Request(
         id=RequestId(row["id"]),
         session=SessionId(row["session"]),
         kind=row["kind"],
         tool=row["tool"],
-        input=given,
+        input=tool_input,
         questions=tuple(_question(each) for each in json.loads(row["questions"])),
         message=row["message"],
         outcome=Outcome(row["outcome"]),
@@ -305,20 +305,21 @@ def read_request(row: Row) -> Request:
         answered_by=row["answered_by"],
         answered_at=read_stamp(row["answered_at"]),
         reason=row["reason"],
-        folder=next(iter(working_folders(given, row["folder"])), ""),
+        folder=next(iter(working_folders(tool_input, row["folder"])), ""),
     )
 
 
-def _question(found: Mapping[str, Any]) -> Question:
-    options, described = tuple(found["options"]), tuple(found.get("descriptions", ()))
-    return Question(found["text"], options, found["takes_several"], described)
+def _question(stored: Mapping[str, Any]) -> Question:
+    options, described = tuple(stored["options"]), tuple(stored.get("descriptions", ()))
+    return Question(stored["text"], options, stored["takes_several"], described)
 
 
-def input_as_json(given: Mapping[str, Any]) -> str:
-    whole = json.dumps(dict(given), ensure_ascii=False)
+def input_as_json(tool_input: Mapping[str, Any]) -> str:
+    whole = json.dumps(dict(tool_input), ensure_ascii=False)
     if len(whole) <= MAX_INPUT_CHARACTERS:
         return whole
     cut = {
-        name: shortened(str(value), MAX_INPUT_CHARACTERS // 10) for name, value in given.items()
+        name: shortened(str(value), MAX_INPUT_CHARACTERS // 10)
+        for name, value in tool_input.items()
     }
     return json.dumps(cut)

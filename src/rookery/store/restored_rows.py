@@ -50,12 +50,12 @@ def rebuild(source: Path, target: Path) -> None:
 def disarm(db: Connection, readers: Iterable[str], *, at: datetime) -> list[SessionId]:
     """Prevent actions from old rows. Return the sessions that have to be ended.
 
-    Those are sessions that would be started, and sessions outside Rookery's own tmux server:
+    These are sessions that would be started, and sessions outside Rookery's own tmux server:
     the name of a server's socket is not trusted either.
     """
     tokens.void_all(db, at=at)
-    known = set(_column(db, "select name from main.sqlite_schema where type = 'table'"))
-    for table in known.intersection(DECIDING):
+    tables = set(_column(db, "select name from main.sqlite_schema where type = 'table'"))
+    for table in tables.intersection(DECIDING):
         db.execute(f"delete from {table}")
     now = {"at": stamp(at), "reason": REASON}
     for change in _CHANGES.split(";"):
@@ -93,9 +93,9 @@ def _skip_history(db: Connection, readers: Iterable[str]) -> None:
 
 
 def _check_whole(db: Connection) -> None:
-    (found,) = db.execute("pragma source.quick_check(1)").fetchone()
-    if found != "ok":
-        raise BadInput(f"it is damaged: {found}")
+    (result,) = db.execute("pragma source.quick_check(1)").fetchone()
+    if result != "ok":
+        raise BadInput(f"it is damaged: {result}")
 
 
 def _check_schema(db: Connection) -> None:

@@ -98,8 +98,8 @@ def _tally(db: Connection, session: str) -> None:
 
 def forget_artifacts(db: Connection, *, folder: Path) -> int:
     """Delete the files of sessions that were deleted."""
-    known = {row["id"] for row in db.execute("select id from sessions")}
-    left = [file for file in folder.glob("*.txt") if file.stem not in known]
-    for file in left:
+    existing = {row["id"] for row in db.execute("select id from sessions")}
+    orphaned = [file for file in folder.glob("*.txt") if file.stem not in existing]
+    for file in orphaned:
         file.unlink(missing_ok=True)
-    return len(left)
+    return len(orphaned)

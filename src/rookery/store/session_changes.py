@@ -120,7 +120,7 @@ _KEPT: frozenset[type[Fact]] = frozenset(
 
 
 def _keep(db: Connection, fact: Fact, now: str) -> None:  # noqa: C901 - a table
-    """Store what a fact says about a session besides its state."""
+    """Store the details that a fact has about a session besides its state."""
     match fact:
         case facts.SessionStarted(session, model, transcript):
             db.execute(

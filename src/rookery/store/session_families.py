@@ -68,15 +68,17 @@ def ancestors(db: Connection, session: SessionId) -> set[SessionId]:
 def circumstances(db: Connection, session: Session) -> Circumstances:
     """Return what rules need of a caller: the session, and the sessions that started it."""
     is_named = session.is_ours
-    own = Circumstances(session.agent, session.project_path, session.name, is_named=is_named)
+    own_circumstances = Circumstances(
+        session.agent, session.project_path, session.name, is_named=is_named
+    )
     if session.parent is None and session.continues is None:
-        return own
+        return own_circumstances
     rows = db.execute(_LINEAGE, {"parent": session.parent, "continues": session.continues})
     above = (
         Circumstances(agent, project, name, is_named=TRAITS[runtime].is_ours)
         for agent, project, name, runtime in rows
     )
-    return replace(own, ancestors=tuple(above))
+    return replace(own_circumstances, ancestors=tuple(above))
 
 
 def agents_above(db: Connection) -> dict[str, set[str]]:

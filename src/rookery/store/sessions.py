@@ -52,14 +52,14 @@ def get(db: Connection, session: SessionId) -> Session:
 
 
 def listed(db: Connection, *, ended_after: datetime, limit: int = 10_000) -> list[Session]:
-    """Return the live sessions and those that ended after a time, oldest first."""
+    """Return the live sessions, and sessions that ended after a time, oldest first."""
     # Two queries, sorted here: SQLite would copy thousands of whole rows to sort them.
     over = db.execute(
         "select * from sessions where ended_at > ? order by ended_at desc limit ?",
         (ended_after.isoformat(), limit),
     )
-    found = [*live(db), *map(read_session, over)]
-    return sorted(found, key=attrgetter("created_at", "id"))
+    selected = [*live(db), *map(read_session, over)]
+    return sorted(selected, key=attrgetter("created_at", "id"))
 
 
 def of_ids(db: Connection, ids: Collection[str]) -> list[Session]:
@@ -144,7 +144,7 @@ def inactive(db: Connection, *, since: datetime) -> list[Session]:
 def only_started(db: Connection, *, since: datetime) -> list[Session]:
     """Return the live headless sessions of unknown processes that reported only their start.
 
-    Excludes those with activity since a time.
+    Sessions with activity since a time are excluded.
     """
     rows = db.execute(
         f"select * from sessions where {LIVE} and runtime = ? and process is null"
@@ -170,7 +170,7 @@ def left_over(db: Connection) -> list[Session]:
 
 
 def places(db: Connection) -> list[Row]:
-    """Return the project folder of each session, those with the latest activity first."""
+    """Return the project folder of each session, in the order of the latest activity."""
     return db.execute(
         f"select id, project_path as path, last_activity_at as at, {LIVE} as live"
         " from sessions where project_path <> '' order by at desc"
@@ -246,6 +246,6 @@ def is_live(db: Connection, session: SessionId) -> bool:
 
 def read_session(row: Row) -> Session:
     """Convert a row with all columns. Hand-written code would take three times as long."""
-    known = dict(zip(row.keys(), row, strict=True))
-    known["native_id"] = known["native_id"] or None
-    return msgspec.convert(known, Session)
+    values = dict(zip(row.keys(), row, strict=True))
+    values["native_id"] = values["native_id"] or None
+    return msgspec.convert(values, Session)

@@ -64,7 +64,7 @@ class Statistics:
 
 
 def count(db: Connection, *, among: Collection[SessionId] | None = None) -> Statistics:
-    """Count all sessions, including deleted ones; or only those in ``among``."""
+    """Count all sessions, including deleted ones; or only the sessions in ``among``."""
     counted, values = _ALL, {"among": json.dumps([*(among or ())])}
     if among is not None:
         counted = _SOME

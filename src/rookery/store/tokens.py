@@ -85,10 +85,10 @@ def void_all(db: Connection, *, at: datetime) -> None:
     )
 
 
-def find(db: Connection, found: str) -> Token | None:
+def find(db: Connection, token_digest: str) -> Token | None:
     """Return the valid token with that digest."""
     row = db.execute(
-        "select * from tokens where digest = ? and revoked_at is null", (found,)
+        "select * from tokens where digest = ? and revoked_at is null", (token_digest,)
     ).fetchone()
     return _token(row) if row else None
 

@@ -1,4 +1,4 @@
-"""A clock that stands still during a transaction of the writer."""
+"""A clock that is stopped during a transaction of the writer."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from rookery.ports.clock import Clock
 
 
 class TransactionClock:
-    """Tells the writer thread when its transaction began, and other threads the time.
+    """Returns the start of the transaction on the writer thread, and the time on others.
 
-    So all rows of a transaction have one time, and its work asks no clock.
+    So all rows of a transaction have the same time.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -28,7 +28,7 @@ class TransactionClock:
         await self._clock.sleep(seconds)
 
     def stop(self) -> None:
-        """Stand still for the calling thread until ``resume``."""
+        """Stop the clock for the calling thread until ``resume``."""
         self._began, self._writer = self._clock.now(), threading.get_ident()
 
     def resume(self) -> None:

@@ -219,20 +219,20 @@ def _close_as_answered(
 def is_late(db: Connection, fact: facts.TurnEnded) -> bool:
     """Return whether the turn whose end an agent reports had already ended."""
     rows = _latest(db, fact.session) if fact.turn else []
-    own = [row for row in rows if row["native_id"] == fact.turn]
+    same_turn = [row for row in rows if row["native_id"] == fact.turn]
     # The start of a turn without an id was seen, not reported: the end may be of this turn.
     unnamed = any(row["ended_at"] is None and not row["native_id"] for row in rows)
-    return bool(own) and all(row["ended_at"] for row in own) and not unnamed
+    return bool(same_turn) and all(row["ended_at"] for row in same_turn) and not unnamed
 
 
 def amend(db: Connection, fact: facts.TurnEnded, *, at: datetime) -> bool:
     """Add the answer to a turn whose end was seen before the agent reported it."""
     rows = _latest(db, fact.session) if fact.last_words else []
-    own = [row for row in rows if fact.turn and row["native_id"] == fact.turn] or rows[:1]
+    same_turn = [row for row in rows if fact.turn and row["native_id"] == fact.turn] or rows[:1]
     since = stamp(at - AMENDED)
     found = [
         row["started_by"]
-        for row in own
+        for row in same_turn
         if row["how"] == "interrupted" and not row["answer"] and row["ended_at"] >= since
     ]
     for number in found:

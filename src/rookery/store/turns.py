@@ -97,7 +97,7 @@ def count_settled(db: Connection, session: SessionId) -> CountedTurns:
 
 
 def count_ended(db: Connection, session: SessionId, known: CountedTurns = NONE_COUNTED) -> int:
-    """Count the turns of a session that have ended; reads only those after ``known``."""
+    """Count the turns of a session that have ended; reads only turns after ``known``."""
     (begun,) = db.execute(
         "select count(*) from turns where session = ? and started_by >= ?",
         (session, known.before),
@@ -132,8 +132,8 @@ def at(db: Connection, session: SessionId, moment: datetime) -> int | None:
     if row is None:
         query = "select max(started_by) as started_by from turns where session = ?"
         row = db.execute(query, (session,)).fetchone()
-    found: int | None = row["started_by"]
-    return found
+    started_by: int | None = row["started_by"]
+    return started_by
 
 
 def read_turn(row: Row) -> Turn:

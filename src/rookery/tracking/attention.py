@@ -1,7 +1,7 @@
 """Requests screen reports for agents in the user's own panes while their turns run.
 
-Hooks report a prompt; those of some agents do not report an interruption, or a denial that ends
-the turn. Only the screen, once it is idle, shows that the turn is over.
+Hooks report a prompt. The hooks of some agents do not report an interruption, or a denial that
+ends the turn: only the screen, once it is idle, shows that the turn is over.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from rookery.store.journal import Journal
 from rookery.tracking.missed_stops import missed_end
 from rookery.tracking.transcript_reader import TranscriptReader
 
-#: Text that an agent writes later than this after its file says idle is of another turn.
+#: Text that an agent writes later than this after its file reports idle is of another turn.
 MAX_TEXT_DELAY = timedelta(seconds=0.1)
 
 #: Adds to observed facts what the agent recorded about them.
@@ -62,17 +62,17 @@ class Corrections:
             ending = await missed_end(self.database, self.conversations, session, until=until)
             return partial(_with_ending, ending=ending)
         if activity is Activity.WORKING:
-            last = await self.conversations.said_last(self.database, session)
+            last = await self.conversations.last_entry(self.database, session)
             if last and not last.prompt:
                 return None
             return Answer(prompt=last.prompt if last else "").added_to
         return list
 
     def correct(self, db: Connection, report: FileReport, amend: Amend = list) -> None:
-        """Record what must have happened, if the file still says so."""
+        """Record what must have happened, if the file still makes the same claim."""
         known = evidence.known(db, sessions.get(db, report.session))
         if known.file is None or known.file.at != report.claim.at:
-            return  # it says something else by now
+            return  # the file makes another claim by now
         for each in amend(missed_facts(db, report)):
             self.journal.append(db, each)
             rename_after_prompt(db, self.journal, each)
@@ -94,9 +94,9 @@ def _grace_s(db: Connection, report: FileReport) -> float:
     return beliefs.hook_grace_s(known, report.claim, may_go_on=may_go_on)
 
 
-def _with_ending(told: Iterable[Fact], ending: Sequence[Fact]) -> list[Fact]:
+def _with_ending(facts: Iterable[Fact], ending: Sequence[Fact]) -> list[Fact]:
     """Replace an observed end of a turn by the end that the transcript reports."""
-    found = list[Fact]()
-    for fact in told:
-        found += ending if isinstance(fact, TurnEnded) else [fact]
-    return found
+    corrected = list[Fact]()
+    for fact in facts:
+        corrected += ending if isinstance(fact, TurnEnded) else [fact]
+    return corrected

@@ -142,12 +142,12 @@ class Discovery:
         """Record what one server shows. Raises ``RuntimeFailed``, with nothing done."""
         async with self._locks[socket]:
             panes = await list_panes(self.holder.server(socket))
-            found = await anyio.to_thread.run_sync(self._recognise, panes)
+            recognised = await anyio.to_thread.run_sync(self._recognise, panes)
             live = await self.database.read(sessions.live)
             # A hook may have registered an agent again after its record had ended.
             over = self._over.difference(each.process for each in live)
-            agents = [each for each in found if each.found.process.key not in over]
-            gone = self._gone(socket, live, panes, agents)
+            agents = [each for each in recognised if each.program.process.key not in over]
+            gone = self._find_gone(socket, live, panes, agents)
             if changes := [*gone, *changes_of(live, agents)]:
                 await self.database.write(partial(self._record_changes, changes=changes))
                 live = await self.database.read(sessions.live)
@@ -155,15 +155,15 @@ class Discovery:
 
     def _recognise(self, panes: Sequence[ListedPane]) -> list[AgentInPane]:
         programs = {run_as(agent): agent.name for agent in self.agents.values()}
-        found = ((pane, find_agent(self.table, pane.pid, programs)) for pane in panes)
-        return [self._describe(pane, agent) for pane, agent in found if agent]
+        programs_found = ((pane, find_agent(self.table, pane.pid, programs)) for pane in panes)
+        return [self._describe(pane, agent) for pane, agent in programs_found if agent]
 
-    def _describe(self, pane: ListedPane, found: FoundProgram) -> AgentInPane:
-        pid = found.process.pid
+    def _describe(self, pane: ListedPane, program: FoundProgram) -> AgentInPane:
+        pid = program.process.pid
         folder = real_folder(self.table.folder(pid) or pane.cwd)
-        return AgentInPane(found, pane, folder, self.table.began(pid))
+        return AgentInPane(program, pane, folder, self.table.began(pid))
 
-    def _gone(
+    def _find_gone(
         self,
         socket: str,
         live: Iterable[Session],
@@ -171,17 +171,17 @@ class Discovery:
         agents: Iterable[AgentInPane],
     ) -> list[AgentGone]:
         """Return the sessions that ended, or whose pane is missing for the second time."""
-        here = [each for each in live if each.tmux_server == socket]
+        on_server = [each for each in live if each.tmux_server == socket]
         ended = {
             each.id
-            for each in here
+            for each in on_server
             if each.process and not self._runs(Process.read(each.process))
         }
         present = {each.pane for each in panes}
         with_agent = {each.pane.pane for each in agents}
         missed = frozenset(
             each.id
-            for each in here
+            for each in on_server
             if each.tmux_pane not in (present if each.process else with_agent)
         )
         lost = missed & self._missed.get(socket, frozenset())
@@ -198,7 +198,7 @@ class Discovery:
                     self._add_session(db, agent)
                 case PaneAssigned(session, agent):
                     observed_panes.assign_pane(db, session, agent.address)
-                    observed_panes.identify(db, session, agent.found.process.key)
+                    observed_panes.identify(db, session, agent.program.process.key)
                     self._label(db, session, agent.pane.window_name)
                 case LabelChanged(session, label):
                     self._label(db, session, label)
@@ -211,18 +211,18 @@ class Discovery:
 
     def _add_session(self, db: Connection, agent: AgentInPane) -> None:
         """Add a session for an agent, unless a hook or a file has just done so."""
-        processes = agent.found.words
+        processes = agent.program.process_keys
         if any(session_bindings.holder_of_process(db, each) for each in processes):
             return
         if any(observed_panes.has_ended(db, each) for each in processes):
-            self._over.add(agent.found.process.key)
+            self._over.add(agent.program.process.key)
             return
         arrival = Arrival(
-            agent=agent.found.agent,
+            agent=agent.program.agent,
             native_id=_make_native_id(db, agent),
             folder=agent.folder,
             origin="discovery",
-            process=agent.found.process.key,
+            process=agent.program.process.key,
             label=agent.pane.window_name,
         )
         session = adopt.adopt_session(db, self.journal, arrival)
@@ -234,11 +234,11 @@ class Discovery:
             self.journal.append(db, SessionLabelled(session, label))
 
     def _attach_all(self, socket: str, live: Iterable[Session]) -> None:
-        """Attach the live sessions on this server, and detach those that have ended."""
-        known = {each.id: each for each in live}
-        for session in self.holder.held() - known.keys():
+        """Attach the live sessions on this server, and detach ended ones."""
+        live_by_id = {each.id: each for each in live}
+        for session in self.holder.held() - live_by_id.keys():
             self.holder.detach(session)
-        for each in known.values():
+        for each in live_by_id.values():
             if each.tmux_server == socket:
                 self._attach(each)
 
@@ -254,13 +254,13 @@ class Discovery:
             )
 
     def _runs(self, process: Process) -> bool:
-        seen = self.table.look(process.pid)
-        return seen is not None and seen.process == process
+        running = self.table.look(process.pid)
+        return running is not None and running.process == process
 
     async def list_all(self) -> list[ListedPane]:
         """List the panes of the user's servers and of Rookery's own, as far as they answer."""
-        own = str(self.own)
-        sockets = [*await self._servers(), own]
+        own_socket = str(self.own)
+        sockets = [*await self._servers(), own_socket]
         listed: dict[str, list[ListedPane]] = {}
 
         async def ask(socket: str) -> None:
@@ -272,7 +272,7 @@ class Discovery:
                 for socket in sockets:
                     tasks.start_soon(ask, socket)
         panes = (pane for socket in sockets for pane in listed.get(socket, ()))
-        return [each for each in panes if each.server != own or each.session != HUB]
+        return [each for each in panes if each.server != own_socket or each.session != HUB]
 
 
 def _looking_at(socket: str) -> str:
@@ -282,7 +282,7 @@ def _looking_at(socket: str) -> str:
 def _make_native_id(db: Connection, agent: AgentInPane) -> NativeId:
     """Return a made-up native id for an agent whose own is unknown."""
     plain = NativeId(f"tmux_{agent.pane.pane}")
-    if not observed_panes.is_taken(db, agent.found.agent, plain):
+    if not observed_panes.is_taken(db, agent.program.agent, plain):
         return plain
     server = sha256(agent.pane.server.encode()).hexdigest()[:6]
     return NativeId(f"tmux_{server}_{agent.pane.pane}")

@@ -62,7 +62,7 @@ class HookReader:
     non_agents: NonAgentCallers = field(default_factory=NonAgentCallers)
 
     async def read(self, hook: Hook) -> HookContent:
-        """Read what a hook call says. Raises ``HookUnreadable``."""
+        """Parse a hook call. Raises ``HookUnreadable``."""
         hooks = dialect_of(self.agents, hook)
         sender = hooks.identify(hook.payload)
         return HookContent(hooks, sender, await self._read_call(hook, hooks, sender))
@@ -100,24 +100,24 @@ class HookReader:
         return caller
 
     async def find_ending(self, hook: Hook, content: HookContent) -> Answer:
-        """Read from the transcript how a turn ended or what it said, if the hook is wrong."""
+        """Read a turn's outcome or messages from the transcript, if the hook is incomplete."""
         hooks, sender, _ = content
         # Not for a spooled call: calls must reach the writer in the order of the spool.
         is_live, conversations = hook.pid is not None, self.conversations
         if not is_live or conversations is None or sender.event != hooks.traits.silent_stop:
             return NO_ANSWER
         session = await self.database.read(partial(session_bindings.known, sender=sender))
-        told = hooks.read(hook.payload, session) if session else ()
-        ended = next((fact for fact in told if isinstance(fact, TurnEnded)), None)
+        facts = hooks.read(hook.payload, session) if session else ()
+        ended = next((fact for fact in facts if isinstance(fact, TurnEnded)), None)
         if session is None or ended is None:
             return NO_ANSWER
         if is_unexplained(ended):
-            found = await conversations.answer(
+            answer = await conversations.answer(
                 self.database, session, tries=MAX_TRANSCRIPT_TRIES
             )
-            return found or NO_ANSWER
-        said = await conversations.words_of_turn(
+            return answer or NO_ANSWER
+        messages = await conversations.messages_of_turn(
             self.database, session, tries=MAX_TRANSCRIPT_TRIES
         )
-        is_same = contains_in_order(ended.last_words, said)
-        return Answer("\n".join(said)) if is_same else NO_ANSWER
+        is_same = contains_in_order(ended.last_words, messages)
+        return Answer("\n".join(messages)) if is_same else NO_ANSWER

@@ -56,14 +56,14 @@ class HookSenders:
         process = calling.key
         if process == known.process:
             return None
-        own = senders.of_process(db, sender.agent, process)
-        if own is None or own.session == known.session:
+        callers_session = senders.of_process(db, sender.agent, process)
+        if callers_session is None or callers_session.session == known.session:
             return None
-        if hook.pid is None and not own.has_badge(hook.badge):
+        if hook.pid is None and not callers_session.has_badge(hook.badge):
             return None  # a forged spool file can name any process
         if not known.is_live:
             session_bindings.rebind(db, process, sender)
-        return own
+        return callers_session
 
     def _bind(self, db: Connection, sender: Sender, caller: HookCaller) -> SessionId | None:
         """Return the session that the call belongs to, and give it the sender's native id.
@@ -211,7 +211,7 @@ def _may_be_spooled_by(process: str, caller: HookCaller) -> bool:
     the same user can forge the file, and could also read any key. It only rejects calls that
     do not name the process.
     """
-    named = {each.key for each in caller.hook.named}
-    if process in named or not START_TIMES_COMPARABLE:
+    named_processes = {each.key for each in caller.hook.named}
+    if process in named_processes or not START_TIMES_COMPARABLE:
         return True
-    return not named and not caller.sees_running(process)
+    return not named_processes and not caller.sees_running(process)

@@ -126,8 +126,8 @@ class Intake:
             identify(db, sending, sender, caller)
             if hooks.traits.doubles_hooks and self._is_echo(db, hook, at):
                 return self._repeat(db, session, call)
-            if held := self._hold(db, hooks, hook, session):
-                return held
+            if held_stop := self._hold(db, hooks, hook, session):
+                return held_stop
             told = [explained(fact, ending) for fact in hooks.read(hook.payload, session)]
             for fact in told:
                 self._write(db, fact, at=at)
@@ -187,7 +187,7 @@ class Intake:
     def _hold(
         self, db: Connection, hooks: HookDialect, hook: Hook, session_id: SessionId
     ) -> KeepWorking | WaitForAnswer | None:
-        """Keep an agent from stopping if the configured policy says so."""
+        """Keep an agent from stopping, if the configured policy requires that."""
         stop = hooks.read_stop(hook.payload) if hook.pid is not None else None
         if stop is None or self.stops.policy == "off":
             return None
@@ -213,13 +213,13 @@ class Intake:
         self, db: Connection, hook: Hook, sender: Sender, call: Call | None
     ) -> Ruling:
         """Answer a call that came before: its answer may have been lost with a daemon."""
-        if asked := requests.of_hook(db, hook.key):
-            return WaitForAnswer(asked.id)
+        if request := requests.of_hook(db, hook.key):
+            return WaitForAnswer(request.id)
         if call is None or hook.pid is None:
             return Pass()
-        if (known := senders.known(db, sender)) is None:
+        if (session := senders.known(db, sender)) is None:
             raise HookUnreadable("it was not received before, and belongs to no session")
-        return self._repeat(db, known.session, call)
+        return self._repeat(db, session.session, call)
 
     def _repeat(self, db: Connection, session: SessionId, call: Call | None) -> Ruling:
         """Give a duplicate the same answer as the first call, without recording it again."""
@@ -274,5 +274,5 @@ def _continues_after_end(
     return call is not None or _is_prompt(hooks.read(hook.payload, sending.session))
 
 
-def _is_prompt(told: Iterable[Fact]) -> bool:
-    return any(isinstance(fact, TurnStarted) and not fact.resumes for fact in told)
+def _is_prompt(facts: Iterable[Fact]) -> bool:
+    return any(isinstance(fact, TurnStarted) and not fact.resumes for fact in facts)

@@ -34,7 +34,7 @@ async def missed_end(
     """Return how a session's current turn ended, if no hook has reported its end."""
     if reported := await database.read(partial(_reported_end, session=session)):
         return (reported,)
-    last = await conversations.said_last(
+    last = await conversations.last_entry(
         database, session, until=until, tries=MAX_TRANSCRIPT_TRIES
     )
     # Without an answer it was interrupted: Claude then returns the prompt to the input box.

@@ -18,7 +18,7 @@ from rookery.runtimes.tmux.user_servers import ListedPane
 class AgentInPane:
     """An agent in a pane."""
 
-    found: FoundProgram
+    program: FoundProgram
     pane: ListedPane
     folder: str
     began: datetime | None
@@ -76,10 +76,10 @@ def find_session(
     agent: AgentInPane, live: Iterable[Session], agents: Iterable[AgentInPane]
 ) -> Session | None:
     """Return the session of an agent: by its process, else by its pane, else by its folder."""
-    known = [each for each in live if each.agent == agent.found.agent]
-    if same := [each for each in known if each.process in agent.found.words]:
+    candidates = [each for each in live if each.agent == agent.program.agent]
+    if same := [each for each in candidates if each.process in agent.program.process_keys]:
         return same[0]
-    unknown = [each for each in known if each.process is None and not each.is_ours]
+    unknown = [each for each in candidates if each.process is None and not each.is_ours]
     if same := [each for each in unknown if _is_at(each, agent.pane)]:
         return same[0]
     # Two agents in one folder stay separate sessions: they cannot be told apart.
@@ -92,8 +92,8 @@ def _is_at(session: Session, pane: ListedPane) -> bool:
     return (session.tmux_server, session.tmux_pane) == (pane.server, pane.pane)
 
 
-def _is_alike(one: AgentInPane, other: AgentInPane) -> bool:
-    return (one.found.agent, one.folder) == (other.found.agent, other.folder)
+def _is_alike(first: AgentInPane, other: AgentInPane) -> bool:
+    return (first.program.agent, first.folder) == (other.program.agent, other.folder)
 
 
 def _may_be(session: Session, agent: AgentInPane) -> bool:

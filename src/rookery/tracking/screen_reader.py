@@ -67,26 +67,26 @@ class ScreenReader:
                 await self._record_view(session_id, PRINTED)
         else:
             view = await terminal.view()
-            has_start_hook = agent.hooks is not None and agent.hooks.traits.tells_start
+            has_start_hook = agent.hooks is not None and agent.hooks.traits.reports_start
             if beliefs.is_view_believed(known.session, view, has_start_hook=has_start_hook):
                 await self._record_view(session_id, view)
 
     async def _look_up(self, session: SessionId) -> tuple[KnownSession, Agent]:
-        known = await self.database.read(partial(self._known, session=session))
+        known = await self.database.read(partial(self._read_known, session=session))
         return known, self.agents[known.session.agent]
 
-    def _known(self, db: Connection, session: SessionId) -> KnownSession:
-        found = sessions.get(db, session)
-        return evidence.known(db, found, self.agents[found.agent])
+    def _read_known(self, db: Connection, session: SessionId) -> KnownSession:
+        current = sessions.get(db, session)
+        return evidence.known(db, current, self.agents[current.agent])
 
     async def _record_view(self, session: SessionId, view: View) -> None:
         if view.dialog and await self._is_lingering(session, view.dialog):
             # If it is a new dialog that looks the same, the next check still finds it.
             self.request_report(session)
             return
-        tell = partial(self._write_view, session=session, view=view)
-        if await self.database.write(tell):
-            await self.database.write(partial(tell, answer=await self._answer(session)))
+        write = partial(self._write_view, session=session, view=view)
+        if await self.database.write(write):
+            await self.database.write(partial(write, answer=await self._answer(session)))
 
     async def _is_lingering(self, session: SessionId, dialog: Dialog) -> bool:
         now = self.journal.clock.now()
@@ -97,8 +97,8 @@ class ScreenReader:
         """Return a turn's answer that no hook reports: from the transcript, or the screen."""
         if answer := await self.conversations.answer(self.database, session):
             return answer
-        found = await self.database.read(partial(sessions.get, session=session))
-        screen = self.agents[found.agent].screen
+        current = await self.database.read(partial(sessions.get, session=session))
+        screen = self.agents[current.agent].screen
         if screen is None or (speech := screen.speech) is None:
             return NO_ANSWER
         last = await self.database.read(partial(turns.of_session, session=session, last=1))
@@ -114,14 +114,14 @@ class ScreenReader:
         """Record what a screen shows. True if the caller must first read the turn's answer."""
         now = sessions.get(db, session)
         was_working = self._is_known_to_work(db, now, view)
-        told = beliefs.shown_facts(now, view, was_working=was_working)
-        if answer is None and any(isinstance(each, TurnEnded) for each in told):
+        facts = beliefs.shown_facts(now, view, was_working=was_working)
+        if answer is None and any(isinstance(each, TurnEnded) for each in facts):
             return True
         if view.dialog and now.status in ASKABLE:
             screen_dialogs.note(db, self.permissions, now, view.dialog)
             return False
-        self.journal.append(db, *(answer or NO_ANSWER).added_to(told))
-        if told:
+        self.journal.append(db, *(answer or NO_ANSWER).added_to(facts))
+        if facts:
             shown = "its input box" if view.is_resting else "its screen"
             at = self.journal.clock.now()
             evidence.note_state(db, session, "screen", at=at, detail=shown)
@@ -167,7 +167,7 @@ class ScreenReader:
         def end(db: Connection) -> None:
             if self._has_just_begun(db, session) or turn_changes.is_paused(db, session):
                 return  # a prompt has just come, or background subagents work unseen
-            now = self._known(db, session)
+            now = self._read_known(db, session)
             was_working = self._is_known_to_work(db, now.session, view)
             if ended := beliefs.end_on_quiet_screen(now, view, was_working=was_working):
                 self.journal.append(db, *(ending or answer.added_to([ended])))
@@ -194,7 +194,7 @@ class ScreenReader:
                 if self._has_just_begun(db, session_id) or not printed.is_complete:
                     return  # the quiet was before this turn; its own is still to come
                 (turn,) = turns.of_session(db, session_id, last=1)
-                said = shell.answer(printed, turn.prompt)
-                self.journal.append(db, TurnEnded(session_id, said))
+                answer = shell.answer(printed, turn.prompt)
+                self.journal.append(db, TurnEnded(session_id, answer))
 
         await self.database.write(note)

@@ -118,8 +118,8 @@ class ScreenWatch:
         if session.is_in_user_pane:
             # The exit status of a program that Rookery did not start cannot be read.
             has_pane = isinstance(sighting, Exited)
-            gone = "its program ended" if has_pane else "its pane is gone"
-            record_end.end(db, self.journal, session.id, outcome="completed", reason=gone)
+            reason = "its program ended" if has_pane else "its pane is gone"
+            record_end.end(db, self.journal, session.id, outcome="completed", reason=reason)
             return
         if isinstance(sighting, Vanished):
             record_end.end(
@@ -129,8 +129,8 @@ class ScreenWatch:
         reason = how_it_ended(sighting)
         is_early = session.status is Status.STARTING
         if is_early or sighting.code != 0:
-            said = tail(sighting.screen)
-            reason = f"{reason}; it said last:\n{said}" if said else reason
+            screen_end = tail(sighting.screen)
+            reason = f"{reason}; its screen ended with:\n{screen_end}" if screen_end else reason
         well = sighting.code == 0 and not is_early
         outcome: facts.Outcome = "completed" if well else "failed"
         record_end.end(db, self.journal, session.id, outcome=outcome, reason=reason)

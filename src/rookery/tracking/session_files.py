@@ -140,21 +140,21 @@ class SessionFilesWatch:
         return answer or NO_ANSWER
 
     def _record(self, db: Connection, entry: SessionEntry, answer: Answer) -> FileReport | None:
-        """Record what a file says. Returns a report to settle a moment later, if any."""
+        """Record the claim of a file. Returns a report to settle a moment later, if any."""
         session = sessions.get(db, self._find(db, entry))
         if entry.claim is None or session.status.is_over:
             return None
         known, claim = evidence.known(db, session), entry.claim
         before = known.file
-        said = Activity(before.claim) if before else None
+        claimed_before = Activity(before.claim) if before else None
         was_menu = before is not None and before.detail == self.files.menu
-        report = FileReport(session.id, claim, said, was_menu)
+        report = FileReport(session.id, claim, claimed_before, was_menu)
         if before and before.at == claim.at:
             # A daemon that died before it settled this leaves it to the next one.
             is_unsettled = known.hook and claim.activity is Activity.IDLE
             return report if is_unsettled and missed_facts(db, report) else None
-        told = Evidence("registry", claim.activity, claim.at, claim.detail)
-        evidence.put(db, session.id, told)
+        reported = Evidence("registry", claim.activity, claim.at, claim.detail)
+        evidence.put(db, session.id, reported)
         if known.hook is None:
             self.corrections.correct(db, report, answer.added_to)
             return None
@@ -165,8 +165,9 @@ class SessionFilesWatch:
     def _find(self, db: Connection, entry: SessionEntry) -> SessionId:
         """Return the session of a process; a new one if the process is unknown."""
         process = Process(entry.pid, entry.started).key
-        if known := session_bindings.of_process(db, self.agent, process, entry.native_id):
-            return known
+        existing = session_bindings.of_process(db, self.agent, process, entry.native_id)
+        if existing:
+            return existing
         arrival = Arrival(
             agent=self.agent,
             native_id=entry.native_id,

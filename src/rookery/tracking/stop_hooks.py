@@ -19,12 +19,12 @@ def write(db: Connection, journal: Journal, ended: TurnEnded, *, at: datetime) -
     session = sessions.get(db, ended.session)
     if turn_changes.is_late(db, ended):
         amended = turn_changes.amend(db, ended, at=at)
-        # Correct listeners that were told of an interruption, while no other turn runs.
+        # Correct listeners that were notified of an interruption, while no other turn runs.
         is_news = amended and session.activity is Activity.IDLE
         late = Noted(ended.session, "Stop", "it came late")
         journal.append(db, ended if is_news else late, at=at)
         return
     journal.append(db, ended, at=at)
     if not session.status.is_over and turn_changes.goes_on(db, ended.session):
-        # No prompt hook reports that the agent goes on with prompts typed during its turn.
+        # No prompt hook reports that the agent continues with prompts typed during its turn.
         journal.append(db, QueueTaken(ended.session), at=at)

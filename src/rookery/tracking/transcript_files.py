@@ -53,43 +53,43 @@ class TimeSpan:
         return TimeSpan(session.created_at, end)
 
 
-def passages(agent: str, path: str, span: TimeSpan, *, most: TailLimit) -> Iterator[Passage]:
+def passages(agent: str, path: str, span: TimeSpan, *, limit: TailLimit) -> Iterator[Passage]:
     """Yield the passages in a span of time, the last first."""
-    for written in _written(agent, path, most):
-        for passage in reversed(written.passages):
+    for entry in _entries(agent, path, limit):
+        for passage in reversed(entry.passages):
             if passage.at < span.since:
                 return
             if passage.at <= span.until:
                 yield passage
 
 
-def _written(agent: str, path: str, most: TailLimit) -> Iterator[TranscriptEntry]:
+def _entries(agent: str, path: str, limit: TailLimit) -> Iterator[TranscriptEntry]:
     """Yield the parsed lines of a file, the last first, each id once."""
-    seen = set[str]()
+    seen_ids = set[str]()
     try:
         with opened(path) as file:
-            for line in islice(_lines_from_the_end(file, most.bytes), most.lines):
-                written = read_line(agent, line) if len(line) <= MAX_LINE_BYTES else None
-                if written and written.id not in seen:
-                    seen |= {written.id} - {""}
-                    yield written
+            for line in islice(_lines_from_the_end(file, limit.bytes), limit.lines):
+                entry = read_line(agent, line) if len(line) <= MAX_LINE_BYTES else None
+                if entry and entry.id not in seen_ids:
+                    seen_ids |= {entry.id} - {""}
+                    yield entry
     except FileNotFoundError:
         return  # agents write nothing before the first turn
     except (OSError, ValueError) as error:
         _log.warning("%r is not read: %s", path, error)
 
 
-def _lines_from_the_end(file: int, most: int) -> Iterator[bytes]:
-    """Yield whole lines, the last first; of a long file only those at its end."""
+def _lines_from_the_end(file: int, max_bytes: int) -> Iterator[bytes]:
+    """Yield whole lines, the last first; only the end of a long file is read."""
     end = os.fstat(file).st_size
-    least = max(0, end - most)
+    start = max(0, end - max_bytes)
     rest = b""
-    while end > least:
-        begin = max(least, end - BLOCK_BYTES)
+    while end > start:
+        begin = max(start, end - BLOCK_BYTES)
         rest, *lines = (os.pread(file, end - begin, begin) + rest).split(b"\n")
         yield from reversed(lines)
         end = begin
-    if not least:
+    if not start:
         yield rest
 
 
@@ -104,10 +104,10 @@ def opened(path: str) -> Iterator[int]:
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     file = os.open(path, flags)
     try:
-        found = os.fstat(file)
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid():
+        status = os.fstat(file)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid():
             raise PermissionError("it is no file of yours")
-        if found.st_size > MAX_FILE_BYTES:
+        if status.st_size > MAX_FILE_BYTES:
             raise PermissionError("it is too large")
         yield file
     finally:

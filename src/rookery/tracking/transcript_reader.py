@@ -1,4 +1,4 @@
-"""Read what was said in a conversation from the end of its transcript."""
+"""Read the messages of a conversation from the end of its transcript."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ class TranscriptReader:
     clock: Clock
     #: One read at a time, in a thread: a disk may be slow, a file large. Bulk reads have their
     #: own limiter, so that they cannot delay end-of-turn checks.
-    _looking: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(1))
-    _asking: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(1))
+    _turn_reads: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(1))
+    _bulk_reads: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(1))
 
     async def answer(
         self,
@@ -91,19 +91,19 @@ class TranscriptReader:
         until: datetime | None = None,
         tries: int = 1,
     ) -> Answer | None:
-        """Return the answer of a session's current turn, where no hook reports it.
+        """Return the answer of a session's current turn, if no hook reports it.
 
-        Searches what was said ``until`` then, up to ``tries`` times. Returns ``None`` if the
-        transcript cannot be found.
+        Reads the entries up to the time ``until``, and tries ``tries`` times. Returns ``None``
+        if the transcript cannot be found.
         """
-        said = await self.said_last(database, session, until=until, tries=tries)
-        if said is None:
+        last = await self.last_entry(database, session, until=until, tries=tries)
+        if last is None:
             return None
         # A turn whose last entry is a tool has no answer, but has ended all the same.
-        answer = said.answer(unfinished="finished")
-        return replace(answer, path=said.path) if said.is_new_path else answer
+        answer = last.answer(unfinished="finished")
+        return replace(answer, path=last.path) if last.is_new_path else answer
 
-    async def said_last(
+    async def last_entry(
         self,
         database: Database,
         session: SessionId,
@@ -117,72 +117,76 @@ class TranscriptReader:
         transcript cannot be found.
         """
         turn = await database.read(partial(_present_turn, session=session))
-        found = turn.session
-        if not (found.transcript_path or transcript_glob(found.agent, found.native_id or "")):
+        current = turn.session
+        if not (
+            current.transcript_path or transcript_glob(current.agent, current.native_id or "")
+        ):
             return None
         read = partial(self._read_end, turn, until or self.clock.now())
-        last = await _in_thread(read, self._looking)
+        last = await _in_thread(read, self._turn_reads)
         while last and tries > 1 and not last.is_final:
             tries -= 1
             await self.clock.sleep(RETRY_SECONDS)
-            last = await _in_thread(read, self._looking)
+            last = await _in_thread(read, self._turn_reads)
         return last
 
-    async def words_of_turn(
+    async def messages_of_turn(
         self, database: Database, session: SessionId, *, tries: int
     ) -> Sequence[str]:
         """Return all messages of the current turn in order; empty if it is not complete."""
-        last = await self.said_last(database, session, tries=tries)
+        last = await self.last_entry(database, session, tries=tries)
         if last is None or last.passage is None or last.passage.kind != "words":
             return ()
         turn = await database.read(partial(_present_turn, session=session))
         read = partial(_messages_of_turn, turn, last.path, self.clock.now())
-        return await _in_thread(read, self._looking)
+        return await _in_thread(read, self._turn_reads)
 
     def _read_end(self, turn: PresentTurn, until: datetime) -> LastEntry | None:
         """Return the last entry of a session's transcript, and the prompt."""
         session, span = turn.session, TimeSpan(turn.since, until)
         if not (path := self.find(session)):
             return None
-        found = passages(session.agent, path, span, most=END)
-        first = next(found, None)
-        prompts = [first, *found] if first and not turn.prompt else []
-        asked = [each.text for each in prompts if each.kind == "prompt"]
+        entries = passages(session.agent, path, span, limit=END)
+        last = next(entries, None)
+        turn_entries = [last, *entries] if last and not turn.prompt else []
+        prompt_texts = [each.text for each in turn_entries if each.kind == "prompt"]
         is_new = path != session.transcript_path
-        return LastEntry(path, first, "\n\n".join(reversed(asked)), is_new)
+        return LastEntry(path, last, "\n\n".join(reversed(prompt_texts)), is_new)
 
     def find(self, session: Session) -> str:
         """Return the path of a session's transcript; empty if it cannot be found."""
-        native_id, known = session.native_id or "", session.transcript_path
-        if is_named_after(session.agent, known, native_id):
-            return known
+        native_id, known_path = session.native_id or "", session.transcript_path
+        if is_named_after(session.agent, known_path, native_id):
+            return known_path
         folders, place = (
             self.folders.get(session.agent, ()),
             transcript_glob(session.agent, native_id),
         )
-        named = (
+        matches = (
             [str(each) for folder in folders for each in folder.glob(place)] if place else []
         )
-        return named[0] if len(named) == 1 else ""  # with two, it is unclear which one it is
+        return (
+            matches[0] if len(matches) == 1 else ""
+        )  # with two, it is unclear which one it is
 
     async def read(
-        self, database: Database, session: Session, wanted: TranscriptRange
+        self, database: Database, session: Session, requested: TranscriptRange
     ) -> list[Passage]:
         """Return the latest passages for which there is room, the oldest first."""
-        known = await database.read(partial(transcripts.of_session, session=session.id))
-        latest = sorted(known, key=lambda each: each.until or each.since)
+        files = await database.read(partial(transcripts.of_session, session=session.id))
+        latest = sorted(files, key=lambda each: each.until or each.since)
         names = [each.path for each in latest if not is_of_subagent(session.agent, each.path)]
 
         def found() -> list[Passage]:
             paths = names[-MAX_FILES:] or [path for path in (self.find(session),) if path]
-            return read(session.agent, paths, wanted)
+            return read(session.agent, paths, requested)
 
-        return await _in_thread(found, self._asking)
+        return await _in_thread(found, self._bulk_reads)
 
 
 def _messages_of_turn(turn: PresentTurn, path: str, until: datetime) -> Sequence[str]:
-    found = list(passages(turn.session.agent, path, TimeSpan(turn.since, until), most=END))
-    return [each.text for each in reversed(found) if each.kind == "words"]
+    entries = list(passages(turn.session.agent, path, TimeSpan(turn.since, until), limit=END))
+    return [each.text for each in reversed(entries) if each.kind == "words"]
 
 
 async def _in_thread(work: Callable[[], T], limiter: anyio.CapacityLimiter) -> T:
@@ -203,27 +207,27 @@ def _present_turn(db: Connection, session: SessionId) -> PresentTurn:
 
     The start of a turn may become known only after the turn was answered.
     """
-    found = sessions.get(db, session)
-    since = turns.last_end(db, session) or found.created_at
+    current = sessions.get(db, session)
+    since = turns.last_end(db, session) or current.created_at
     last = turns.of_session(db, session, last=1)
     is_open = bool(last) and last[0].ended_at is None
-    return PresentTurn(found, since, last[0].prompt if is_open else "")
+    return PresentTurn(current, since, last[0].prompt if is_open else "")
 
 
-def read(agent: str, paths: Sequence[str], wanted: TranscriptRange) -> list[Passage]:
+def read(agent: str, paths: Sequence[str], requested: TranscriptRange) -> list[Passage]:
     """Return the latest passages of some files for which there is room, the oldest first."""
-    found = (passages(agent, path, wanted.span, most=ALL) for path in paths)
-    latest = heapq.merge(*found, key=lambda each: each.at, reverse=True)
-    return list(_kept(latest, wanted))[::-1]
+    by_file = (passages(agent, path, requested.span, limit=ALL) for path in paths)
+    latest = heapq.merge(*by_file, key=lambda each: each.at, reverse=True)
+    return list(_fitting(latest, requested))[::-1]
 
 
-def _kept(passages: Iterable[Passage], wanted: TranscriptRange) -> Iterator[Passage]:
+def _fitting(passages: Iterable[Passage], requested: TranscriptRange) -> Iterator[Passage]:
     """Yield the passages for which there is room."""
-    room = wanted.room
+    room = requested.room
     for passage in passages:
         if room <= 0:
             return
-        if passage.text not in wanted.without:
+        if passage.text not in requested.without:
             yield replace(passage, text=end_of(passage.text, room))
             room -= len(passage.text) + PASSAGE_OVERHEAD_CHARACTERS
 

@@ -42,9 +42,11 @@ class UsageSlice:
 
 def read_files(session: Session, files: Sequence[Progress], size: int) -> list[UsageSlice]:
     """Read ``size`` bytes of each file of a session, including files found only now."""
-    known = {each.path: each for each in files}
-    found = [path for each in files for path in _subagents(session.agent, each.path)]
-    new = (Progress(path, session.created_at) for path in found if path not in known)
+    known_paths = {each.path: each for each in files}
+    subagent_paths = [path for each in files for path in _subagents(session.agent, each.path)]
+    new = (
+        Progress(path, session.created_at) for path in subagent_paths if path not in known_paths
+    )
     slices = (_read_file(session, each, size) for each in (*files, *new))
     return [each for each in slices if each]
 
@@ -55,8 +57,8 @@ def _subagents(agent: str, path: str) -> list[str]:
     if folder is None or is_of_subagent(agent, path):
         return []
     try:
-        with os.scandir(folder) as found:
-            names = [each.name for each in islice(found, MAX_LISTED_FILES)]
+        with os.scandir(folder) as entries:
+            names = [each.name for each in islice(entries, MAX_LISTED_FILES)]
     except (OSError, ValueError):
         return []
     return sorted(str(folder / name) for name in names if is_of_subagent(agent, name))
@@ -101,19 +103,19 @@ def count(
     Usage before the session was created or after it ended belongs to another session: a
     resumed conversation continues in the same file.
     """
-    seen, until, more = dict(progress.seen), progress.until, []
+    counted_by_id, until, more = dict(progress.seen), progress.until, []
     end = session.ended_at or datetime.max.replace(tzinfo=UTC)
     for usage in (read_usage(session.agent, line) for line in lines):
         if usage is None:
             continue
-        before = seen.pop(usage.id, None)
+        before = counted_by_id.pop(usage.id, None)
         if before is None and not progress.since < usage.at <= end:
             continue
         counted = before or Tokens()
-        seen[usage.id] = most = tuple(map(max, counted, usage.tokens))
-        added = Tokens(*(now - then for now, then in zip(most, counted, strict=True)))
+        counted_by_id[usage.id] = highest = tuple(map(max, counted, usage.tokens))
+        added = Tokens(*(now - then for now, then in zip(highest, counted, strict=True)))
         until = max(until or usage.at, usage.at)
         if any(added):
             more.append(replace(usage, tokens=added))
-    kept = dict(list(seen.items())[-REMEMBERED_RESPONSES:])
-    return replace(progress, until=until, seen=kept), more
+    remembered = dict(list(counted_by_id.items())[-REMEMBERED_RESPONSES:])
+    return replace(progress, until=until, seen=remembered), more

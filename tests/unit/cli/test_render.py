@@ -166,7 +166,7 @@ def test_words_that_wait_are_counted(
 @pytest.mark.parametrize(
     ("reason", "line"),
     [
-        ("it exited with status 7; it said last:\nOh no\n", "it exited with status 7"),
+        ("it exited with status 7; its screen ended with:\nOh no\n", "it exited with status 7"),
         ("it did not come up; its screen shows:\n…", "it did not come up"),
         ("its tmux pane is gone", "its tmux pane is gone"),
         ("", ""),

@@ -31,7 +31,7 @@ HOOKS = ClaudeHooks(
         before_tool="PreToolUse",
         permission="PermissionRequest",
         obeys_ask=True,
-        tells_start=True,
+        reports_start=True,
     ),
     tells_mode=True,
 )

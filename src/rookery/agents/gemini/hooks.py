@@ -183,6 +183,6 @@ HOOKS = GeminiHooks(
         obeys_ask=True,
         # It draws its box before it asks whether it may trust the folder, so that only a box
         # that stands for a while is one.
-        tells_start=True,
+        reports_start=True,
     ),
 )

@@ -77,7 +77,7 @@ class PaneText:
 
 
 async def read_roll(server: AnyServer, pane: str, *, history: bool = True) -> PaneText:
-    """Return the lines down to the cursor; without ``history``, only those of the screen."""
+    """Return the lines down to the cursor; without ``history``, only lines of the screen."""
     place = await _place(server, pane)
     for _ in range(MAX_CAPTURES):
         size, limit, row, alternate, mark = place

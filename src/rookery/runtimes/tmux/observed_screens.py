@@ -68,7 +68,7 @@ class ObservedTerminal(PaneTerminal):
 
 @dataclass(frozen=True, slots=True)
 class ScreenCaptures:
-    """Captures the attended screens, and reports those that change or fall quiet."""
+    """Captures the attended screens, and reports when one changes or stops changing."""
 
     panes: Mapping[SessionId, ObservedPane]
     clock: Clock

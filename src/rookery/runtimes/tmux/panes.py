@@ -61,7 +61,7 @@ class Pane:
         self.stir()
 
     def only_redraws(self, now: float) -> bool:
-        """Return whether it prints, but ended no line for so long that it may be at rest.
+        """Return whether the program prints, but ends no line: it may be idle.
 
         A program without an input box may show a clock while it does nothing.
         """

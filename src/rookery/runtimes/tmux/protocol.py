@@ -98,7 +98,7 @@ class Overlong:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Any other notification; ``garbage`` if the line is none, then ``words`` is that line."""
+    """Any other notification; for a line that is none, it is ``garbage`` with that line."""
 
     name: str
     words: tuple[str, ...]
@@ -135,7 +135,7 @@ def line(name: str, *words: str) -> bytes:
 class ProtocolQuestion:
     """Lines that are sent in one write, and the replies received so far.
 
-    ``mark`` must be a word that no pane can guess. It is printed after each lingering command:
+    ``mark`` must be a text that no pane can guess. It is printed after each lingering command:
     all blocks before it belong to that command.
     """
 

@@ -316,7 +316,7 @@ class TmuxRuntime:
         return [pane for pane in known if listing.is_cut_off(rows, pane.place, pane.window)]
 
     async def _relink_panes(self) -> None:
-        """After a reconnect, link every pane again, and find those that are gone.
+        """After a reconnect, link every pane again, and find the panes that are gone.
 
         A program that outlived its tmux server has not ended: the watch on its process reports
         that.

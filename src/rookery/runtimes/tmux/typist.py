@@ -209,7 +209,7 @@ def _is_left_over(pane: Pane, parcel: Parcel, around: PaneSnapshot, view: View) 
     shown, ours = _unwrapped(view.box or ""), _unwrapped(parcel.words)
     if shown == ours or (view.is_cut and ours.endswith(shown)):
         return True
-    # A placeholder, such as for a long paste, may stand for other text by now.
+    # A placeholder, such as for a long paste, may represent another text by now.
     is_untouched = around.typed_at <= parcel.since.timestamp()
     return is_untouched and pane.agent.input.holds(view.box or "", parcel.words)
 

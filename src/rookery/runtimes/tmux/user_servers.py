@@ -186,7 +186,7 @@ def find_sockets(folder: Path, *, listed: Sequence[str], own: Path) -> list[Path
     """Return the sockets of the user's running servers, except Rookery's own.
 
     These are the ``listed`` ones, or else all in ``folder``. Sockets that another user could
-    have planted are skipped: a tmux server may tell its client to run anything.
+    have planted are skipped: a tmux server can make its client run anything.
     """
     named = expanded(listed) if listed else list(_in_private(folder))
     real = {Path(os.path.realpath(each)) for each in named}
@@ -194,7 +194,7 @@ def find_sockets(folder: Path, *, listed: Sequence[str], own: Path) -> list[Path
 
 
 def expanded(listed: Iterable[str]) -> list[Path]:
-    """Return configured paths with ``~`` expanded; those of an unknown user are left out."""
+    """Return configured paths with ``~`` expanded; paths of an unknown user are left out."""
     return [path for each in listed if (path := _expand(each)) is not None]
 
 
